@@ -1,0 +1,1 @@
+//! Benchmarks of Pinpoint against peers and limits.

@@ -1,0 +1,1 @@
+//! Where the search meets the world: local git and processes, job stores.

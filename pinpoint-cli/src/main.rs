@@ -1,0 +1,3 @@
+//! The `pinpoint` command.
+
+fn main() {}

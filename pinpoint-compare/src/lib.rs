@@ -1,0 +1,1 @@
+//! Statistics that decide whether two samples of a benchmark differ.

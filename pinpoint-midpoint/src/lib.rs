@@ -1,0 +1,1 @@
+//! What lies between two commits: linear history, dependency rolls and merges.
