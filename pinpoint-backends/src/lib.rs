@@ -1,1 +1,9 @@
-//! Where the search meets the world: local git and processes, job stores.
+//! Where the search meets the world.
+//!
+//! Everything here does what [`pinpoint_core`] only describes. Each backend is
+//! a cargo feature, so that a program carries only what it uses.
+
+#[cfg(feature = "local")]
+pub mod local;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;

@@ -1,1 +1,16 @@
-//! The search for the commit that changed a benchmark: commits, machines, the executor and journal traits.
+//! The search for the commit that changed a benchmark.
+mod action;
+mod commit;
+mod event;
+mod executor;
+mod journal;
+pub mod results;
+
+pub use action::{Action, Position, Task};
+pub use commit::{CombinedCommit, Commit, ModifiedDependency, Patch};
+pub use event::Event;
+pub use executor::{
+    BuildReport, BuildRequest, Executor, ExecutorError, Key, ListRequest, Listing, Located,
+    RunReport, RunRequest, Series, Usage,
+};
+pub use journal::{Detail, Journal, JournalError, Record};

@@ -1,0 +1,1 @@
+//! Commits, builds and runs on this machine.

@@ -1,0 +1,1 @@
+//! Jobs and their journals in one SQLite file.

@@ -1,0 +1,66 @@
+//! What a search machine wants done.
+
+use serde::{Deserialize, Serialize};
+
+/// Where a commit stands in a search.
+///
+/// A machine knows how many commits lie between two others, not what they are
+/// called: a range of 100,000 commits costs nothing until one is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Position {
+    /// The lower end of the search.
+    Good,
+    /// The higher end of the search.
+    Bad,
+    /// A commit strictly between two others.
+    Within {
+        /// The range, as [`Task::List`] numbered it.
+        range: u32,
+        /// 0 is the oldest commit of the range.
+        offset: u64,
+    },
+}
+
+/// One thing to do, with the number that its answer names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Action {
+    /// Unique in the search, rising in the order to start.
+    pub number: u64,
+    /// What to do.
+    pub task: Task,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Task {
+    /// Say how many commits lie strictly between two.
+    List {
+        /// The number by which this range is called from now on.
+        range: u32,
+        /// The older end.
+        lower: Position,
+        /// The newer end.
+        higher: Position,
+    },
+    /// Build a commit, or find the build that exists.
+    Build {
+        /// The commit.
+        commit: Position,
+    },
+    /// Run the benchmark once.
+    Run {
+        /// The commit, which has been built.
+        commit: Position,
+        /// How many runs of this commit were asked for before this one. A run
+        /// that was lost is asked for again under the same index.
+        index: u32,
+        /// Where to run; anywhere when absent.
+        bot: Option<String>,
+    },
+    /// End an action that is still under way.
+    Cancel {
+        /// The number of that action.
+        action: u64,
+    },
+}

@@ -1,0 +1,239 @@
+//! What is built: a commit of a repository, with the changes laid on top of it.
+//!
+//! A [`CombinedCommit`] is a commit of the main repository, dependencies held
+//! at other revisions than the ones that commit names, and at most one patch.
+//! It says *what* is built, never how.
+
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+
+use serde::{Deserialize, Serialize};
+
+/// A commit of one repository.
+///
+/// Two commits are equal when repository and hash are: author, date and
+/// subject are what is known *about* a commit, and are not known everywhere.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Commit {
+    /// Where the repository is: a URL, or the absolute path of a local one.
+    pub repository: String,
+    /// The full hash, in hexadecimal.
+    pub git_hash: String,
+    /// `Name <address>`.
+    #[serde(default)]
+    pub author: Option<String>,
+    /// When it was committed, RFC 3339.
+    #[serde(default)]
+    pub created: Option<String>,
+    /// The first line of the message.
+    #[serde(default)]
+    pub subject: Option<String>,
+}
+
+impl Commit {
+    /// A commit of which nothing but its name is known.
+    pub fn new(repository: impl Into<String>, git_hash: impl Into<String>) -> Self {
+        Self {
+            repository: repository.into(),
+            git_hash: git_hash.into(),
+            author: None,
+            created: None,
+            subject: None,
+        }
+    }
+
+    fn identity(&self) -> (&str, &str) {
+        (&self.repository, &self.git_hash)
+    }
+}
+
+impl PartialEq for Commit {
+    fn eq(&self, other: &Self) -> bool {
+        self.identity() == other.identity()
+    }
+}
+
+impl Eq for Commit {}
+
+impl PartialOrd for Commit {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Commit {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.identity().cmp(&other.identity())
+    }
+}
+
+impl Hash for Commit {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.identity().hash(state);
+    }
+}
+
+/// A dependency held at another revision than the one its manifest names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ModifiedDependency {
+    /// The revision to build with.
+    pub commit: Commit,
+    /// The repository whose manifest names the dependency.
+    pub named_by: String,
+}
+
+/// A change that no commit holds.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Patch {
+    /// A patch file as `git diff` writes it.
+    File {
+        /// What the user calls it, for messages.
+        name: String,
+        /// SHA-256 of its bytes, in hexadecimal.
+        sha256: String,
+    },
+}
+
+/// Everything that decides what is built.
+///
+/// ```
+/// use pinpoint_core::{CombinedCommit, Commit};
+///
+/// let plain = CombinedCommit::from(Commit::new("/src/tool", "1f2e3d"));
+/// let other = CombinedCommit::from(Commit::new("/src/tool", "4c5b6a"));
+/// assert_ne!(plain.key(), other.key());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct CombinedCommit {
+    /// The commit of the main repository.
+    pub main: Commit,
+    /// Dependencies held elsewhere, in the order in which they were dived into.
+    #[serde(default)]
+    pub modified_deps: Vec<ModifiedDependency>,
+    /// A change on top of it all.
+    #[serde(default)]
+    pub patch: Option<Patch>,
+}
+
+impl From<Commit> for CombinedCommit {
+    fn from(main: Commit) -> Self {
+        Self {
+            main,
+            modified_deps: Vec::new(),
+            patch: None,
+        }
+    }
+}
+
+impl CombinedCommit {
+    /// A 64-bit name for maps in memory: FNV-1a over every field that changes
+    /// what is built, each followed by a separator that no field can hold.
+    ///
+    /// Equal states have equal keys; unequal ones nearly always differ, and
+    /// [`PartialEq`] decides. FNV-1a: Fowler, Noll and Vo, RFC 9923.
+    pub fn key(&self) -> u64 {
+        let mut hash = 0xcbf2_9ce4_8422_2325;
+        for field in self.identity() {
+            for byte in field.bytes().chain([0xff]) {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+            }
+        }
+        hash
+    }
+
+    /// The fields that change what is built, in a fixed order. Counts and
+    /// tags stand before lists and options, so that no two states read alike.
+    pub fn identity(&self) -> Vec<String> {
+        let mut fields = vec![
+            self.main.repository.clone(),
+            self.main.git_hash.clone(),
+            self.modified_deps.len().to_string(),
+        ];
+        for dependency in &self.modified_deps {
+            fields.push(dependency.named_by.clone());
+            fields.push(dependency.commit.repository.clone());
+            fields.push(dependency.commit.git_hash.clone());
+        }
+        match &self.patch {
+            None => fields.push("no patch".into()),
+            Some(Patch::File { sha256, .. }) => {
+                fields.push("patch file".into());
+                fields.push(sha256.clone());
+            }
+        }
+        fields
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state() -> CombinedCommit {
+        CombinedCommit {
+            main: Commit::new("main", "a1"),
+            modified_deps: vec![ModifiedDependency {
+                commit: Commit::new("dep", "d1"),
+                named_by: "main".into(),
+            }],
+            patch: Some(Patch::File {
+                name: "try.diff".into(),
+                sha256: "00ff".into(),
+            }),
+        }
+    }
+
+    #[test]
+    fn key_is_fnv_1a_as_published() {
+        // FNV-1a of the bytes of the fields, computed independently: the empty
+        // input is the offset basis, and "a" the published test vector.
+        let fnv = |bytes: &[u8]| {
+            bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+                (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+            })
+        };
+        assert_eq!(fnv(b"a"), 0xaf63_dc4c_8601_ec8c);
+        let plain = CombinedCommit::from(Commit::new("r", "h"));
+        assert_eq!(plain.key(), fnv(b"r\xffh\xff0\xffno patch\xff"));
+    }
+
+    #[test]
+    fn every_field_that_changes_the_build_changes_the_key() {
+        let changes: [fn(&mut CombinedCommit); 8] = [
+            |s| s.main.repository.push('x'),
+            |s| s.main.git_hash.push('x'),
+            |s| s.modified_deps.clear(),
+            |s| s.modified_deps[0].commit.repository.push('x'),
+            |s| s.modified_deps[0].commit.git_hash.push('x'),
+            |s| s.modified_deps[0].named_by.push('x'),
+            |s| s.patch = None,
+            |s| {
+                s.patch = Some(Patch::File {
+                    name: "try.diff".into(),
+                    sha256: "01ff".into(),
+                });
+            },
+        ];
+        for (index, change) in changes.iter().enumerate() {
+            let mut changed = state();
+            change(&mut changed);
+            assert_ne!(changed.key(), state().key(), "change {index}");
+        }
+    }
+
+    #[test]
+    fn what_is_known_about_a_commit_does_not_change_it() {
+        let mut described = state();
+        described.main.subject = Some("Sort faster".into());
+        assert_eq!(described, state());
+        assert_eq!(described.key(), state().key());
+    }
+
+    #[test]
+    fn neighbouring_fields_do_not_run_together() {
+        let left = CombinedCommit::from(Commit::new("ab", "c"));
+        let right = CombinedCommit::from(Commit::new("a", "bc"));
+        assert_ne!(left.key(), right.key());
+    }
+}

@@ -1,0 +1,95 @@
+//! What a search machine is told.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Something that happened. All but two kinds answer an action, and name it.
+///
+/// Events are what a journal keeps: a machine is its spec and its events.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// What lies between two commits.
+    Listed {
+        /// The action answered.
+        action: u64,
+        /// The range it asked about.
+        range: u32,
+        /// Commits strictly between the ends.
+        count: u64,
+    },
+    /// The commit can be run.
+    Built {
+        /// The action answered.
+        action: u64,
+    },
+    /// The commit does not build.
+    BuildFailed {
+        /// The action answered.
+        action: u64,
+        /// Why, in a line.
+        reason: String,
+    },
+    /// One execution of the benchmark that gave values.
+    Ran {
+        /// The action answered.
+        action: u64,
+        /// Where it ran, when that is known.
+        #[serde(default)]
+        bot: Option<String>,
+        /// When it started, in milliseconds since the job began.
+        started: u64,
+        /// For every chart that the spec names, its values.
+        values: BTreeMap<String, Vec<f64>>,
+    },
+    /// One execution of the benchmark that gave no value for a chart that the
+    /// spec names: it failed, ran out of time, or printed something else.
+    RunFailed {
+        /// The action answered.
+        action: u64,
+        /// Where it ran, when that is known.
+        #[serde(default)]
+        bot: Option<String>,
+        /// When it started, in milliseconds since the job began.
+        started: u64,
+        /// Why, in a line.
+        reason: String,
+    },
+    /// The infrastructure failed, and trying again did not help: this says
+    /// nothing about the commit.
+    GaveUp {
+        /// The action answered.
+        action: u64,
+        /// Why, in a line.
+        reason: String,
+    },
+    /// An action was ended; answers [`Task::Cancel`](crate::Task::Cancel).
+    Cancelled {
+        /// The number of the `Cancel` action.
+        action: u64,
+    },
+    /// Somebody wants the search to end.
+    CancelRequested,
+    /// The job's clock, for searches with a budget of time.
+    TimePassed {
+        /// Milliseconds spent so far.
+        elapsed: u64,
+    },
+}
+
+impl Event {
+    /// The action that this answers.
+    pub fn action(&self) -> Option<u64> {
+        match self {
+            Self::Listed { action, .. }
+            | Self::Built { action }
+            | Self::BuildFailed { action, .. }
+            | Self::Ran { action, .. }
+            | Self::RunFailed { action, .. }
+            | Self::GaveUp { action, .. }
+            | Self::Cancelled { action } => Some(*action),
+            Self::CancelRequested | Self::TimePassed { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Reading what a benchmark printed.
