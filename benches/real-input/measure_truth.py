@@ -49,6 +49,8 @@ def run_benchmark(directory):
 
 def measure(history, rounds, seed):
     """The document that this script writes: every release with its values and its failures."""
+    if rounds < 2:
+        raise RecipeError("an interquartile range takes at least 2 rounds")
     tags = [f"v{version}" for version, _ in read_releases()]
     releases = [
         {"release": tag, "git_hash": git(["-C", history, "rev-parse", f"{tag}^{{commit}}"]), "values": [], "failures": []}
@@ -104,9 +106,9 @@ def print_table(rows):
         if row["median"] is None:
             print(f"| {row['release']} | | | | | fails: {row['failures'][-1]} |")
             continue
-        step = "| |" if row["percent"] is None else f"| {row['percent']:+.1f} | {row['iqrs']:+.1f} |"
+        step = "| | |" if row["percent"] is None else f"| {row['percent']:+.1f} | {row['iqrs']:+.1f} |"
         note = "**slower**" if is_truth(row) else ""
-        print(f"| {row['release']} | {row['median']:.1f} | {row['iqr']:.1f} {step} {note} |")
+        print(f"| {row['release']} | {row['median']:.3f} | {row['iqr']:.3f} {step} {note} |")
 
 
 def main():
@@ -116,8 +118,6 @@ def main():
     parser.add_argument("--rounds", type=int, default=30, help="runs of every release (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the order of the runs (default: %(default)s)")
     arguments = parser.parse_args()
-    if arguments.rounds < 2:
-        parser.error("--rounds must be at least 2")
     if arguments.output.exists():
         raise RecipeError(f"{arguments.output} exists; name a file that does not, or remove it first")
 
