@@ -139,6 +139,9 @@ pub struct RunReport {
     pub bot: Option<String>,
     /// When it started, in milliseconds since the job began.
     pub started: u64,
+    /// The chart that decides, where the executor was left to choose it.
+    #[serde(default)]
+    pub chart: Option<String>,
     /// Why there are no values, in a line; absent when there are.
     #[serde(default)]
     pub failure: Option<String>,

@@ -47,6 +47,9 @@ pub struct JournalError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 /// Keeps the records of one job, in order.
 #[async_trait]
 pub trait Journal: Send {
+    /// The job whose journal this is.
+    fn job(&self) -> &str;
+
     /// Every record so far, oldest first.
     async fn records(&mut self) -> Result<Vec<Record>, JournalError>;
 

@@ -1,0 +1,372 @@
+//! The search for the commit that changed a benchmark.
+
+use crate::lab::{BuildState, Exhausted, Lab};
+use crate::machine::{Machine, MachineError};
+use crate::outcome::{OUTCOME_VERSION, Outcome, Skipped, Status, Stopped};
+use crate::pinpoint::PinpointSearch;
+use crate::{
+    Action, BisectionSpec, CombinedCommit, Event, Magnitude, Position, Range, RetryPolicy,
+    SPEC_VERSION, SpecError, Strategy,
+};
+
+/// Searches a range of commits for those that changed a benchmark.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use pinpoint_core::{Bisection, BisectionSpec, Event, Machine, Position, Range, Status, Task};
+///
+/// // 14 commits between the ends; the one at offset 9 makes it slower.
+/// let slow_from = |commit| match commit {
+///     Position::Good => false,
+///     Position::Bad => true,
+///     Position::Within { offset, .. } => offset >= 9,
+/// };
+/// let mut search = Bisection::new(BisectionSpec::new(Range::Counted { between: 14 }))?;
+/// while search.outcome().is_none() {
+///     for action in search.poll() {
+///         let event = match action.task {
+///             Task::Build { .. } => Event::Built { action: action.number },
+///             Task::Run { commit, index, .. } => {
+///                 let time = if slow_from(commit) { 12.0 } else { 10.0 } + 0.01 * f64::from(index % 7);
+///                 Event::Ran {
+///                     action: action.number,
+///                     bot: None,
+///                     started: 0,
+///                     values: BTreeMap::from([("time".to_owned(), vec![time])]),
+///                 }
+///             }
+///             other => unreachable!("{other:?}"),
+///         };
+///         search.handle(event)?;
+///     }
+/// }
+/// let outcome = search.outcome().unwrap();
+/// assert_eq!(outcome.status, Status::CulpritFound);
+/// assert_eq!(outcome.culprits[0].commit, Position::Within { range: 0, offset: 9 });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Bisection {
+    spec: BisectionSpec,
+    lab: Lab,
+    search: PinpointSearch,
+    /// Why the search is over, while the last actions are being ended.
+    ending: Option<Stopped>,
+    outcome: Option<Outcome>,
+}
+
+impl Bisection {
+    /// A search, ready to be polled.
+    pub fn new(spec: BisectionSpec) -> Result<Self, SpecError> {
+        check(&spec)?;
+        let mut lab = Lab::new(&spec);
+        let search = match spec.strategy {
+            Strategy::Pinpoint => PinpointSearch::new(&spec, &mut lab),
+        };
+        Ok(Self {
+            spec,
+            lab,
+            search,
+            ending: None,
+            outcome: None,
+        })
+    }
+
+    /// A search as it was after these events.
+    ///
+    /// Cost: that of the search itself, without its builds and runs.
+    pub fn replay(
+        spec: BisectionSpec,
+        events: impl IntoIterator<Item = Event>,
+    ) -> Result<Self, ReplayError> {
+        let mut machine = Self::new(spec)?;
+        for event in events {
+            machine.handle(event)?;
+        }
+        Ok(machine)
+    }
+
+    /// What is asked.
+    pub fn spec(&self) -> &BisectionSpec {
+        &self.spec
+    }
+
+    /// How far the search has come.
+    pub fn progress(&self) -> Progress {
+        let measured = self
+            .lab
+            .commits()
+            .filter(|(_, commit)| commit.build == BuildState::Built)
+            .map(|(position, commit)| MeasuredCommit {
+                commit: position,
+                runs: commit.runs(),
+                failures: commit.failures(),
+                median: pinpoint_compare::median(&commit.values()),
+            })
+            .collect();
+        let open: Vec<OpenRange> = self
+            .search
+            .open_pairs()
+            .into_iter()
+            .map(|(lower, higher, between)| OpenRange {
+                lower,
+                higher,
+                between,
+            })
+            .collect();
+        // Each halving of a range takes a build and as many runs as its lower
+        // end has. More runs may be needed to decide, so this is a lower bound.
+        let runs_to_come = open
+            .iter()
+            .map(|range| {
+                let each = self.lab.get(range.lower).map_or(0, |lower| lower.runs());
+                let halvings = u64::from(u64::BITS - range.between.leading_zeros());
+                halvings * u64::from(each.max(PinpointSearch::first_total(&self.spec)))
+            })
+            .sum::<u64>()
+            + self.lab.runs_under_way();
+        Progress {
+            runs: self.lab.runs(),
+            builds: self.lab.builds(),
+            runs_to_come,
+            measured,
+            open,
+        }
+    }
+
+    fn conclude(&mut self, stopped: Stopped) {
+        self.ending = Some(stopped);
+        self.search.stop();
+        self.lab.cancel_all();
+    }
+
+    /// An end that can't be measured, or a range that can't be listed.
+    fn failure(&self) -> Option<Stopped> {
+        if let Some(reason) = self.lab.unlisted() {
+            return Some(Stopped::Failed {
+                commit: None,
+                reason: reason.to_owned(),
+            });
+        }
+        [Position::Good, Position::Bad].into_iter().find_map(|end| {
+            match &self.lab.get(end)?.build {
+                BuildState::Skipped(reason) => Some(Stopped::Failed {
+                    commit: Some(end),
+                    reason: reason.clone(),
+                }),
+                _ => None,
+            }
+        })
+    }
+
+    fn summarise(&self, stopped: Stopped) -> Outcome {
+        let (culprits, stopped) = match self.search.culprits(&self.lab) {
+            Ok(culprits) => (culprits, stopped),
+            Err(error) => (
+                Vec::new(),
+                Stopped::Failed {
+                    commit: None,
+                    reason: error.to_string(),
+                },
+            ),
+        };
+        let candidates = self.search.candidates();
+        let status = match &stopped {
+            Stopped::Failed { .. } => Status::Failed,
+            Stopped::Canceled => Status::Canceled,
+            _ if !culprits.is_empty() => Status::CulpritFound,
+            _ if candidates.is_empty() => Status::NoRegression,
+            _ => Status::Inconclusive,
+        };
+        let skipped = self
+            .lab
+            .commits()
+            .filter_map(|(commit, measured)| match &measured.build {
+                BuildState::Skipped(reason) => Some(Skipped {
+                    commit,
+                    reason: reason.clone(),
+                }),
+                _ => None,
+            })
+            .collect();
+        Outcome {
+            version: OUTCOME_VERSION,
+            status,
+            stopped,
+            culprits,
+            candidates,
+            comparisons: self.search.comparisons(),
+            skipped,
+            runs: self.lab.runs(),
+            builds: self.lab.builds(),
+        }
+    }
+}
+
+impl Machine for Bisection {
+    type Outcome = Outcome;
+
+    fn poll(&mut self) -> Vec<Action> {
+        self.lab.poll()
+    }
+
+    fn handle(&mut self, event: Event) -> Result<(), MachineError> {
+        if self.outcome.is_some() {
+            return Ok(());
+        }
+        match event {
+            Event::CancelRequested if self.ending.is_none() => self.conclude(Stopped::Canceled),
+            Event::TimePassed { elapsed }
+                if self.ending.is_none()
+                    && self.spec.max_time.is_some_and(|most| elapsed >= most) =>
+            {
+                self.conclude(Stopped::TimeBudget);
+            }
+            Event::CancelRequested | Event::TimePassed { .. } => {}
+            answer => {
+                if !self.lab.answer(answer)? {
+                    return Ok(());
+                }
+            }
+        }
+        if self.ending.is_none() {
+            if let Some(failure) = self.failure() {
+                self.conclude(failure);
+            } else {
+                match self.search.advance(&mut self.lab) {
+                    Ok(false) => {}
+                    Ok(true) => self.conclude(match self.search.exhausted() {
+                        None => Stopped::Decided,
+                        Some(Exhausted::Runs) => Stopped::RunBudget,
+                        Some(Exhausted::Builds) => Stopped::BuildBudget,
+                    }),
+                    Err(error) => self.conclude(Stopped::Failed {
+                        commit: None,
+                        reason: error.to_string(),
+                    }),
+                }
+            }
+        }
+        if self.lab.is_idle()
+            && let Some(stopped) = self.ending.clone()
+        {
+            self.outcome = Some(self.summarise(stopped));
+        }
+        Ok(())
+    }
+
+    fn outstanding(&self) -> Vec<Action> {
+        self.lab.outstanding()
+    }
+
+    fn outcome(&self) -> Option<&Outcome> {
+        self.outcome.as_ref()
+    }
+
+    fn ends(&self) -> Option<(&CombinedCommit, &CombinedCommit)> {
+        match &self.spec.range {
+            Range::Between { good, bad } => Some((good, bad)),
+            Range::Counted { .. } => None,
+        }
+    }
+
+    fn chart(&self) -> Option<&str> {
+        self.spec.chart.as_deref()
+    }
+
+    fn retry(&self) -> &RetryPolicy {
+        &self.spec.retry
+    }
+
+    fn max_time(&self) -> Option<u64> {
+        self.spec.max_time
+    }
+}
+
+/// How far a search has come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// Runs made so far.
+    pub runs: u64,
+    /// Commits built so far.
+    pub builds: u64,
+    /// Runs that the search still expects to make, at the least.
+    pub runs_to_come: u64,
+    /// Commits that can be run, in the order of [`Position`].
+    pub measured: Vec<MeasuredCommit>,
+    /// Where a culprit is still looked for, oldest first.
+    pub open: Vec<OpenRange>,
+}
+
+/// A commit and what is known of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MeasuredCommit {
+    /// The commit.
+    pub commit: Position,
+    /// Its runs, failed ones included.
+    pub runs: u32,
+    /// How many of them failed.
+    pub failures: u32,
+    /// The median of its values, once it has some.
+    pub median: Option<f64>,
+}
+
+/// A part of the range that is still being looked into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenRange {
+    /// The older end.
+    pub lower: Position,
+    /// The newer end.
+    pub higher: Position,
+    /// Commits strictly between them.
+    pub between: u64,
+}
+
+/// A stored search can't be replayed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ReplayError {
+    /// Its spec is refused.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// Its events are no possible history of this spec.
+    #[error("the journal does not fit the search: {0}")]
+    Machine(#[from] MachineError),
+}
+
+fn check(spec: &BisectionSpec) -> Result<(), SpecError> {
+    if spec.version != SPEC_VERSION {
+        return Err(SpecError::Version {
+            found: spec.version,
+        });
+    }
+    if !(spec.confidence > 0.0 && spec.confidence < 1.0) {
+        return Err(SpecError::Confidence(spec.confidence));
+    }
+    if let Some(Magnitude::Absolute(magnitude) | Magnitude::Percent(magnitude)) = spec.magnitude
+        && !magnitude.is_finite()
+    {
+        return Err(SpecError::Magnitude(magnitude));
+    }
+    if !(1..=SpecError::MOST_ATTEMPTS).contains(&spec.attempts) {
+        return Err(SpecError::Attempts {
+            found: spec.attempts,
+        });
+    }
+    let first_runs = 2 * u64::from(PinpointSearch::first_total(spec));
+    for (what, needed, allowed) in [
+        ("runs", first_runs, spec.max_runs),
+        ("builds", 2, spec.max_builds),
+    ] {
+        if let Some(allowed) = allowed.filter(|allowed| *allowed < needed) {
+            return Err(SpecError::Budget {
+                what,
+                needed,
+                allowed,
+            });
+        }
+    }
+    match &spec.range {
+        Range::Between { good, bad } if good == bad => Err(SpecError::SameEnds),
+        _ => Ok(()),
+    }
+}

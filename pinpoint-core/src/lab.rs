@@ -1,0 +1,400 @@
+//! What a search has asked for and learned, commit by commit.
+//!
+//! Strategies decide which commits to measure; the lab does the bookkeeping
+//! that every strategy needs: which commits are built, their runs, what is
+//! still under way, the budgets, and the handling of lost answers.
+
+use std::collections::BTreeMap;
+
+use crate::machine::{Ledger, MachineError};
+use crate::random::SplitMix64;
+use crate::{Action, BisectionSpec, Event, Position, Task};
+
+/// Infrastructure trouble so many times in a row skips a commit.
+const LOST_IN_A_ROW: u32 = 3;
+
+/// Whether a commit can be run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum BuildState {
+    Asked,
+    Built,
+    /// It does not build, or its infrastructure gave up: why, in a line.
+    Skipped(String),
+}
+
+/// One commit's part of the search.
+#[derive(Debug, Clone)]
+pub(crate) struct Measured {
+    pub(crate) build: BuildState,
+    /// By the index of the run, so that the order of the values does not
+    /// depend on the order of the answers. A failed run has no values.
+    runs: BTreeMap<u32, Vec<f64>>,
+    next_index: u32,
+    pub(crate) pending: u32,
+    lost_in_a_row: u32,
+}
+
+impl Measured {
+    /// Runs that were answered, failed ones included.
+    pub(crate) fn runs(&self) -> u32 {
+        self.runs.len() as u32
+    }
+
+    pub(crate) fn values(&self) -> Vec<f64> {
+        self.runs.values().flatten().copied().collect()
+    }
+
+    /// 1 for each failed run, 0 for each other.
+    pub(crate) fn errors(&self) -> Vec<f64> {
+        self.runs
+            .values()
+            .map(|values| if values.is_empty() { 1.0 } else { 0.0 })
+            .collect()
+    }
+
+    pub(crate) fn failures(&self) -> u32 {
+        self.runs
+            .values()
+            .filter(|values| values.is_empty())
+            .count() as u32
+    }
+
+    pub(crate) fn is_skipped(&self) -> bool {
+        matches!(self.build, BuildState::Skipped(_))
+    }
+
+    /// Nothing is under way for this commit.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.pending == 0 && self.build != BuildState::Asked
+    }
+}
+
+/// A budget does not allow what was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exhausted {
+    Runs,
+    Builds,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Lab {
+    ledger: Ledger,
+    random: SplitMix64,
+    chart: Option<String>,
+    commits: BTreeMap<Position, Measured>,
+    /// Commits strictly inside each range; absent until it is listed.
+    ranges: Vec<Option<u64>>,
+    lost_listings: u32,
+    /// A listing that could not be had: why.
+    unlisted: Option<String>,
+    runs_left: Option<u64>,
+    builds_left: Option<u64>,
+    runs: u64,
+    builds: u64,
+}
+
+impl Lab {
+    pub(crate) fn new(spec: &BisectionSpec) -> Self {
+        Self {
+            ledger: Ledger::default(),
+            random: SplitMix64::new(spec.seed),
+            chart: spec.chart.clone(),
+            commits: BTreeMap::new(),
+            ranges: Vec::new(),
+            lost_listings: 0,
+            unlisted: None,
+            runs_left: spec.max_runs,
+            builds_left: spec.max_builds,
+            runs: 0,
+            builds: 0,
+        }
+    }
+
+    /// Runs that were answered.
+    pub(crate) fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    pub(crate) fn runs_under_way(&self) -> u64 {
+        self.commits
+            .values()
+            .map(|commit| u64::from(commit.pending))
+            .sum()
+    }
+
+    /// Commits that were built.
+    pub(crate) fn builds(&self) -> u64 {
+        self.builds
+    }
+
+    pub(crate) fn get(&self, commit: Position) -> Option<&Measured> {
+        self.commits.get(&commit)
+    }
+
+    pub(crate) fn commits(&self) -> impl Iterator<Item = (Position, &Measured)> {
+        self.commits
+            .iter()
+            .map(|(position, commit)| (*position, commit))
+    }
+
+    /// Commits strictly inside a range, once it is listed.
+    pub(crate) fn count(&self, range: u32) -> Option<u64> {
+        self.ranges.get(range as usize).copied().flatten()
+    }
+
+    /// Why a range could not be listed.
+    pub(crate) fn unlisted(&self) -> Option<&str> {
+        self.unlisted.as_deref()
+    }
+
+    /// A range whose count is known without asking.
+    pub(crate) fn know(&mut self, count: u64) -> u32 {
+        self.ranges.push(Some(count));
+        (self.ranges.len() - 1) as u32
+    }
+
+    pub(crate) fn list(&mut self, lower: Position, higher: Position) -> u32 {
+        let range = self.ranges.len() as u32;
+        self.ranges.push(None);
+        self.ledger.ask(Task::List {
+            range,
+            lower,
+            higher,
+        });
+        range
+    }
+
+    pub(crate) fn build(&mut self, commit: Position) -> Result<(), Exhausted> {
+        spend(&mut self.builds_left, 1).ok_or(Exhausted::Builds)?;
+        self.ledger.ask(Task::Build { commit });
+        self.commits.entry(commit).or_insert(Measured {
+            build: BuildState::Asked,
+            runs: BTreeMap::new(),
+            next_index: 0,
+            pending: 0,
+            lost_in_a_row: 0,
+        });
+        Ok(())
+    }
+
+    /// Brings commits up to so many runs each, counting what is under way, and
+    /// asks for nothing when the budget does not allow all of it.
+    ///
+    /// The runs go round and round the commits, in a new order each round, so
+    /// that a drift of the machine falls on all of them alike.
+    pub(crate) fn run_up_to(&mut self, totals: &[(Position, u32)]) -> Result<(), Exhausted> {
+        let mut wanted: Vec<(Position, u32)> = totals
+            .iter()
+            .map(|(commit, total)| {
+                let known = self.commits.get(commit).map_or(0, |m| m.runs() + m.pending);
+                (*commit, total.saturating_sub(known))
+            })
+            .collect();
+        let sum = wanted.iter().map(|(_, runs)| u64::from(*runs)).sum();
+        spend(&mut self.runs_left, sum).ok_or(Exhausted::Runs)?;
+        loop {
+            wanted.retain(|(_, runs)| *runs > 0);
+            if wanted.is_empty() {
+                return Ok(());
+            }
+            self.random.shuffle(&mut wanted);
+            for (commit, runs) in &mut wanted {
+                *runs -= 1;
+                if let Some(measured) = self.commits.get_mut(commit) {
+                    let index = measured.next_index;
+                    measured.next_index += 1;
+                    measured.pending += 1;
+                    self.ledger.ask(Task::Run {
+                        commit: *commit,
+                        index,
+                        bot: None,
+                    });
+                }
+            }
+        }
+    }
+
+    pub(crate) fn poll(&mut self) -> Vec<Action> {
+        self.ledger.poll()
+    }
+
+    pub(crate) fn outstanding(&self) -> Vec<Action> {
+        self.ledger.outstanding()
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.ledger.is_idle()
+    }
+
+    pub(crate) fn cancel_all(&mut self) {
+        self.ledger.cancel(|_| true);
+    }
+
+    /// Takes in an answer. False when it answers nothing that is open.
+    pub(crate) fn answer(&mut self, event: Event) -> Result<bool, MachineError> {
+        let Some(number) = event.action() else {
+            return Ok(false);
+        };
+        let Some(task) = self.ledger.get(number).cloned() else {
+            return Ok(false);
+        };
+        match (task, event) {
+            (
+                Task::List { range, .. },
+                Event::Listed {
+                    range: listed,
+                    count,
+                    ..
+                },
+            ) if range == listed => {
+                self.ranges[range as usize] = Some(count);
+            }
+            (Task::Build { commit }, Event::Built { .. }) => {
+                self.builds += 1;
+                self.set_build(commit, BuildState::Built);
+            }
+            (Task::Build { commit }, Event::BuildFailed { reason, .. }) => {
+                self.set_build(commit, BuildState::Skipped(reason));
+            }
+            (Task::Run { commit, index, .. }, Event::Ran { values, .. }) => {
+                let values = self.deciding(number, values)?;
+                self.ran(commit, index, values);
+            }
+            (Task::Run { commit, index, .. }, Event::RunFailed { .. }) => {
+                self.ran(commit, index, Vec::new());
+            }
+            (Task::Cancel { .. }, Event::Cancelled { .. } | Event::GaveUp { .. }) => {}
+            (task, Event::GaveUp { reason, .. }) => {
+                self.ledger.close(number);
+                self.lost(task, reason);
+                return Ok(true);
+            }
+            (task, event) => {
+                return Err(MachineError::WrongAnswer {
+                    action: number,
+                    asked: task_name(&task),
+                    answered: event_name(&event),
+                });
+            }
+        }
+        self.ledger.close(number);
+        Ok(true)
+    }
+
+    /// The values of the chart that decides.
+    fn deciding(
+        &self,
+        action: u64,
+        mut values: BTreeMap<String, Vec<f64>>,
+    ) -> Result<Vec<f64>, MachineError> {
+        let (chart, values) = match &self.chart {
+            Some(chart) => values.remove_entry(chart),
+            None => values.pop_first(),
+        }
+        .filter(|(_, values)| !values.is_empty())
+        .ok_or(MachineError::NoValue { action })?;
+        match values.iter().find(|value| !value.is_finite()) {
+            Some(&value) => Err(MachineError::NotFinite {
+                action,
+                chart,
+                value,
+            }),
+            None => Ok(values),
+        }
+    }
+
+    fn set_build(&mut self, commit: Position, state: BuildState) {
+        if let Some(measured) = self.commits.get_mut(&commit) {
+            measured.build = state;
+            measured.lost_in_a_row = 0;
+        }
+    }
+
+    fn ran(&mut self, commit: Position, index: u32, values: Vec<f64>) {
+        self.runs += 1;
+        if let Some(measured) = self.commits.get_mut(&commit) {
+            measured.runs.insert(index, values);
+            measured.pending -= 1;
+            measured.lost_in_a_row = 0;
+        }
+    }
+
+    /// Asks again for what the infrastructure lost, until it was lost three
+    /// times in a row.
+    fn lost(&mut self, task: Task, reason: String) {
+        match task {
+            Task::List { .. } => {
+                self.lost_listings += 1;
+                if self.lost_listings < LOST_IN_A_ROW {
+                    self.ledger.ask(task);
+                } else {
+                    self.unlisted = Some(reason);
+                }
+            }
+            Task::Build { commit } => {
+                if self.count_loss(commit) < LOST_IN_A_ROW
+                    && spend(&mut self.builds_left, 1).is_some()
+                {
+                    self.ledger.ask(task);
+                } else {
+                    self.set_build(commit, BuildState::Skipped(reason));
+                }
+            }
+            Task::Run { commit, .. } => {
+                let losses = self.count_loss(commit);
+                if losses >= LOST_IN_A_ROW {
+                    self.give_up(commit, reason);
+                } else if spend(&mut self.runs_left, 1).is_some() {
+                    self.ledger.ask(task);
+                } else if let Some(measured) = self.commits.get_mut(&commit) {
+                    measured.pending -= 1;
+                }
+            }
+            Task::Cancel { .. } => {}
+        }
+    }
+
+    fn count_loss(&mut self, commit: Position) -> u32 {
+        self.commits.get_mut(&commit).map_or(0, |measured| {
+            measured.lost_in_a_row += 1;
+            measured.lost_in_a_row
+        })
+    }
+
+    fn give_up(&mut self, lost: Position, reason: String) {
+        self.ledger
+            .cancel(|task| matches!(task, Task::Run { commit, .. } if *commit == lost));
+        if let Some(measured) = self.commits.get_mut(&lost) {
+            measured.build = BuildState::Skipped(reason);
+            measured.pending = 0;
+        }
+    }
+}
+
+/// Takes from a budget, if it has that much.
+fn spend(left: &mut Option<u64>, amount: u64) -> Option<()> {
+    if let Some(left) = left {
+        *left = left.checked_sub(amount)?;
+    }
+    Some(())
+}
+
+fn task_name(task: &Task) -> &'static str {
+    match task {
+        Task::List { .. } => "a listing",
+        Task::Build { .. } => "a build",
+        Task::Run { .. } => "a run",
+        Task::Cancel { .. } => "an end",
+    }
+}
+
+fn event_name(event: &Event) -> &'static str {
+    match event {
+        Event::Listed { .. } => "a listing of another range, or unasked",
+        Event::Built { .. } | Event::BuildFailed { .. } => "a build's",
+        Event::Ran { .. } | Event::RunFailed { .. } => "a run's",
+        Event::GaveUp { .. } => "that it was lost",
+        Event::Cancelled { .. } => "that it was cancelled",
+        Event::CancelRequested | Event::TimePassed { .. } => "no answer",
+    }
+}

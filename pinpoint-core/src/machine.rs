@@ -1,0 +1,141 @@
+//! A machine decides; a driver does.
+//!
+//! A machine is told what happened and answers what it wants done. It does no
+//! I/O, reads no clock and knows no randomness but its seed: the same spec and
+//! the same events in the same order give the same actions and the same
+//! outcome. So a search can be tested in microseconds, killed and replayed,
+//! or run as a Temporal workflow.
+
+use std::collections::BTreeMap;
+
+use crate::{Action, CombinedCommit, Event, RetryPolicy, Task};
+
+/// A search that does no I/O.
+pub trait Machine {
+    /// What it finds.
+    type Outcome;
+
+    /// The actions decided since the last call, in the order to start them.
+    fn poll(&mut self) -> Vec<Action>;
+
+    /// Takes in what happened.
+    ///
+    /// An answer to an unknown, answered or cancelled action is ignored. An
+    /// error leaves the machine as it was.
+    fn handle(&mut self, event: Event) -> Result<(), MachineError>;
+
+    /// Every action that was decided and is not answered or cancelled yet, in
+    /// order. After a replay, this is the work to take up.
+    fn outstanding(&self) -> Vec<Action>;
+
+    /// The result, once there is one.
+    fn outcome(&self) -> Option<&Self::Outcome>;
+
+    /// The commits that stand at the two ends, when the machine knows them.
+    fn ends(&self) -> Option<(&CombinedCommit, &CombinedCommit)>;
+
+    /// The chart that decides, when the spec names it.
+    fn chart(&self) -> Option<&str>;
+
+    /// What to do about trouble of the infrastructure.
+    fn retry(&self) -> &RetryPolicy;
+
+    /// The budget of time, in milliseconds.
+    fn max_time(&self) -> Option<u64>;
+}
+
+/// An event that can't have happened.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum MachineError {
+    /// The answer is of another kind than the question.
+    #[error("action {action} asked for {asked}, but the answer is {answered}")]
+    WrongAnswer {
+        /// The action.
+        action: u64,
+        /// What it asked for.
+        asked: &'static str,
+        /// What the answer says.
+        answered: &'static str,
+    },
+    /// A value that is no number.
+    #[error("action {action}: the run gave {value} for chart {chart:?}; a value must be finite")]
+    NotFinite {
+        /// The action.
+        action: u64,
+        /// The chart.
+        chart: String,
+        /// The value.
+        value: f64,
+    },
+    /// A run without the chart that decides, told as a run with values.
+    #[error(
+        "action {action}: the run gave no value for the chart that decides; it is a failed run"
+    )]
+    NoValue {
+        /// The action.
+        action: u64,
+    },
+}
+
+/// Numbers actions, and remembers which are open.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ledger {
+    next: u64,
+    handed_out: u64,
+    open: BTreeMap<u64, Task>,
+}
+
+impl Ledger {
+    pub(crate) fn ask(&mut self, task: Task) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        self.open.insert(number, task);
+        number
+    }
+
+    pub(crate) fn get(&self, number: u64) -> Option<&Task> {
+        self.open.get(&number)
+    }
+
+    pub(crate) fn close(&mut self, number: u64) -> Option<Task> {
+        self.open.remove(&number)
+    }
+
+    pub(crate) fn poll(&mut self) -> Vec<Action> {
+        let new = actions(self.open.range(self.handed_out..));
+        self.handed_out = self.next;
+        new
+    }
+
+    pub(crate) fn outstanding(&self) -> Vec<Action> {
+        actions(self.open.range(..))
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Ends every open action that fits, and asks for a `Cancel` of each: also
+    /// of those that no driver has taken yet, since what is decided must not
+    /// depend on when a driver polls.
+    pub(crate) fn cancel(&mut self, fits: impl Fn(&Task) -> bool) {
+        let ending: Vec<u64> = self
+            .open
+            .iter()
+            .filter(|(_, task)| !matches!(task, Task::Cancel { .. }) && fits(task))
+            .map(|(number, _)| *number)
+            .collect();
+        for action in ending {
+            self.open.remove(&action);
+            self.ask(Task::Cancel { action });
+        }
+    }
+}
+
+fn actions<'a>(open: impl Iterator<Item = (&'a u64, &'a Task)>) -> Vec<Action> {
+    open.map(|(number, task)| Action {
+        number: *number,
+        task: task.clone(),
+    })
+    .collect()
+}

@@ -1,0 +1,564 @@
+//! The reference strategy: how Chromium's Pinpoint searches.
+//!
+//! Two commits are a *pair*. A pair is compared with the runs it has:
+//!
+//! - *same*: nothing to look for between them;
+//! - *unknown*: more runs, in totals of 10, 20, 40, 80 and 160 (the one with
+//!   fewer first), and if 160 do not tell, they count as the same;
+//! - *different*: the commit in the middle is built, run as often as the older
+//!   of the pair, and makes two pairs of one. Where nothing lies between, the
+//!   newer commit is a culprit.
+//!
+//! Both halves are always explored, so several culprits can be found. The
+//! rules are facts of the original, `pinpoint/go/workflows/internal/bisect.go`
+//! in Skia's infrastructure repository. Beyond it: a middle commit that can't
+//! be used is replaced by its nearest neighbour, and what could not be decided
+//! is reported as a range, never dropped.
+//!
+//! ```text
+//! good ──────────── different ──────────── bad
+//! good ── same ── middle ─── different ─── bad
+//!                 middle ─ same ─ c ─ different ─ bad      bad is the culprit
+//! ```
+
+use pinpoint_compare::{
+    CompareError, Direction, Verdict, compare_functional, compare_performance, difference_of_rates,
+    hodges_lehmann, median,
+};
+
+use crate::lab::{BuildState, Exhausted, Lab, Measured};
+use crate::outcome::{Comparison, Culprit, Effect, EffectOf};
+use crate::{BisectionSpec, Magnitude, Position, Range};
+
+/// Totals of runs for each commit. Unknown at the last one counts as the same.
+const TOTALS: [u32; 5] = [10, 20, 40, 80, 160];
+/// The rate of failures that a functional regression is expected to have.
+const EXPECTED_ERROR_RATE: f64 = 1.0;
+
+#[derive(Debug, Clone)]
+pub(crate) struct PinpointSearch {
+    question: Question,
+    pairs: Vec<Pair>,
+    exhausted: Option<Exhausted>,
+}
+
+/// What is asked of every pair.
+#[derive(Debug, Clone)]
+struct Question {
+    first_total: u32,
+    asked_magnitude: Option<Magnitude>,
+    /// In the chart's unit; known once the good end has values.
+    magnitude: Option<f64>,
+    direction: Direction,
+    confidence: f64,
+    /// Adjacent commits may hide a roll or a merge.
+    lists: bool,
+}
+
+/// Two measured commits with the untested ones between them.
+#[derive(Debug, Clone)]
+struct Pair {
+    lower: Position,
+    higher: Position,
+    between: Between,
+    looks: Vec<Comparison>,
+    state: PairState,
+}
+
+/// The offsets from `low` up to, not including, `high` of a range.
+#[derive(Debug, Clone, Copy)]
+struct Between {
+    range: u32,
+    low: u64,
+    high: u64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum PairState {
+    /// The range of the two ends of the search is being listed.
+    Waiting,
+    /// More runs are on their way, or it is ready to be compared.
+    Sampling,
+    /// Different, and adjacent: is anything hidden between the two?
+    Opening,
+    /// Different, and this commit is being measured to split the pair.
+    Splitting(Position),
+    /// Different, and split into the pairs with these indices.
+    Split(usize, usize),
+    Same,
+    Culprit,
+    /// Something may lie here, but which commit it is can't be told.
+    Undecided,
+}
+
+impl PinpointSearch {
+    pub(crate) fn new(spec: &BisectionSpec, lab: &mut Lab) -> Self {
+        let (range, lists) = match spec.range {
+            Range::Between { .. } => (lab.list(Position::Good, Position::Bad), true),
+            Range::Counted { between } => (lab.know(between), false),
+        };
+        let mut search = Self {
+            question: Question {
+                first_total: Self::first_total(spec),
+                asked_magnitude: spec.magnitude,
+                magnitude: None,
+                direction: spec.direction,
+                confidence: spec.confidence,
+                lists,
+            },
+            pairs: vec![Pair {
+                lower: Position::Good,
+                higher: Position::Bad,
+                between: Between {
+                    range,
+                    low: 0,
+                    high: 0,
+                },
+                looks: Vec::new(),
+                state: PairState::Waiting,
+            }],
+            exhausted: None,
+        };
+        for end in [Position::Good, Position::Bad] {
+            search.note(lab.build(end));
+        }
+        search
+    }
+
+    /// Runs of each end before the first comparison.
+    pub(crate) fn first_total(spec: &BisectionSpec) -> u32 {
+        spec.attempts.max(TOTALS[0])
+    }
+
+    /// Goes as far as what is known allows. True when nothing is left to do.
+    pub(crate) fn advance(&mut self, lab: &mut Lab) -> Result<bool, CompareError> {
+        // A pair that is split adds two behind it, so one pass over the
+        // growing list sees everything that this event made possible.
+        let mut index = 0;
+        while index < self.pairs.len() {
+            self.advance_pair(index, lab)?;
+            index += 1;
+        }
+        Ok(self.pairs.iter().all(|pair| pair.is_decided()))
+    }
+
+    fn advance_pair(&mut self, index: usize, lab: &mut Lab) -> Result<(), CompareError> {
+        if self.pairs[index].state == PairState::Waiting {
+            let Some(count) = lab.count(self.pairs[index].between.range) else {
+                return Ok(());
+            };
+            self.pairs[index].between.high = count;
+            self.pairs[index].state = PairState::Sampling;
+        }
+        if self.pairs[index].state == PairState::Sampling {
+            self.sample(index, lab)?;
+        }
+        if self.pairs[index].state == PairState::Opening {
+            self.open(index, lab);
+        }
+        if let PairState::Splitting(middle) = self.pairs[index].state {
+            self.split(index, middle, lab);
+        }
+        Ok(())
+    }
+
+    /// Compares the pair, if its runs are there, and does what follows.
+    fn sample(&mut self, index: usize, lab: &mut Lab) -> Result<(), CompareError> {
+        let pair = &self.pairs[index];
+        let (Some(lower), Some(higher)) = (lab.get(pair.lower), lab.get(pair.higher)) else {
+            return Ok(());
+        };
+        if !(lower.is_settled() && higher.is_settled()) {
+            return Ok(());
+        }
+        let verdict = if lower.runs() == 0 || higher.runs() == 0 {
+            Verdict::Unknown
+        } else {
+            self.question.fix_magnitude(lab);
+            let look = self.question.compare(pair, lower, higher)?;
+            let verdict = look.verdict;
+            self.pairs[index].looks.push(look);
+            verdict
+        };
+        match verdict {
+            Verdict::Same => self.pairs[index].state = PairState::Same,
+            Verdict::Different => self.look_between(index, lab),
+            Verdict::Unknown | Verdict::Nil => self.run_more(index, lab),
+        }
+        Ok(())
+    }
+
+    fn run_more(&mut self, index: usize, lab: &mut Lab) {
+        let pair = &self.pairs[index];
+        let ends = [pair.lower, pair.higher];
+        let [lower, higher] = ends.map(|end| lab.get(end).map_or(0, Measured::runs));
+        if lower >= TOTALS[TOTALS.len() - 1] {
+            self.pairs[index].state = PairState::Same;
+            return;
+        }
+        // A commit whose infrastructure gave up can't be run any more.
+        if ends
+            .iter()
+            .any(|end| lab.get(*end).is_some_and(Measured::is_skipped))
+        {
+            self.pairs[index].state = PairState::Undecided;
+            return;
+        }
+        let total = self.question.next_total(lower, higher);
+        let asked = lab.run_up_to(&ends.map(|end| (end, total)));
+        if !self.note(asked) {
+            self.pairs[index].state = PairState::Undecided;
+        }
+    }
+
+    /// A difference was found: where does it come from?
+    fn look_between(&mut self, index: usize, lab: &mut Lab) {
+        let between = self.pairs[index].between;
+        let state = match between.nearest_untried(lab) {
+            Some(middle) => {
+                if self.note(lab.build(middle)) {
+                    PairState::Splitting(middle)
+                } else {
+                    PairState::Undecided
+                }
+            }
+            // What could not be built stands between the two.
+            None if between.low < between.high => PairState::Undecided,
+            None if self.question.lists => {
+                let (lower, higher) = (self.pairs[index].lower, self.pairs[index].higher);
+                // The two ends of the search were listed when it began.
+                if (lower, higher) == (Position::Good, Position::Bad) {
+                    PairState::Culprit
+                } else {
+                    let range = lab.list(lower, higher);
+                    self.pairs[index].between = Between {
+                        range,
+                        low: 0,
+                        high: 0,
+                    };
+                    PairState::Opening
+                }
+            }
+            None => PairState::Culprit,
+        };
+        self.pairs[index].state = state;
+    }
+
+    fn open(&mut self, index: usize, lab: &mut Lab) {
+        match lab.count(self.pairs[index].between.range) {
+            None => {}
+            Some(0) => self.pairs[index].state = PairState::Culprit,
+            Some(count) => {
+                self.pairs[index].between.high = count;
+                self.look_between(index, lab);
+            }
+        }
+    }
+
+    /// The middle commit is on its way, unusable, or measured.
+    fn split(&mut self, index: usize, middle: Position, lab: &mut Lab) {
+        let pair = &self.pairs[index];
+        let Some(measured) = lab.get(middle) else {
+            return;
+        };
+        match measured.build {
+            BuildState::Asked => {}
+            // Its samples, if it has any, were compared with nothing yet.
+            BuildState::Skipped(_) => self.look_between(index, lab),
+            BuildState::Built if measured.pending > 0 => {}
+            BuildState::Built if measured.runs() == 0 => {
+                let total = lab.get(pair.lower).map_or(0, Measured::runs).max(1);
+                let asked = lab.run_up_to(&[(middle, total)]);
+                if !self.note(asked) {
+                    self.pairs[index].state = PairState::Undecided;
+                }
+            }
+            BuildState::Built => {
+                let (lower, higher) = pair.between.around(middle);
+                let first = Pair::new(pair.lower, middle, lower);
+                let second = Pair::new(middle, pair.higher, higher);
+                self.pairs[index].state = PairState::Split(self.pairs.len(), self.pairs.len() + 1);
+                self.pairs.extend([first, second]);
+            }
+        }
+    }
+
+    /// Remembers that a budget ran out. True when it did not.
+    fn note(&mut self, asked: Result<(), Exhausted>) -> bool {
+        if let Err(exhausted) = asked {
+            self.exhausted.get_or_insert(exhausted);
+        }
+        asked.is_ok()
+    }
+
+    /// The budget that kept a pair from being decided.
+    pub(crate) fn exhausted(&self) -> Option<Exhausted> {
+        self.exhausted
+    }
+
+    /// Leaves everything that is not decided as it is.
+    pub(crate) fn stop(&mut self) {
+        for pair in &mut self.pairs {
+            if !pair.is_decided() {
+                pair.state = PairState::Undecided;
+            }
+        }
+    }
+
+    /// The pairs that are still being looked into, with the number of untested
+    /// commits between them, oldest first.
+    pub(crate) fn open_pairs(&self) -> Vec<(Position, Position, u64)> {
+        self.in_order(|pair| {
+            (!pair.is_decided()).then(|| (pair.lower, pair.higher, pair.between.len()))
+        })
+    }
+
+    pub(crate) fn comparisons(&self) -> Vec<Comparison> {
+        self.in_order(|pair| Some(pair.looks.clone())).concat()
+    }
+
+    pub(crate) fn culprits(&self, lab: &Lab) -> Result<Vec<Culprit>, CompareError> {
+        self.in_order(|pair| {
+            if pair.state != PairState::Culprit {
+                return None;
+            }
+            let (lower, higher) = (lab.get(pair.lower)?, lab.get(pair.higher)?);
+            let decided_by = pair.looks.last()?;
+            Some(
+                self.question
+                    .effect(decided_by, lower, higher)
+                    .map(|effect| Culprit {
+                        commit: pair.higher,
+                        prior: pair.lower,
+                        probability: None,
+                        effect,
+                    }),
+            )
+        })
+        .into_iter()
+        .collect()
+    }
+
+    /// Commits one of which changed something, but which can't be told.
+    pub(crate) fn candidates(&self) -> Vec<Position> {
+        let mut found = Vec::new();
+        self.collect_candidates(0, &mut found);
+        found
+    }
+
+    /// True when a difference inside this pair was accounted for.
+    fn collect_candidates(&self, index: usize, found: &mut Vec<Position>) -> bool {
+        let pair = &self.pairs[index];
+        match pair.state {
+            PairState::Culprit => true,
+            PairState::Split(first, second) => {
+                let first = self.collect_candidates(first, found);
+                let second = self.collect_candidates(second, found);
+                if !(first || second) {
+                    // The pair differs, and yet neither half does: a change
+                    // too small to be seen in halves, or a chance difference.
+                    found.extend(self.inside(index));
+                }
+                true
+            }
+            PairState::Same => false,
+            _ => {
+                found.extend(self.inside(index));
+                true
+            }
+        }
+    }
+
+    /// Every commit that the pair may owe its difference to, oldest first.
+    fn inside(&self, index: usize) -> Vec<Position> {
+        let pair = &self.pairs[index];
+        let mut commits: Vec<Position> = pair.between.positions().collect();
+        commits.push(pair.higher);
+        commits
+    }
+
+    /// Visits the pairs from the oldest commits to the newest, a split pair
+    /// before its halves.
+    fn in_order<T>(&self, visit: impl Fn(&Pair) -> Option<T>) -> Vec<T> {
+        let mut found = Vec::new();
+        let mut stack = vec![0];
+        while let Some(index) = stack.pop() {
+            let pair = &self.pairs[index];
+            found.extend(visit(pair));
+            if let PairState::Split(first, second) = pair.state {
+                stack.extend([second, first]);
+            }
+        }
+        found
+    }
+}
+
+impl Pair {
+    fn new(lower: Position, higher: Position, between: Between) -> Self {
+        Self {
+            lower,
+            higher,
+            between,
+            looks: Vec::new(),
+            state: PairState::Sampling,
+        }
+    }
+
+    fn is_decided(&self) -> bool {
+        matches!(
+            self.state,
+            PairState::Split(..) | PairState::Same | PairState::Culprit | PairState::Undecided
+        )
+    }
+}
+
+impl Between {
+    fn len(&self) -> u64 {
+        self.high - self.low
+    }
+
+    fn positions(self) -> impl Iterator<Item = Position> {
+        (self.low..self.high).map(move |offset| Position::Within {
+            range: self.range,
+            offset,
+        })
+    }
+
+    /// The middle, or what is nearest to it and was not tried, older first.
+    /// For an even number of commits the middle is the earlier of the two.
+    fn nearest_untried(&self, lab: &Lab) -> Option<Position> {
+        let middle = self.low + self.len().checked_sub(1)? / 2;
+        (0..=self.len())
+            .flat_map(|distance| {
+                let older = middle.checked_sub(distance);
+                let newer = (distance > 0).then_some(middle + distance);
+                [older, newer]
+            })
+            .flatten()
+            .filter(|offset| (self.low..self.high).contains(offset))
+            .map(|offset| Position::Within {
+                range: self.range,
+                offset,
+            })
+            .find(|commit| lab.get(*commit).is_none())
+    }
+
+    /// What lies before and behind one of the commits.
+    fn around(self, middle: Position) -> (Self, Self) {
+        let Position::Within { offset, .. } = middle else {
+            return (self, self);
+        };
+        (
+            Self {
+                high: offset,
+                ..self
+            },
+            Self {
+                low: offset + 1,
+                ..self
+            },
+        )
+    }
+}
+
+impl Question {
+    /// A magnitude in percent is one of the good end's median, taken when the
+    /// first pair is compared.
+    fn fix_magnitude(&mut self, lab: &Lab) {
+        if self.magnitude.is_none() {
+            self.magnitude = match self.asked_magnitude {
+                None => None,
+                Some(Magnitude::Absolute(magnitude)) => Some(magnitude.abs()),
+                Some(Magnitude::Percent(percent)) => lab
+                    .get(Position::Good)
+                    .and_then(|good| median(&good.values()))
+                    .map(|median| (median * percent / 100.0).abs()),
+            };
+        }
+    }
+
+    fn next_total(&self, lower: u32, higher: u32) -> u32 {
+        if lower != higher {
+            lower.max(higher)
+        } else if lower == 0 {
+            self.first_total
+        } else {
+            let last = TOTALS[TOTALS.len() - 1];
+            TOTALS
+                .into_iter()
+                .find(|total| *total > lower)
+                .unwrap_or(last)
+        }
+    }
+
+    /// The functional comparison first; the values decide where it does not.
+    fn compare(
+        &self,
+        pair: &Pair,
+        lower: &Measured,
+        higher: &Measured,
+    ) -> Result<Comparison, CompareError> {
+        let functional =
+            compare_functional(&lower.errors(), &higher.errors(), EXPECTED_ERROR_RATE)?;
+        let performance = if functional.verdict == Verdict::Different {
+            None
+        } else {
+            Some(compare_performance(
+                &lower.values(),
+                &higher.values(),
+                self.magnitude,
+                self.direction,
+            )?)
+        };
+        let verdict = match performance.as_ref().map(|performance| performance.verdict) {
+            None | Some(Verdict::Nil) => functional.verdict,
+            Some(Verdict::Same) if functional.verdict == Verdict::Unknown => Verdict::Unknown,
+            Some(verdict) => verdict,
+        };
+        Ok(Comparison {
+            lower: pair.lower,
+            higher: pair.higher,
+            lower_runs: lower.runs(),
+            higher_runs: higher.runs(),
+            verdict,
+            functional,
+            performance,
+        })
+    }
+
+    fn effect(
+        &self,
+        decided_by: &Comparison,
+        lower: &Measured,
+        higher: &Measured,
+    ) -> Result<Effect, CompareError> {
+        let of_values = decided_by
+            .performance
+            .as_ref()
+            .is_some_and(|performance| performance.verdict == Verdict::Different);
+        if of_values {
+            let (before, after) = (lower.values(), higher.values());
+            let shift = hodges_lehmann(&before, &after, self.confidence)?;
+            Ok(Effect {
+                of: EffectOf::Values,
+                estimate: shift.estimate,
+                interval: shift.interval,
+                confidence: self.confidence,
+                before: median(&before).unwrap_or_default(),
+                after: median(&after).unwrap_or_default(),
+            })
+        } else {
+            let counts =
+                |commit: &Measured| (u64::from(commit.failures()), u64::from(commit.runs()));
+            let change = difference_of_rates(counts(lower), counts(higher), self.confidence)?;
+            Ok(Effect {
+                of: EffectOf::Failures,
+                estimate: change.estimate,
+                interval: Some(change.interval),
+                confidence: self.confidence,
+                before: change.control_rate,
+                after: change.treatment_rate,
+            })
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What a search is asked to find.
+
+use pinpoint_compare::Direction;
+use serde::{Deserialize, Serialize};
+
+use crate::CombinedCommit;
+
+/// The version of [`BisectionSpec`] that this library writes and reads.
+pub const SPEC_VERSION: u32 = 1;
+
+/// A bisection: its range, its question, its limits.
+///
+/// ```
+/// use pinpoint_core::{BisectionSpec, Range};
+///
+/// let spec = BisectionSpec {
+///     max_runs: Some(500),
+///     ..BisectionSpec::new(Range::Counted { between: 62 })
+/// };
+/// assert_eq!(spec.confidence, 0.95);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BisectionSpec {
+    /// The version of this record, [`SPEC_VERSION`].
+    pub version: u32,
+    /// Where to search.
+    pub range: Range,
+    /// How to search.
+    pub strategy: Strategy,
+    /// The chart that decides. When absent, a run gives values for exactly one.
+    pub chart: Option<String>,
+    /// The smallest change worth finding.
+    pub magnitude: Option<Magnitude>,
+    /// Where better lies.
+    pub direction: Direction,
+    /// The confidence of the intervals reported, between 0 and 1.
+    pub confidence: f64,
+    /// Runs of each end before the first comparison. The `pinpoint` strategy
+    /// makes at least 10.
+    pub attempts: u32,
+    /// Decides the order of runs.
+    pub seed: u64,
+    /// The most runs to ask for.
+    pub max_runs: Option<u64>,
+    /// The most builds to ask for.
+    pub max_builds: Option<u64>,
+    /// The longest the job may take, in milliseconds.
+    pub max_time: Option<u64>,
+    /// What to do about trouble of the infrastructure.
+    pub retry: RetryPolicy,
+}
+
+impl BisectionSpec {
+    /// A search of this range with every other choice at its default.
+    pub fn new(range: Range) -> Self {
+        Self {
+            version: SPEC_VERSION,
+            range,
+            strategy: Strategy::default(),
+            chart: None,
+            magnitude: None,
+            direction: Direction::Unknown,
+            confidence: 0.95,
+            attempts: 10,
+            seed: 0,
+            max_runs: None,
+            max_builds: None,
+            max_time: None,
+            retry: RetryPolicy::default(),
+        }
+    }
+}
+
+/// Where to search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Range {
+    /// Between two commits; what lies there is asked for.
+    Between {
+        /// The commit that was fast.
+        good: CombinedCommit,
+        /// The commit that is slow.
+        bad: CombinedCommit,
+    },
+    /// Between two commits that only the caller knows, with a known number of
+    /// commits strictly between them. Nothing is ever listed.
+    Counted {
+        /// Commits strictly between the ends.
+        between: u64,
+    },
+}
+
+/// How to search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// As Chromium's Pinpoint searches: pairwise comparisons, samples doubled
+    /// until a pair is decided, both halves of a difference explored.
+    #[default]
+    Pinpoint,
+}
+
+/// The smallest change worth finding.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Magnitude {
+    /// In the unit of the chart.
+    Absolute(f64),
+    /// In percent of the good end's median.
+    Percent(f64),
+}
+
+/// How often and how patiently a request is tried again after trouble of the
+/// infrastructure. The waits grow by the factor until the longest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RetryPolicy {
+    /// Tries in all, the first included.
+    pub tries: u32,
+    /// Milliseconds before the second try.
+    pub first_wait: u64,
+    /// By how much each wait is longer than the one before.
+    pub factor: f64,
+    /// The longest wait, in milliseconds.
+    pub longest_wait: u64,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self {
+            tries: 3,
+            first_wait: 1_000,
+            factor: 2.0,
+            longest_wait: 60_000,
+        }
+    }
+}
+
+impl RetryPolicy {
+    /// Milliseconds to wait after the `failed`-th try, counted from 1; absent
+    /// when that was the last one.
+    pub fn wait_after(&self, failed: u32) -> Option<u64> {
+        if failed >= self.tries {
+            return None;
+        }
+        let longest = self.longest_wait as f64;
+        let mut wait = self.first_wait as f64;
+        for _ in 1..failed {
+            wait *= self.factor;
+            if wait >= longest {
+                break;
+            }
+        }
+        // A cast from a float saturates, and takes NaN to 0.
+        Some(wait.min(longest) as u64)
+    }
+}
+
+/// Why a spec is not one that can be searched.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SpecError {
+    /// Written by a later version of this library.
+    #[error(
+        "the search was described by a newer version ({found}) than this one reads ({SPEC_VERSION}): use a newer pinpoint"
+    )]
+    Version {
+        /// The version it names.
+        found: u32,
+    },
+    /// A confidence that is no probability.
+    #[error("the confidence must lie between 0 and 1, both excluded; it is {0}")]
+    Confidence(f64),
+    /// A magnitude that is no size.
+    #[error("the magnitude must be a finite number; it is {0}")]
+    Magnitude(f64),
+    /// A first number of runs that nobody means.
+    #[error("the first number of runs must lie between 1 and {most}; it is {found}", most = Self::MOST_ATTEMPTS)]
+    Attempts {
+        /// The number asked for.
+        found: u32,
+    },
+    /// The first comparison alone would exceed the budget.
+    #[error(
+        "the first comparison needs {needed} {what}, but the budget allows {allowed}: raise the budget"
+    )]
+    Budget {
+        /// Runs or builds.
+        what: &'static str,
+        /// The least that a search takes.
+        needed: u64,
+        /// The budget.
+        allowed: u64,
+    },
+    /// The ends are the same state.
+    #[error("both ends of the search are the same commit")]
+    SameEnds,
+}
+
+impl SpecError {
+    /// The most runs of one commit that a spec may ask for at once.
+    pub const MOST_ATTEMPTS: u32 = 100_000;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_until_the_longest_and_end_with_the_last_try() {
+        let policy = RetryPolicy {
+            tries: 5,
+            first_wait: 100,
+            factor: 3.0,
+            longest_wait: 500,
+        };
+        let waits: Vec<_> = (1..=5).map(|failed| policy.wait_after(failed)).collect();
+        assert_eq!(waits, [Some(100), Some(300), Some(500), Some(500), None]);
+    }
+}
