@@ -145,3 +145,86 @@ impl fmt::Display for Aggregate {
         formatter.write_str(self.name())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Computed by hand.
+    #[test]
+    fn each_of_them() {
+        let values = [2.0, 8.0, 4.0, 4.0];
+        for (aggregate, expected) in [
+            (Aggregate::Sum, 18.0),
+            (Aggregate::Mean, 4.5),
+            (Aggregate::Min, 2.0),
+            (Aggregate::Max, 8.0),
+            (Aggregate::Count, 4.0),
+            (Aggregate::Std, (19.0_f64 / 3.0).sqrt()),
+            (Aggregate::Median, 4.0),
+            (Aggregate::GeometricMean, 4.0),
+        ] {
+            let result = aggregate.apply(&values).unwrap();
+            assert!((result - expected).abs() < 1e-12, "{aggregate}: {result}");
+        }
+        assert_eq!(Aggregate::Median.apply(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(Aggregate::Median.apply(&[4.0, 1.0]), Some(2.5));
+    }
+
+    #[test]
+    fn what_has_no_answer_gives_none() {
+        for aggregate in Aggregate::ALL {
+            assert_eq!(aggregate.apply(&[]), None);
+            assert_eq!(aggregate.apply(&[1.0, f64::NAN]), None);
+            assert_eq!(aggregate.apply(&[f64::INFINITY, 1.0]), None);
+        }
+        assert_eq!(Aggregate::Std.apply(&[1.0]), None);
+        assert_eq!(Aggregate::GeometricMean.apply(&[1.0, 0.0]), None);
+        assert_eq!(Aggregate::GeometricMean.apply(&[-1.0, -1.0]), None);
+        assert_eq!(Aggregate::Sum.apply(&[f64::MAX, f64::MAX]), None);
+        assert_eq!(Aggregate::Mean.apply(&[f64::MAX, f64::MAX]), Some(f64::MAX));
+        assert_eq!(
+            Aggregate::Median.apply(&[f64::MAX, f64::MAX]),
+            Some(f64::MAX)
+        );
+    }
+
+    #[test]
+    fn a_small_spread_far_from_zero_is_kept() {
+        let values = [1e9 + 1.0, 1e9 + 2.0, 1e9 + 3.0];
+        assert_eq!(Aggregate::Std.apply(&values), Some(1.0));
+    }
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for aggregate in Aggregate::ALL {
+            assert_eq!(aggregate.to_string().parse(), Ok(aggregate));
+            let json = serde_json::to_string(&aggregate).unwrap();
+            assert_eq!(json, format!("\"{aggregate}\""));
+        }
+        let error = "average".parse::<Aggregate>().unwrap_err();
+        assert!(error.to_string().contains("geometric-mean"));
+    }
+
+    proptest! {
+        #[test]
+        fn is_finite_and_within_the_values(
+            values in proptest::collection::vec(proptest::num::f64::ANY, 0..20)
+        ) {
+            for aggregate in Aggregate::ALL {
+                if let Some(result) = aggregate.apply(&values) {
+                    prop_assert!(result.is_finite());
+                }
+            }
+            if let (Some(low), Some(middle), Some(high)) = (
+                Aggregate::Min.apply(&values),
+                Aggregate::Median.apply(&values),
+                Aggregate::Max.apply(&values),
+            ) {
+                prop_assert!(low <= middle && middle <= high);
+            }
+        }
+    }
+}

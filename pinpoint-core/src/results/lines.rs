@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::number::{self, Word};
+use super::number::{self, Number};
 use super::{Place, ReadError};
 use crate::Series;
 
@@ -10,23 +10,27 @@ use crate::Series;
 pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
     let mut charts = BTreeMap::new();
     for (index, line) in text.lines().enumerate() {
-        let Some(Measurement { name, value, unit }) = measurement(line) else {
+        let Some(Measurement {
+            name,
+            value,
+            number,
+            unit,
+        }) = measurement(line)
+        else {
             continue;
         };
         let place = Place::Text {
             line: index + 1,
             column: column_of(line, value),
         };
-        match number::word(value) {
-            Word::Number(number) => number::add(&mut charts, name, number, unit, place)?,
-            Word::NotFinite => {
+        match number {
+            Number::Finite(number) => number::add(&mut charts, name, number, unit, place)?,
+            Number::NotFinite => {
                 return Err(ReadError::NotFinite {
                     place,
                     found: format!("`{value}`"),
                 });
             }
-            // Not reached: such a line is no measurement.
-            Word::Other => {}
         }
     }
     if charts.is_empty() {
@@ -50,6 +54,7 @@ pub(super) fn recognise(output: &[u8]) -> bool {
 struct Measurement<'a> {
     name: &'a str,
     value: &'a str,
+    number: Number,
     unit: Option<&'a str>,
 }
 
@@ -66,11 +71,17 @@ fn measurement(line: &str) -> Option<Measurement<'_>> {
     let mut words = rest.split_whitespace();
     let value = words.next()?;
     let unit = words.next();
-    let is_number = |word| !matches!(number::word(word), Word::Other);
-    if !is_number(value) || unit.is_some_and(is_number) || words.next().is_some() {
+    let number = number::number(value)?;
+    let another_number = unit.is_some_and(|unit| number::number(unit).is_some());
+    if another_number || words.next().is_some() {
         return None;
     }
-    Some(Measurement { name, value, unit })
+    Some(Measurement {
+        name,
+        value,
+        number,
+        unit,
+    })
 }
 
 /// Splits at the last colon before a blank: what comes after a colon without
@@ -83,7 +94,7 @@ fn split_at_last_colon(line: &str) -> Option<(&str, &str)> {
 }
 
 /// The column, counted from 1 in characters, of a part of a line.
-pub(super) fn column_of(line: &str, part: &str) -> usize {
+fn column_of(line: &str, part: &str) -> usize {
     let before = part.as_ptr() as usize - line.as_ptr() as usize;
     line[..before].chars().count() + 1
 }

@@ -15,6 +15,8 @@ mod json;
 mod lines;
 mod number;
 mod pattern;
+#[cfg(test)]
+mod tests;
 mod unit;
 
 pub use aggregate::{Aggregate, UnknownAggregate};

@@ -6,30 +6,28 @@ use std::collections::btree_map::Entry;
 use super::{Place, ReadError};
 use crate::Series;
 
-/// What a word is, where a number is expected.
-pub(super) enum Word {
-    /// A finite number.
-    Number(f64),
+/// A word that stands for a number.
+pub(super) enum Number {
+    /// An amount.
+    Finite(f64),
     /// NaN, an infinity, or digits that amount to one.
     NotFinite,
-    /// Anything else.
-    Other,
 }
 
 /// Reads a decimal number: digits with an optional sign, point and exponent.
-pub(super) fn word(text: &str) -> Word {
+pub(super) fn number(text: &str) -> Option<Number> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if ["nan", "inf", "infinity"]
         .iter()
         .any(|name| unsigned.eq_ignore_ascii_case(name))
     {
-        return Word::NotFinite;
+        return Some(Number::NotFinite);
     }
     // The standard library takes exactly the decimal numbers beyond those names.
     match text.parse::<f64>() {
-        Ok(value) if value.is_finite() => Word::Number(value),
-        Ok(_) => Word::NotFinite,
-        Err(_) => Word::Other,
+        Ok(value) if value.is_finite() => Some(Number::Finite(value)),
+        Ok(_) => Some(Number::NotFinite),
+        Err(_) => None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use regex::Regex;
 
-use super::number::{self, Word};
+use super::number::{self, Number};
 use super::{FormatError, Place, ReadError, UNNAMED};
 use crate::Series;
 
@@ -91,15 +91,15 @@ pub(super) fn read(
                 line: index + 1,
                 column: line[..start].chars().count() + 1,
             };
-            let number = match number::word(value) {
-                Word::Number(number) => number,
-                Word::NotFinite => {
+            let number = match number::number(value) {
+                Some(Number::Finite(number)) => number,
+                Some(Number::NotFinite) => {
                     return Err(ReadError::NotFinite {
                         place,
                         found: format!("`{value}`"),
                     });
                 }
-                Word::Other => {
+                None => {
                     return Err(ReadError::NotANumber {
                         place,
                         found: format!("`{value}` in group `value`"),

@@ -65,3 +65,22 @@ const MEMORY: [&str; 17] = [
     "pages",
     "sizeinbytes",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_memory_only() {
+        for unit in [
+            "s", "ms", "us", "µs", "μs", "ns", "sec", "Seconds", "B", "KiB", "MB", "bytes",
+        ] {
+            assert!(is_time_or_memory(Some(unit)), "{unit}");
+        }
+        for unit in [
+            "", "MB/s", "ops/s", "Hz", "%", "score", "items", "1/s", "fps",
+        ] {
+            assert!(!is_time_or_memory(Some(unit)), "{unit}");
+        }
+    }
+}
