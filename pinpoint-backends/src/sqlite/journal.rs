@@ -210,3 +210,65 @@ fn check_finite(record: &Record) -> Result<(), (String, f64)> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::{NewJob, Store};
+
+    async fn limit(journal: &mut SqliteJournal, pages: &'static str) {
+        sqlx::query(pages)
+            .execute(&mut journal.connection)
+            .await
+            .unwrap();
+    }
+
+    /// SQLite answers a full disk and a full file alike.
+    #[tokio::test]
+    async fn a_full_disk_loses_nothing_and_is_survived() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path()).await.unwrap();
+        let job = NewJob {
+            kind: "bisection".into(),
+            title: String::new(),
+            repository: String::new(),
+            spec: serde_json::Value::Null,
+            config: serde_json::Value::Null,
+        };
+        let id = store.create(&job).await.unwrap();
+        let mut journal = store.journal(&id).await.unwrap();
+        limit(&mut journal, "PRAGMA max_page_count = 20").await;
+        let failed = |action| {
+            Record::from(Event::GaveUp {
+                action,
+                reason: "x".repeat(500),
+            })
+        };
+
+        let mut written = Vec::new();
+        let error = loop {
+            let record = failed(written.len() as u64);
+            match journal.write(&record).await {
+                Ok(()) => written.push(record),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, StoreError::Full { .. }), "{error}");
+        for words in [
+            "disk is full",
+            "nothing that was recorded is lost",
+            "pinpoint jobs resume",
+        ] {
+            assert!(error.to_string().contains(words), "{error}");
+        }
+        assert!(written.len() > 10);
+        assert_eq!(journal.read().await.unwrap(), written);
+
+        // With room again, the same journal goes on.
+        limit(&mut journal, "PRAGMA max_page_count = 2000").await;
+        written.push(failed(99));
+        journal.write(&failed(99)).await.unwrap();
+        let mut anew = store.journal(&id).await.unwrap();
+        assert_eq!(anew.read().await.unwrap(), written);
+    }
+}

@@ -431,8 +431,11 @@ async fn prepare(
         .connect()
         .await
         .map_err(failed)?;
-    let found = schema::version(&mut connection, path).await?;
+    let found = schema::version(&mut connection, path).await;
+    // Closed whatever was found, so that nothing of ours is left beside a file
+    // that is refused.
     connection.close().await.map_err(failed)?;
+    let found = found?;
     if found == schema::SCHEMA_VERSION {
         return Ok(());
     }
