@@ -6,6 +6,7 @@ mod commit;
 mod drive;
 mod event;
 mod executor;
+mod job;
 mod journal;
 mod lab;
 mod machine;
@@ -25,6 +26,7 @@ pub use executor::{
     BuildReport, BuildRequest, Executor, ExecutorError, Key, ListRequest, Listing, Located,
     RunReport, RunRequest, Series, Usage,
 };
+pub use job::{JobState, UnknownJobState};
 pub use journal::{Detail, Journal, JournalError, Record};
 pub use machine::{Machine, MachineError};
 pub use outcome::{

@@ -1,1 +1,30 @@
 //! Reading what a benchmark printed.
+//!
+//! A [`Format`] turns bytes into values by chart, or into a [`ReadError`] that
+//! names the place. There is nothing in between: an output that is damaged
+//! anywhere gives no values at all, because half a result looks like a whole
+//! one to every statistic. An [`Aggregate`] makes one number of many.
+//!
+//! Everything here is pure. Each format has a file of its own with one
+//! function, `read`; [`Format`] is the list of them.
+
+mod aggregate;
+mod error;
+mod format;
+mod json;
+mod lines;
+mod number;
+mod pattern;
+#[cfg(test)]
+mod tests;
+mod unit;
+
+pub use aggregate::{Aggregate, UnknownAggregate};
+pub use error::{FormatError, Place, ReadError};
+pub use format::Format;
+pub use json::JsonPointer;
+pub use pattern::LinePattern;
+pub use unit::is_time_or_memory;
+
+/// What a value is called when neither the format nor the output names it.
+const UNNAMED: &str = "value";

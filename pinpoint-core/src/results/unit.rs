@@ -1,0 +1,86 @@
+//! What a unit says about its values.
+
+/// Is the unit one of time or of memory, where less is nearly always better?
+///
+/// Rates (`MB/s`) are not, nor is anything unknown. Case does not matter,
+/// because benchmarks write `KB`, `kB` and `kb` for one thing.
+///
+/// ```
+/// use pinpoint_core::results::is_time_or_memory;
+///
+/// assert!(is_time_or_memory(Some("µs")) && is_time_or_memory(Some("KiB")));
+/// assert!(!is_time_or_memory(Some("MB/s")) && !is_time_or_memory(None));
+/// ```
+pub fn is_time_or_memory(unit: Option<&str>) -> bool {
+    // The micro sign and the Greek letter look alike, and both are in use.
+    let unit = unit.unwrap_or_default().trim().to_lowercase();
+    let unit = unit.replace(['µ', 'μ'], "u");
+    TIMES.contains(&unit.as_str()) || MEMORY.contains(&unit.as_str())
+}
+
+const TIMES: [&str; 25] = [
+    "ps",
+    "ns",
+    "nsec",
+    "nsecs",
+    "nanosecond",
+    "nanoseconds",
+    "us",
+    "usec",
+    "usecs",
+    "microsecond",
+    "microseconds",
+    "ms",
+    "msec",
+    "msecs",
+    "millisecond",
+    "milliseconds",
+    "s",
+    "sec",
+    "secs",
+    "second",
+    "seconds",
+    "min",
+    "minutes",
+    "h",
+    "hours",
+];
+
+const MEMORY: [&str; 17] = [
+    "b",
+    "byte",
+    "bytes",
+    "k",
+    "kb",
+    "mb",
+    "gb",
+    "tb",
+    "kib",
+    "mib",
+    "gib",
+    "tib",
+    "kbytes",
+    "mbytes",
+    "gbytes",
+    "pages",
+    "sizeinbytes",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_memory_only() {
+        for unit in [
+            "s", "ms", "us", "µs", "μs", "ns", "sec", "Seconds", "B", "KiB", "MB", "bytes",
+        ] {
+            assert!(is_time_or_memory(Some(unit)), "{unit}");
+        }
+        for unit in [
+            "", "MB/s", "ops/s", "Hz", "%", "score", "items", "1/s", "fps",
+        ] {
+            assert!(!is_time_or_memory(Some(unit)), "{unit}");
+        }
+    }
+}
