@@ -1,1 +1,55 @@
-//! Commits, builds and runs on this machine.
+//! Commits, builds and runs on this machine, with `git` and processes.
+//!
+//! [`Repository`] finds and orders commits; [`LocalExecutor`] builds and runs
+//! them. What a job needs besides its requests is in [`LocalConfig`], and where
+//! things are kept in [`Location`].
+//!
+//! # What is written, and where
+//!
+//! The user's repository is read and never written: not its files, index,
+//! branches or stash, nor anything in `.git`. Work trees belong to a bare
+//! repository of our own that borrows the user's objects.
+//!
+//! | path | holds |
+//! | --- | --- |
+//! | `STATE/repositories/<hash>` | our bare repository for one of the user's |
+//! | `STATE/builds/<key>` | one build: its work tree, and a marker written last |
+//! | `STATE/locks/<key>` | held shared by the users of that build, alone by its maker |
+//! | `JOB/builds/<key>.log` | the output of a build |
+//! | `JOB/runs/<action>.out`, `.err`, `.json` | the output of a run, and its report |
+//! | `JOB/metric.json` | the format and the chart, fixed at the first run |
+//! | `MACHINE/…` | the locks that all jobs on this machine share |
+//!
+//! # Locks
+//!
+//! A build holds the machine together with other builds; a run holds it alone.
+//! Every lock is an advisory lock on an open file, so the kernel lets go of it
+//! when its holder dies, in whatever way. What the holder had started may live
+//! on: its process group is on record beside the lock, and whoever comes next
+//! ends it first (on Linux; elsewhere nothing tells a process from a later one
+//! of the same number without privileges, and such leftovers are left alone).
+//!
+//! # What is not done
+//!
+//! Submodules and files kept by Git LFS are not fetched: the build command can
+//! do that. The user's branches and tags are not visible to `git` in a work
+//! tree. A process that leaves its process group escapes timeouts.
+mod build;
+mod config;
+mod error;
+mod executor;
+mod files;
+mod machine_lock;
+mod metric;
+mod process;
+mod repository;
+mod run;
+mod workspace;
+
+pub use config::{LocalConfig, Location};
+pub use error::LocalError;
+pub use executor::LocalExecutor;
+pub use machine_lock::default_machine_dir;
+pub use metric::Metric;
+pub use repository::{Repository, RepositoryError};
+pub use workspace::{CleanOptions, CleanReport, clean};

@@ -11,6 +11,12 @@ use super::JobId;
 /// stands.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
+    /// The search has begun, so that what it is to find stands.
+    #[error("job {id} has begun; what it is to find can't be changed any more")]
+    Begun {
+        /// The job.
+        id: JobId,
+    },
     /// The state directory cannot be made or used.
     #[error("cannot use {}: {source}; make it writable, or name another directory with --state-dir", .path.display())]
     Directory {

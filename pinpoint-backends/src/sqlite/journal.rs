@@ -139,6 +139,10 @@ impl SqliteJournal {
 
 #[async_trait]
 impl Journal for SqliteJournal {
+    fn job(&self) -> &str {
+        self.id.as_str()
+    }
+
     async fn records(&mut self) -> Result<Vec<Record>, JournalError> {
         Ok(self.read().await?)
     }

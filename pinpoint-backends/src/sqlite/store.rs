@@ -272,6 +272,29 @@ impl Store {
         transaction.commit().await.map_err(failed)
     }
 
+    /// Says anew what a job is to find, before its search has begun: what was
+    /// left open when it was created may be known by then.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Begun`] once the journal has a record.
+    pub async fn set_spec(&self, id: &JobId, spec: &serde_json::Value) -> Result<(), StoreError> {
+        let updated = sqlx::query(
+            "UPDATE jobs SET spec = ? WHERE id = ? \
+             AND NOT EXISTS (SELECT 1 FROM records WHERE job = jobs.number)",
+        )
+        .bind(spec.to_string())
+        .bind(id.as_str())
+        .execute(&self.pool)
+        .await
+        .map_err(|source| self.failed(source))?;
+        if updated.rows_affected() == 0 {
+            self.get(id.as_str()).await?;
+            return Err(StoreError::Begun { id: id.clone() });
+        }
+        Ok(())
+    }
+
     /// The journal of a job.
     ///
     /// # Errors

@@ -82,6 +82,7 @@ pub(crate) fn run(action: u64) -> Record {
             values: BTreeMap::from([("wall".into(), vec![wall])]),
         },
         detail: Some(Detail::Run(RunReport {
+            chart: Some("wall".into()),
             commit: CombinedCommit::from(commit),
             index: 7,
             bot: None,

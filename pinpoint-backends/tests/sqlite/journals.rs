@@ -299,6 +299,7 @@ fn detail() -> BoxedStrategy<Detail> {
     )
         .prop_map(
             |((commit, index, bot, started, failure), (charts, usage, exit_code), log)| RunReport {
+                chart: None,
                 commit,
                 index,
                 bot,

@@ -1,0 +1,371 @@
+//! Making a build, or finding it.
+
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use pinpoint_core::{BuildReport, CombinedCommit, Located, Patch};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::executor::{blocking, locked};
+use super::files::{self, Durability, Locked};
+use super::machine_lock::BuildHold;
+use super::process::{self, Ended, NotRun, Work};
+use super::workspace::{self, Place, hexadecimal};
+use super::{LocalError, LocalExecutor, RepositoryError};
+
+/// What became of a build in this job.
+#[derive(Debug, Clone)]
+pub(super) enum Made {
+    Ready(Arc<Build>),
+    Failed(Arc<Failure>),
+}
+
+/// A build that is there, and stays while this value lives.
+#[derive(Debug)]
+pub(super) struct Build {
+    pub(super) key: String,
+    pub(super) place: Place,
+    cached: bool,
+    duration: u64,
+    _in_use: Locked,
+}
+
+/// Kept with the job, which does not try again; other jobs may, since the
+/// machine may have been at fault.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Failure {
+    pub(super) reason: String,
+    pub(super) duration: u64,
+}
+
+/// What is held while a build is made.
+type Holds = Arc<(Locked, BuildHold)>;
+
+/// Why a step of a build did not go well.
+enum Trouble {
+    /// The commit does not build.
+    Build(String),
+    /// It could not even be tried.
+    Local(LocalError),
+}
+
+impl<E: Into<LocalError>> From<E> for Trouble {
+    fn from(error: E) -> Self {
+        Self::Local(error.into())
+    }
+}
+
+impl LocalExecutor {
+    pub(super) async fn build_located(
+        &self,
+        located: &Located,
+        work: &Arc<Work>,
+    ) -> Result<BuildReport, LocalError> {
+        let commit = self.resolve(located).await?;
+        let log = self.build_log(&workspace::key(&commit, &self.config));
+        let report = BuildReport {
+            failure: None,
+            cached: false,
+            duration: 0,
+            log: log.exists().then(|| log.display().to_string()),
+            commit,
+        };
+        Ok(match self.built(&report.commit, work).await? {
+            Made::Ready(build) => BuildReport {
+                cached: build.cached,
+                duration: build.duration,
+                log: log.exists().then(|| log.display().to_string()),
+                ..report
+            },
+            Made::Failed(failure) => BuildReport {
+                failure: Some(failure.reason.clone()),
+                duration: failure.duration,
+                log: log.exists().then(|| log.display().to_string()),
+                ..report
+            },
+        })
+    }
+
+    fn build_log(&self, key: &str) -> PathBuf {
+        self.job_dir.join("builds").join(format!("{key}.log"))
+    }
+
+    /// The build of a commit, made when it is not there. Whoever asks while
+    /// another does waits for the same build.
+    pub(super) async fn built(
+        &self,
+        commit: &CombinedCommit,
+        work: &Arc<Work>,
+    ) -> Result<Made, LocalError> {
+        if let Some(dependency) = commit.modified_deps.first() {
+            return Err(LocalError::ModifiedDependency {
+                repository: dependency.commit.repository.clone(),
+            });
+        }
+        let key = workspace::key(commit, &self.config);
+        let build = Arc::clone(locked(&self.builds).entry(key.clone()).or_default());
+        build
+            .get_or_try_init(|| self.make(commit, key, work))
+            .await
+            .cloned()
+    }
+
+    async fn make(
+        &self,
+        commit: &CombinedCommit,
+        key: String,
+        work: &Arc<Work>,
+    ) -> Result<Made, LocalError> {
+        if self.config.skip.contains(&commit.main.git_hash) {
+            return Ok(Made::Failed(Arc::new(Failure {
+                reason: "skipped on request".into(),
+                duration: 0,
+            })));
+        }
+        let remembered = self.job_dir.join("builds").join(format!("{key}.json"));
+        if let Some(failure) = files::read_json(&remembered)? {
+            return Ok(Made::Failed(Arc::new(failure)));
+        }
+        let place = self.workspace.place(&key);
+        let mut cached = true;
+        let mut slot = None;
+        loop {
+            if let Some((marker, in_use)) = place.use_it().await? {
+                return Ok(Made::Ready(Arc::new(Build {
+                    key,
+                    place,
+                    cached,
+                    duration: marker.duration,
+                    _in_use: in_use,
+                })));
+            }
+            if slot.is_none() {
+                slot = Some(self.build_slots.acquire().await);
+                continue;
+            }
+            // Others hold the lock for a moment, to see whether it is there.
+            let Some(alone) = place.make_it()? else {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                continue;
+            };
+            if place.marker()?.is_some() {
+                continue;
+            }
+            if let Some(failure) = self.make_alone(commit, &key, &place, alone, work).await? {
+                files::write_json(&remembered, &failure, Durability::Disk)?;
+                return Ok(Made::Failed(Arc::new(failure)));
+            }
+            cached = false;
+        }
+    }
+
+    /// Makes a build; the answer is why it failed, if it did.
+    async fn make_alone(
+        &self,
+        commit: &CombinedCommit,
+        key: &str,
+        place: &Place,
+        alone: Locked,
+        work: &Arc<Work>,
+    ) -> Result<Option<Failure>, LocalError> {
+        // Making room and removing disturb a measurement as building does, so
+        // the machine is held until all is done.
+        let machine = self.machine.for_build(&place.tree).await?;
+        let holds: Holds = Arc::new((alone, machine));
+        let began = Instant::now();
+        let empty = place.clone();
+        blocking(Arc::clone(&holds), move || empty.clear()).await?;
+        let log = self.build_log(key);
+        files::create(&log)?;
+        match self.take_steps(commit, place, &log, &holds, work).await {
+            Ok(borrowed) => {
+                let place = place.clone();
+                let workspace = self.workspace.clone();
+                let cache_size = self.config.cache_size;
+                blocking(holds, move || {
+                    place.finish(&borrowed, began.elapsed())?;
+                    workspace.shrink(cache_size)?;
+                    Ok(None)
+                })
+                .await
+            }
+            Err(Trouble::Build(reason)) => {
+                let place = place.clone();
+                let duration = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+                blocking(holds, move || {
+                    workspace::check_room(&place.tree)?;
+                    place.remove()?;
+                    Ok(Some(Failure { reason, duration }))
+                })
+                .await
+            }
+            Err(Trouble::Local(error)) => {
+                // A full disk fails in many ways; say the one that matters.
+                workspace::check_room(&place.directory)?;
+                Err(error)
+            }
+        }
+    }
+
+    async fn take_steps(
+        &self,
+        commit: &CombinedCommit,
+        place: &Place,
+        log: &Path,
+        holds: &Holds,
+        work: &Arc<Work>,
+    ) -> Result<workspace::Borrowed, Trouble> {
+        let step = async |command, timeout| {
+            let holds = (Arc::clone(holds), holds.1.register()?);
+            self.step(command, timeout, log, holds, work).await
+        };
+        let hash = &commit.main.git_hash;
+        let (borrowed, listed) = self.workspace.borrow_objects(&self.repository).await?;
+        let add = borrowed.add_tree(&place.tree, hash);
+        // Held to the end of the process, whatever becomes of this future.
+        let both = ((Arc::clone(holds), listed), holds.1.register()?);
+        let ended = self.step(add, None, log, both, work).await?;
+        succeeded(ended, "worktree add", log, place)?;
+        let ended = step(workspace::fill_tree(&place.tree), None).await?;
+        succeeded(ended, "reset --hard", log, place)?;
+        if let Some(Patch::File { name, sha256 }) = &commit.patch {
+            let patch = self.patch_file(name, sha256)?;
+            let ended = step(workspace::apply_patch(&place.tree, patch), None).await?;
+            if !ended.status.success() {
+                return Err(Trouble::Build(format!(
+                    "the patch {name} does not apply: {}",
+                    last_line(log)?
+                )));
+            }
+        }
+        let Some(script) = &self.config.build else {
+            return Ok(borrowed);
+        };
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(script).current_dir(&place.tree);
+        self.set_environment(&mut command, commit);
+        let ended = step(command, self.config.timeout).await?;
+        match self.why_failed(&ended, log)? {
+            None => Ok(borrowed),
+            Some(reason) => Err(Trouble::Build(format!("the build command {reason}"))),
+        }
+    }
+
+    /// Runs one command with its output in the log.
+    async fn step<H: Send + 'static>(
+        &self,
+        mut command: Command,
+        timeout: Option<Duration>,
+        log: &Path,
+        (holds, register): (H, File),
+        work: &Arc<Work>,
+    ) -> Result<Ended, LocalError> {
+        let append = || {
+            OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(log)
+                .map_err(LocalError::io("open", log))
+        };
+        command
+            .stdin(Stdio::null())
+            .stdout(append()?)
+            .stderr(append()?);
+        let program = command.get_program().to_string_lossy().into_owned();
+        process::execute(work, command, timeout, register, holds)
+            .await
+            .map_err(|error| match error {
+                NotRun::Failed(error) => error,
+                NotRun::Spawn(source) if program == "git" => RepositoryError::NoGit(source).into(),
+                NotRun::Spawn(source) => LocalError::Spawn { program, source },
+            })
+    }
+
+    /// The file of a patch, if it is still the one that the commit names.
+    fn patch_file(&self, name: &str, sha256: &str) -> Result<&Path, LocalError> {
+        let changed = || LocalError::PatchChanged {
+            name: name.into(),
+            path: self.config.patch.clone(),
+        };
+        let path = self.config.patch.as_deref().ok_or_else(changed)?;
+        let bytes = fs::read(path).map_err(LocalError::io("read", path))?;
+        if hexadecimal(&Sha256::digest(&bytes)) != sha256 {
+            return Err(changed());
+        }
+        Ok(path)
+    }
+
+    /// Gives a command the environment of builds and runs.
+    pub(super) fn set_environment(&self, command: &mut Command, commit: &CombinedCommit) {
+        command
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .env("PINPOINT_JOB", &self.job)
+            .env("PINPOINT_COMMIT", &commit.main.git_hash)
+            .envs(&self.config.env);
+    }
+
+    /// Why a process did not succeed, in a line; absent when it did.
+    pub(super) fn why_failed(
+        &self,
+        ended: &Ended,
+        output: &Path,
+    ) -> Result<Option<String>, LocalError> {
+        if ended.timed_out {
+            let limit = self.config.timeout.unwrap_or_default();
+            return Ok(Some(format!("timed out after {limit:?}")));
+        }
+        if ended.status.success() {
+            return Ok(None);
+        }
+        let how = match ended.status.code() {
+            Some(code) => format!("failed with exit code {code}"),
+            None => format!("was ended by a {}", ended.status),
+        };
+        Ok(Some(match last_line(output)? {
+            line if line.is_empty() => how,
+            line => format!("{how}: {line}"),
+        }))
+    }
+}
+
+/// Git's own steps fail for no fault of the commit.
+fn succeeded(ended: Ended, command: &str, log: &Path, place: &Place) -> Result<(), LocalError> {
+    if ended.status.success() {
+        return Ok(());
+    }
+    Err(RepositoryError::Git {
+        command: command.into(),
+        path: place.tree.clone(),
+        status: ended.status.to_string(),
+        reason: last_line(log)?,
+    }
+    .into())
+}
+
+/// The last line of a file that says something.
+fn last_line(path: &Path) -> Result<String, LocalError> {
+    let text = tail(path)?;
+    Ok(text.lines().last().unwrap_or_default().trim().to_owned())
+}
+
+/// The end of a file that may be long: no more than a screen shows.
+pub(super) fn tail(path: &Path) -> Result<String, LocalError> {
+    use std::io::{Read, Seek, SeekFrom};
+
+    const BYTES: u64 = 2000;
+    let read = || {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;
+        let mut bytes = Vec::new();
+        file.take(BYTES).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().map_err(LocalError::io("read", path))?;
+    Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
+}

@@ -1,0 +1,79 @@
+//! What a job wants built and run, and where its files are.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pinpoint_core::CombinedCommit;
+use pinpoint_core::results::{Aggregate, Format};
+use serde::{Deserialize, Serialize};
+
+/// How a job builds and runs its commits. It is stored with the job, so that
+/// resuming needs nothing else.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LocalConfig {
+    /// The user's repository: any directory in it.
+    pub repository: PathBuf,
+    /// The good end, at whose first run the metric is fixed.
+    pub good: CombinedCommit,
+    /// Run by `sh -c` in the work tree of each commit, once.
+    #[serde(default)]
+    pub build: Option<String>,
+    /// The benchmark and its arguments, run in the work tree. A program that is
+    /// a relative path (`./bench`, `tools/bench`) is the one in the work tree.
+    pub command: Vec<String>,
+    /// Variables set for the build and the benchmark. They are part of what is
+    /// built: other values, other builds.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// The file of the patch that the commits name, kept for the job.
+    #[serde(default)]
+    pub patch: Option<PathBuf>,
+    /// How values are read.
+    pub format: Format,
+    /// The chart that decides; when absent, the only one there is.
+    #[serde(default)]
+    pub chart: Option<String>,
+    /// How several values of one run become one; the median when absent.
+    #[serde(default)]
+    pub aggregate: Option<Aggregate>,
+    /// The file that the benchmark writes its values to, relative to the work
+    /// tree; when absent, they are read from its standard output.
+    #[serde(default)]
+    pub results: Option<PathBuf>,
+    /// Runs of each build that are not counted, before its first that is.
+    #[serde(default = "one")]
+    pub warmup: u32,
+    /// The longest that one build or one run may take.
+    #[serde(default)]
+    pub timeout: Option<Duration>,
+    /// Builds at one time; 0 counts as 1.
+    #[serde(default = "one")]
+    pub build_jobs: u32,
+    /// Bytes that finished builds may occupy once nobody uses them.
+    pub cache_size: u64,
+    /// Full hashes of commits that count as not building.
+    #[serde(default)]
+    pub skip: Vec<String>,
+    /// Only commits that touch one of these paths are in a range; all commits
+    /// when empty.
+    #[serde(default)]
+    pub paths: Vec<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// Where an executor keeps its files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    /// What jobs share: builds and repositories.
+    pub state_dir: PathBuf,
+    /// What belongs to this job: outputs, reports, the metric.
+    pub job_dir: PathBuf,
+    /// What all jobs of this user on this machine share: the locks. Almost
+    /// always [`default_machine_dir`](super::default_machine_dir); two jobs
+    /// with different ones disturb each other's measurements.
+    pub machine_dir: PathBuf,
+}

@@ -1,0 +1,241 @@
+//! What can go wrong, and what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use pinpoint_core::ExecutorError;
+
+use super::RepositoryError;
+
+/// The local executor could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum LocalError {
+    /// A file or directory of ours could not be used.
+    #[error("can't {action} {path}: {source}; {}", advice(source))]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A file of ours holds something else.
+    #[error("{path} is damaged: {source}; remove it and resume the job", path = path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// Trouble with the user's repository, or with `git`.
+    #[error(transparent)]
+    Repository(#[from] RepositoryError),
+    /// The directory of the machine's locks belongs to somebody else.
+    #[error("{path} belongs to another user, so its locks can't be trusted; have it removed, or set XDG_RUNTIME_DIR", path = path.display())]
+    ForeignMachineDir {
+        /// That directory.
+        path: PathBuf,
+    },
+    /// There is no command to run.
+    #[error("no benchmark command is given; write it after `--`")]
+    NoCommand,
+    /// The benchmark's program is not there.
+    #[error(
+        "the benchmark command {program} does not exist at the good end {commit}; correct its path (one with a `/` is looked up in the work tree), or have the build make it"
+    )]
+    CommandMissing {
+        /// The program.
+        program: String,
+        /// The good end.
+        commit: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The benchmark's program is there, and its interpreter is not.
+    #[error(
+        "the benchmark command {program} exists, but the interpreter that its first line names does not; install it, or correct that line"
+    )]
+    InterpreterMissing {
+        /// The program.
+        program: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The benchmark's program can't be executed.
+    #[error(
+        "the benchmark command {program} can't be executed: {source}; make it executable (chmod +x), or name its interpreter, as in `-- sh {program}`"
+    )]
+    CommandNotExecutable {
+        /// The program.
+        program: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A process could not be started, for want of something in the system.
+    #[error("can't start {program}: {source}")]
+    Spawn {
+        /// The program.
+        program: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The good end does not build, so there is nothing to compare with.
+    #[error(
+        "the good end {commit} does not build: {reason}; choose a good commit that builds, or correct the build command"
+    )]
+    GoodDoesNotBuild {
+        /// The good end.
+        commit: String,
+        /// Why, in a line.
+        reason: String,
+    },
+    /// The good end failed whenever it was tried.
+    #[error("the benchmark fails at the good end {commit}, {attempts} times of {attempts}: {reason}; make it pass there, or choose another good commit{}", quoted(.tail))]
+    GoodFails {
+        /// The good end.
+        commit: String,
+        /// How often it was tried.
+        attempts: u32,
+        /// Why the last try failed, in a line.
+        reason: String,
+        /// The end of what it wrote to its standard error.
+        tail: String,
+    },
+    /// The good end gave something that is no measurement.
+    #[error("the benchmark's output at the good end {commit} can't be used: {reason}")]
+    GoodUnreadable {
+        /// The good end.
+        commit: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// There is no such chart.
+    #[error("the benchmark gives no chart `{chart}`; it gives {}: name one of those with --chart", listed(.existing))]
+    NoSuchChart {
+        /// The chart that was named.
+        chart: String,
+        /// The charts that there are.
+        existing: Vec<String>,
+    },
+    /// There are several charts and none was named.
+    #[error("the benchmark gives {} charts ({}); name one with --chart", .existing.len(), listed(.existing))]
+    ManyCharts {
+        /// The charts that there are.
+        existing: Vec<String>,
+    },
+    /// The commit holds a dependency at another revision.
+    #[error(
+        "{repository} is held at another revision than the commit's own, which the local executor can't build yet; leave dependencies as the commit names them"
+    )]
+    ModifiedDependency {
+        /// The dependency.
+        repository: String,
+    },
+    /// The patch is not the one that the commit names.
+    #[error("the patch {name} is not at hand as it was when the job was made ({}); put the same file there and resume the job, or start a new job", place(.path))]
+    PatchChanged {
+        /// What the user calls it.
+        name: String,
+        /// Where it should be.
+        path: Option<PathBuf>,
+    },
+    /// The range has no such offset.
+    #[error(
+        "the range of {count} commits has none at offset {offset}; the repository's history changed since the range was listed: start a new job"
+    )]
+    NoSuchOffset {
+        /// What was asked for.
+        offset: u64,
+        /// How many there are.
+        count: u64,
+    },
+    /// Somebody ended the work.
+    #[error("ended on request")]
+    Cancelled,
+    /// The runtime is being shut down.
+    #[error("the runtime was shut down while work was under way; resume the job")]
+    ShutDown,
+}
+
+impl LocalError {
+    /// Names the path in an error of the operating system.
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io {
+            action,
+            path: path.into(),
+            source,
+        }
+    }
+
+    /// May the same request succeed a little later, with nobody's help?
+    fn may_pass(&self) -> bool {
+        match self {
+            Self::Cancelled | Self::ShutDown => true,
+            Self::Io { source, .. } | Self::Spawn { source, .. } => matches!(
+                source.kind(),
+                io::ErrorKind::Interrupted
+                    | io::ErrorKind::OutOfMemory
+                    | io::ErrorKind::ResourceBusy
+                    | io::ErrorKind::WouldBlock
+                    | io::ErrorKind::ExecutableFileBusy
+            ),
+            _ => false,
+        }
+    }
+}
+
+impl From<LocalError> for ExecutorError {
+    fn from(error: LocalError) -> Self {
+        if error.may_pass() {
+            Self::Unavailable(Box::new(error))
+        } else {
+            Self::Refused(Box::new(error))
+        }
+    }
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "make room there (`pinpoint clean` removes unused builds), then resume the job"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "make it writable, or choose another state directory, then resume the job"
+        }
+        io::ErrorKind::NotADirectory => {
+            "a file stands where a directory should be: choose another state directory"
+        }
+        _ => "mend that, then resume the job",
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    /// A benchmark may give thousands.
+    const MOST: usize = 20;
+    let mut text = names
+        .iter()
+        .take(MOST)
+        .map(|name| format!("`{name}`"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    if names.len() > MOST {
+        text += &format!(" and {} more", names.len() - MOST);
+    }
+    text
+}
+
+fn place(path: &Option<PathBuf>) -> String {
+    path.as_ref().map_or_else(
+        || "no file is named".into(),
+        |path| path.display().to_string(),
+    )
+}
+
+fn quoted(tail: &str) -> String {
+    if tail.is_empty() {
+        String::new()
+    } else {
+        format!("\nit wrote last:\n{tail}")
+    }
+}

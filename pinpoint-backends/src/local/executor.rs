@@ -1,0 +1,268 @@
+//! The executor: what [`pinpoint_core::Executor`] asks, done on this machine.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use async_trait::async_trait;
+use pinpoint_core::{
+    BuildReport, BuildRequest, CombinedCommit, Executor, ExecutorError, Key, ListRequest, Listing,
+    Located, RunReport, RunRequest,
+};
+use tokio::sync::{OnceCell, Semaphore};
+
+use super::build::Made;
+use super::files;
+use super::machine_lock::MachineLock;
+use super::process::Work;
+use super::repository::{Hashes, Repository, is_gits};
+use super::workspace::Workspace;
+use super::{LocalConfig, LocalError, Location, Metric};
+
+/// Lists, builds and runs the commits of one job on this machine.
+///
+/// Builds run side by side, up to [`LocalConfig::build_jobs`]. Benchmarks run
+/// one at a time on the whole machine, in the order in which the futures of
+/// [`run`](Executor::run) are first polled, and never beside a build of any
+/// job. It must be used within a `tokio` runtime that has its clock enabled.
+pub struct LocalExecutor {
+    pub(super) config: LocalConfig,
+    pub(super) job: String,
+    pub(super) job_dir: PathBuf,
+    pub(super) repository: Repository,
+    pub(super) workspace: Workspace,
+    pub(super) machine: MachineLock,
+    /// What builds and runs inherit, taken once so that it is the same for all.
+    pub(super) environment: Vec<(OsString, OsString)>,
+    pub(super) build_slots: Arc<Semaphore>,
+    pub(super) builds: Mutex<HashMap<String, Arc<OnceCell<Made>>>>,
+    /// Whose turn it is to run. Holds how often each build was warmed up.
+    pub(super) turn: tokio::sync::Mutex<HashMap<String, u32>>,
+    pub(super) metric: OnceCell<Metric>,
+    ranges: Mutex<HashMap<(String, String), Arc<Hashes>>>,
+    works: Mutex<HashMap<Key, Arc<Work>>>,
+    /// When this process took up the job, counted from the job's beginning.
+    opened: (Duration, Instant),
+}
+
+/// Ends the work when the future that does it is dropped.
+pub(super) struct EndOnDrop(pub(super) Arc<Work>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.0.abandon();
+    }
+}
+
+impl LocalExecutor {
+    /// Takes up a job: a new one, or one that was interrupted.
+    ///
+    /// # Errors
+    ///
+    /// When there is no repository or no command, or when a directory of the
+    /// location can't be used.
+    pub fn open(
+        config: LocalConfig,
+        location: Location,
+        job: impl Into<String>,
+        began: SystemTime,
+    ) -> Result<Self, LocalError> {
+        if config.command.first().is_none_or(String::is_empty) {
+            return Err(LocalError::NoCommand);
+        }
+        let repository = Repository::discover(&config.repository)?;
+        let job_dir = location.job_dir;
+        files::create_dir(&job_dir.join("builds"))?;
+        files::create_dir(&job_dir.join("runs"))?;
+        // Commands run elsewhere and are given files in it.
+        let job_dir = job_dir
+            .canonicalize()
+            .map_err(LocalError::io("read", &job_dir))?;
+        let metric = files::read_json(&job_dir.join("metric.json"))?;
+        let build_slots = usize::try_from(config.build_jobs.max(1))
+            .unwrap_or(usize::MAX)
+            .min(Semaphore::MAX_PERMITS);
+        let inherited = |name: &OsString| {
+            // Ours would be those of a Pinpoint that runs this one.
+            !is_gits(name) && !name.as_encoded_bytes().starts_with(b"PINPOINT_")
+        };
+        // A clock that was set back since is no reason to fail.
+        let since = SystemTime::now().duration_since(began).unwrap_or_default();
+        Ok(Self {
+            workspace: Workspace::open(&location.state_dir)?,
+            machine: MachineLock::open(&location.machine_dir)?,
+            environment: std::env::vars_os()
+                .filter(|(name, _)| inherited(name))
+                .collect(),
+            build_slots: Arc::new(Semaphore::new(build_slots)),
+            builds: Mutex::default(),
+            turn: tokio::sync::Mutex::default(),
+            metric: OnceCell::new_with(metric),
+            ranges: Mutex::default(),
+            works: Mutex::default(),
+            opened: (since, Instant::now()),
+            config,
+            job: job.into(),
+            job_dir,
+            repository,
+        })
+    }
+
+    /// The metric of the job, once its first run or [`prepare`](Self::prepare)
+    /// fixed it.
+    pub fn metric(&self) -> Option<Metric> {
+        self.metric.get().cloned()
+    }
+
+    /// Builds the good end and runs it once, so that whatever is wrong with the
+    /// build, the command or the chart is known at once. The run is not
+    /// counted. In a job whose metric is fixed nothing is done.
+    ///
+    /// # Errors
+    ///
+    /// [`ExecutorError::Refused`] with what is wrong.
+    pub async fn prepare(&self) -> Result<Metric, ExecutorError> {
+        let work = EndOnDrop(Work::begin());
+        let mut warmed = self.turn.lock().await;
+        Ok(self.fixed_metric(&work.0, &mut warmed).await?.clone())
+    }
+
+    /// The name of a commit, with author, date and subject.
+    ///
+    /// # Errors
+    ///
+    /// When the range has no such offset, or the repository no such commit.
+    pub async fn resolve(&self, located: &Located) -> Result<CombinedCommit, LocalError> {
+        let (mut commit, hash) = match located {
+            Located::Commit(commit) if commit.main.subject.is_some() => return Ok(commit.clone()),
+            Located::Commit(commit) => (commit.clone(), commit.main.git_hash.clone()),
+            Located::Offset { listing, offset } => {
+                let range = self.range(&listing.lower, &listing.higher).await?;
+                let hash = range.get(*offset).ok_or(LocalError::NoSuchOffset {
+                    offset: *offset,
+                    count: range.count(),
+                })?;
+                (listing.higher.clone(), hash.to_owned())
+            }
+        };
+        let repository = self.repository.clone();
+        let name = commit.main.repository;
+        commit.main = blocking((), move || Ok(repository.describe(&hash)?)).await?;
+        // As the job calls it, be it by another path than ours.
+        commit.main.repository = name;
+        Ok(commit)
+    }
+
+    /// Listing a long range takes git a while, and a search asks for its
+    /// offsets one by one.
+    async fn range(
+        &self,
+        lower: &CombinedCommit,
+        higher: &CombinedCommit,
+    ) -> Result<Arc<Hashes>, LocalError> {
+        let ends = (lower.main.git_hash.clone(), higher.main.git_hash.clone());
+        if let Some(known) = locked(&self.ranges).get(&ends) {
+            return Ok(Arc::clone(known));
+        }
+        let repository = self.repository.clone();
+        let paths = self.config.paths.clone();
+        let (lower, higher) = ends.clone();
+        let range = blocking((), move || Ok(repository.range(&lower, &higher, &paths)?)).await?;
+        let range = Arc::new(range);
+        locked(&self.ranges).insert(ends, Arc::clone(&range));
+        Ok(range)
+    }
+
+    fn begin(&self, key: &Key) -> EndOnDrop {
+        let work = Work::begin();
+        let mut works = locked(&self.works);
+        works.retain(|_, work| !work.is_over());
+        works.insert(key.clone(), Arc::clone(&work));
+        EndOnDrop(work)
+    }
+
+    /// Milliseconds from the job's beginning.
+    pub(super) fn since_beginning(&self, moment: Instant) -> u64 {
+        let (before, opened) = self.opened;
+        let since = before + moment.saturating_duration_since(opened);
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+#[async_trait]
+impl Executor for LocalExecutor {
+    async fn list(&self, request: ListRequest) -> Result<Listing, ExecutorError> {
+        let ListRequest { lower, higher, .. } = request;
+        let count = self.range(&lower, &higher).await?.count();
+        Ok(Listing {
+            lower,
+            higher,
+            count,
+        })
+    }
+
+    async fn build(&self, request: BuildRequest) -> Result<BuildReport, ExecutorError> {
+        let work = self.begin(&request.key);
+        let report = tokio::select! {
+            biased;
+            () = work.0.abandoned() => Err(LocalError::Cancelled),
+            report = self.build_located(&request.commit, &work.0) => report,
+        };
+        Ok(report?)
+    }
+
+    async fn run(&self, request: RunRequest) -> Result<RunReport, ExecutorError> {
+        let work = self.begin(&request.key);
+        let report = tokio::select! {
+            biased;
+            () = work.0.abandoned() => Err(LocalError::Cancelled),
+            report = self.run_once(&request, &work.0) => report,
+        };
+        Ok(report?)
+    }
+
+    async fn cancel(&self, key: Key) -> Result<(), ExecutorError> {
+        let work = locked(&self.works).remove(&key);
+        if let Some(work) = work {
+            work.abandon();
+            work.over().await;
+        }
+        Ok(())
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        tokio::time::sleep(duration).await;
+    }
+}
+
+/// Does what would hold up the runtime, and lets go of what it `holds` after
+/// that, even if nobody waits for it any more.
+pub(super) async fn blocking<T, H>(
+    holds: H,
+    task: impl FnOnce() -> Result<T, LocalError> + Send + 'static,
+) -> Result<T, LocalError>
+where
+    T: Send + 'static,
+    H: Send + 'static,
+{
+    let joined = tokio::task::spawn_blocking(move || {
+        let result = task();
+        drop(holds);
+        result
+    })
+    .await;
+    match joined {
+        Ok(result) => result,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_shut_down) => Err(LocalError::ShutDown),
+        },
+    }
+}
+
+/// Nothing panics while it holds one of these locks half way through a change.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,168 @@
+//! Small files, written whole or not at all, and locks on files.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::LocalError;
+
+/// How long to wait before looking at a lock again: at first, and at most.
+const FIRST_LOOK: Duration = Duration::from_micros(500);
+const LAST_LOOK: Duration = Duration::from_millis(10);
+
+pub(super) fn create_dir(path: &Path) -> Result<(), LocalError> {
+    fs::create_dir_all(path).map_err(LocalError::io("create", path))
+}
+
+/// Opens a file that may or may not exist, without changing it.
+pub(super) fn open_or_create(path: &Path) -> Result<File, LocalError> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .map_err(LocalError::io("open", path))
+}
+
+pub(super) fn create(path: &Path) -> Result<File, LocalError> {
+    File::create(path).map_err(LocalError::io("create", path))
+}
+
+/// Removes a file or a whole directory, which need not exist.
+pub(super) fn remove(path: &Path) -> Result<(), LocalError> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => match fs::remove_dir_all(path) {
+            // Some builds write-protect what they fetch, such as Go's modules.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                make_writable(path).and_then(|()| fs::remove_dir_all(path))
+            }
+            other => other,
+        },
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(LocalError::io("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn make_writable(directory: &Path) -> io::Result<()> {
+    fs::set_permissions(directory, fs::Permissions::from_mode(0o700))?;
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            make_writable(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Is the answer of the disk to be waited for?
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Durability {
+    /// Survives the death of the process.
+    Process,
+    /// Survives the loss of power too.
+    Disk,
+}
+
+/// Writes a file under another name and moves it in place, so that nobody ever
+/// sees half of it.
+pub(super) fn write_json<T: Serialize>(
+    path: &Path,
+    value: &T,
+    durability: Durability,
+) -> Result<(), LocalError> {
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(".new");
+    let unfinished = PathBuf::from(unfinished);
+    let write = || {
+        let mut file = File::create(&unfinished)?;
+        file.write_all(&serde_json::to_vec(value)?)?;
+        if durability == Durability::Disk {
+            file.sync_all()?;
+        }
+        fs::rename(&unfinished, path)
+    };
+    write().map_err(LocalError::io("write", path))
+}
+
+/// Reads a file of ours; `None` when there is none.
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LocalError> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(LocalError::io("read", path)(error)),
+    };
+    match serde_json::from_slice(&bytes) {
+        Ok(value) => Ok(Some(value)),
+        Err(source) => Err(LocalError::Damaged {
+            path: path.into(),
+            source,
+        }),
+    }
+}
+
+/// An open file whose lock ends with this value.
+#[derive(Debug)]
+pub(super) struct Locked(File);
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Mode {
+    Shared,
+    Alone,
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // A child that is just being started holds a copy of the file until it
+        // has become another program, so closing alone may come too late.
+        // Should unlocking fail, closing still does it.
+        let _ = self.0.unlock();
+    }
+}
+
+/// Takes a lock if it is free.
+pub(super) fn try_lock(path: &Path, mode: Mode) -> Result<Option<Locked>, LocalError> {
+    try_lock_file(open_or_create(path)?, mode)
+        .map(Result::ok)
+        .map_err(LocalError::io("lock", path))
+}
+
+/// Takes a lock, waiting for it without holding up the runtime.
+///
+/// A free one takes a few microseconds. There is no call that waits for a file
+/// lock and can be abandoned, hence the looking again.
+pub(super) async fn lock(path: &Path, mode: Mode) -> Result<Locked, LocalError> {
+    let mut file = open_or_create(path)?;
+    let mut wait = FIRST_LOOK;
+    loop {
+        match try_lock_file(file, mode).map_err(LocalError::io("lock", path))? {
+            Ok(locked) => return Ok(locked),
+            Err(unlocked) => file = unlocked,
+        }
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(LAST_LOOK);
+    }
+}
+
+fn try_lock_file(file: File, mode: Mode) -> io::Result<Result<Locked, File>> {
+    let locked = match mode {
+        Mode::Shared => file.try_lock_shared(),
+        Mode::Alone => file.try_lock(),
+    };
+    match locked {
+        Ok(()) => Ok(Ok(Locked(file))),
+        Err(TryLockError::WouldBlock) => Ok(Err(file)),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}

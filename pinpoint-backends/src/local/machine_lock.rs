@@ -1,0 +1,179 @@
+//! One measurement at a time on the whole machine, and no build beside it.
+//!
+//! There are two lock files. `machine` is held by one run alone, or shared by
+//! builds. `turnstile` is held while waiting for `machine`, and let go of on
+//! getting it: a run that waits keeps further builds from entering, so that it
+//! cannot be starved by them, nor they by runs.
+//!
+//! Looking at a file lock again and again is slow; between the tasks of one
+//! executor a fair lock in memory stands before the files, and nobody waits
+//! longer than he must. It also keeps runs in their order.
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
+
+use super::files::{self, Locked, Mode};
+use super::process;
+use super::{LocalError, workspace};
+
+/// Where the locks of this machine are, the same for all programs of one user.
+///
+/// `$XDG_RUNTIME_DIR/pinpoint`; where that is not set, as in cron jobs, the
+/// place it would have had; where there is none, a directory in `/tmp`.
+/// `$TMPDIR` has no say: two shells may differ in it.
+pub fn default_machine_dir() -> PathBuf {
+    if let Some(runtime) = std::env::var_os("XDG_RUNTIME_DIR").filter(|value| !value.is_empty()) {
+        return PathBuf::from(runtime).join("pinpoint");
+    }
+    let user = user();
+    let runtime = PathBuf::from(format!("/run/user/{user}"));
+    if runtime.is_dir() {
+        return runtime.join("pinpoint");
+    }
+    PathBuf::from(format!("/tmp/pinpoint-{user}"))
+}
+
+fn user() -> u32 {
+    // SAFETY: it takes nothing and cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// The locks of this machine.
+#[derive(Debug)]
+pub(super) struct MachineLock {
+    turnstile: PathBuf,
+    machine: PathBuf,
+    /// Who was started under the lock since the machine was.
+    registers: PathBuf,
+    in_process: Arc<RwLock<()>>,
+}
+
+/// The machine, held by one run.
+#[derive(Debug)]
+pub(super) struct RunHold {
+    register: PathBuf,
+    // Dropped in this order: the next run in this process finds the file free.
+    _machine: Locked,
+    _in_process: OwnedRwLockWriteGuard<()>,
+}
+
+/// The machine, shared with other builds.
+#[derive(Debug)]
+pub(super) struct BuildHold {
+    register: PathBuf,
+    _machine: Locked,
+    _in_process: OwnedRwLockReadGuard<()>,
+}
+
+impl MachineLock {
+    pub(super) fn open(directory: &Path) -> Result<Self, LocalError> {
+        match DirBuilder::new().mode(0o700).create(directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => files::create_dir(directory)?,
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(LocalError::io("create", directory)(error));
+            }
+            _ => {}
+        }
+        // In /tmp anybody can be first to make a directory of that name.
+        let metadata =
+            fs::symlink_metadata(directory).map_err(LocalError::io("read", directory))?;
+        if metadata.uid() != user() {
+            return Err(LocalError::ForeignMachineDir {
+                path: directory.into(),
+            });
+        }
+        // Processes are told apart by their start, counted from the machine's.
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let registers = directory.join(format!("processes-{}", boot.trim()));
+        files::create_dir(&registers)?;
+        Ok(Self {
+            turnstile: directory.join("turnstile"),
+            machine: directory.join("machine"),
+            registers,
+            in_process: Arc::default(),
+        })
+    }
+
+    /// Waits until nothing else runs or builds.
+    pub(super) async fn for_run(&self) -> Result<RunHold, LocalError> {
+        let in_process = Arc::clone(&self.in_process).write_owned().await;
+        let turn = files::lock(&self.turnstile, Mode::Alone).await?;
+        let machine = files::lock(&self.machine, Mode::Alone).await?;
+        drop(turn);
+        // Whoever is on record lost its parent: every parent holds the lock.
+        let register = self.registers.join("run");
+        let unreadable = |error| LocalError::io("read", &self.registers)(error);
+        for entry in fs::read_dir(&self.registers).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            end_recorded(&path).await?;
+            if path != register {
+                files::remove(&path)?;
+            }
+        }
+        Ok(RunHold {
+            register,
+            _machine: machine,
+            _in_process: in_process,
+        })
+    }
+
+    /// Waits until nothing runs. The tree names the build: nobody else may be
+    /// building in it.
+    pub(super) async fn for_build(&self, tree: &Path) -> Result<BuildHold, LocalError> {
+        let in_process = Arc::clone(&self.in_process).read_owned().await;
+        let turn = files::lock(&self.turnstile, Mode::Alone).await?;
+        let machine = files::lock(&self.machine, Mode::Shared).await?;
+        drop(turn);
+        let name = Sha256::digest(tree.as_os_str().as_encoded_bytes());
+        let register = self
+            .registers
+            .join(format!("build-{}", workspace::hexadecimal(&name)));
+        end_recorded(&register).await?;
+        end_recorded(&self.registers.join("run")).await?;
+        Ok(BuildHold {
+            register,
+            _machine: machine,
+            _in_process: in_process,
+        })
+    }
+}
+
+async fn end_recorded(register: &Path) -> Result<(), LocalError> {
+    match fs::read(register) {
+        Ok(record) => {
+            process::end_leftover(&String::from_utf8_lossy(&record)).await;
+            Ok(())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(LocalError::io("read", register)(error)),
+    }
+}
+
+impl RunHold {
+    /// Where the process that runs under this lock is recorded. The record is
+    /// left there: it names nobody once the process is dead.
+    pub(super) fn register(&self) -> Result<File, LocalError> {
+        files::open_or_create(&self.register)
+    }
+}
+
+impl BuildHold {
+    /// Where the process that builds under this lock is recorded.
+    pub(super) fn register(&self) -> Result<File, LocalError> {
+        files::open_or_create(&self.register)
+    }
+}
+
+impl Drop for BuildHold {
+    fn drop(&mut self) {
+        // Only tidiness: a record of the dead does no harm, and the next run
+        // removes it.
+        let _ = fs::remove_file(&self.register);
+    }
+}

@@ -1,0 +1,396 @@
+//! The user's repository, read through the `git` command and never written.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use pinpoint_core::Commit;
+
+/// Trouble with a repository or a revision.
+#[derive(Debug, thiserror::Error)]
+pub enum RepositoryError {
+    /// There is no `git`.
+    #[error("the git command can't be started: {0}; install git 2.30 or newer, or correct PATH")]
+    NoGit(#[source] io::Error),
+    /// The place is in no repository.
+    #[error("{path} is in no git repository ({reason}); name one with --repo", path = path.display())]
+    NotARepository {
+        /// The place.
+        path: PathBuf,
+        /// What git says.
+        reason: String,
+    },
+    /// No commit is called that.
+    #[error("{path} has no commit {revision}; {}", fetch_hint(*.shallow), path = path.display())]
+    UnknownRevision {
+        /// The name that was given.
+        revision: String,
+        /// The repository.
+        path: PathBuf,
+        /// Its history is cut off.
+        shallow: bool,
+    },
+    /// There is nothing to search.
+    #[error(
+        "the good and the bad end are the same commit {commit}; choose two commits, between which performance changed"
+    )]
+    SameCommit {
+        /// That commit.
+        commit: String,
+    },
+    /// The ends are in the wrong order.
+    #[error(
+        "the ends are reversed: the good commit {good} comes after the bad one {bad}; swap them (and --direction, if a speed-up is what you look for)"
+    )]
+    Reversed {
+        /// The end called good.
+        good: String,
+        /// The end called bad.
+        bad: String,
+    },
+    /// The ends are on different branches.
+    #[error(
+        "the good commit {good} is not part of the bad one's history: the two parted at {merge_base}; use {merge_base} as the good end, once you know that it is good"
+    )]
+    Diverged {
+        /// The good end.
+        good: String,
+        /// The bad end.
+        bad: String,
+        /// Where they parted.
+        merge_base: String,
+    },
+    /// The ends have nothing in common.
+    #[error("{good} and {bad} have no common history{}", if *.shallow { ": this clone is shallow; complete it with `git fetch --unshallow`" } else { "; choose two commits of one line of history" })]
+    NoCommonHistory {
+        /// The good end.
+        good: String,
+        /// The bad end.
+        bad: String,
+        /// The history is cut off.
+        shallow: bool,
+    },
+    /// Git failed where it should not.
+    #[error("`git {command}` failed in {path} ({status}): {reason}", path = path.display())]
+    Git {
+        /// What it was asked.
+        command: String,
+        /// Where.
+        path: PathBuf,
+        /// How it ended.
+        status: String,
+        /// What it says.
+        reason: String,
+    },
+    /// Git answered something that we do not understand.
+    #[error("`git {command}` in {path} answered in a form that is not known here: {answer:?}; report it, with the output of `git --version`", path = path.display())]
+    Answer {
+        /// What it was asked.
+        command: String,
+        /// Where.
+        path: PathBuf,
+        /// What it answered.
+        answer: String,
+    },
+}
+
+fn fetch_hint(shallow: bool) -> &'static str {
+    if shallow {
+        "this clone is shallow: `git fetch --unshallow` brings the rest of its history"
+    } else {
+        "check the spelling, or `git fetch` it first"
+    }
+}
+
+/// A `git` command that no surroundings influence: no `GIT_DIR` of a hook that
+/// calls us, no hooks, nothing written by the way, nothing asked on a terminal.
+pub(super) fn git(directory: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(directory).args([
+        "-c",
+        "core.hooksPath=/dev/null",
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "gc.auto=0",
+        "-c",
+        "maintenance.auto=false",
+        "-c",
+        "advice.detachedHead=false",
+    ]);
+    for (name, _) in std::env::vars_os() {
+        if is_gits(&name) {
+            command.env_remove(name);
+        }
+    }
+    command
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null());
+    command
+}
+
+/// Does the variable tell git where to work, or how?
+pub(super) fn is_gits(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"GIT_")
+}
+
+/// A git repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repository {
+    /// Where the user is: `HEAD` is the one of this work tree.
+    place: PathBuf,
+    /// The `.git` that all work trees share.
+    common_dir: PathBuf,
+    path: PathBuf,
+}
+
+impl Repository {
+    /// The repository that a directory is in.
+    ///
+    /// # Errors
+    ///
+    /// [`RepositoryError::NoGit`], and [`RepositoryError::NotARepository`]
+    /// also for a path that does not exist.
+    pub fn discover(path: &Path) -> Result<Self, RepositoryError> {
+        let not_one = |reason: String| RepositoryError::NotARepository {
+            path: path.into(),
+            reason,
+        };
+        let place = path
+            .canonicalize()
+            .map_err(|error| not_one(error.to_string()))?;
+        let output = run(git(&place).args(["rev-parse", "--git-common-dir"]))?;
+        if !output.status.success() {
+            return Err(not_one(last_line(&output.stderr)));
+        }
+        let answer = text(&output.stdout);
+        let common_dir = place
+            .join(answer.trim_end_matches('\n'))
+            .canonicalize()
+            .map_err(|error| not_one(error.to_string()))?;
+        let path = match common_dir.parent() {
+            Some(parent) if common_dir.ends_with(".git") => parent.to_owned(),
+            _ => common_dir.clone(),
+        };
+        Ok(Self {
+            place,
+            common_dir,
+            path,
+        })
+    }
+
+    /// The repository's name: the main work tree, or the bare repository, the
+    /// same from wherever in it [`discover`](Self::discover) was called.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn objects(&self) -> PathBuf {
+        self.common_dir.join("objects")
+    }
+
+    pub(super) fn object_format(&self) -> Result<String, RepositoryError> {
+        let answer = self.ask(&["rev-parse", "--show-object-format"])?;
+        Ok(answer.trim_end().to_owned())
+    }
+
+    /// The commit of a name (branch, tag, hash, `HEAD~3`), with what is known
+    /// about it.
+    ///
+    /// # Errors
+    ///
+    /// [`RepositoryError::UnknownRevision`].
+    pub fn resolve_revision(&self, revision: &str) -> Result<Commit, RepositoryError> {
+        // After `--end-of-options` no name is taken for a flag.
+        let output = run(git(&self.place)
+            .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
+            .arg(format!("{revision}^{{commit}}")))?;
+        let hash = text(&output.stdout);
+        // Git 2.30 repeats `--end-of-options` in its answer.
+        let hash = hash.lines().last().unwrap_or_default();
+        if !output.status.success() || hash.is_empty() {
+            return Err(RepositoryError::UnknownRevision {
+                revision: revision.into(),
+                path: self.path.clone(),
+                shallow: self.is_shallow()?,
+            });
+        }
+        self.describe(hash)
+    }
+
+    /// A commit by its full hash, with what is known about it.
+    ///
+    /// # Errors
+    ///
+    /// [`RepositoryError::Git`] when there is no such commit.
+    pub fn describe(&self, hash: &str) -> Result<Commit, RepositoryError> {
+        let arguments = [
+            "log",
+            "-1",
+            "--no-show-signature",
+            "--no-mailmap",
+            "--format=%H%x00%an <%ae>%x00%cI%x00%s",
+            "--end-of-options",
+            hash,
+            "--",
+        ];
+        let answer = self.ask(&arguments)?;
+        let fields: Vec<&str> = answer.trim_end_matches('\n').split('\0').collect();
+        let [hash, author, created, subject] = fields[..] else {
+            return Err(RepositoryError::Answer {
+                command: "log -1".into(),
+                path: self.path.clone(),
+                answer,
+            });
+        };
+        Ok(Commit {
+            repository: self.path.to_string_lossy().into_owned(),
+            git_hash: hash.into(),
+            author: Some(author.into()),
+            created: Some(created.into()),
+            subject: Some(subject.into()),
+        })
+    }
+
+    /// Is there a range to search between two commits, named by full hashes?
+    ///
+    /// The good end must be part of the bad end's history. It need not be on
+    /// the line of first parents: see [`range`](Self::range).
+    ///
+    /// # Errors
+    ///
+    /// One error for each way in which there is none.
+    pub fn range_check(&self, good: &str, bad: &str) -> Result<(), RepositoryError> {
+        if good == bad {
+            return Err(RepositoryError::SameCommit {
+                commit: good.into(),
+            });
+        }
+        let merge_base = match self.test(&["merge-base", good, bad])? {
+            Some(answer) => answer.trim_end().to_owned(),
+            None => {
+                return Err(RepositoryError::NoCommonHistory {
+                    good: good.into(),
+                    bad: bad.into(),
+                    shallow: self.is_shallow()?,
+                });
+            }
+        };
+        let (good, bad) = (good.to_owned(), bad.to_owned());
+        if merge_base == good {
+            Ok(())
+        } else if merge_base == bad {
+            Err(RepositoryError::Reversed { good, bad })
+        } else {
+            Err(RepositoryError::Diverged {
+                good,
+                bad,
+                merge_base,
+            })
+        }
+    }
+
+    /// The commits strictly between two, oldest first.
+    ///
+    /// The rule: of the higher end's line of first parents, those that the
+    /// lower end's history does not hold. When the lower end is on that line,
+    /// these are simply the ones between. When it came in by a merge, the range
+    /// begins after the commit of the line from which its branch had started.
+    /// With `paths`, only those that touch one of them.
+    ///
+    /// # Errors
+    ///
+    /// [`RepositoryError::Git`] when an end does not exist.
+    pub(super) fn range(
+        &self,
+        lower: &str,
+        higher: &str,
+        paths: &[String],
+    ) -> Result<Hashes, RepositoryError> {
+        let excluded = format!("^{lower}");
+        let mut arguments = vec!["rev-list", "--first-parent", "--reverse", higher, &excluded];
+        arguments.push("--");
+        arguments.extend(paths.iter().map(String::as_str));
+        let mut hashes = Hashes(self.ask(&arguments)?);
+        // The higher end, where it is listed, is the newest of all.
+        if let Some(before) = hashes.0.strip_suffix(&format!("{higher}\n")) {
+            hashes.0.truncate(before.len());
+        }
+        Ok(hashes)
+    }
+
+    fn is_shallow(&self) -> Result<bool, RepositoryError> {
+        Ok(self
+            .ask(&["rev-parse", "--is-shallow-repository"])?
+            .trim_end()
+            == "true")
+    }
+
+    /// What git answers; `None` when it says no.
+    fn test(&self, arguments: &[&str]) -> Result<Option<String>, RepositoryError> {
+        let output = run(git(&self.place).args(arguments))?;
+        match output.status.code() {
+            Some(0) => Ok(Some(text(&output.stdout))),
+            Some(1) => Ok(None),
+            _ => Err(failed(arguments, &self.path, &output)),
+        }
+    }
+
+    fn ask(&self, arguments: &[&str]) -> Result<String, RepositoryError> {
+        let output = run(git(&self.place).args(arguments))?;
+        if !output.status.success() {
+            return Err(failed(arguments, &self.path, &output));
+        }
+        Ok(text(&output.stdout))
+    }
+}
+
+/// Full hashes, one to a line: 41 bytes a commit, however long the range.
+#[derive(Debug)]
+pub(super) struct Hashes(String);
+
+impl Hashes {
+    fn line(&self) -> usize {
+        self.0.find('\n').map_or(1, |end| end + 1)
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        (self.0.len() / self.line()) as u64
+    }
+
+    pub(super) fn get(&self, offset: u64) -> Option<&str> {
+        let start = usize::try_from(offset).ok()?.checked_mul(self.line())?;
+        self.0.get(start..)?.lines().next()
+    }
+}
+
+pub(super) fn run(command: &mut Command) -> Result<Output, RepositoryError> {
+    command.output().map_err(RepositoryError::NoGit)
+}
+
+pub(super) fn failed(arguments: &[&str], path: &Path, output: &Output) -> RepositoryError {
+    RepositoryError::Git {
+        command: arguments.join(" "),
+        path: path.into(),
+        status: output.status.to_string(),
+        reason: last_line(&output.stderr),
+    }
+}
+
+/// Names of people and subjects may be in any encoding; hashes are ASCII.
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn last_line(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.trim_end()
+        .lines()
+        .last()
+        .unwrap_or_default()
+        .to_owned()
+}

@@ -1,0 +1,16 @@
+//! The local executor, on real repositories and with real processes.
+//!
+//! No test waits for a time and then expects something: what has to have
+//! happened is waited for, and what must not happen at once is told by what
+//! the processes themselves wrote down.
+#![cfg(feature = "local")]
+// Clippy's exception for tests knows functions marked as tests only, not what
+// they share.
+#![allow(clippy::unwrap_used)]
+
+mod builds;
+mod ends;
+mod machine;
+mod metric;
+mod runs;
+mod world;
