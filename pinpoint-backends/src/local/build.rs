@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::executor::{blocking, locked};
-use super::files::{self, Durability, Locked};
+use super::files::{self, Locked};
 use super::machine_lock::BuildHold;
 use super::process::{self, Ended, NotRun, Work};
 use super::workspace::{self, Place, hexadecimal};
@@ -156,7 +156,7 @@ impl LocalExecutor {
                 continue;
             }
             if let Some(failure) = self.make_alone(commit, &key, &place, alone, work).await? {
-                files::write_json(&remembered, &failure, Durability::Disk)?;
+                files::write_json(&remembered, &failure)?;
                 return Ok(Made::Failed(Arc::new(failure)));
             }
             cached = false;

@@ -17,6 +17,7 @@ use super::build::Made;
 use super::files;
 use super::machine_lock::MachineLock;
 use super::process::Work;
+use super::reports::Reports;
 use super::repository::{Hashes, Repository, is_gits};
 use super::workspace::Workspace;
 use super::{LocalConfig, LocalError, Location, Metric};
@@ -41,6 +42,7 @@ pub struct LocalExecutor {
     /// Whose turn it is to run. Holds how often each build was warmed up.
     pub(super) turn: tokio::sync::Mutex<HashMap<String, u32>>,
     pub(super) metric: OnceCell<Metric>,
+    pub(super) reports: Mutex<Reports>,
     ranges: Mutex<HashMap<(String, String), Arc<Hashes>>>,
     works: Mutex<HashMap<Key, Arc<Work>>>,
     /// When this process took up the job, counted from the job's beginning.
@@ -100,6 +102,7 @@ impl LocalExecutor {
             builds: Mutex::default(),
             turn: tokio::sync::Mutex::default(),
             metric: OnceCell::new_with(metric),
+            reports: Mutex::new(Reports::open(&job_dir.join("runs.jsonl"))?),
             ranges: Mutex::default(),
             works: Mutex::default(),
             opened: (since, Instant::now()),

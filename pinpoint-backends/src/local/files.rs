@@ -66,31 +66,16 @@ fn make_writable(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Is the answer of the disk to be waited for?
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Durability {
-    /// Survives the death of the process.
-    Process,
-    /// Survives the loss of power too.
-    Disk,
-}
-
 /// Writes a file under another name and moves it in place, so that nobody ever
-/// sees half of it.
-pub(super) fn write_json<T: Serialize>(
-    path: &Path,
-    value: &T,
-    durability: Durability,
-) -> Result<(), LocalError> {
+/// sees half of it, not even after a loss of power.
+pub(super) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), LocalError> {
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".new");
     let unfinished = PathBuf::from(unfinished);
     let write = || {
         let mut file = File::create(&unfinished)?;
         file.write_all(&serde_json::to_vec(value)?)?;
-        if durability == Durability::Disk {
-            file.sync_all()?;
-        }
+        file.sync_all()?;
         fs::rename(&unfinished, path)
     };
     write().map_err(LocalError::io("write", path))

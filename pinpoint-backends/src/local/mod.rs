@@ -16,7 +16,9 @@
 //! | `STATE/builds/<key>` | one build: its work tree, and a marker written last |
 //! | `STATE/locks/<key>` | held shared by the users of that build, alone by its maker |
 //! | `JOB/builds/<key>.log` | the output of a build |
-//! | `JOB/runs/<action>.out`, `.err`, `.json` | the output of a run, and its report |
+//! | `JOB/runs.jsonl` | the report of every run |
+//! | `JOB/runs/last.out`, `.err` | the output of the last run |
+//! | `JOB/runs/<action>.out`, `.err` | the output of a run that failed |
 //! | `JOB/metric.json` | the format and the chart, fixed at the first run |
 //! | `MACHINE/…` | the locks that all jobs on this machine share |
 //!
@@ -42,6 +44,7 @@ mod files;
 mod machine_lock;
 mod metric;
 mod process;
+mod reports;
 mod repository;
 mod run;
 mod workspace;

@@ -259,7 +259,8 @@ impl Repository {
     /// Is there a range to search between two commits, named by full hashes?
     ///
     /// The good end must be part of the bad end's history. It need not be on
-    /// the line of first parents: see [`range`](Self::range).
+    /// the line of first parents: a range is those commits of the bad end's
+    /// line of first parents that the good end's history does not hold.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! Running the benchmark.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,7 +12,8 @@ use pinpoint_core::results::{Aggregate, Format, ReadError};
 use pinpoint_core::{CombinedCommit, RunReport, RunRequest, Series};
 
 use super::build::{Build, Made, tail};
-use super::files::{self, Durability};
+use super::executor::locked;
+use super::files;
 use super::machine_lock::RunHold;
 use super::metric::Unfit;
 use super::process::{self, Ended, NotRun, Work};
@@ -50,9 +51,8 @@ impl LocalExecutor {
         let action = request.key.action;
         // Fair: turns come in the order in which they were first asked for.
         let mut warmed = self.turn.lock().await;
-        let stored = self.job_dir.join("runs").join(format!("{action}.json"));
-        if let Some(report) = files::read_json(&stored)? {
-            return Ok(report);
+        if let Some(report) = locked(&self.reports).get(action) {
+            return Ok(report.clone());
         }
         let metric = self.fixed_metric(work, &mut warmed).await?;
         let mut report = RunReport {
@@ -77,10 +77,9 @@ impl LocalExecutor {
             Made::Ready(build) => {
                 let machine = self.machine.for_run().await?;
                 let holds: Holds = Arc::new((build, machine));
-                self.warm_up(&request.commit, action, &holds, &mut warmed, work)
+                self.warm_up(&request.commit, &holds, &mut warmed, work)
                     .await?;
-                let outputs = self.outputs(&action.to_string());
-                report.log = Some(outputs.stdout.display().to_string());
+                let outputs = self.outputs("last");
                 let purpose = Purpose::Count(request.index);
                 let began = Instant::now();
                 let commit = &request.commit;
@@ -104,10 +103,11 @@ impl LocalExecutor {
                 if report.failure.is_some() {
                     workspace::check_room(&holds.0.place.tree)?;
                     workspace::check_room(&self.job_dir)?;
+                    report.log = Some(self.keep(&outputs, action)?);
                 }
             }
         }
-        files::write_json(&stored, &report, Durability::Process)?;
+        locked(&self.reports).add(action, &report)?;
         Ok(report)
     }
 
@@ -142,7 +142,7 @@ impl LocalExecutor {
         };
         let key = build.key.clone();
         let holds: Holds = Arc::new((build, self.machine.for_run().await?));
-        let outputs = self.outputs("first");
+        let outputs = self.outputs("last");
         let mut reason = String::new();
         for _ in 0..ATTEMPTS {
             let purpose = Purpose::WarmUp;
@@ -154,7 +154,7 @@ impl LocalExecutor {
             match self.try_to_fix(&ended, &outputs, &holds.0)? {
                 Ok(metric) => {
                     let path = self.job_dir.join("metric.json");
-                    files::write_json(&path, &metric, Durability::Disk)?;
+                    files::write_json(&path, &metric)?;
                     *warmed.entry(key).or_default() += 1;
                     return Ok(metric);
                 }
@@ -211,13 +211,12 @@ impl LocalExecutor {
     async fn warm_up(
         &self,
         commit: &CombinedCommit,
-        action: u64,
         holds: &Holds,
         warmed: &mut HashMap<String, u32>,
         work: &Arc<Work>,
     ) -> Result<(), LocalError> {
         let done = warmed.entry(holds.0.key.clone()).or_default();
-        let outputs = self.outputs(&format!("{action}.warmup"));
+        let outputs = self.outputs("last");
         while *done < self.config.warmup {
             let purpose = Purpose::WarmUp;
             match self.execute(commit, purpose, &outputs, holds, work).await {
@@ -285,6 +284,19 @@ impl LocalExecutor {
         } else {
             program.into()
         }
+    }
+
+    /// Keeps the output of a run, which the next one would write over, and says
+    /// where. Of a run that succeeded all that matters is in its report.
+    fn keep(&self, outputs: &Outputs, action: u64) -> Result<String, LocalError> {
+        let kept = self.outputs(&action.to_string());
+        for (from, to) in [
+            (&outputs.stdout, &kept.stdout),
+            (&outputs.stderr, &kept.stderr),
+        ] {
+            fs::rename(from, to).map_err(LocalError::io("write", to))?;
+        }
+        Ok(kept.stdout.display().to_string())
     }
 
     fn outputs(&self, name: &str) -> Outputs {

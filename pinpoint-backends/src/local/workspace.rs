@@ -16,7 +16,7 @@ use pinpoint_core::CombinedCommit;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::files::{self, Durability, Locked, Mode};
+use super::files::{self, Locked, Mode};
 use super::repository::{self, Repository};
 use super::{LocalConfig, LocalError};
 
@@ -224,7 +224,7 @@ impl Place {
             size: size(&self.directory)?,
             duration: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         };
-        files::write_json(&self.marker, &marker, Durability::Disk)
+        files::write_json(&self.marker, &marker)
     }
 }
 

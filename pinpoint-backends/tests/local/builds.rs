@@ -419,21 +419,18 @@ async fn a_full_disk_stops_the_job_and_can_be_mended() {
     let first = world.commit("file", "1");
     let executor = world.open(world.config(&first, "echo v: 1 x"), "job");
     let commit = world.combined(&first);
-    executor.prepare().await.unwrap();
     // Every write to this device fails for want of room.
-    let full = world.path("jobs/job/runs/7.json.new");
+    let full = world.path("jobs/job/metric.json.new");
     std::os::unix::fs::symlink("/dev/full", &full).unwrap();
     let message = refusal(executor.run(request(7, &commit, 0)).await);
-    assert!(message.contains("runs/7.json"), "{message}");
+    assert!(message.contains("metric.json"), "{message}");
     assert!(
         message.contains("make room") && message.contains("resume"),
         "{message}"
     );
     fs::remove_file(full).unwrap();
-    assert_eq!(
-        run(&executor, 7, &commit, 0).await.charts["v"].values,
-        [1.0]
-    );
+    let report = run(&executor, 7, &commit, 0).await;
+    assert_eq!(report.charts["v"].values, [1.0]);
 }
 
 #[tokio::test]

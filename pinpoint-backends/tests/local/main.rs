@@ -12,5 +12,6 @@ mod builds;
 mod ends;
 mod machine;
 mod metric;
+mod overhead;
 mod runs;
 mod world;

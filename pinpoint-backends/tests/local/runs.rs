@@ -22,7 +22,7 @@ async fn a_run_knows_its_number_and_its_commit() {
         let report = run(&executor, action, &commit, index).await;
         assert_eq!(report.charts["v"].values, [f64::from(index) * 10.0]);
         assert_eq!((report.index, report.exit_code), (index, Some(0)));
-        let output = fs::read_to_string(report.log.unwrap()).unwrap();
+        let output = fs::read_to_string(world.path("jobs/job/runs/last.out")).unwrap();
         assert!(output.contains(&format!("{first} job high")), "{output}");
     }
 }
@@ -170,6 +170,11 @@ async fn failures_of_a_run_are_samples_that_say_why() {
         let failure = report.failure.unwrap();
         assert!(failure.contains(why), "{script}: {failure}");
         assert!(report.usage.is_some());
+        let output = fs::read_to_string(report.log.unwrap()).unwrap();
+        assert_eq!(
+            output.is_empty(),
+            !script.contains("echo") || script.contains("exit")
+        );
     }
 }
 
