@@ -3,6 +3,7 @@ mod action;
 mod commit;
 mod event;
 mod executor;
+mod job;
 mod journal;
 pub mod results;
 
@@ -13,4 +14,5 @@ pub use executor::{
     BuildReport, BuildRequest, Executor, ExecutorError, Key, ListRequest, Listing, Located,
     RunReport, RunRequest, Series, Usage,
 };
+pub use job::{JobState, UnknownJobState};
 pub use journal::{Detail, Journal, JournalError, Record};

@@ -1,0 +1,246 @@
+//! Jobs: made, found, listed, moved from state to state.
+
+use pinpoint_backends::sqlite::{JOURNAL_VERSION, JobId, Store, StoreError};
+use pinpoint_core::{Event, JobState, Journal, Record};
+
+use crate::common::{Fixture, append_all, new_job, run, tick, ticks};
+
+/// A name as long as any, of no job.
+async fn nobody(fixture: &Fixture) -> JobId {
+    let id = fixture.job().await;
+    let mut connection = fixture.behind_its_back().await;
+    sqlx::query("DELETE FROM jobs WHERE id = ?")
+        .bind(id.as_str())
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    id
+}
+
+#[tokio::test]
+async fn a_job_comes_back_as_it_went_in() {
+    let fixture = Fixture::new().await;
+    let id = fixture.job().await;
+    assert!(fixture.store.job_dir(&id).is_dir());
+    fixture.store.clone().close().await;
+
+    let store = Store::open(fixture.directory.path()).await.unwrap();
+    let job = store.get(id.as_str()).await.unwrap();
+    let new = new_job("a job");
+    assert_eq!((&job.id, job.state), (&id, JobState::Pending));
+    assert_eq!(
+        (job.kind, job.title, job.repository),
+        (new.kind, new.title, new.repository)
+    );
+    assert_eq!((job.spec, job.config), (new.spec, new.config));
+    assert_eq!((job.outcome, job.error), (None, None));
+    assert_eq!(job.journal_version, JOURNAL_VERSION);
+    assert_eq!(job.written_by, env!("CARGO_PKG_VERSION"));
+    assert!(job.created > 1_700_000_000_000 && job.created == job.updated);
+}
+
+#[tokio::test]
+async fn a_job_is_found_by_the_beginning_of_its_name() {
+    let fixture = Fixture::new().await;
+    let first = fixture.job().await;
+    let second = fixture.job().await;
+    let get = async |prefix: &str| fixture.store.get(prefix).await;
+
+    let short = &first.as_str()[..31];
+    assert_eq!(get(short).await.unwrap().id, first);
+    assert_eq!(get(&short.to_uppercase()).await.unwrap().id, first);
+    let hyphenated = format!("{}-{}", &short[..8], &short[8..]);
+    assert_eq!(get(&hyphenated).await.unwrap().id, first);
+
+    match get(&first.as_str()[..4]).await.unwrap_err() {
+        StoreError::Ambiguous { matches, .. } => assert_eq!(matches, [second, first]),
+        other => panic!("{other}"),
+    }
+    for nothing in ["", "ffff", "%", "_", "' OR 1", "-", "é"] {
+        let error = get(nothing).await.unwrap_err();
+        assert!(
+            matches!(error, StoreError::Unknown { .. }),
+            "{nothing}: {error}"
+        );
+        assert!(error.to_string().contains("pinpoint jobs list"));
+    }
+}
+
+#[tokio::test]
+async fn a_list_is_newest_first_and_counts() {
+    let fixture = Fixture::new().await;
+    let mut ids = Vec::new();
+    for number in 0..5 {
+        ids.push(
+            fixture
+                .store
+                .create(&new_job(&number.to_string()))
+                .await
+                .unwrap(),
+        );
+    }
+    fixture
+        .store
+        .set_state(&ids[1], JobState::Running, None, None)
+        .await
+        .unwrap();
+    let mut journal = fixture.store.journal(&ids[1]).await.unwrap();
+    let failed = Record::from(Event::RunFailed {
+        action: 3,
+        bot: None,
+        started: 0,
+        reason: "exit code 1".into(),
+    });
+    let built = Record::from(Event::Built { action: 1 });
+    append_all(&mut journal, &[built, run(2), failed, tick(9)]).await;
+
+    let all = fixture.store.list(None, 100).await.unwrap();
+    let titles: Vec<&str> = all.iter().map(|job| job.title.as_str()).collect();
+    assert_eq!(titles, ["4", "3", "2", "1", "0"]);
+    assert_eq!((all[3].runs, all[3].builds), (2, 1));
+    assert_eq!((all[0].runs, all[0].builds), (0, 0));
+
+    let two = fixture.store.list(None, 2).await.unwrap();
+    assert_eq!(two, all[..2]);
+    let running = fixture
+        .store
+        .list(Some(JobState::Running), 100)
+        .await
+        .unwrap();
+    assert_eq!(running, all[3..4]);
+    assert_eq!(
+        fixture
+            .store
+            .list(Some(JobState::Failed), 100)
+            .await
+            .unwrap(),
+        []
+    );
+}
+
+#[tokio::test]
+async fn only_legal_transitions_are_made() {
+    use JobState::*;
+    let fixture = Fixture::new().await;
+    for from in JobState::ALL {
+        for to in JobState::ALL {
+            let id = fixture.job().await;
+            let way = match from {
+                Pending => vec![],
+                Running => vec![Running],
+                ended => vec![Running, ended],
+            };
+            for state in way {
+                fixture
+                    .store
+                    .set_state(&id, state, None, None)
+                    .await
+                    .unwrap();
+            }
+            let result = fixture.store.set_state(&id, to, None, None).await;
+            let now = fixture.store.get(id.as_str()).await.unwrap().state;
+            if from.can_become(to) {
+                result.unwrap();
+                assert_eq!(now, to);
+            } else {
+                let error = result.unwrap_err();
+                assert!(
+                    matches!(error, StoreError::Transition { from: f, to: t, .. } if f == from && t == to)
+                );
+                assert_eq!(now, from);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn error_and_outcome_belong_to_the_state() {
+    let fixture = Fixture::new().await;
+    let id = fixture.job().await;
+    let set = async |state, error, outcome: Option<serde_json::Value>| {
+        let store = &fixture.store;
+        store
+            .set_state(&id, state, error, outcome.as_ref())
+            .await
+            .unwrap();
+        let job = store.get(id.as_str()).await.unwrap();
+        (job.error, job.outcome)
+    };
+    set(JobState::Running, None, None).await;
+    let failed = set(JobState::Failed, Some("the good end does not build"), None).await;
+    assert_eq!(failed, (Some("the good end does not build".into()), None));
+    assert_eq!(set(JobState::Running, None, None).await, (None, None));
+    let outcome = serde_json::json!({ "culprits": [3], "effect": 0.1 });
+    let completed = set(JobState::Completed, None, Some(outcome.clone())).await;
+    assert_eq!(completed, (None, Some(outcome)));
+}
+
+#[tokio::test]
+async fn a_cancellation_is_asked_for_seen_and_forgotten() {
+    let fixture = Fixture::new().await;
+    let (id, other) = (fixture.job().await, fixture.job().await);
+    let store = &fixture.store;
+    assert!(!store.cancel_requested(&id).await.unwrap());
+    store.request_cancel(&id).await.unwrap();
+    assert!(store.cancel_requested(&id).await.unwrap());
+    assert!(!store.cancel_requested(&other).await.unwrap());
+    store.clear_cancel(&id).await.unwrap();
+    assert!(!store.cancel_requested(&id).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_withdrawn_cancellation_is_kept_and_not_replayed() {
+    let fixture = Fixture::new().await;
+    let (id, other) = (fixture.job().await, fixture.job().await);
+    let cancel = Record::from(Event::CancelRequested);
+    let mut journal = fixture.store.journal(&id).await.unwrap();
+    append_all(&mut journal, &ticks(3)).await;
+    append_all(
+        &mut journal,
+        &[cancel.clone(), run(8), cancel.clone(), run(9)],
+    )
+    .await;
+    let mut untouched = fixture.store.journal(&other).await.unwrap();
+    append_all(&mut untouched, &[tick(0), cancel.clone()]).await;
+    fixture.store.request_cancel(&id).await.unwrap();
+
+    assert_eq!(fixture.store.withdraw_cancellation(&id).await.unwrap(), 4);
+    assert!(!fixture.store.cancel_requested(&id).await.unwrap());
+    assert_eq!(journal.records().await.unwrap(), ticks(3));
+    assert_eq!(untouched.records().await.unwrap().len(), 2);
+    assert_eq!(fixture.store.withdraw_cancellation(&id).await.unwrap(), 0);
+    assert_eq!(fixture.store.list(None, 9).await.unwrap()[1].runs, 0);
+
+    // The journal goes on, and a second cancellation can be withdrawn too.
+    append_all(&mut journal, &[tick(3), cancel, run(10)]).await;
+    assert_eq!(fixture.store.withdraw_cancellation(&id).await.unwrap(), 2);
+    let mut anew = fixture.store.journal(&id).await.unwrap();
+    assert_eq!(anew.records().await.unwrap(), ticks(4));
+
+    let mut connection = fixture.behind_its_back().await;
+    let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM records WHERE withdrawn = 1")
+        .fetch_one(&mut connection)
+        .await
+        .unwrap();
+    assert_eq!(kept, 6);
+}
+
+#[tokio::test]
+async fn what_is_asked_of_no_job_is_an_error() {
+    let fixture = Fixture::new().await;
+    let id = nobody(&fixture).await;
+    let store = &fixture.store;
+    let unknown = |error: StoreError| assert!(matches!(error, StoreError::Unknown { .. }));
+    unknown(store.get(id.as_str()).await.unwrap_err());
+    unknown(
+        store
+            .set_state(&id, JobState::Running, None, None)
+            .await
+            .unwrap_err(),
+    );
+    unknown(store.journal(&id).await.unwrap_err());
+    unknown(store.request_cancel(&id).await.unwrap_err());
+    unknown(store.cancel_requested(&id).await.unwrap_err());
+    unknown(store.clear_cancel(&id).await.unwrap_err());
+    unknown(store.withdraw_cancellation(&id).await.unwrap_err());
+}

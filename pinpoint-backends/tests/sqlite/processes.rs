@@ -1,0 +1,175 @@
+//! Several processes at one file, and processes that are killed.
+//!
+//! A child is this test program again, told by its environment to be one.
+
+use std::env;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use pinpoint_backends::sqlite::{JobId, JobLock, LockError, Store};
+use pinpoint_core::Journal;
+
+use crate::common::{Fixture, append_all, new_job, run};
+
+const STATE_DIR: &str = "PINPOINT_TEST_STATE_DIR";
+const JOB: &str = "PINPOINT_TEST_JOB";
+
+/// Starts a child that runs one of the tests named `child_…`.
+fn start(child: &str, state_dir: &Path, job: &str) -> Child {
+    Command::new(env::current_exe().unwrap())
+        .args(["--exact", &format!("processes::{child}"), "--nocapture"])
+        .env(STATE_DIR, state_dir)
+        .env(JOB, job)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// What a child was told, or nothing when this is no child.
+fn told() -> Option<(String, String)> {
+    Some((env::var(STATE_DIR).ok()?, env::var(JOB).ok()?))
+}
+
+/// Tells the parent something, in a line.
+fn tell(what: impl std::fmt::Display) {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "tell {what}").unwrap();
+    output.flush().unwrap();
+}
+
+/// Everything that a child told until its output ended, at once as it comes.
+/// The last line may be cut off by a kill, and counts only if it is whole.
+fn heard(child: &mut Child) -> impl Iterator<Item = String> + use<> {
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    std::iter::from_fn(move || {
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        line.ends_with('\n').then_some(line)
+    })
+    .filter_map(|line| Some(line.split_once("tell ")?.1.trim_end().to_owned()))
+}
+
+#[tokio::test]
+async fn child_appends() {
+    let Some((state_dir, job)) = told() else {
+        return;
+    };
+    let store = Store::open(Path::new(&state_dir)).await.unwrap();
+    let id = store.get(&job).await.unwrap().id;
+    let mut journal = store.journal(&id).await.unwrap();
+    let mut next = journal.records().await.unwrap().len() as u64;
+    loop {
+        journal.append(&run(next)).await.unwrap();
+        tell(next);
+        next += 1;
+    }
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_survives_a_kill_at_any_moment() {
+    let fixture = Fixture::new().await;
+    let id = fixture.job().await;
+    let mut acknowledged = 0;
+    let mut appended = 0;
+    for kill in 0..40_u64 {
+        let mut child = start("child_appends", fixture.directory.path(), id.as_str());
+        let told = heard(&mut child);
+        let reader = std::thread::spawn(move || told.last());
+        // Spread over start, first records and steady work, up to 100 ms.
+        let moment = kill * 7919 % 100_000;
+        tokio::time::sleep(Duration::from_micros(moment)).await;
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if let Some(last) = reader.join().unwrap() {
+            acknowledged = last.parse::<usize>().unwrap() + 1;
+        }
+
+        let mut journal = fixture.store.journal(&id).await.unwrap();
+        let records = journal.records().await.unwrap();
+        let expected: Vec<_> = (0..records.len() as u64).map(run).collect();
+        assert!(
+            records == expected,
+            "records are missing or out of order after kill {kill}"
+        );
+        assert!(
+            records.len() >= acknowledged.max(appended),
+            "{acknowledged} acknowledged, {} there after kill {kill}",
+            records.len()
+        );
+        appended = records.len();
+    }
+    assert!(
+        acknowledged > 100,
+        "the children hardly came to work: {acknowledged}"
+    );
+}
+
+#[tokio::test]
+async fn child_works() {
+    let Some((state_dir, title)) = told() else {
+        return;
+    };
+    let store = Store::open(Path::new(&state_dir)).await.unwrap();
+    let id = store.create(&new_job(&title)).await.unwrap();
+    let mut journal = store.journal(&id).await.unwrap();
+    append_all(&mut journal, &(0..200).map(run).collect::<Vec<_>>()).await;
+    tell(id);
+}
+
+#[tokio::test]
+async fn processes_share_a_file_from_its_creation_on() {
+    for _ in 0..5 {
+        let directory = tempfile::tempdir().unwrap();
+        let start = |number: usize| start("child_works", directory.path(), &number.to_string());
+        let mut children: Vec<Child> = (0..4).map(start).collect();
+        let mut jobs: Vec<JobId> = Vec::new();
+        let store = Store::open(directory.path()).await.unwrap();
+        for child in &mut children {
+            let id = heard(child).last().expect("the child failed");
+            assert!(child.wait().unwrap().success());
+            jobs.push(store.get(&id).await.unwrap().id);
+        }
+        for id in &jobs {
+            let records = store.journal(id).await.unwrap().records().await.unwrap();
+            assert_eq!(records, (0..200).map(run).collect::<Vec<_>>());
+        }
+        assert_eq!(store.list(None, 9).await.unwrap().len(), 4);
+    }
+}
+
+#[test]
+fn child_locks() {
+    let Some((state_dir, _)) = told() else { return };
+    let _lock = JobLock::acquire(Path::new(&state_dir)).unwrap();
+    tell("locked");
+    // Until the parent kills it.
+    std::io::stdin().lines().next();
+}
+
+#[test]
+fn a_lock_ends_with_its_process() {
+    let directory = tempfile::tempdir().unwrap();
+    for _ in 0..3 {
+        let mut child = start("child_locks", directory.path(), "");
+        assert_eq!(heard(&mut child).next().as_deref(), Some("locked"));
+        match JobLock::acquire(directory.path()).unwrap_err() {
+            LockError::Held { pid } => assert_eq!(pid, Some(child.id())),
+            other => panic!("{other}"),
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let lock = JobLock::acquire(directory.path()).unwrap();
+        let second = JobLock::acquire(directory.path()).unwrap_err();
+        assert!(
+            second.to_string().contains(&std::process::id().to_string()),
+            "{second}"
+        );
+        drop(lock);
+    }
+    let missing = JobLock::acquire(&directory.path().join("missing")).unwrap_err();
+    assert!(matches!(missing, LockError::File { .. }));
+}

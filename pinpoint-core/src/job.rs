@@ -1,0 +1,122 @@
+//! Where a job stands.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Where a job stands.
+///
+/// A job that was killed is still `Running` on disk: only its journal tells
+/// how far it came. `Failed` and `Canceled` jobs can be resumed; a completed
+/// one is done for good, since its outcome may have been acted on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    /// Waits to be started, or to be taken up again.
+    Pending,
+    /// Is being worked on.
+    Running,
+    /// Has an outcome.
+    Completed,
+    /// Stopped at an error.
+    Failed,
+    /// Was ended by somebody.
+    Canceled,
+}
+
+impl JobState {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Pending,
+        Self::Running,
+        Self::Completed,
+        Self::Failed,
+        Self::Canceled,
+    ];
+
+    /// May a job in this state go over to `next`?
+    pub fn can_become(self, next: Self) -> bool {
+        match self {
+            Self::Pending | Self::Failed | Self::Canceled => next == Self::Running,
+            Self::Running => next != Self::Running,
+            Self::Completed => false,
+        }
+    }
+
+    /// As it is written everywhere.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Canceled => "canceled",
+        }
+    }
+}
+
+impl fmt::Display for JobState {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+/// No job state has this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no job state `{0}`; use pending, running, completed, failed or canceled")]
+pub struct UnknownJobState(String);
+
+impl FromStr for JobState {
+    type Err = UnknownJobState;
+
+    fn from_str(text: &str) -> Result<Self, UnknownJobState> {
+        Self::ALL
+            .into_iter()
+            .find(|state| state.as_str() == text)
+            .ok_or_else(|| UnknownJobState(text.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_transition_is_legal_or_not() {
+        use JobState::*;
+        let legal = [
+            (Pending, Running),
+            (Running, Pending),
+            (Running, Completed),
+            (Running, Failed),
+            (Running, Canceled),
+            (Failed, Running),
+            (Canceled, Running),
+        ];
+        for from in JobState::ALL {
+            for to in JobState::ALL {
+                let expected = legal.contains(&(from, to));
+                assert_eq!(from.can_become(to), expected, "{from} to {to}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_name_everywhere() {
+        for state in JobState::ALL {
+            assert_eq!(state.to_string().parse(), Ok(state));
+            assert_eq!(
+                serde_json::to_string(&state).unwrap(),
+                format!("\"{state}\"")
+            );
+        }
+        assert!(
+            "done"
+                .parse::<JobState>()
+                .unwrap_err()
+                .to_string()
+                .contains("completed")
+        );
+    }
+}
