@@ -66,6 +66,16 @@ pub enum CompareError {
         /// Length of the second sample.
         second: usize,
     },
+    /// More failures than runs.
+    #[error("`{argument}`: {failures} failures in {runs} runs")]
+    TooManyFailures {
+        /// The argument's name.
+        argument: &'static str,
+        /// Failed runs.
+        failures: u64,
+        /// All runs.
+        runs: u64,
+    },
     /// A probability outside the open interval from 0 to 1.
     #[error("`{argument}` is {value}: it must lie strictly between 0 and 1")]
     NotALevel {

@@ -59,6 +59,7 @@ mod kolmogorov_smirnov;
 mod mann_whitney;
 mod normal;
 mod pooled;
+mod rates;
 mod scratch;
 mod select;
 mod sequential;
@@ -78,6 +79,7 @@ pub use compare::{
 pub use error::CompareError;
 pub use kolmogorov_smirnov::{KolmogorovSmirnov, ks_2samp, ks_2samp_with};
 pub use mann_whitney::{MannWhitney, MannWhitneyOptions, mann_whitney_u, mann_whitney_u_with};
+pub use rates::{RateDifference, difference_of_rates};
 pub use scratch::Scratch;
 pub use sequential::SequentialComparison;
 pub use shift::{Shift, hodges_lehmann, hodges_lehmann_with, median};
