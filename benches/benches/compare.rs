@@ -71,6 +71,19 @@ fn performance(c: &mut Criterion) {
                 black_box(&pooled);
             });
         });
+        // The same values as integers in the same order, for which std's sort has
+        // no comparison of floats to make.
+        let mut keys: Vec<u64> = Vec::new();
+        group.bench_function(BenchmarkId::new("one_sort_as_integers", n), |b| {
+            b.iter(|| {
+                let Some((x, y)) = turn.next() else { return };
+                keys.clear();
+                // All values are positive: their bits are in order.
+                keys.extend(x.iter().chain(y).map(|v| v.to_bits()));
+                keys.sort_unstable();
+                black_box(&keys);
+            });
+        });
     }
     group.finish();
 }

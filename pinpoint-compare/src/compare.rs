@@ -234,14 +234,9 @@ pub fn compare_performance_with(
     if control.is_empty() || treatment.is_empty() {
         return Ok(result);
     }
-    let Scratch {
-        first,
-        second,
-        keys,
-        ..
-    } = scratch;
-    sort_into(first, keys, control);
-    sort_into(second, keys, treatment);
+    let Scratch { first, second, .. } = scratch;
+    sort_into(first, control);
+    sort_into(second, treatment);
     let mean_diff = mean(second) - mean(first);
     let median_diff = median_of_keys(second) - median_of_keys(first);
     if !(mean_diff.is_finite() && median_diff.is_finite()) {
@@ -468,8 +463,8 @@ pub fn compare_pairwise_with(
         }
     }
     check_lengths("control", control, "treatment", treatment)?;
-    sort_into(&mut scratch.first, &mut scratch.keys, control);
-    sort_into(&mut scratch.second, &mut scratch.keys, treatment);
+    sort_into(&mut scratch.first, control);
+    sort_into(&mut scratch.second, treatment);
     let control_median = median_of_keys(&scratch.first);
     let treatment_median = median_of_keys(&scratch.second);
     let smallest = value(scratch.first[0].min(scratch.second[0]));

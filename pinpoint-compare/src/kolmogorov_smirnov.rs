@@ -81,8 +81,8 @@ pub fn ks_2samp_with(
     check_not_empty("y", y)?;
     check_finite("x", x)?;
     check_finite("y", y)?;
-    sort_into(&mut scratch.first, &mut scratch.keys, x);
-    sort_into(&mut scratch.second, &mut scratch.keys, y);
+    sort_into(&mut scratch.first, x);
+    sort_into(&mut scratch.second, y);
     let pooled = Pooled::merge(&scratch.first, &scratch.second);
     let (p_value, method) = match method {
         Method::Pinpoint => (pinpoint_p(&pooled), Method::Pinpoint),

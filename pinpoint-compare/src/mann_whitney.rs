@@ -132,8 +132,8 @@ pub fn mann_whitney_u_with(
             value,
         });
     }
-    sort_into(&mut scratch.first, &mut scratch.keys, x);
-    sort_into(&mut scratch.second, &mut scratch.keys, y);
+    sort_into(&mut scratch.first, x);
+    sort_into(&mut scratch.second, y);
     let pooled = Pooled::merge(&scratch.first, &scratch.second);
     let alternative = options.alternative;
     let (p_value, method) = match options.method {

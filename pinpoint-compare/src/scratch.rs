@@ -23,8 +23,6 @@ pub struct Scratch {
     /// Sorted keys of the first and the second sample.
     pub(crate) first: Vec<u64>,
     pub(crate) second: Vec<u64>,
-    /// For sorting.
-    pub(crate) keys: Vec<u64>,
     /// Sorted values, for selecting among sums.
     pub(crate) a: Vec<f64>,
     pub(crate) b: Vec<f64>,

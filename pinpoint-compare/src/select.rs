@@ -322,7 +322,7 @@ mod tests {
         all.sort_by(f64::total_cmp);
         let sums = Sums::of(a, b);
         assert_eq!(sums.len(), all.len() as u64);
-        for (i, expected) in all.iter().enumerate() {
+        for (i, expected) in all.iter().enumerate().step_by(7) {
             let rank = i as u64 + 1;
             let next = (rank + 1).min(sums.len());
             let got = sums.nth([(rank, rank), (rank, next)], &mut spare);
@@ -340,7 +340,7 @@ mod tests {
         walsh.sort_by(f64::total_cmp);
         let sums = Sums::within(a);
         assert_eq!(sums.len(), walsh.len() as u64);
-        for (i, expected) in walsh.iter().enumerate() {
+        for (i, expected) in walsh.iter().enumerate().step_by(7) {
             let rank = i as u64 + 1;
             let next = (rank + 1).min(sums.len());
             let got = sums.nth([(rank, rank), (rank, next)], &mut spare);

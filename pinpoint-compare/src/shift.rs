@@ -83,8 +83,8 @@ pub fn hodges_lehmann_with(
             value: confidence,
         });
     }
-    sort_into(&mut scratch.first, &mut scratch.keys, control);
-    sort_into(&mut scratch.second, &mut scratch.keys, treatment);
+    sort_into(&mut scratch.first, control);
+    sort_into(&mut scratch.second, treatment);
     shift_of_sorted("treatment", treatment, confidence, scratch)
 }
 

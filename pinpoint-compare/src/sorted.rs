@@ -50,14 +50,9 @@ pub(crate) fn check_not_empty(argument: &'static str, values: &[f64]) -> Result<
 }
 
 /// Fills `keys` with the sorted keys of finite `values`.
-pub(crate) fn sort_into(keys: &mut Vec<u64>, spare: &mut Vec<u64>, values: &[f64]) {
+pub(crate) fn sort_into(keys: &mut Vec<u64>, values: &[f64]) {
     keys.clear();
     keys.extend(values.iter().map(|&v| key(v)));
-    sort(keys, spare);
-}
-
-/// Sorts keys in ascending order.
-pub(crate) fn sort(keys: &mut [u64], _spare: &mut Vec<u64>) {
     keys.sort_unstable();
 }
 

@@ -7,7 +7,7 @@ use crate::normal::{two_sided, upper_quantile, upper_tail};
 use crate::pooled::Pooled;
 use crate::scratch::Scratch;
 use crate::select::Sums;
-use crate::sorted::{check_finite, check_not_empty, key, midpoint, sort, value};
+use crate::sorted::{check_finite, check_not_empty, key, midpoint, value};
 use crate::types::{Alternative, Interval, Method};
 
 /// Result of [`wilcoxon`].
@@ -162,7 +162,6 @@ pub(crate) fn signed_rank(
     let Scratch {
         first,
         second,
-        keys,
         a,
         sums,
         ..
@@ -180,8 +179,8 @@ pub(crate) fn signed_rank(
             second.push(key(d));
         }
     }
-    sort(first, keys);
-    sort(second, keys);
+    first.sort_unstable();
+    second.sort_unstable();
     let (negative, positive) = (&first[..], &second[..]);
     let n = negative.len() + positive.len();
     if n == 0 {

@@ -274,3 +274,43 @@ fn values_at_the_end_of_the_range() {
     let got = wilcoxon(&big, None, Alternative::TwoSided, 0.8).unwrap();
     assert!(got.estimate.unwrap().is_finite() && got.interval.unwrap().high.is_finite());
 }
+
+#[test]
+fn logarithms_are_taken_above_one_millionth() {
+    let small = [2e-5, 3e-5, 2.5e-5, 4e-5];
+    let got = compare_pairwise(&small, &small.map(|v| v * 1.5), Direction::Unknown).unwrap();
+    assert_eq!(got.transform, Transform::Log);
+    assert!((got.estimate.unwrap() - 50.0).abs() < 1e-9);
+    let edge = [1e-6, 3e-5, 2.5e-5, 4e-5];
+    let got = compare_pairwise(&edge, &small, Direction::Unknown).unwrap();
+    assert_eq!(got.transform, Transform::Normalized);
+}
+
+#[test]
+fn functional_thresholds_follow_their_definition() {
+    // Failure rate 1/2, in integers: the smallest k with Σ C(n, i) >= 2^n / 100.
+    for n in 1..=22_u64 {
+        let (mut sum, mut term, mut k) = (1_u64, 1_u64, 0_u64);
+        while sum * 100 < 1 << n {
+            term = term * (n - k) / (k + 1);
+            k += 1;
+            sum += term;
+        }
+        let control = vec![0.0; n as usize];
+        let mut treatment = control.clone();
+        treatment[..k as usize].fill(1.0);
+        let p = mann_whitney_u(
+            &control,
+            &treatment,
+            Alternative::TwoSided,
+            Method::Pinpoint,
+        )
+        .unwrap()
+        .p_value;
+        assert_eq!(
+            high_threshold_functional(0.5, n as usize),
+            (p * 1e4).ceil() / 1e4,
+            "n = {n}"
+        );
+    }
+}
