@@ -89,7 +89,7 @@ def compare(steps, culprits):
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="Unknown options go to `pinpoint bisect`, for example --magnitude=15% or --seed=7.",
+        epilog="Unknown options go to `pinpoint bisect`, for example --seed=7.",
         allow_abbrev=False,
     )
     parser.add_argument("--pinpoint", type=Path, default=PINPOINT, help="the binary (default: target/release/pinpoint)")
@@ -98,6 +98,8 @@ def main():
     parser.add_argument("--good", default="v16.8", help="first release of the range (default: %(default)s)")
     parser.add_argument("--bad", default="v24.1",
                         help="last release of the range (default: %(default)s; v25.0 has a second culprit)")
+    parser.add_argument("--magnitude", default="200%",
+                        help="smallest change worth finding, in percent of the oldest release (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=30, help="runs of every release for the truth (default: %(default)s)")
     arguments, options = parser.parse_known_args()
     if not os.access(arguments.pinpoint, os.X_OK):
@@ -119,7 +121,8 @@ def main():
 
     # A state of its own: earlier builds and jobs must not help, and nothing stays behind.
     with tempfile.TemporaryDirectory(dir=work) as state:
-        document = bisect(arguments.pinpoint.absolute(), history, state, arguments.good, arguments.bad, options)
+        document = bisect(arguments.pinpoint.absolute(), history, state, arguments.good, arguments.bad,
+                          [f"--magnitude={arguments.magnitude}", *options])
     culprits = [culprit["commit"]["main"]["git_hash"] for culprit in document["culprits"]]
     print(f"\ntruth: steps of {TRUTH_PERCENT:g} % and {TRUTH_IQRS:g} IQRs or more, from {arguments.good} to {arguments.bad}")
     print(f"bisection: {document['status']}, {document['runs']} runs, {document['builds']} builds, "

@@ -1,0 +1,171 @@
+//! How much of a bisection is the engine's own time.
+//!
+//! A bisection of 64 commits with a benchmark of about 50 ms, on real git and
+//! real processes, with its journal in SQLite. Printed is the share of the
+//! job's wall time in which no checkout, build, warm-up or benchmark process
+//! runs, beside the limit of 2 %.
+//!
+//! The intervals do not overlap (one build at a time, and no run beside it), so
+//! their union is their sum: every run's wall time, every build's duration,
+//! which spans its checkout, and for every warm-up, which is not recorded, the
+//! shortest run of the same command. Time between `fork` and the command's
+//! first instruction counts as the command's.
+//!
+//! `cargo bench -p pinpoint-benches --bench engine_overhead`
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Instant, SystemTime};
+
+use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, Repository};
+use pinpoint_backends::sqlite::{NewJob, Store};
+use pinpoint_core::results::Format;
+use pinpoint_core::{
+    Bisection, BisectionSpec, CombinedCommit, Detail, Journal, Range, Status, drive,
+};
+
+const COMMITS: u32 = 64;
+/// What the benchmark sleeps.
+const SLEEP: f64 = 0.05;
+/// The share of the engine's own time that is allowed.
+const LIMIT: f64 = 0.02;
+const REPEATS: usize = 5;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let mut shares = Vec::new();
+    println!("   wall s   busy s  runs  builds  warm-ups  own ms/run   share");
+    for _ in 0..REPEATS {
+        let directory = tempfile::tempdir()?;
+        shares.push(runtime.block_on(measure(directory.path()))?);
+    }
+    shares.sort_by(f64::total_cmp);
+    let median = shares[shares.len() / 2];
+    println!(
+        "median share of the engine's own time: {:.2} % (limit {:.0} %), ratio to the limit {:.2}",
+        100.0 * median,
+        100.0 * LIMIT,
+        median / LIMIT
+    );
+    Ok(())
+}
+
+async fn measure(directory: &Path) -> Result<f64, Box<dyn Error>> {
+    let path = directory.join("repository");
+    make_repository(&path)?;
+    let repository = Repository::discover(&path)?;
+    let good = CombinedCommit::from(repository.resolve_revision("first")?);
+    let bad = CombinedCommit::from(repository.resolve_revision("main")?);
+    let spec = BisectionSpec::new(Range::Between {
+        good: good.clone(),
+        bad,
+    });
+    let store = Store::open(&directory.join("state")).await?;
+    let config = LocalConfig {
+        repository: path,
+        good,
+        build: None,
+        command: vec!["sh".into(), "bench.sh".into()],
+        env: BTreeMap::new(),
+        patch: None,
+        format: Format::Lines,
+        chart: None,
+        aggregate: None,
+        results: None,
+        warmup: 1,
+        timeout: None,
+        build_jobs: 1,
+        cache_size: 1 << 30,
+        skip: Vec::new(),
+        paths: Vec::new(),
+    };
+    let id = store
+        .create(&NewJob {
+            kind: "bisection".into(),
+            title: "engine overhead".into(),
+            repository: String::new(),
+            spec: serde_json::to_value(&spec)?,
+            config: serde_json::to_value(&config)?,
+        })
+        .await?;
+
+    let began = Instant::now();
+    let location = Location {
+        state_dir: directory.join("state"),
+        job_dir: store.job_dir(&id),
+        machine_dir: directory.join("machine"),
+    };
+    let executor = LocalExecutor::open(config, location, id.as_str(), SystemTime::now())?;
+    let mut journal = store.journal(&id).await?;
+    let machine = Bisection::new(spec)?;
+    let driven = drive(machine, &executor, &mut journal, std::future::pending()).await?;
+    let wall = began.elapsed().as_secs_f64();
+
+    assert_eq!(driven.outcome.status, Status::CulpritFound);
+    let (mut busy, mut builds, mut shortest) = (0.0, 0_u32, f64::INFINITY);
+    for record in journal.records().await? {
+        match record.detail {
+            Some(Detail::Run(run)) => {
+                let wall = run.usage.ok_or("a run without usage")?.wall;
+                busy += wall;
+                shortest = wall.min(shortest);
+            }
+            Some(Detail::Build(build)) => {
+                builds += 1;
+                busy += build.duration as f64 / 1000.0;
+            }
+            _ => {}
+        }
+    }
+    busy += f64::from(builds) * shortest;
+    let own = wall - busy;
+    let share = own / wall;
+    println!(
+        "{wall:9.3}{busy:9.3}{:6}{builds:8}{builds:10}{:12.3}{:7.2} %",
+        driven.outcome.runs,
+        1000.0 * own / driven.outcome.runs as f64,
+        100.0 * share
+    );
+    Ok(share)
+}
+
+/// Commits whose benchmark sleeps 50 ms and prints a value that grows by half
+/// from commit 41 on.
+fn make_repository(path: &Path) -> Result<(), Box<dyn Error>> {
+    use std::fmt::Write;
+    let mut history = String::new();
+    for commit in 0..COMMITS {
+        let value = if commit >= 41 { 150 } else { 100 };
+        let script = format!(
+            "sleep {SLEEP}\n# commit {commit}\necho \"time: {value}.$((${{PINPOINT_RUN:-0}} % 10)) ms\"\n"
+        );
+        write!(
+            history,
+            "commit refs/heads/main\ncommitter Bench <bench@example.invalid> {} +0000\n\
+             data 1\n{}\nM 100644 inline bench.sh\ndata {}\n{script}\n",
+            1_700_000_000 + commit,
+            commit % 10,
+            script.len()
+        )?;
+        if commit == 0 {
+            history.push_str("reset refs/tags/first\nfrom refs/heads/main\n\n");
+        }
+    }
+    std::fs::create_dir_all(path)?;
+    let stream = path.join("history");
+    std::fs::write(&stream, history)?;
+    for arguments in [&["init", "-q", "-b", "main"][..], &["fast-import", "--quiet"][..]] {
+        let status = Command::new("git")
+            .current_dir(path)
+            .args(arguments)
+            .stdin(std::fs::File::open(&stream)?)
+            .status()?;
+        assert!(status.success(), "git {arguments:?}");
+    }
+    Ok(())
+}
