@@ -1,3 +1,66 @@
-//! The `pinpoint` command.
+//! The `pinpoint` command: arguments in, events to the screen, exit codes out.
 
-fn main() {}
+mod arguments;
+mod bisect;
+mod demo;
+mod document;
+mod error;
+mod job;
+mod jobs;
+mod quantity;
+mod reporter;
+mod stop;
+mod storage;
+mod summary;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use arguments::{Arguments, Command};
+use error::CliError;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    arguments.display.color.apply();
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            anstream::eprintln!("pinpoint: can't start: {error}");
+            return ExitCode::from(error::FAILED);
+        }
+    };
+    let result = runtime.block_on(run(arguments));
+    // Whatever still holds a thread must not keep the command from ending.
+    runtime.shutdown_background();
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            error.print();
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+async fn run(arguments: Arguments) -> Result<u8, CliError> {
+    let display = arguments.display;
+    match arguments.command {
+        Command::Bisect(bisect) => bisect::run(*bisect, display).await,
+        Command::Jobs(command) => jobs::run(command, display).await,
+        Command::Demo(demo) => demo::run(demo, display).await,
+        Command::Clean(clean) => storage::clean(&clean, &display),
+        Command::Completions { shell } => {
+            clap_complete::generate(
+                shell,
+                &mut Arguments::command(),
+                "pinpoint",
+                &mut std::io::stdout(),
+            );
+            Ok(error::FOUND)
+        }
+    }
+}

@@ -1,1 +1,91 @@
 //! Statistics that decide whether two samples of a benchmark differ.
+//!
+//! ```
+//! use pinpoint_compare::{Direction, Verdict, compare_performance};
+//!
+//! let before = [10.1, 10.3, 9.9, 10.0, 10.2, 10.1, 9.8, 10.2, 10.0, 10.1];
+//! let after = [11.0, 11.2, 10.9, 11.1, 11.3, 10.8, 11.0, 11.1, 10.9, 11.2];
+//! let result = compare_performance(&before, &after, None, Direction::Down)?;
+//! assert_eq!(result.verdict, Verdict::Different);
+//! assert!(result.p_value.is_some_and(|p| p < 0.001));
+//! # Ok::<(), pinpoint_compare::CompareError>(())
+//! ```
+//!
+//! # What to call
+//!
+//! | question | function |
+//! | --- | --- |
+//! | do two samples of a measurement differ? | [`compare_performance`]; many pairs: `compare_many` (feature `rayon`) |
+//! | do failures differ? | [`compare_functional`] |
+//! | do paired measurements differ? | [`compare_pairwise`] |
+//! | may I look after every run? | [`SequentialComparison`]; not the others |
+//! | by how much do they differ? | [`hodges_lehmann`], [`wilcoxon`] |
+//! | a single test | [`mann_whitney_u`], [`ks_2samp`], [`wilcoxon`] |
+//!
+//! # Why two tests in one decision
+//!
+//! Mann-Whitney sees that one sample tends to larger values, Kolmogorov-Smirnov
+//! that the shapes differ. [1, 1, 1, 9, 9, 9, …] against [5, 5, 5, 5, …] is even
+//! for the first and plain for the second; a small shift of all values is the
+//! reverse. The smaller p decides, between two thresholds: at most 0.05 is
+//! *different*; above the high threshold, which a difference of the magnitude
+//! asked for exceeds once in a hundred times, is *same*; in between it takes more
+//! measurements: *unknown*.
+//!
+//! # What holds for every function
+//!
+//! - Inputs are slices of finite numbers, never modified. NaN and infinities are
+//!   refused with a [`CompareError`] that names the argument and the index;
+//!   nothing panics. -0.0 equals 0.0. Units are the caller's; both samples share them.
+//! - Results do not depend on the order of the values, and are the same, bit for
+//!   bit, on every platform: special functions come from `libm`.
+//! - p-values keep their relative precision in the far tail.
+//! - What does not exist is absent (`None`), never 0 or NaN.
+//! - Functions ending in `_with` take a [`Scratch`] and allocate nothing once it
+//!   has grown.
+//! - A p-value is meant for one look. Testing again and again as values come in
+//!   inflates false positives; [`SequentialComparison`] does not.
+//!
+//! # Features
+//!
+//! `serde`: results and enums can be serialised. `rayon`: `compare_many`. Neither
+//! is on by default.
+
+#[cfg(feature = "rayon")]
+mod batch;
+mod compare;
+mod error;
+mod kolmogorov_smirnov;
+mod mann_whitney;
+mod normal;
+mod pooled;
+mod rates;
+mod scratch;
+mod select;
+mod sequential;
+mod shift;
+mod sorted;
+mod thresholds;
+mod thresholds_table;
+mod types;
+mod wilcoxon;
+
+#[cfg(feature = "rayon")]
+pub use batch::compare_many;
+pub use compare::{
+    FunctionalComparison, PairwiseComparison, PerformanceComparison, Transform, compare_functional,
+    compare_pairwise, compare_pairwise_with, compare_performance, compare_performance_with,
+};
+pub use error::CompareError;
+pub use kolmogorov_smirnov::{KolmogorovSmirnov, ks_2samp, ks_2samp_with};
+pub use mann_whitney::{MannWhitney, MannWhitneyOptions, mann_whitney_u, mann_whitney_u_with};
+pub use rates::{RateDifference, difference_of_rates};
+pub use scratch::Scratch;
+pub use sequential::SequentialComparison;
+pub use shift::{Shift, hodges_lehmann, hodges_lehmann_with, median};
+pub use thresholds::{
+    FALSE_NEGATIVE_RATE, LOW_THRESHOLD, high_threshold_functional, high_threshold_performance,
+    high_threshold_standard_error,
+};
+pub use types::{Alternative, Direction, Interval, Method, Verdict};
+pub use wilcoxon::{Wilcoxon, wilcoxon, wilcoxon_with};

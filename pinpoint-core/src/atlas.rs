@@ -43,6 +43,11 @@ impl Atlas {
         self.commits.get(&position)
     }
 
+    /// A range, once it is listed.
+    pub fn range(&self, range: u32) -> Option<&Listing> {
+        self.ranges.get(&range)
+    }
+
     /// The commit at a position by its name, or by its place in a known range.
     pub fn locate(&self, position: Position) -> Option<Located> {
         if let Some(commit) = self.commits.get(&position) {

@@ -2,7 +2,7 @@
 
 use crate::lab::{BuildState, Exhausted, Lab};
 use crate::machine::{Machine, MachineError};
-use crate::outcome::{OUTCOME_VERSION, Outcome, Skipped, Status, Stopped};
+use crate::outcome::{Comparison, OUTCOME_VERSION, Outcome, Skipped, Status, Stopped};
 use crate::pinpoint::PinpointSearch;
 use crate::{
     Action, BisectionSpec, CombinedCommit, Event, Magnitude, Position, Range, RetryPolicy,
@@ -89,6 +89,11 @@ impl Bisection {
     /// What is asked.
     pub fn spec(&self) -> &BisectionSpec {
         &self.spec
+    }
+
+    /// Every comparison so far, as [`Outcome::comparisons`] orders them.
+    pub fn comparisons(&self) -> Vec<Comparison> {
+        self.search.comparisons()
     }
 
     /// How far the search has come.

@@ -32,5 +32,7 @@ pub use machine::{Machine, MachineError};
 pub use outcome::{
     Comparison, Culprit, Effect, EffectOf, OUTCOME_VERSION, Outcome, Skipped, Status, Stopped,
 };
-pub use pinpoint_compare::{Direction, Interval, Verdict};
+pub use pinpoint_compare::{
+    Direction, FunctionalComparison, Interval, PerformanceComparison, Verdict,
+};
 pub use spec::{BisectionSpec, Magnitude, Range, RetryPolicy, SPEC_VERSION, SpecError, Strategy};

@@ -1,0 +1,319 @@
+//! What can be said on the command line.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use bytesize::ByteSize;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use pinpoint_core::results::{Aggregate, Format};
+use pinpoint_core::{Direction, Magnitude, Strategy};
+
+/// Find the commit that made a benchmark slower.
+///
+/// Pinpoint builds and measures commits of a git repository, decides with
+/// statistics whether two of them differ, and narrows the range until the
+/// culprit is left.
+///
+/// Try it on a sample repository: pinpoint demo
+#[derive(Debug, Parser)]
+#[command(name = "pinpoint", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) display: Display,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 a culprit was found; 3 no difference; 4 not decided (a range is reported);
+1 the job failed; 2 the command line or the input was wrong; 130 interrupted or canceled
+(the job can be resumed).";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Find the commit between a good and a bad one that changed a benchmark.
+    Bisect(Box<Bisect>),
+    /// Look at jobs, and take them up again or end them.
+    #[command(subcommand)]
+    Jobs(Jobs),
+    /// Bisect a sample repository, made for the purpose.
+    Demo(Demo),
+    /// Remove builds and work trees that no running job uses.
+    Clean(Clean),
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// How results are shown, and where jobs are kept.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Display {
+    /// The form of the result on standard output.
+    #[arg(long, global = true, value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+    /// Show no progress, only the result.
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Where jobs, builds and work trees are kept [default: $XDG_STATE_HOME/pinpoint].
+    #[arg(long, global = true, value_name = "DIR", env = "PINPOINT_STATE_DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// For people.
+    Text,
+    /// One JSON document.
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Color {
+    pub(crate) fn apply(self) {
+        match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::Always,
+            Self::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+    }
+}
+
+/// Find the commit between a good and a bad one that changed a benchmark.
+///
+/// The command after `--` is the benchmark. It runs in a work tree of the
+/// commit under test; your own checkout is never touched. Its values are read
+/// from what it prints (see --format), or its wall-clock time is taken.
+///
+/// The command finds in its environment: PINPOINT_COMMIT, the commit;
+/// PINPOINT_RUN, how many runs of this commit came before; PINPOINT_WARMUP=1
+/// in runs that are not counted; PINPOINT_JOB, the job.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pinpoint bisect v1.2 main -- ./bench.sh
+  pinpoint bisect v1.2 main --build 'make -j2' --magnitude 5% -- ./build/bench
+  pinpoint bisect v1.2 main --format json:/results/0/mean -- ./bench --json
+  pinpoint bisect v1.2 main --format 'regex:took (?<value>[0-9.]+) (?<unit>ms)' -- ./bench
+  pinpoint bisect v1.2 main --format time --chart peak_memory -- ./bench")]
+pub(crate) struct Bisect {
+    /// The repository, or any directory in it.
+    #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
+    pub(crate) repo: PathBuf,
+    /// Run once for each commit, in its own work tree, before it is measured.
+    #[arg(long, value_name = "SHELL COMMAND")]
+    pub(crate) build: Option<String>,
+    /// The metric that decides; needed when the benchmark gives several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) chart: Option<String>,
+    /// How results are read: auto, time, lines (`name: value unit`),
+    /// json:POINTER, or regex:PATTERN with a group named `value`.
+    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    pub(crate) format: Format,
+    /// A file the benchmark writes its results to, in the work tree [default: its standard output].
+    #[arg(long, value_name = "PATH")]
+    pub(crate) results: Option<PathBuf>,
+    /// How several values of one run become one: sum, mean, min, max, count,
+    /// std, median or geometric-mean [default: median].
+    #[arg(long, value_name = "METHOD")]
+    pub(crate) aggregate: Option<Aggregate>,
+    /// Where better lies [default: down for times and memory, else unknown].
+    #[arg(long, value_enum)]
+    pub(crate) direction: Option<DirectionArgument>,
+    /// The smallest change worth finding, in the metric's unit or, with a %
+    /// sign, in percent of the good end's median. Differences of means below a
+    /// tenth of it count as none.
+    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, allow_negative_numbers = true)]
+    pub(crate) magnitude: Option<Magnitude>,
+    /// How to search.
+    #[arg(long, value_enum, default_value_t = StrategyArgument::Pinpoint)]
+    pub(crate) strategy: StrategyArgument,
+    /// The confidence of the intervals reported.
+    #[arg(long, value_name = "P", default_value_t = 0.95)]
+    pub(crate) confidence: f64,
+    /// Runs of each end before they are first compared; at least 10 are made.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) attempts: u32,
+    /// Decides the order of runs.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// The most runs to make; at the end of a budget the range that remains is reported.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_runs: Option<u64>,
+    /// The most commits to build.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_builds: Option<u64>,
+    /// The longest the job may take, as in 90s, 20m or `1h 30m`.
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    pub(crate) max_time: Option<Duration>,
+    /// A commit that can't be built or run; may be repeated.
+    #[arg(long, value_name = "REV")]
+    pub(crate) skip: Vec<String>,
+    /// Consider only commits that touch this path; may be repeated.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: Vec<String>,
+    /// Runs of each build that are made first and not counted.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) warmup: u32,
+    /// A variable for the build and the benchmark; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    pub(crate) env: Vec<(String, String)>,
+    /// A patch laid on top of every commit before it is built.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) patch: Option<PathBuf>,
+    /// The longest that one build or one run may take.
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// Builds at the same time. Nothing is measured while anything is built.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) build_jobs: u32,
+    /// How much room finished builds may take, as in 500MB or 20GiB.
+    #[arg(long, value_name = "SIZE", default_value = "10GiB")]
+    pub(crate) cache_size: ByteSize,
+    /// The commit that is fast: a branch, a tag, a hash, HEAD~20.
+    pub(crate) good: String,
+    /// The commit that is slow.
+    pub(crate) bad: String,
+    /// The benchmark and its arguments.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DirectionArgument {
+    /// More is better: throughput, scores.
+    Up,
+    /// Less is better: times, memory.
+    Down,
+    /// A change either way is of interest.
+    Unknown,
+}
+
+impl From<DirectionArgument> for Direction {
+    fn from(argument: DirectionArgument) -> Self {
+        match argument {
+            DirectionArgument::Up => Self::Up,
+            DirectionArgument::Down => Self::Down,
+            DirectionArgument::Unknown => Self::Unknown,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StrategyArgument {
+    /// As Chromium's Pinpoint: pairwise comparisons with 10 to 160 runs each.
+    Pinpoint,
+}
+
+impl From<StrategyArgument> for Strategy {
+    fn from(argument: StrategyArgument) -> Self {
+        match argument {
+            StrategyArgument::Pinpoint => Self::Pinpoint,
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Jobs {
+    /// List jobs, the newest first.
+    List {
+        /// Only jobs in this state: pending, running, completed, failed, canceled.
+        #[arg(long)]
+        state: Option<pinpoint_core::JobState>,
+        /// The most jobs to list.
+        #[arg(long, default_value_t = 20)]
+        limit: u32,
+    },
+    /// Show a job and its result.
+    Show {
+        /// The job, or the beginning of its name.
+        job: String,
+    },
+    /// Go on with a job that was interrupted, killed, canceled or failed.
+    Resume {
+        /// The job, or the beginning of its name.
+        job: String,
+    },
+    /// End a job, running or not.
+    Cancel {
+        /// The job, or the beginning of its name.
+        job: String,
+    },
+}
+
+/// Bisect a sample repository, made for the purpose.
+///
+/// A small git repository with a real program is made, in which one commit
+/// makes the program slower; then that commit is looked for, as
+/// `pinpoint bisect` does it. Takes less than two minutes.
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Decides where the slowdown is, and the order of runs.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Make the repository here and leave it; this must not exist yet.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Clean {
+    /// Leave this much of the builds used last, as in 500MB or 20GiB.
+    #[arg(long, value_name = "SIZE", default_value = "0B")]
+    pub(crate) cache_size: ByteSize,
+}
+
+fn magnitude(text: &str) -> Result<Magnitude, String> {
+    let number = |text: &str| {
+        f64::from_str(text.trim())
+            .ok()
+            .filter(|number| number.is_finite())
+            .ok_or_else(|| "a number is needed, or a number with a % sign".to_owned())
+    };
+    match text.strip_suffix('%') {
+        Some(percent) => number(percent).map(Magnitude::Percent),
+        None => number(text).map(Magnitude::Absolute),
+    }
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("NAME=VALUE is needed".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_magnitude_is_a_number_or_a_percentage() {
+        assert_eq!(magnitude("5%"), Ok(Magnitude::Percent(5.0)));
+        assert_eq!(magnitude("-0.5"), Ok(Magnitude::Absolute(-0.5)));
+        for wrong in ["", "%", "five", "nan", "inf", "5%%", "1e999"] {
+            assert!(magnitude(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The result of a job, as `--output json` prints it and the store keeps it.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use pinpoint_backends::local::{LocalError, LocalExecutor};
+use pinpoint_backends::sqlite::Job;
+use pinpoint_core::{
+    Atlas, CombinedCommit, Comparison, Driven, Effect, JobState, Outcome, Position, Status, Stopped,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::arguments::{Display, Output};
+use crate::job::{JobConfig, state_of};
+use crate::summary;
+
+/// The version of this document.
+const VERSION: u32 = 1;
+
+/// The result of a job, with commits by their names.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Document {
+    pub(crate) version: u32,
+    pub(crate) job_id: String,
+    pub(crate) status: Status,
+    /// Why the search ended.
+    pub(crate) stopped: Stopped,
+    pub(crate) good: CombinedCommit,
+    pub(crate) bad: CombinedCommit,
+    /// The metric that decided, and its unit.
+    pub(crate) chart: Option<String>,
+    pub(crate) unit: Option<String>,
+    pub(crate) culprits: Vec<NamedCulprit>,
+    /// The remaining range, oldest first; empty when found.
+    pub(crate) candidates: Vec<CombinedCommit>,
+    pub(crate) runs: u64,
+    pub(crate) builds: u64,
+    pub(crate) comparisons: Vec<NamedComparison>,
+    pub(crate) skipped: Vec<NamedSkip>,
+    /// Seconds from the job's creation to its end.
+    pub(crate) duration_s: f64,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct NamedCulprit {
+    pub(crate) commit: CombinedCommit,
+    pub(crate) prior: CombinedCommit,
+    pub(crate) probability: Option<f64>,
+    pub(crate) effect: Effect,
+    /// The command that compares the two again.
+    pub(crate) reproduce: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct NamedComparison {
+    pub(crate) lower: CombinedCommit,
+    pub(crate) higher: CombinedCommit,
+    #[serde(flatten)]
+    pub(crate) evidence: Evidence,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Evidence {
+    pub(crate) lower_runs: u32,
+    pub(crate) higher_runs: u32,
+    pub(crate) verdict: pinpoint_core::Verdict,
+    pub(crate) functional: pinpoint_core::FunctionalComparison,
+    pub(crate) performance: Option<pinpoint_core::PerformanceComparison>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct NamedSkip {
+    pub(crate) commit: CombinedCommit,
+    pub(crate) reason: String,
+}
+
+impl Document {
+    /// Gives the positions of an outcome their names.
+    pub(crate) async fn new(
+        job: &Job,
+        config: &JobConfig,
+        executor: &LocalExecutor,
+        driven: Driven<Outcome>,
+    ) -> Result<Self, LocalError> {
+        let Driven { outcome, atlas } = driven;
+        let names = Names {
+            executor,
+            atlas: &atlas,
+        };
+        let mut culprits = Vec::new();
+        for culprit in outcome.culprits {
+            let (commit, prior) = (
+                names.of(culprit.commit).await?,
+                names.of(culprit.prior).await?,
+            );
+            culprits.push(NamedCulprit {
+                reproduce: config
+                    .command_line
+                    .with_ends(&prior.main.git_hash, &commit.main.git_hash),
+                commit,
+                prior,
+                probability: culprit.probability,
+                effect: culprit.effect,
+            });
+        }
+        let mut candidates = Vec::new();
+        for candidate in outcome.candidates {
+            candidates.push(names.of(candidate).await?);
+        }
+        let mut comparisons = Vec::new();
+        for comparison in outcome.comparisons {
+            comparisons.push(NamedComparison {
+                lower: names.of(comparison.lower).await?,
+                higher: names.of(comparison.higher).await?,
+                evidence: comparison.into(),
+            });
+        }
+        let mut skipped = Vec::new();
+        for skip in outcome.skipped {
+            skipped.push(NamedSkip {
+                commit: names.of(skip.commit).await?,
+                reason: skip.reason,
+            });
+        }
+        let metric = executor.metric();
+        let created = u64::try_from(job.created).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Ok(Self {
+            version: VERSION,
+            job_id: job.id.to_string(),
+            status: outcome.status,
+            stopped: outcome.stopped,
+            good: names.of(Position::Good).await?,
+            bad: names.of(Position::Bad).await?,
+            chart: metric.as_ref().map(|metric| metric.chart.clone()),
+            unit: metric.and_then(|metric| metric.unit),
+            culprits,
+            candidates,
+            runs: outcome.runs,
+            builds: outcome.builds,
+            comparisons,
+            skipped,
+            duration_s: now.as_secs_f64() - created as f64 / 1000.0,
+        })
+    }
+
+    pub(crate) fn state(&self) -> JobState {
+        state_of(self.status)
+    }
+
+    pub(crate) fn to_value(&self) -> Value {
+        // Every key is a string and every number finite: this can't fail.
+        serde_json::to_value(self).unwrap_or(Value::Null)
+    }
+
+    /// Prints the result on standard output.
+    pub(crate) fn print(&self, display: &Display) {
+        match display.output {
+            Output::Json => {
+                let text = serde_json::to_string_pretty(self).unwrap_or_default();
+                anstream::println!("{text}");
+            }
+            Output::Text => anstream::print!("{}", summary::of(self)),
+        }
+    }
+}
+
+impl From<Comparison> for Evidence {
+    fn from(comparison: Comparison) -> Self {
+        Self {
+            lower_runs: comparison.lower_runs,
+            higher_runs: comparison.higher_runs,
+            verdict: comparison.verdict,
+            functional: comparison.functional,
+            performance: comparison.performance,
+        }
+    }
+}
+
+struct Names<'a> {
+    executor: &'a LocalExecutor,
+    atlas: &'a Atlas,
+}
+
+impl Names<'_> {
+    async fn of(&self, position: Position) -> Result<CombinedCommit, LocalError> {
+        match self.atlas.locate(position) {
+            Some(located) => self.executor.resolve(&located).await,
+            // Only a range that was listed has offsets.
+            None => Err(LocalError::NoSuchOffset {
+                offset: 0,
+                count: 0,
+            }),
+        }
+    }
+}

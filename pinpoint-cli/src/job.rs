@@ -1,0 +1,300 @@
+//! Running a job, new or taken up again, to its document.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, Metric, default_machine_dir};
+use pinpoint_backends::sqlite::{Job, JobId, JobLock, Store};
+use pinpoint_core::results::is_time_or_memory;
+use pinpoint_core::{
+    Bisection, BisectionSpec, BuildReport, BuildRequest, Direction, Executor, ExecutorError,
+    JobState, Journal, Key, ListRequest, Listing, Located, Range, RunReport, RunRequest, Status,
+    Stop, drive_watched,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::arguments::Display;
+use crate::document::Document;
+use crate::error::{CliError, Stopped};
+use crate::reporter::Reporter;
+use crate::stop::{Signals, stop};
+
+/// What the command keeps with a job, to run it again and to say how.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct JobConfig {
+    pub(crate) local: LocalConfig,
+    /// Where better lies was left open: the metric's unit decides.
+    #[serde(default)]
+    pub(crate) direction_by_unit: bool,
+    pub(crate) command_line: CommandLine,
+}
+
+/// The words of the command that made a job.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct CommandLine {
+    pub(crate) words: Vec<String>,
+    /// Which of the words are the two ends, when that is certain.
+    pub(crate) ends: Option<(usize, usize)>,
+}
+
+impl CommandLine {
+    /// The command of this process, with the two ends found in it.
+    pub(crate) fn of_this_process(good: &str, bad: &str) -> Self {
+        let mut words: Vec<String> = std::env::args_os()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        if let Some(program) = words.first_mut() {
+            "pinpoint".clone_into(program);
+        }
+        Self::new(words, good, bad)
+    }
+
+    pub(crate) fn new(words: Vec<String>, good: &str, bad: &str) -> Self {
+        let end = words
+            .iter()
+            .position(|word| word == "--")
+            .unwrap_or(words.len());
+        let find = |name: &str, from: usize| {
+            words[from..end]
+                .iter()
+                .position(|word| word == name)
+                .map(|place| from + place)
+        };
+        let ends = find(good, 2.min(end)).and_then(|g| Some((g, find(bad, g + 1)?)));
+        Self { words, ends }
+    }
+
+    /// The command with other ends, as one can paste it into a shell.
+    pub(crate) fn with_ends(&self, good: &str, bad: &str) -> Option<String> {
+        let (first, second) = self.ends?;
+        let mut words = self.words.clone();
+        good.clone_into(&mut words[first]);
+        bad.clone_into(&mut words[second]);
+        Some(quoted(&words))
+    }
+}
+
+/// Words as one can paste them into a shell.
+pub(crate) fn quoted(words: &[String]) -> String {
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+}
+
+/// A job that this process works on.
+pub(crate) struct Session {
+    store: Store,
+    job: Job,
+    config: JobConfig,
+    /// Held as long as this process works on the job.
+    _lock: JobLock,
+}
+
+impl Session {
+    /// Takes a job that nobody works on.
+    pub(crate) async fn take(store: &Store, id: &JobId) -> Result<Self, CliError> {
+        let lock = JobLock::acquire(&store.job_dir(id))?;
+        // Read only now: whoever held the lock may have written until then.
+        let job = store.get(id.as_str()).await?;
+        let config = serde_json::from_value(job.config.clone())
+            .map_err(|error| stopped(id, error.into()))?;
+        Ok(Self {
+            store: store.clone(),
+            job,
+            config,
+            _lock: lock,
+        })
+    }
+
+    /// Works on the job until it is finished, and keeps the result with it.
+    pub(crate) async fn run(self, display: &Display) -> Result<Document, CliError> {
+        let id = self.job.id.clone();
+        let result = self.work(display).await;
+        let state = match &result {
+            Ok(document) => document.state(),
+            Err(error) if error.is_interrupt() => JobState::Pending,
+            Err(_) => JobState::Failed,
+        };
+        let error = match &result {
+            Err(error) if !error.is_interrupt() => Some(error.to_string()),
+            _ => None,
+        };
+        let outcome = result.as_ref().ok().map(Document::to_value);
+        let kept = self
+            .store
+            .set_state(&id, state, error.as_deref(), outcome.as_ref())
+            .await;
+        match (result, kept) {
+            (Err(error), _) => Err(stopped(&id, error)),
+            (Ok(_), Err(error)) => Err(stopped(&id, error.into())),
+            (Ok(document), Ok(())) => Ok(document),
+        }
+    }
+
+    async fn work(&self, display: &Display) -> Result<Document, Stopped> {
+        let id = &self.job.id;
+        self.store.clear_cancel(id).await?;
+        // A killed job is found as it was: running.
+        if self.job.state != JobState::Running {
+            self.store
+                .set_state(id, JobState::Running, None, None)
+                .await?;
+        }
+        let mut spec: BisectionSpec = serde_json::from_value(self.job.spec.clone())?;
+        let executor = self.executor()?;
+        let mut journal = self.store.journal(id).await?;
+        let signals = Signals::listen().map_err(|_| Stopped::Interrupted)?;
+        let mut stopping =
+            std::pin::pin!(stop(signals.interrupted(), self.store.clone(), id.clone()));
+        let mut reporter = Reporter::new(display, id);
+
+        if journal.records().await?.is_empty() {
+            reporter.preparing(&spec);
+            let metric = tokio::select! {
+                metric = prepare(&executor, &spec, id) => metric?,
+                stop = &mut stopping => match stop {
+                    Stop::Interrupt => return Err(Stopped::Interrupted),
+                    Stop::Cancel => return self.cancel_now().await,
+                },
+            };
+            if self.config.direction_by_unit && is_time_or_memory(metric.unit.as_deref()) {
+                spec.direction = Direction::Down;
+            }
+            spec.chart = Some(metric.chart);
+            self.store
+                .set_spec(id, &serde_json::to_value(&spec)?)
+                .await?;
+        }
+        reporter.metric(executor.metric());
+        let machine = Bisection::new(spec)?;
+        let driven = drive_watched(
+            machine,
+            &executor,
+            &mut journal,
+            stopping,
+            |moment, machine, atlas| reporter.watch(&moment, machine, atlas),
+        )
+        .await;
+        reporter.finish();
+        let driven = driven?;
+        Ok(Document::new(&self.job, &self.config, &executor, driven).await?)
+    }
+
+    /// Ends a job on which nothing is under way.
+    pub(crate) async fn cancel(self) -> Result<Document, CliError> {
+        let id = self.job.id.clone();
+        let result: Result<Document, Stopped> = async {
+            if self.job.state != JobState::Running {
+                self.store
+                    .set_state(&id, JobState::Running, None, None)
+                    .await?;
+            }
+            let document = self.cancel_now().await?;
+            self.store
+                .set_state(&id, JobState::Canceled, None, Some(&document.to_value()))
+                .await?;
+            Ok(document)
+        }
+        .await;
+        result.map_err(|error| stopped(&id, error))
+    }
+
+    /// Tells the machine that it is canceled, and that nothing is under way.
+    async fn cancel_now(&self) -> Result<Document, Stopped> {
+        let mut journal = self.store.journal(&self.job.id).await?;
+        let spec: BisectionSpec = serde_json::from_value(self.job.spec.clone())?;
+        let executor = Idle(self.executor()?);
+        let machine = Bisection::new(spec)?;
+        let canceled = std::future::ready(Stop::Cancel);
+        let driven =
+            drive_watched(machine, &executor, &mut journal, canceled, |_, _, _| {}).await?;
+        Ok(Document::new(&self.job, &self.config, &executor.0, driven).await?)
+    }
+
+    fn executor(&self) -> Result<LocalExecutor, Stopped> {
+        let location = Location {
+            state_dir: self.state_dir(),
+            job_dir: self.store.job_dir(&self.job.id),
+            machine_dir: default_machine_dir(),
+        };
+        let created = u64::try_from(self.job.created).unwrap_or_default();
+        Ok(LocalExecutor::open(
+            self.config.local.clone(),
+            location,
+            self.job.id.as_str(),
+            UNIX_EPOCH + Duration::from_millis(created),
+        )?)
+    }
+
+    fn state_dir(&self) -> std::path::PathBuf {
+        // The store's file lies in it.
+        self.store
+            .path()
+            .parent()
+            .unwrap_or(self.store.path())
+            .to_owned()
+    }
+}
+
+/// Fixes the metric at the good end, and meanwhile builds the bad end, where
+/// builds may run side by side.
+async fn prepare(
+    executor: &LocalExecutor,
+    spec: &BisectionSpec,
+    id: &JobId,
+) -> Result<Metric, ExecutorError> {
+    let bad_end = async {
+        if let Range::Between { bad, .. } = &spec.range {
+            let key = Key {
+                job: id.to_string(),
+                action: u64::MAX,
+            };
+            let commit = Located::Commit(bad.clone());
+            // How it ends is heard again when the search asks for it.
+            executor.build(BuildRequest { key, commit }).await.map(drop)
+        } else {
+            Ok(())
+        }
+    };
+    tokio::try_join!(executor.prepare(), bad_end).map(|(metric, ())| metric)
+}
+
+/// An executor for a job that is to end: it starts nothing.
+struct Idle(LocalExecutor);
+
+#[async_trait]
+impl Executor for Idle {
+    async fn list(&self, _: ListRequest) -> Result<Listing, ExecutorError> {
+        std::future::pending().await
+    }
+
+    async fn build(&self, _: BuildRequest) -> Result<BuildReport, ExecutorError> {
+        std::future::pending().await
+    }
+
+    async fn run(&self, _: RunRequest) -> Result<RunReport, ExecutorError> {
+        std::future::pending().await
+    }
+
+    async fn cancel(&self, _: Key) -> Result<(), ExecutorError> {
+        Ok(())
+    }
+
+    async fn sleep(&self, _: Duration) {
+        std::future::pending().await
+    }
+}
+
+fn stopped(id: &JobId, error: Stopped) -> CliError {
+    CliError::Stopped {
+        job: id.to_string(),
+        error,
+    }
+}
+
+/// Status of a result as a state of its job.
+pub(crate) fn state_of(status: Status) -> JobState {
+    match status {
+        Status::Failed => JobState::Failed,
+        Status::Canceled => JobState::Canceled,
+        Status::CulpritFound | Status::NoRegression | Status::Inconclusive => JobState::Completed,
+    }
+}

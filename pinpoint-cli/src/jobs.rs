@@ -1,0 +1,146 @@
+//! `pinpoint jobs`: looking at jobs, taking them up again, ending them.
+
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use pinpoint_backends::sqlite::{Job, JobSummary, LockError, Store};
+use pinpoint_core::JobState;
+use serde_json::json;
+
+use crate::arguments::{Display, Jobs, Output};
+use crate::document::Document;
+use crate::error::{CliError, FAILED, FOUND, exit_code};
+use crate::job::Session;
+use crate::quantity::count;
+use crate::storage::state_dir;
+use crate::summary::{BOLD, DIM, ERROR};
+
+/// How long `jobs cancel` waits for the process that works on the job.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError> {
+    let store = Store::open(&state_dir(&display)?).await?;
+    match command {
+        Jobs::List { state, limit } => list(&store.list(state, limit).await?, &display),
+        Jobs::Show { job } => show(&store.get(&job).await?, &display),
+        Jobs::Resume { job } => resume(&store, &store.get(&job).await?, &display).await,
+        Jobs::Cancel { job } => cancel(&store, &store.get(&job).await?, &display).await,
+    }
+}
+
+fn list(jobs: &[JobSummary], display: &Display) -> Result<u8, CliError> {
+    if display.output == Output::Json {
+        anstream::println!("{}", json!(jobs));
+        return Ok(FOUND);
+    }
+    if jobs.is_empty() {
+        anstream::eprintln!("there are no jobs; `pinpoint bisect` and `pinpoint demo` make some");
+    }
+    for job in jobs {
+        anstream::println!(
+            "{BOLD}{}{BOLD:#}  {:<9}  {}  {:>9}  {:>10}  {}",
+            job.id,
+            job.state.as_str(),
+            date(job.created),
+            count(job.runs, "run"),
+            count(job.builds, "build"),
+            job.title,
+        );
+    }
+    Ok(FOUND)
+}
+
+fn show(job: &Job, display: &Display) -> Result<u8, CliError> {
+    if display.output == Output::Json {
+        anstream::println!("{}", json!(job));
+        return Ok(FOUND);
+    }
+    anstream::println!("{BOLD}job {}{BOLD:#}: {}", job.id, job.state);
+    anstream::println!("{DIM}{}{DIM:#}", job.title);
+    anstream::println!("in {}, created {}", job.repository, date(job.created));
+    if let Some(error) = &job.error {
+        anstream::println!("{ERROR}error:{ERROR:#} {error}");
+    }
+    match document(job) {
+        Some(document) => document.print(display),
+        None => anstream::println!("to go on:  pinpoint jobs resume {}", job.id),
+    }
+    Ok(FOUND)
+}
+
+/// The result that a job ended with.
+fn document(job: &Job) -> Option<Document> {
+    serde_json::from_value(job.outcome.clone()?).ok()
+}
+
+async fn resume(store: &Store, job: &Job, display: &Display) -> Result<u8, CliError> {
+    if job.state == JobState::Completed
+        && let Some(document) = document(job)
+    {
+        // It was finished, perhaps just before its process was killed.
+        document.print(display);
+        return Ok(exit_code(document.status));
+    }
+    let session = Session::take(store, &job.id).await?;
+    if job.state == JobState::Canceled {
+        store.withdraw_cancellation(&job.id).await?;
+    }
+    let document = session.run(display).await?;
+    document.print(display);
+    Ok(exit_code(document.status))
+}
+
+async fn cancel(store: &Store, job: &Job, display: &Display) -> Result<u8, CliError> {
+    match job.state {
+        JobState::Completed => {
+            return Err(CliError::Input(format!("job {} is finished", job.id)));
+        }
+        JobState::Canceled => {
+            return Err(CliError::Input(format!(
+                "job {} is canceled already",
+                job.id
+            )));
+        }
+        JobState::Pending | JobState::Running | JobState::Failed => {}
+    }
+    let session = match Session::take(store, &job.id).await {
+        Err(CliError::Lock(LockError::Held { .. })) => {
+            return cancel_elsewhere(store, job, display).await;
+        }
+        session => session?,
+    };
+    let document = session.cancel().await?;
+    report(display, &document.job_id)
+}
+
+/// Asks the process that works on the job, and waits until it has ended it.
+async fn cancel_elsewhere(store: &Store, job: &Job, display: &Display) -> Result<u8, CliError> {
+    store.request_cancel(&job.id).await?;
+    let asked = Instant::now();
+    while asked.elapsed() < PATIENCE {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        if store.get(job.id.as_str()).await?.state != JobState::Running {
+            return report(display, job.id.as_str());
+        }
+    }
+    anstream::eprintln!(
+        "job {} was asked to end, but has not ended within {} s",
+        job.id,
+        PATIENCE.as_secs()
+    );
+    Ok(FAILED)
+}
+
+fn report(display: &Display, id: &str) -> Result<u8, CliError> {
+    match display.output {
+        Output::Json => anstream::println!("{}", json!({ "job_id": id, "status": "canceled" })),
+        Output::Text => anstream::println!(
+            "job {id} is canceled; to go on after all:  pinpoint jobs resume {id}"
+        ),
+    }
+    Ok(FOUND)
+}
+
+fn date(milliseconds: i64) -> String {
+    let since = Duration::from_millis(u64::try_from(milliseconds).unwrap_or_default());
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
+}

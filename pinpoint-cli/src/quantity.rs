@@ -1,0 +1,119 @@
+//! Numbers as people read them.
+
+/// A value with its unit, in the prefix that suits it: `12.34 ms`, `1.2 GiB`.
+pub(crate) fn quantity(value: f64, unit: Option<&str>) -> String {
+    match unit {
+        Some("s" | "sec" | "seconds") => scaled(
+            value,
+            &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
+        ),
+        Some("bytes" | "B") => scaled(
+            value,
+            &[
+                (1_073_741_824.0, "GiB"),
+                (1_048_576.0, "MiB"),
+                (1_024.0, "KiB"),
+                (1.0, "B"),
+            ],
+        ),
+        Some(unit) => format!("{} {unit}", digits(value)),
+        None => digits(value),
+    }
+}
+
+/// As [`quantity`], with a sign.
+pub(crate) fn change(value: f64, unit: Option<&str>) -> String {
+    let sign = if value >= 0.0 { "+" } else { "" };
+    format!("{sign}{}", quantity(value, unit))
+}
+
+fn scaled(value: f64, scales: &[(f64, &str)]) -> String {
+    let (scale, name) = scales
+        .iter()
+        .find(|(scale, _)| value.abs() >= *scale)
+        .or(scales.last())
+        .copied()
+        .unwrap_or((1.0, ""));
+    format!("{} {name}", digits(value / scale))
+}
+
+/// Four digits that count.
+pub(crate) fn digits(value: f64) -> String {
+    let size = value.abs();
+    if size != 0.0 && !(1e-4..1e7).contains(&size) {
+        return format!("{value:.3e}");
+    }
+    let decimals = match size {
+        s if s >= 1000.0 || s == 0.0 => 0,
+        s if s >= 100.0 => 1,
+        s if s >= 10.0 => 2,
+        s if s >= 1.0 => 3,
+        s if s >= 0.1 => 4,
+        s if s >= 0.01 => 5,
+        s if s >= 0.001 => 6,
+        _ => 7,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// A p-value: never 0, and no more digits than mean something.
+pub(crate) fn p_value(p: f64) -> String {
+    if p >= 0.001 {
+        format!("{p:.3}")
+    } else {
+        format!("{p:.1e}")
+    }
+}
+
+/// How long something took or will take, to the second.
+pub(crate) fn duration(seconds: f64) -> String {
+    if seconds < 10.0 {
+        return format!("{seconds:.1} s");
+    }
+    let seconds = seconds.round() as u64;
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, s) => format!("{s} s"),
+        (0, m, s) => format!("{m} min {s} s"),
+        (h, m, _) => format!("{h} h {m} min"),
+    }
+}
+
+/// `1 run`, `2 runs`.
+pub(crate) fn count(number: u64, one: &str) -> String {
+    if number == 1 {
+        format!("1 {one}")
+    } else {
+        format!("{number} {one}s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_digits_in_the_prefix_that_suits() {
+        for (value, unit, text) in [
+            (0.0123456, Some("s"), "12.35 ms"),
+            (1.5, Some("s"), "1.500 s"),
+            (0.0, Some("s"), "0 ns"),
+            (-0.0000025, Some("s"), "-2.500 µs"),
+            (3e9, Some("bytes"), "2.794 GiB"),
+            (512.0, Some("bytes"), "512.0 B"),
+            (1234.5, Some("points"), "1234 points"),
+            (0.25, None, "0.2500"),
+            (1.5e12, None, "1.500e12"),
+        ] {
+            assert_eq!(quantity(value, unit), text);
+        }
+        assert_eq!(change(0.002, Some("s")), "+2.000 ms");
+        assert_eq!(change(-0.002, Some("s")), "-2.000 ms");
+    }
+
+    #[test]
+    fn durations_lose_what_does_not_matter() {
+        assert_eq!(duration(1.25), "1.2 s");
+        assert_eq!(duration(61.0), "1 min 1 s");
+        assert_eq!(duration(7_300.0), "2 h 1 min");
+    }
+}

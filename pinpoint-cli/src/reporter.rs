@@ -1,0 +1,347 @@
+//! What is shown while a job runs: a live view on a terminal, plain lines
+//! elsewhere. Always on standard error: standard output is for the result.
+
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use pinpoint_backends::local::Metric;
+use pinpoint_backends::sqlite::JobId;
+use pinpoint_core::{
+    Atlas, Bisection, BisectionSpec, Comparison, Detail, Event, Machine, Moment, OpenRange,
+    Position, Progress, Range, Record, Task, Verdict,
+};
+
+use crate::arguments::Display;
+use crate::quantity::{count, duration, p_value, quantity};
+use crate::summary::{BOLD, DIM, line, short};
+
+/// How wide the picture of the range is.
+const WIDTH: usize = 60;
+
+pub(crate) struct Reporter {
+    screen: Screen,
+    unit: Option<String>,
+    /// Comparisons that were told.
+    told: BTreeSet<(Position, Position, u32, u32)>,
+    /// When the search began in this process, and the runs made before.
+    began: Option<(Instant, u64)>,
+}
+
+enum Screen {
+    Quiet,
+    Lines,
+    Live(ProgressBar),
+}
+
+impl Reporter {
+    pub(crate) fn new(display: &Display, id: &JobId) -> Self {
+        let screen = if display.quiet {
+            Screen::Quiet
+        } else if std::io::stderr().is_terminal()
+            && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+        {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_millis(120));
+            Screen::Live(bar)
+        } else {
+            Screen::Lines
+        };
+        let mut reporter = Self {
+            screen,
+            unit: None,
+            told: BTreeSet::new(),
+            began: None,
+        };
+        reporter.tell(&format!("{DIM}job {id}{DIM:#}"));
+        reporter
+    }
+
+    /// A line that stays.
+    fn tell(&mut self, text: &str) {
+        match &self.screen {
+            Screen::Quiet => {}
+            Screen::Lines => anstream::eprintln!("{text}"),
+            Screen::Live(bar) => bar.suspend(|| anstream::eprintln!("{text}")),
+        }
+    }
+
+    /// What goes on now; only a terminal shows it.
+    fn show(&mut self, text: String) {
+        if let Screen::Live(bar) = &self.screen {
+            bar.set_message(text);
+        }
+    }
+
+    pub(crate) fn preparing(&mut self, spec: &BisectionSpec) {
+        if let Range::Between { good, bad } = &spec.range {
+            self.tell(&format!("good  {}", line(good)));
+            self.tell(&format!("bad   {}", line(bad)));
+        }
+        self.show("building the good end and trying the benchmark there".into());
+    }
+
+    pub(crate) fn metric(&mut self, metric: Option<Metric>) {
+        if let Some(metric) = metric {
+            let unit = metric
+                .unit
+                .as_deref()
+                .map_or_else(String::new, |unit| format!(" in {unit}"));
+            self.tell(&format!("metric {BOLD}{}{BOLD:#}{unit}", metric.chart));
+            self.unit = metric.unit;
+        }
+    }
+
+    pub(crate) fn watch(&mut self, moment: &Moment<'_>, machine: &Bisection, atlas: &Atlas) {
+        if matches!(self.screen, Screen::Quiet) {
+            return;
+        }
+        match moment {
+            Moment::Replayed(records) => {
+                let progress = machine.progress();
+                self.began = Some((Instant::now(), progress.runs));
+                if *records > 0 {
+                    self.tell(&format!(
+                        "taken up again: {} and {} are done",
+                        count(progress.runs, "run"),
+                        count(progress.builds, "build")
+                    ));
+                    // What was found before was told before.
+                    let known = machine.comparisons();
+                    self.told.extend(known.iter().map(key));
+                }
+            }
+            Moment::Started(_) => return,
+            Moment::Happened(record) => self.happened(record, machine, atlas),
+        }
+        if matches!(self.screen, Screen::Live(_)) {
+            self.show(self.picture(machine, atlas));
+        }
+    }
+
+    fn happened(&mut self, record: &Record, machine: &Bisection, atlas: &Atlas) {
+        if let Event::Listed {
+            count: commits,
+            range: 0,
+            ..
+        } = record.event
+        {
+            self.tell(&format!("{} between the two", count(commits, "commit")));
+        }
+        match &record.detail {
+            Some(Detail::Build(build)) => {
+                let how = match (&build.failure, build.cached) {
+                    (Some(reason), _) => format!("does not build: {reason}"),
+                    (None, true) => "built before".into(),
+                    (None, false) => {
+                        format!("built in {}", duration(build.duration as f64 / 1000.0))
+                    }
+                };
+                let log = match (&build.failure, &build.log) {
+                    (Some(_), Some(log)) => format!(" (log: {log})"),
+                    _ => String::new(),
+                };
+                self.tell(&format!("{} {DIM}{how}{log}{DIM:#}", line(&build.commit)));
+            }
+            Some(Detail::Run(run)) => {
+                if let Some(failure) = &run.failure {
+                    self.tell(&format!(
+                        "{} {DIM}run failed: {failure}{DIM:#}",
+                        short(&run.commit)
+                    ));
+                }
+                // Comparisons follow runs, and looking costs a little.
+                if !machine.outstanding().iter().any(is_run) {
+                    self.tell_comparisons(machine, atlas);
+                }
+            }
+            _ => {}
+        }
+        if machine.outcome().is_some() {
+            self.tell_comparisons(machine, atlas);
+        }
+    }
+
+    fn tell_comparisons(&mut self, machine: &Bisection, atlas: &Atlas) {
+        let progress = machine.progress();
+        for comparison in machine.comparisons() {
+            if self.told.insert(key(&comparison)) {
+                let text = self.comparison(&comparison, &progress, atlas);
+                self.tell(&text);
+            }
+        }
+    }
+
+    fn comparison(&self, comparison: &Comparison, progress: &Progress, atlas: &Atlas) -> String {
+        let side = |position: Position, runs: u32| {
+            let median = progress
+                .measured
+                .iter()
+                .find(|measured| measured.commit == position)
+                .and_then(|measured| measured.median)
+                .map_or_else(String::new, |median| {
+                    format!(" {}", quantity(median, self.unit.as_deref()))
+                });
+            format!("{}{median} ({runs})", name(position, atlas))
+        };
+        let verdict = match comparison.verdict {
+            Verdict::Different => "different",
+            Verdict::Same => "same",
+            Verdict::Unknown | Verdict::Nil => "not clear yet",
+        };
+        let p = match &comparison.performance {
+            Some(performance) => performance.p_value,
+            None => comparison.functional.p_value,
+        };
+        let p = p.map_or_else(String::new, |p| format!(" {DIM}p = {}{DIM:#}", p_value(p)));
+        format!(
+            "{} | {}: {BOLD}{verdict}{BOLD:#}{p}",
+            side(comparison.lower, comparison.lower_runs),
+            side(comparison.higher, comparison.higher_runs),
+        )
+    }
+
+    /// The range, what is left of it, and what goes on.
+    fn picture(&self, machine: &Bisection, atlas: &Atlas) -> String {
+        let progress = machine.progress();
+        let left: u64 = progress.open.iter().map(|open| open.between + 1).sum();
+        let remaining = self.began.and_then(|(began, before)| {
+            let made = progress.runs.checked_sub(before).filter(|made| *made > 0)?;
+            let each = began.elapsed().as_secs_f64() / made as f64;
+            Some(each * progress.runs_to_come as f64)
+        });
+        let remaining = remaining.map_or_else(String::new, |seconds| {
+            format!(", at least {} left", duration(seconds))
+        });
+        let total = match machine.spec().range {
+            Range::Counted { between } => Some(between),
+            Range::Between { .. } => atlas.range(0).map(|listing| listing.count),
+        };
+        let bar = total.map_or_else(String::new, |total| {
+            format!("[{}]\n  ", bar(total, &progress))
+        });
+        format!(
+            "{bar}{} left, {}, {}{remaining}\n  {}",
+            count(left, "commit"),
+            count(progress.runs, "run"),
+            count(progress.builds, "build"),
+            now(machine, atlas),
+        )
+    }
+
+    pub(crate) fn finish(&mut self) {
+        if let Screen::Live(bar) = &self.screen {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn is_run(action: &pinpoint_core::Action) -> bool {
+    matches!(action.task, Task::Run { .. })
+}
+
+fn key(comparison: &Comparison) -> (Position, Position, u32, u32) {
+    (
+        comparison.lower,
+        comparison.higher,
+        comparison.lower_runs,
+        comparison.higher_runs,
+    )
+}
+
+fn name(position: Position, atlas: &Atlas) -> String {
+    match (atlas.commit(position), position) {
+        (Some(commit), _) => short(commit).to_owned(),
+        (None, Position::Within { offset, .. }) => format!("commit {}", offset + 1),
+        (None, end) => format!("the {end:?} end"),
+    }
+}
+
+/// What builds and what runs now.
+fn now(machine: &Bisection, atlas: &Atlas) -> String {
+    let outstanding = machine.outstanding();
+    let building: Vec<String> = outstanding
+        .iter()
+        .filter_map(|action| match action.task {
+            Task::Build { commit } => Some(name(commit, atlas)),
+            _ => None,
+        })
+        .collect();
+    if !building.is_empty() {
+        return format!("building {}", building.join(", "));
+    }
+    match outstanding
+        .iter()
+        .find(|action| is_run(action))
+        .map(|action| &action.task)
+    {
+        Some(Task::Run { commit, index, .. }) => {
+            format!("running {}, run {}", name(*commit, atlas), index + 1)
+        }
+        _ => "looking at the history".into(),
+    }
+}
+
+/// The range from the good end to the bad: `█` where a culprit is still looked
+/// for, `│` where a commit was measured, `·` elsewhere.
+fn bar(total: u64, progress: &Progress) -> String {
+    // The good end has place 0, the first commit 1, the bad end total + 1.
+    let place = |position: Position| match position {
+        Position::Good => Some(0),
+        Position::Bad => Some(total + 1),
+        Position::Within { range: 0, offset } => Some(offset + 1),
+        Position::Within { .. } => None,
+    };
+    let column = |place: u64| {
+        let share = place as f64 / (total + 1) as f64;
+        ((share * (WIDTH - 1) as f64) as usize).min(WIDTH - 1)
+    };
+    let mut cells = ['·'; WIDTH];
+    for OpenRange { lower, higher, .. } in &progress.open {
+        if let (Some(lower), Some(higher)) = (place(*lower), place(*higher)) {
+            cells[column(lower)..=column(higher)].fill('█');
+        }
+    }
+    for measured in &progress.measured {
+        if let Some(place) = place(measured.commit) {
+            cells[column(place)] = '│';
+        }
+    }
+    cells.iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pinpoint_core::MeasuredCommit;
+
+    #[test]
+    fn the_bar_shows_what_is_open_and_what_was_measured() {
+        let at = |offset| Position::Within { range: 0, offset };
+        let progress = Progress {
+            runs: 0,
+            builds: 0,
+            runs_to_come: 0,
+            measured: vec![MeasuredCommit {
+                commit: Position::Good,
+                runs: 10,
+                failures: 0,
+                median: None,
+            }],
+            open: vec![OpenRange {
+                lower: at(29),
+                higher: Position::Bad,
+                between: 28,
+            }],
+        };
+        let bar = bar(58, &progress);
+        assert_eq!(bar.chars().count(), WIDTH);
+        assert_eq!(bar.chars().next(), Some('│'));
+        assert_eq!(bar.chars().nth(20), Some('·'));
+        assert!(bar.chars().skip(30).all(|cell| cell == '█'), "{bar}");
+    }
+}

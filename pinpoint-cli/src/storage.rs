@@ -1,0 +1,76 @@
+//! Where jobs are kept, and making room there.
+
+use std::path::PathBuf;
+
+use bytesize::ByteSize;
+use pinpoint_backends::local::{CleanOptions, clean as clean_builds};
+use serde_json::json;
+
+use crate::arguments::{Clean, Display, Output};
+use crate::error::{CliError, FOUND};
+
+/// The state directory: as told, or as the XDG base directory specification
+/// says.
+pub(crate) fn state_dir(display: &Display) -> Result<PathBuf, CliError> {
+    if let Some(told) = &display.state_dir {
+        return std::path::absolute(told).map_err(CliError::file("find", told));
+    }
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    absolute("XDG_STATE_HOME")
+        .or_else(|| Some(absolute("HOME")?.join(".local/state")))
+        .map(|base| base.join("pinpoint"))
+        .ok_or_else(|| {
+            CliError::Input(
+                "there is no home directory to keep jobs in: name a place with --state-dir".into(),
+            )
+        })
+}
+
+pub(crate) fn clean(clean: &Clean, display: &Display) -> Result<u8, CliError> {
+    let state_dir = state_dir(display)?;
+    if !state_dir.exists() {
+        return report(display, &state_dir.display().to_string(), 0, 0, &[]);
+    }
+    let done = clean_builds(
+        &state_dir,
+        CleanOptions {
+            keep: clean.cache_size.as_u64(),
+        },
+    )?;
+    report(
+        display,
+        &state_dir.display().to_string(),
+        done.removed.len(),
+        done.freed,
+        &done.in_use,
+    )
+}
+
+fn report(
+    display: &Display,
+    place: &str,
+    removed: usize,
+    freed: u64,
+    in_use: &[PathBuf],
+) -> Result<u8, CliError> {
+    match display.output {
+        Output::Json => anstream::println!(
+            "{}",
+            json!({ "state_dir": place, "removed": removed, "freed_bytes": freed, "in_use": in_use })
+        ),
+        Output::Text => {
+            anstream::println!(
+                "{removed} directories removed from {place}, {} freed",
+                ByteSize(freed).display().iec()
+            );
+            for path in in_use {
+                anstream::println!("in use, left alone: {}", path.display());
+            }
+        }
+    }
+    Ok(FOUND)
+}

@@ -1,0 +1,287 @@
+//! The result of a job, for people.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+use pinpoint_core::{CombinedCommit, Effect, EffectOf, PerformanceComparison, Status, Stopped};
+
+use crate::document::{Document, NamedComparison, NamedCulprit};
+use crate::quantity::{change, count, digits, duration, p_value, quantity};
+
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
+const FOUND: Style = AnsiColor::Yellow.on_default().bold();
+
+/// At most so many commits of a range are written out.
+const MOST_CANDIDATES: usize = 20;
+
+/// How a commit is called where there is little room.
+pub(crate) fn short(commit: &CombinedCommit) -> &str {
+    commit
+        .main
+        .git_hash
+        .get(..10)
+        .unwrap_or(&commit.main.git_hash)
+}
+
+/// A commit on one line.
+pub(crate) fn line(commit: &CombinedCommit) -> String {
+    let subject = commit.main.subject.as_deref().unwrap_or_default();
+    format!("{} {subject}", short(commit)).trim_end().to_owned()
+}
+
+pub(crate) fn of(document: &Document) -> String {
+    let mut text = String::new();
+    // Writing to a string can't fail.
+    let _ = write(&mut text, document);
+    text
+}
+
+fn write(text: &mut String, document: &Document) -> std::fmt::Result {
+    headline(text, document)?;
+    for culprit in &document.culprits {
+        write_culprit(text, document, culprit)?;
+    }
+    write_candidates(text, document)?;
+    if !document.skipped.is_empty() {
+        writeln!(text, "\n{BOLD}skipped{BOLD:#}")?;
+        for skip in &document.skipped {
+            writeln!(text, "  {}: {}", line(&skip.commit), skip.reason)?;
+        }
+    }
+    writeln!(
+        text,
+        "\n{DIM}{}, {} in {}; job {}{DIM:#}",
+        count(document.runs, "run"),
+        count(document.builds, "build"),
+        duration(document.duration_s),
+        document.job_id,
+    )
+}
+
+fn headline(text: &mut String, document: &Document) -> std::fmt::Result {
+    let ends = format!("{} and {}", short(&document.good), short(&document.bad));
+    match document.status {
+        Status::CulpritFound => Ok(()),
+        Status::NoRegression => {
+            let better = document.comparisons.iter().any(is_improvement);
+            let what = if better {
+                "changed for the better only"
+            } else {
+                "no difference was found"
+            };
+            writeln!(text, "{GOOD}no regression{GOOD:#} between {ends}: {what}")?;
+            match document.comparisons.last() {
+                Some(last) => write_evidence(text, document, last),
+                None => Ok(()),
+            }
+        }
+        Status::Inconclusive => writeln!(
+            text,
+            "{FOUND}not decided{FOUND:#} between {ends}: {}",
+            why(&document.stopped)
+        ),
+        Status::Failed => writeln!(text, "{ERROR}failed{ERROR:#}: {}", why(&document.stopped)),
+        Status::Canceled => writeln!(text, "{BOLD}canceled{BOLD:#}"),
+    }
+}
+
+fn why(stopped: &Stopped) -> String {
+    match stopped {
+        Stopped::Decided => "no single commit explains what was measured".into(),
+        Stopped::RunBudget => "the budget of runs does not allow the next comparison".into(),
+        Stopped::BuildBudget => "the budget of builds does not allow the next commit".into(),
+        Stopped::TimeBudget => "the time allowed is over".into(),
+        Stopped::Canceled => "it was canceled".into(),
+        Stopped::Failed { commit, reason } => match commit {
+            Some(pinpoint_core::Position::Good) => {
+                format!("the good end can't be measured: {reason}")
+            }
+            Some(_) => format!("the bad end can't be measured: {reason}"),
+            None => reason.clone(),
+        },
+    }
+}
+
+fn is_improvement(comparison: &NamedComparison) -> bool {
+    comparison
+        .evidence
+        .performance
+        .as_ref()
+        .is_some_and(|performance| performance.is_improvement)
+}
+
+fn write_culprit(
+    text: &mut String,
+    document: &Document,
+    culprit: &NamedCulprit,
+) -> std::fmt::Result {
+    let commit = &culprit.commit.main;
+    writeln!(
+        text,
+        "{FOUND}culprit{FOUND:#} {BOLD}{}{BOLD:#}",
+        commit.git_hash
+    )?;
+    if let Some(subject) = &commit.subject {
+        writeln!(text, "  subject   {subject}")?;
+    }
+    if let Some(author) = &commit.author {
+        writeln!(text, "  author    {author}")?;
+    }
+    if let Some(created) = &commit.created {
+        writeln!(text, "  date      {created}")?;
+    }
+    writeln!(text, "  effect    {}", effect(document, &culprit.effect))?;
+    if let Some(probability) = culprit.probability {
+        writeln!(text, "  probability {probability:.3}")?;
+    }
+    let decisive = document.comparisons.iter().rev().find(|comparison| {
+        comparison.lower == culprit.prior && comparison.higher == culprit.commit
+    });
+    if let Some(decisive) = decisive {
+        write_evidence(text, document, decisive)?;
+    }
+    if let Some(reproduce) = &culprit.reproduce {
+        writeln!(text, "  compare the two again:\n    {reproduce}")?;
+    }
+    Ok(())
+}
+
+/// By how much two commits differ, on one line.
+fn effect(document: &Document, effect: &Effect) -> String {
+    let level = digits(effect.confidence * 100.0);
+    let level = level.trim_end_matches('0').trim_end_matches('.');
+    match effect.of {
+        EffectOf::Values => {
+            let unit = document.unit.as_deref();
+            let chart = document.chart.as_deref().unwrap_or("value");
+            let mut text = format!(
+                "{chart} {} → {}: {}",
+                quantity(effect.before, unit),
+                quantity(effect.after, unit),
+                change(effect.estimate, unit),
+            );
+            if effect.before != 0.0 {
+                let percent = 100.0 * effect.estimate / effect.before.abs();
+                let _ = write!(text, " ({percent:+.1} %)");
+            }
+            if let Some(interval) = &effect.interval {
+                let _ = write!(
+                    text,
+                    ", {level} % interval {} to {}",
+                    change(interval.low, unit),
+                    change(interval.high, unit)
+                );
+            }
+            text
+        }
+        EffectOf::Failures => {
+            let percent = |rate: f64| format!("{:.0} %", 100.0 * rate);
+            let mut text = format!(
+                "failing runs {} → {}",
+                percent(effect.before),
+                percent(effect.after)
+            );
+            if let Some(interval) = &effect.interval {
+                let _ = write!(
+                    text,
+                    ", {level} % interval of the difference {} to {}",
+                    percent(interval.low),
+                    percent(interval.high)
+                );
+            }
+            text
+        }
+    }
+}
+
+fn write_evidence(
+    text: &mut String,
+    document: &Document,
+    comparison: &NamedComparison,
+) -> std::fmt::Result {
+    let evidence = &comparison.evidence;
+    write!(
+        text,
+        "  evidence  {} + {} runs: ",
+        evidence.lower_runs, evidence.higher_runs
+    )?;
+    match &evidence.performance {
+        Some(performance) => writeln!(text, "{}", of_values(document, performance)),
+        None => writeln!(
+            text,
+            "failures {:.0} % and {:.0} %{}",
+            100.0 * evidence.functional.control_rate,
+            100.0 * evidence.functional.treatment_rate,
+            tests(
+                evidence.functional.p_value_mwu,
+                evidence.functional.p_value_ks,
+                evidence.functional.low_threshold,
+            ),
+        ),
+    }
+}
+
+fn of_values(document: &Document, performance: &PerformanceComparison) -> String {
+    let difference = performance
+        .mean_diff
+        .map_or_else(String::new, |difference| {
+            format!(
+                "means differ by {}",
+                change(difference, document.unit.as_deref())
+            )
+        });
+    let verdict = if performance.is_too_small {
+        ", less than a tenth of the magnitude: not tested".to_owned()
+    } else if performance.is_improvement {
+        ", for the better: not tested".to_owned()
+    } else {
+        tests(
+            performance.p_value_mwu,
+            performance.p_value_ks,
+            performance.low_threshold,
+        )
+    };
+    format!("{difference}{verdict}")
+}
+
+fn tests(mann_whitney: Option<f64>, kolmogorov: Option<f64>, low: Option<f64>) -> String {
+    match (mann_whitney, kolmogorov, low) {
+        (Some(mann_whitney), Some(kolmogorov), Some(low)) => format!(
+            ", Mann-Whitney p = {}, Kolmogorov-Smirnov p = {} (different at {low} or less)",
+            p_value(mann_whitney),
+            p_value(kolmogorov),
+        ),
+        _ => String::new(),
+    }
+}
+
+fn write_candidates(text: &mut String, document: &Document) -> std::fmt::Result {
+    let candidates = &document.candidates;
+    if candidates.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        text,
+        "\n{BOLD}{} that may hold a culprit{BOLD:#}, oldest first",
+        count(candidates.len() as u64, "commit")
+    )?;
+    let (head, tail) = if candidates.len() > MOST_CANDIDATES {
+        let half = MOST_CANDIDATES / 2;
+        (&candidates[..half], &candidates[candidates.len() - half..])
+    } else {
+        (&candidates[..], &candidates[..0])
+    };
+    for commit in head {
+        writeln!(text, "  {}", line(commit))?;
+    }
+    if !tail.is_empty() {
+        writeln!(text, "  … {} more", candidates.len() - MOST_CANDIDATES)?;
+    }
+    for commit in tail {
+        writeln!(text, "  {}", line(commit))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,523 @@
+//! The Wilcoxon signed-rank test, paired and for one sample.
+
+use std::sync::OnceLock;
+
+use crate::error::CompareError;
+use crate::normal::{two_sided, upper_quantile, upper_tail};
+use crate::pooled::Pooled;
+use crate::scratch::Scratch;
+use crate::select::Sums;
+use crate::sorted::{check_finite, check_not_empty, key, midpoint, value};
+use crate::types::{Alternative, Interval, Method};
+
+/// Result of [`wilcoxon`].
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Wilcoxon {
+    /// V: the sum of the ranks of the positive differences.
+    pub statistic: f64,
+    /// The p-value; absent in the two-sided test when every difference is zero.
+    pub p_value: Option<f64>,
+    /// [`Method::Exact`] or [`Method::Asymptotic`], as taken.
+    pub method: Method,
+    /// The pseudomedian: the median of the Walsh averages of the differences
+    /// other than zero. Absent when all are zero.
+    pub estimate: Option<f64>,
+    /// The confidence interval of the pseudomedian; absent when the differences
+    /// other than zero are all equal, or none.
+    pub interval: Option<Interval>,
+    /// The level asked for.
+    pub confidence: f64,
+    /// The level of the interval: 1 minus its nominal error rate, which is raised
+    /// where the sample is too small for the level asked for (0: the interval
+    /// is only a point). Absent without an interval.
+    pub achieved_confidence: Option<f64>,
+    /// How many differences are not zero.
+    pub nonzero: usize,
+}
+
+/// Wilcoxon's signed-rank test of one sample (`y` is `None`) or of paired samples.
+///
+/// # What it tests
+///
+/// Whether the differences d = x - y (or x itself) are symmetric about 0.
+/// `alternative` says where the differences lie otherwise: [`Alternative::Less`]
+/// below 0.
+///
+/// # Assumptions
+///
+/// Independent differences with a symmetric distribution.
+///
+/// # Formula
+///
+/// Zeros drop out, leaving n differences. V is the sum of the ranks of |d| (mean
+/// ranks for ties) over d > 0. For n < 50 without ties or zeros p is exact:
+/// V is distributed as the sum of a random subset of 1..=n. Otherwise
+/// z = (V - n(n+1)/4 ± 1/2) / sqrt(n(n+1)(2n+1)/24 - Σ(t³-t)/48) is taken as
+/// normal, as in R's `wilcox.test`.
+///
+/// The estimate is the pseudomedian, the median of the n(n+1)/2 Walsh averages
+/// (dᵢ + dⱼ)/2, and the ends of its interval are Walsh averages, too: those
+/// whose ranks are quantiles of V. For the asymptotic case R looks for the root of
+/// a step function; here the step is found by counting, exactly. A level out of
+/// reach of a tiny sample is lowered as R does, and the one reached is reported.
+/// With two or three tied values the interval can leave out the estimate, as R's.
+///
+/// Source: Wilcoxon 1945; Hollander & Wolfe, *Nonparametric Statistical Methods*,
+/// 1999, 3.1-3.3; Bauer 1972 for the interval.
+///
+/// # Errors
+///
+/// [`CompareError::Empty`], [`CompareError::NotFinite`],
+/// [`CompareError::LengthsDiffer`], [`CompareError::Overflow`] when x - y leaves
+/// the range of `f64`, and [`CompareError::NotALevel`] for a confidence outside (0, 1).
+///
+/// # Cost
+///
+/// O(n log n) time, O(n) memory. The exact distribution for each n is
+/// computed once per process.
+///
+/// # Example
+///
+/// ```
+/// use pinpoint_compare::{Alternative, Method, wilcoxon};
+///
+/// let after = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30];
+/// let before = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29];
+/// let result = wilcoxon(&after, Some(&before), Alternative::Greater, 0.95)?;
+/// assert_eq!((result.statistic, result.method), (40.0, Method::Exact));
+/// assert!((result.p_value.unwrap() - 0.01953125).abs() < 1e-12);
+/// # Ok::<(), pinpoint_compare::CompareError>(())
+/// ```
+///
+/// See [`wilcoxon_with`] for the variant that reuses memory.
+pub fn wilcoxon(
+    x: &[f64],
+    y: Option<&[f64]>,
+    alternative: Alternative,
+    confidence: f64,
+) -> Result<Wilcoxon, CompareError> {
+    wilcoxon_with(x, y, alternative, confidence, &mut Scratch::new())
+}
+
+/// [`wilcoxon`] with memory to reuse.
+pub fn wilcoxon_with(
+    x: &[f64],
+    y: Option<&[f64]>,
+    alternative: Alternative,
+    confidence: f64,
+    scratch: &mut Scratch,
+) -> Result<Wilcoxon, CompareError> {
+    check_not_empty("x", x)?;
+    check_finite("x", x)?;
+    if !(confidence > 0.0 && confidence < 1.0) {
+        return Err(CompareError::NotALevel {
+            argument: "confidence",
+            value: confidence,
+        });
+    }
+    scratch.a.clear();
+    match y {
+        None => scratch.a.extend_from_slice(x),
+        Some(y) => {
+            check_finite("y", y)?;
+            check_lengths("x", x, "y", y)?;
+            scratch.a.extend(x.iter().zip(y).map(|(x, y)| x - y));
+            if let Some(index) = scratch.a.iter().position(|d| !d.is_finite()) {
+                return Err(CompareError::Overflow {
+                    argument: "x",
+                    index,
+                });
+            }
+        }
+    }
+    Ok(signed_rank(alternative, confidence, scratch))
+}
+
+pub(crate) fn check_lengths(
+    first_name: &'static str,
+    first: &[f64],
+    second_name: &'static str,
+    second: &[f64],
+) -> Result<(), CompareError> {
+    let (n, m) = (first.len(), second.len());
+    if n == m {
+        return Ok(());
+    }
+    let argument = if n > m { first_name } else { second_name };
+    Err(CompareError::LengthsDiffer {
+        argument,
+        index: n.min(m),
+        first: n,
+        second: m,
+    })
+}
+
+/// The test of the differences in `scratch.a`, which are finite.
+pub(crate) fn signed_rank(
+    alternative: Alternative,
+    confidence: f64,
+    scratch: &mut Scratch,
+) -> Wilcoxon {
+    let Scratch {
+        first,
+        second,
+        a,
+        sums,
+        ..
+    } = scratch;
+    let all = a.len();
+    // Magnitudes of negative and of positive differences, each sorted once; the
+    // ranks of the magnitudes come from merging the two, the order of the
+    // differences from joining them.
+    first.clear();
+    second.clear();
+    for &d in a.iter() {
+        if d < 0.0 {
+            first.push(key(-d));
+        } else if d > 0.0 {
+            second.push(key(d));
+        }
+    }
+    first.sort_unstable();
+    second.sort_unstable();
+    let (negative, positive) = (&first[..], &second[..]);
+    let n = negative.len() + positive.len();
+    if n == 0 {
+        return Wilcoxon {
+            statistic: 0.0,
+            p_value: (alternative != Alternative::TwoSided).then_some(1.0),
+            method: Method::Asymptotic,
+            estimate: None,
+            interval: None,
+            confidence,
+            achieved_confidence: None,
+            nonzero: 0,
+        };
+    }
+    let pooled = Pooled::merge(positive, negative);
+    let m = positive.len() as u128;
+    // Ranks among the positive magnitudes themselves, and one for every
+    // negative magnitude below.
+    let statistic = (m * (m + 1) + pooled.twice_u1) as f64 / 2.0;
+    let exact = n < 50 && n == all && pooled.ties == 0;
+
+    a.clear();
+    a.extend(negative.iter().rev().map(|&k| -value(k)));
+    a.extend(positive.iter().map(|&k| value(k)));
+
+    let (p_value, method) = if exact {
+        (exact_p(statistic as usize, n, alternative), Method::Exact)
+    } else {
+        (
+            asymptotic_p(statistic, n, pooled.ties, alternative),
+            Method::Asymptotic,
+        )
+    };
+    // Where sums of two would overflow, everything below works at half scale.
+    let halved = a[0] < -f64::MAX / 2.0 || a[n - 1] > f64::MAX / 2.0;
+    if halved {
+        a.iter_mut().for_each(|d| *d /= 2.0);
+    }
+    let walsh = WalshAverages::new(a, if halved { 1.0 } else { 2.0 });
+    let limits = if exact {
+        exact_limits(n, alternative, confidence)
+    } else {
+        asymptotic_limits(a, alternative, confidence)
+    };
+    let count = walsh.sums.len();
+    let rank = |end: Option<End>| match end {
+        Some(End::Walsh(rank)) => rank.clamp(1, count),
+        // Not needed: the middle is looked for in any case.
+        Some(End::Median) | None => count.div_ceil(2),
+    };
+    let ends = limits.map_or((None, None), |l| (l.low, l.high));
+    let (low_rank, high_rank) = (rank(ends.0), rank(ends.1));
+    let middle = (count.div_ceil(2), count / 2 + 1);
+    let [low, (lower, upper), high] = walsh
+        .sums
+        .nth([(low_rank, low_rank), middle, (high_rank, high_rank)], sums);
+    let estimate = midpoint(lower / walsh.divisor, upper / walsh.divisor);
+    let resolve = |end: Option<End>, found: (f64, f64), open: f64| match end {
+        None => open,
+        Some(End::Walsh(_)) => found.0 / walsh.divisor,
+        Some(End::Median) => median_of_sorted(a) * (2.0 / walsh.divisor),
+    };
+    let interval = limits.map(|_| Interval {
+        low: resolve(ends.0, low, f64::NEG_INFINITY),
+        high: resolve(ends.1, high, f64::INFINITY),
+    });
+    let achieved_confidence = limits.map(|l| l.confidence);
+    Wilcoxon {
+        statistic,
+        p_value: Some(p_value),
+        method,
+        estimate: Some(estimate),
+        interval,
+        confidence,
+        achieved_confidence,
+        nonzero: n,
+    }
+}
+
+/// The Walsh averages (a[i] + a[j]) / 2, i <= j, of ascending values.
+struct WalshAverages<'a> {
+    sums: Sums<'a>,
+    /// What a sum is divided by: 2, or 1 when the values were halved before.
+    divisor: f64,
+}
+
+impl<'a> WalshAverages<'a> {
+    fn new(a: &'a [f64], divisor: f64) -> Self {
+        // Values so large that their sums overflow come in halved.
+        Self {
+            sums: Sums::within(a),
+            divisor,
+        }
+    }
+}
+
+/// An end of an interval: a Walsh average of some rank, or the sample median.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Walsh(u64),
+    Median,
+}
+
+fn median_of_sorted(a: &[f64]) -> f64 {
+    let middle = a.len() / 2;
+    if a.len() % 2 == 1 {
+        a[middle]
+    } else {
+        midpoint(a[middle - 1], a[middle])
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    low: Option<End>,
+    high: Option<End>,
+    confidence: f64,
+}
+
+/// The distribution of V for n < 50: entry v is P(V <= v), up to half the range.
+fn distribution(n: usize) -> &'static [f64] {
+    static TABLES: [OnceLock<Box<[f64]>>; 50] = [const { OnceLock::new() }; 50];
+    TABLES[n].get_or_init(|| {
+        let top = n * (n + 1) / 2;
+        // V is the sum of a random subset of 1..=n: count the subsets of each
+        // sum. There are 2^n < 2^50 in all, so that every count is exact.
+        let mut counts = vec![0_u64; top / 2 + 1];
+        counts[0] = 1;
+        for rank in 1..=n {
+            for v in (rank..counts.len()).rev() {
+                counts[v] += counts[v - rank];
+            }
+        }
+        let all = (1_u64 << n) as f64;
+        let mut sum = 0;
+        counts
+            .into_iter()
+            .map(|c| {
+                sum += c;
+                sum as f64 / all
+            })
+            .collect()
+    })
+}
+
+/// P(V <= v) for any v.
+fn cumulative(table: &[f64], top: usize, v: usize) -> f64 {
+    if v >= top {
+        1.0
+    } else if v < table.len() {
+        table[v]
+    } else {
+        // V and top - V have the same distribution.
+        1.0 - table[top - v - 1]
+    }
+}
+
+/// P(V >= v) for any v.
+fn at_least(table: &[f64], top: usize, v: usize) -> f64 {
+    if v > top {
+        0.0
+    } else {
+        cumulative(table, top, top - v)
+    }
+}
+
+fn exact_p(v: usize, n: usize, alternative: Alternative) -> f64 {
+    let (table, top) = (distribution(n), n * (n + 1) / 2);
+    match alternative {
+        Alternative::Less => cumulative(table, top, v),
+        Alternative::Greater => at_least(table, top, v),
+        Alternative::TwoSided => {
+            let tail = if 2 * v > top {
+                at_least(table, top, v)
+            } else {
+                cumulative(table, top, v)
+            };
+            (2.0 * tail).min(1.0)
+        }
+    }
+}
+
+fn asymptotic_p(v: f64, n: usize, ties: u128, alternative: Alternative) -> f64 {
+    let centre = (n as u128 * (n as u128 + 1)) as f64 / 4.0;
+    let deviation = signed_rank_deviation(n, ties);
+    let distance = v - centre;
+    match alternative {
+        Alternative::Less => upper_tail(-(distance + 0.5) / deviation),
+        Alternative::Greater => upper_tail((distance - 0.5) / deviation),
+        Alternative::TwoSided => {
+            let corrected = if distance == 0.0 {
+                0.0
+            } else {
+                distance.abs() - 0.5
+            };
+            // |distance| can be 0.25 with ties: the correction then overshoots,
+            // and 2·min(tails) takes the distance again.
+            two_sided(corrected / deviation)
+        }
+    }
+}
+
+/// sqrt(n(n+1)(2n+1)/24 - Σ(t³-t)/48)
+fn signed_rank_deviation(n: usize, ties: u128) -> f64 {
+    let n = n as u128;
+    let twice = 2 * n * (n + 1) * (2 * n + 1) - ties;
+    (twice as f64 / 48.0).sqrt()
+}
+
+fn exact_limits(n: usize, alternative: Alternative, confidence: f64) -> Option<Limits> {
+    let (table, top) = (distribution(n), n * (n + 1) / 2);
+    let alpha = 1.0 - confidence;
+    let tail = if alternative == Alternative::TwoSided {
+        alpha / 2.0
+    } else {
+        alpha
+    };
+    let rank = quantile(table, top, tail).max(1);
+    let outside = cumulative(table, top, rank - 1);
+    let error = if alternative == Alternative::TwoSided {
+        2.0 * outside
+    } else {
+        outside
+    };
+    let low = End::Walsh(rank as u64);
+    let high = End::Walsh((top - rank + 1) as u64);
+    Some(Limits {
+        low: (alternative != Alternative::Less).then_some(low),
+        high: (alternative != Alternative::Greater).then_some(high),
+        confidence: (1.0 - error).max(0.0),
+    })
+}
+
+/// The smallest q with P(V <= q) >= p, forgiving p ten rounding errors.
+fn quantile(table: &[f64], top: usize, p: f64) -> usize {
+    let slack = 10.0 * f64::EPSILON;
+    if p <= 0.5 {
+        table.partition_point(|&below| below < p - slack)
+    } else {
+        let rest = 1.0 - p + slack;
+        top - table.partition_point(|&below| below <= rest)
+    }
+}
+
+/// Where R's root search for the asymptotic interval ends up, solved exactly.
+///
+/// Between Walsh averages, W(d) = (V(d) - n(n+1)/4 ∓ 1/2) / sd, the corrected
+/// z-score of the differences less d, is constant: V(d) is the number of Walsh
+/// averages above d, and the ties are those of the differences themselves. Its
+/// crossing of the normal quantile is therefore a Walsh average, and its rank
+/// follows from the count alone.
+fn asymptotic_limits(a: &[f64], alternative: Alternative, confidence: f64) -> Option<Limits> {
+    let n = a.len();
+    let w_at_min = end_score(a, alternative, true)?;
+    let w_at_max = end_score(a, alternative, false)?;
+    let deviation = signed_rank_deviation(n, tie_sum(a.iter().copied()));
+    let count = (n as u128 * (n as u128 + 1) / 2) as f64;
+    let two = alternative == Alternative::TwoSided;
+    let mut alpha = 1.0 - confidence;
+    let z_of = |alpha: f64| upper_quantile(if two { alpha / 2.0 } else { alpha });
+    // A level that the ends of the sample cannot reach is lowered by doubling
+    // the error rate.
+    loop {
+        let fails = match alternative {
+            Alternative::TwoSided => w_at_min < z_of(alpha) || w_at_max > -z_of(alpha),
+            Alternative::Greater => w_at_min < z_of(alpha),
+            // R halves the error rate here although only one side is asked
+            // for; results for tiny samples follow it.
+            Alternative::Less => w_at_max > -upper_quantile(alpha / 2.0),
+        };
+        if !fails || alpha >= 1.0 {
+            break;
+        }
+        alpha *= 2.0;
+    }
+    if alpha >= 1.0 {
+        return Some(Limits {
+            low: (alternative != Alternative::Less).then_some(End::Median),
+            high: (alternative != Alternative::Greater).then_some(End::Median),
+            confidence: 0.0,
+        });
+    }
+    let z = z_of(alpha);
+    // The lower end: where V falls from above to below `level`.
+    let rank_at = |level: f64| {
+        let rank = (count - level).floor() + 1.0;
+        End::Walsh(rank.clamp(1.0, count) as u64)
+    };
+    let (low_correction, high_correction) = match alternative {
+        Alternative::TwoSided => (0.5 * sign(z), -0.5 * sign(z)),
+        Alternative::Greater => (0.5, 0.0),
+        Alternative::Less => (0.0, -0.5),
+    };
+    Some(Limits {
+        low: (alternative != Alternative::Less)
+            .then(|| rank_at(count / 2.0 + low_correction + z * deviation)),
+        high: (alternative != Alternative::Greater)
+            .then(|| rank_at(count / 2.0 + high_correction - z * deviation)),
+        confidence: 1.0 - alpha,
+    })
+}
+
+fn sign(v: f64) -> f64 {
+    if v == 0.0 { 0.0 } else { v.signum() }
+}
+
+fn tie_sum(ascending: impl Iterator<Item = f64>) -> u128 {
+    let (mut sum, mut run, mut last) = (0_u128, 0_u128, f64::NAN);
+    for v in ascending {
+        if v == last {
+            run += 1;
+        } else {
+            sum += run * run * run - run;
+            run = 1;
+            last = v;
+        }
+    }
+    sum + (run * run * run - run)
+}
+
+/// The corrected z-score of the values less the smallest (or the largest):
+/// those equal to it become zero and drop out. `None` when none are left.
+fn end_score(a: &[f64], alternative: Alternative, smallest: bool) -> Option<f64> {
+    let end = if smallest { a[0] } else { a[a.len() - 1] };
+    let rest = a.iter().copied().filter(|&v| v != end);
+    let n = rest.clone().count();
+    if n == 0 {
+        return None;
+    }
+    // Subtracting rounds; equal magnitudes after rounding are ties.
+    let deviation = signed_rank_deviation(n, tie_sum(rest.map(|v| v - end)));
+    let centre = (n as u128 * (n as u128 + 1)) as f64 / 4.0;
+    let distance = if smallest { centre } else { -centre };
+    let correction = match alternative {
+        Alternative::TwoSided => 0.5 * sign(distance),
+        Alternative::Greater => 0.5,
+        Alternative::Less => -0.5,
+    };
+    Some((distance - correction) / deviation)
+}
