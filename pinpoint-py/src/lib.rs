@@ -1,6 +1,6 @@
 //! The extension module behind the Python package `pinpoint`.
 //!
-//! Nothing is decided here: [`compare`] and [`search`] translate between
+//! Nothing is decided here: `compare` and `search` translate between
 //! Python's objects and the crates that do the work. What users see is chosen
 //! in `python/pinpoint/__init__.py` and typed in `_pinpoint.pyi`.
 
