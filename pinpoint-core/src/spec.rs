@@ -74,6 +74,10 @@ impl BisectionSpec {
 /// Where to search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a search has one, and a box would stand in the way of writing it down"
+)]
 pub enum Range {
     /// Between two commits; what lies there is asked for.
     Between {

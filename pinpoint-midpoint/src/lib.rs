@@ -1,1 +1,1 @@
-//! What lies between two commits: linear history, dependency rolls and merges.
+//! Nothing yet: the place for what lies between two commits, through dependency rolls and merges.

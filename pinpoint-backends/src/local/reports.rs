@@ -79,6 +79,7 @@ mod tests {
             index,
             bot: None,
             started: 0,
+            chart: None,
             failure: None,
             charts: BTreeMap::new(),
             usage: None,
