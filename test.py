@@ -34,8 +34,8 @@ def run(*command, hint):
 
 
 def test_rust():
-    # The dev profile: it optimises the crates that calculate, checks for
-    # overflows, and builds in half the time that the release profile takes.
+    # The dev profile: it checks for overflows, and optimises the crates that
+    # calculate.
     run("cargo", "test", "--workspace", "--all-features", "--no-fail-fast",
         hint="a Rust test failed, or did not compile: see above")
 
