@@ -65,8 +65,11 @@ impl LocalExecutor {
         located: &Located,
         work: &Arc<Work>,
     ) -> Result<BuildReport, LocalError> {
-        let commit = self.resolve(located).await?;
+        let commit = self.name(located).await?;
         let log = self.build_log(&workspace::key(&commit, &self.config));
+        // Git takes its time to describe a commit, and the build does not need it.
+        let (made, commit) =
+            tokio::try_join!(self.built(&commit, work), self.describe(commit.clone()))?;
         let report = BuildReport {
             failure: None,
             cached: false,
@@ -74,17 +77,15 @@ impl LocalExecutor {
             log: log.exists().then(|| log.display().to_string()),
             commit,
         };
-        Ok(match self.built(&report.commit, work).await? {
+        Ok(match made {
             Made::Ready(build) => BuildReport {
                 cached: build.cached,
                 duration: build.duration,
-                log: log.exists().then(|| log.display().to_string()),
                 ..report
             },
             Made::Failed(failure) => BuildReport {
                 failure: Some(failure.reason.clone()),
                 duration: failure.duration,
-                log: log.exists().then(|| log.display().to_string()),
                 ..report
             },
         })

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
 use pinpoint_core::{
-    BuildReport, BuildRequest, CombinedCommit, Executor, ExecutorError, Key, ListRequest, Listing,
-    Located, RunReport, RunRequest,
+    BuildReport, BuildRequest, CombinedCommit, Commit, Executor, ExecutorError, Key, ListRequest,
+    Listing, Located, RunReport, RunRequest,
 };
 use tokio::sync::{OnceCell, Semaphore};
 
@@ -138,19 +138,36 @@ impl LocalExecutor {
     ///
     /// When the range has no such offset, or the repository no such commit.
     pub async fn resolve(&self, located: &Located) -> Result<CombinedCommit, LocalError> {
-        let (mut commit, hash) = match located {
-            Located::Commit(commit) if commit.main.subject.is_some() => return Ok(commit.clone()),
-            Located::Commit(commit) => (commit.clone(), commit.main.git_hash.clone()),
+        self.describe(self.name(located).await?).await
+    }
+
+    /// The name of a commit alone.
+    pub(super) async fn name(&self, located: &Located) -> Result<CombinedCommit, LocalError> {
+        match located {
+            Located::Commit(commit) => Ok(commit.clone()),
             Located::Offset { listing, offset } => {
                 let range = self.range(&listing.lower, &listing.higher).await?;
                 let hash = range.get(*offset).ok_or(LocalError::NoSuchOffset {
                     offset: *offset,
                     count: range.count(),
                 })?;
-                (listing.higher.clone(), hash.to_owned())
+                let mut commit = listing.higher.clone();
+                commit.main = Commit::new(commit.main.repository, hash);
+                Ok(commit)
             }
-        };
+        }
+    }
+
+    /// Adds author, date and subject to a name.
+    pub(super) async fn describe(
+        &self,
+        mut commit: CombinedCommit,
+    ) -> Result<CombinedCommit, LocalError> {
+        if commit.main.subject.is_some() {
+            return Ok(commit);
+        }
         let repository = self.repository.clone();
+        let hash = commit.main.git_hash;
         let name = commit.main.repository;
         commit.main = blocking((), move || Ok(repository.describe(&hash)?)).await?;
         // As the job calls it, be it by another path than ours.

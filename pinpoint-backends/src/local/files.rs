@@ -1,7 +1,7 @@
 //! Small files, written whole or not at all, and locks on files.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -67,15 +67,16 @@ fn make_writable(directory: &Path) -> io::Result<()> {
 }
 
 /// Writes a file under another name and moves it in place, so that nobody ever
-/// sees half of it, not even after a loss of power.
+/// sees half of it, whenever this process is killed.
+///
+/// It is not forced to the disk: that takes milliseconds, and what it tells of,
+/// a build, is not either.
 pub(super) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), LocalError> {
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".new");
     let unfinished = PathBuf::from(unfinished);
     let write = || {
-        let mut file = File::create(&unfinished)?;
-        file.write_all(&serde_json::to_vec(value)?)?;
-        file.sync_all()?;
+        fs::write(&unfinished, serde_json::to_vec(value)?)?;
         fs::rename(&unfinished, path)
     };
     write().map_err(LocalError::io("write", path))
