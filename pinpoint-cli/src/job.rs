@@ -3,6 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use async_trait::async_trait;
+use clap::Parser;
 use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, Metric, default_machine_dir};
 use pinpoint_backends::sqlite::{Job, JobId, JobLock, Store};
 use pinpoint_core::results::is_time_or_memory;
@@ -13,7 +14,7 @@ use pinpoint_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::Display;
+use crate::arguments::{Arguments, Command, Display};
 use crate::document::Document;
 use crate::error::{CliError, Stopped};
 use crate::reporter::Reporter;
@@ -54,13 +55,13 @@ impl CommandLine {
             .iter()
             .position(|word| word == "--")
             .unwrap_or(words.len());
-        let find = |name: &str, from: usize| {
-            words[from..end]
-                .iter()
-                .position(|word| word == name)
-                .map(|place| from + place)
-        };
-        let ends = find(good, 2.min(end)).and_then(|g| Some((g, find(bad, g + 1)?)));
+        let places =
+            |name: &str| -> Vec<usize> { (0..end).filter(|at| words[*at] == name).collect() };
+        let (firsts, seconds) = (places(good), places(bad));
+        let ends = firsts
+            .iter()
+            .flat_map(|first| seconds.iter().map(move |second| (*first, *second)))
+            .find(|(first, second)| are_ends(&words, *first, *second));
         Self { words, ends }
     }
 
@@ -72,6 +73,18 @@ impl CommandLine {
         bad.clone_into(&mut words[second]);
         Some(quoted(&words))
     }
+}
+
+/// Are these two words the ends? The value of an option may look like one.
+fn are_ends(words: &[String], first: usize, second: usize) -> bool {
+    const MARKS: (&str, &str) = ("the good end", "the bad end");
+    let mut words = words.to_vec();
+    MARKS.0.clone_into(&mut words[first]);
+    MARKS.1.clone_into(&mut words[second]);
+    Arguments::try_parse_from(words).is_ok_and(|arguments| match arguments.command {
+        Command::Bisect(bisect) => (bisect.good.as_str(), bisect.bad.as_str()) == MARKS,
+        _ => false,
+    })
 }
 
 /// Words as one can paste them into a shell.
