@@ -151,8 +151,20 @@ impl Session {
                 .set_state(id, JobState::Running, None, None)
                 .await?;
         }
-        let mut spec: BisectionSpec = serde_json::from_value(self.job.spec.clone())?;
         let executor = self.executor()?;
+        let result = self.search(&executor, display).await;
+        // Nobody else sees to a child that does not want to end.
+        executor.end().await;
+        result
+    }
+
+    async fn search(
+        &self,
+        executor: &LocalExecutor,
+        display: &Display,
+    ) -> Result<Document, Stopped> {
+        let id = &self.job.id;
+        let mut spec: BisectionSpec = serde_json::from_value(self.job.spec.clone())?;
         let mut journal = self.store.journal(id).await?;
         let signals = Signals::listen().map_err(|_| Stopped::Interrupted)?;
         let mut stopping =
@@ -162,7 +174,7 @@ impl Session {
         if journal.records().await?.is_empty() {
             reporter.preparing(&spec);
             let metric = tokio::select! {
-                metric = prepare(&executor, &spec, id) => metric?,
+                metric = prepare(executor, &spec, id) => metric?,
                 stop = &mut stopping => match stop {
                     Stop::Interrupt => return Err(Stopped::Interrupted),
                     Stop::Cancel => return self.cancel_now().await,
@@ -180,7 +192,7 @@ impl Session {
         let machine = Bisection::new(spec)?;
         let driven = drive_watched(
             machine,
-            &executor,
+            executor,
             &mut journal,
             stopping,
             |moment, machine, atlas| reporter.watch(&moment, machine, atlas),
@@ -188,7 +200,7 @@ impl Session {
         .await;
         reporter.finish();
         let driven = driven?;
-        Ok(Document::new(&self.job, &self.config, &executor, driven).await?)
+        Ok(Document::new(&self.job, &self.config, executor, driven).await?)
     }
 
     /// Ends a job on which nothing is under way.
