@@ -203,7 +203,12 @@ impl Session {
         Ok(Document::new(&self.job, &self.config, executor, driven).await?)
     }
 
-    /// Ends a job on which nothing is under way.
+    pub(crate) fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// Ends a job on which nothing is under way. One that was killed just after
+    /// it had found its result keeps that.
     pub(crate) async fn cancel(self) -> Result<Document, CliError> {
         let id = self.job.id.clone();
         let result: Result<Document, Stopped> = async {
@@ -214,7 +219,7 @@ impl Session {
             }
             let document = self.cancel_now().await?;
             self.store
-                .set_state(&id, JobState::Canceled, None, Some(&document.to_value()))
+                .set_state(&id, document.state(), None, Some(&document.to_value()))
                 .await?;
             Ok(document)
         }
