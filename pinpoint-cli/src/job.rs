@@ -3,6 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use async_trait::async_trait;
+use clap::Parser;
 use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, Metric, default_machine_dir};
 use pinpoint_backends::sqlite::{Job, JobId, JobLock, Store};
 use pinpoint_core::results::is_time_or_memory;
@@ -13,7 +14,7 @@ use pinpoint_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::Display;
+use crate::arguments::{Arguments, Command, Display};
 use crate::document::Document;
 use crate::error::{CliError, Stopped};
 use crate::reporter::Reporter;
@@ -54,13 +55,13 @@ impl CommandLine {
             .iter()
             .position(|word| word == "--")
             .unwrap_or(words.len());
-        let find = |name: &str, from: usize| {
-            words[from..end]
-                .iter()
-                .position(|word| word == name)
-                .map(|place| from + place)
-        };
-        let ends = find(good, 2.min(end)).and_then(|g| Some((g, find(bad, g + 1)?)));
+        let places =
+            |name: &str| -> Vec<usize> { (0..end).filter(|at| words[*at] == name).collect() };
+        let (firsts, seconds) = (places(good), places(bad));
+        let ends = firsts
+            .iter()
+            .flat_map(|first| seconds.iter().map(move |second| (*first, *second)))
+            .find(|(first, second)| are_ends(&words, *first, *second));
         Self { words, ends }
     }
 
@@ -72,6 +73,18 @@ impl CommandLine {
         bad.clone_into(&mut words[second]);
         Some(quoted(&words))
     }
+}
+
+/// Are these two words the ends? The value of an option may look like one.
+fn are_ends(words: &[String], first: usize, second: usize) -> bool {
+    const MARKS: (&str, &str) = ("the good end", "the bad end");
+    let mut words = words.to_vec();
+    MARKS.0.clone_into(&mut words[first]);
+    MARKS.1.clone_into(&mut words[second]);
+    Arguments::try_parse_from(words).is_ok_and(|arguments| match arguments.command {
+        Command::Bisect(bisect) => (bisect.good.as_str(), bisect.bad.as_str()) == MARKS,
+        _ => false,
+    })
 }
 
 /// Words as one can paste them into a shell.
@@ -138,8 +151,20 @@ impl Session {
                 .set_state(id, JobState::Running, None, None)
                 .await?;
         }
-        let mut spec: BisectionSpec = serde_json::from_value(self.job.spec.clone())?;
         let executor = self.executor()?;
+        let result = self.search(&executor, display).await;
+        // Nobody else sees to a child that does not want to end.
+        executor.end().await;
+        result
+    }
+
+    async fn search(
+        &self,
+        executor: &LocalExecutor,
+        display: &Display,
+    ) -> Result<Document, Stopped> {
+        let id = &self.job.id;
+        let mut spec: BisectionSpec = serde_json::from_value(self.job.spec.clone())?;
         let mut journal = self.store.journal(id).await?;
         let signals = Signals::listen().map_err(|_| Stopped::Interrupted)?;
         let mut stopping =
@@ -149,7 +174,7 @@ impl Session {
         if journal.records().await?.is_empty() {
             reporter.preparing(&spec);
             let metric = tokio::select! {
-                metric = prepare(&executor, &spec, id) => metric?,
+                metric = prepare(executor, &spec, id) => metric?,
                 stop = &mut stopping => match stop {
                     Stop::Interrupt => return Err(Stopped::Interrupted),
                     Stop::Cancel => return self.cancel_now().await,
@@ -167,7 +192,7 @@ impl Session {
         let machine = Bisection::new(spec)?;
         let driven = drive_watched(
             machine,
-            &executor,
+            executor,
             &mut journal,
             stopping,
             |moment, machine, atlas| reporter.watch(&moment, machine, atlas),
@@ -175,10 +200,15 @@ impl Session {
         .await;
         reporter.finish();
         let driven = driven?;
-        Ok(Document::new(&self.job, &self.config, &executor, driven).await?)
+        Ok(Document::new(&self.job, &self.config, executor, driven).await?)
     }
 
-    /// Ends a job on which nothing is under way.
+    pub(crate) fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// Ends a job on which nothing is under way. One that was killed just after
+    /// it had found its result keeps that.
     pub(crate) async fn cancel(self) -> Result<Document, CliError> {
         let id = self.job.id.clone();
         let result: Result<Document, Stopped> = async {
@@ -189,7 +219,7 @@ impl Session {
             }
             let document = self.cancel_now().await?;
             self.store
-                .set_state(&id, JobState::Canceled, None, Some(&document.to_value()))
+                .set_state(&id, document.state(), None, Some(&document.to_value()))
                 .await?;
             Ok(document)
         }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::arguments::{Display, Jobs, Output};
 use crate::document::Document;
-use crate::error::{CliError, FAILED, FOUND, exit_code};
+use crate::error::{CliError, FOUND, exit_code};
 use crate::job::Session;
 use crate::quantity::count;
 use crate::storage::state_dir;
@@ -90,44 +90,38 @@ async fn resume(store: &Store, job: &Job, display: &Display) -> Result<u8, CliEr
 }
 
 async fn cancel(store: &Store, job: &Job, display: &Display) -> Result<u8, CliError> {
+    let over = |state: &str| CliError::Input(format!("job {} is {state}", job.id));
     match job.state {
-        JobState::Completed => {
-            return Err(CliError::Input(format!("job {} is finished", job.id)));
-        }
-        JobState::Canceled => {
-            return Err(CliError::Input(format!(
-                "job {} is canceled already",
-                job.id
-            )));
-        }
+        JobState::Completed => return Err(over("finished")),
+        JobState::Canceled => return Err(over("canceled already")),
         JobState::Pending | JobState::Running | JobState::Failed => {}
     }
-    let session = match Session::take(store, &job.id).await {
-        Err(CliError::Lock(LockError::Held { .. })) => {
-            return cancel_elsewhere(store, job, display).await;
-        }
-        session => session?,
-    };
-    let document = session.cancel().await?;
-    report(display, &document.job_id)
-}
-
-/// Asks the process that works on the job, and waits until it has ended it.
-async fn cancel_elsewhere(store: &Store, job: &Job, display: &Display) -> Result<u8, CliError> {
-    store.request_cancel(&job.id).await?;
     let asked = Instant::now();
-    while asked.elapsed() < PATIENCE {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        if store.get(job.id.as_str()).await?.state != JobState::Running {
-            return report(display, job.id.as_str());
+    loop {
+        match Session::take(store, &job.id).await {
+            Ok(session) => {
+                let state = match session.job().state {
+                    // By the process that was asked to.
+                    JobState::Canceled => JobState::Canceled,
+                    JobState::Completed => JobState::Completed,
+                    JobState::Pending | JobState::Running | JobState::Failed => {
+                        session.cancel().await?.state()
+                    }
+                };
+                return match state {
+                    JobState::Canceled => report(display, job.id.as_str()),
+                    _ => Err(over("finished")),
+                };
+            }
+            Err(CliError::Lock(LockError::Held { .. })) if asked.elapsed() < PATIENCE => {
+                // More than once: whoever has just begun to work on the job
+                // forgets what was asked before.
+                store.request_cancel(&job.id).await?;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            Err(error) => return Err(error),
         }
     }
-    anstream::eprintln!(
-        "job {} was asked to end, but has not ended within {} s",
-        job.id,
-        PATIENCE.as_secs()
-    );
-    Ok(FAILED)
 }
 
 fn report(display: &Display, id: &str) -> Result<u8, CliError> {

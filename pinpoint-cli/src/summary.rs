@@ -84,7 +84,11 @@ fn headline(text: &mut String, document: &Document) -> std::fmt::Result {
             why(&document.stopped)
         ),
         Status::Failed => writeln!(text, "{ERROR}failed{ERROR:#}: {}", why(&document.stopped)),
-        Status::Canceled => writeln!(text, "{BOLD}canceled{BOLD:#}"),
+        Status::Canceled => writeln!(
+            text,
+            "{BOLD}canceled{BOLD:#}; to go on after all:  pinpoint jobs resume {}",
+            document.job_id
+        ),
     }
 }
 

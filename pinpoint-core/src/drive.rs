@@ -131,37 +131,37 @@ where
     let mut work = Work::new(executor, machine.retry().clone(), job);
     let mut cancel = pin!(cancel.fuse());
     let mut clock = pin!(tick(executor, machine.max_time(), elapsed).fuse());
-    loop {
-        if let Some(outcome) = machine.outcome() {
-            return Ok(Driven {
-                outcome: outcome.clone(),
-                atlas,
-            });
-        }
-        for action in asked.drain(..) {
-            watch(Moment::Started(&action), &machine, &atlas);
-            work.start(action, &machine, &atlas).await?;
-        }
-        let record = select! {
-            answer = work.next().fuse() => answer?.ok_or(DriveError::Stalled)?,
-            stop = cancel => match stop {
-                Stop::Cancel => Event::CancelRequested.into(),
-                Stop::Interrupt => {
-                    work.abandon().await;
-                    return Err(DriveError::Interrupted);
-                }
-            },
-            passed = clock => {
-                elapsed = passed;
-                clock.set(tick(executor, machine.max_time(), elapsed).fuse());
-                Event::TimePassed { elapsed }.into()
+    let outcome = async {
+        loop {
+            if let Some(outcome) = machine.outcome() {
+                return Ok(outcome.clone());
             }
-        };
-        journal.append(&record).await?;
-        hear(&mut machine, &mut atlas, &mut open, &record)?;
-        watch(Moment::Happened(&record), &machine, &atlas);
-        asked = take(&mut machine, &mut open);
+            for action in asked.drain(..) {
+                watch(Moment::Started(&action), &machine, &atlas);
+                work.start(action, &machine, &atlas).await?;
+            }
+            let record = select! {
+                answer = work.next().fuse() => answer?.ok_or(DriveError::Stalled)?,
+                stop = cancel => match stop {
+                    Stop::Cancel => Event::CancelRequested.into(),
+                    Stop::Interrupt => return Err(DriveError::Interrupted),
+                },
+                passed = clock => {
+                    elapsed = passed;
+                    clock.set(tick(executor, machine.max_time(), elapsed).fuse());
+                    Event::TimePassed { elapsed }.into()
+                }
+            };
+            journal.append(&record).await?;
+            hear(&mut machine, &mut atlas, &mut open, &record)?;
+            watch(Moment::Happened(&record), &machine, &atlas);
+            asked = take(&mut machine, &mut open);
+        }
     }
+    .await;
+    // One action may have failed while others are under way.
+    work.abandon().await;
+    outcome.map(|outcome| Driven { outcome, atlas })
 }
 
 /// Takes the new actions, and remembers them by their numbers.

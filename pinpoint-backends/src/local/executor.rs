@@ -44,7 +44,8 @@ pub struct LocalExecutor {
     pub(super) metric: OnceCell<Metric>,
     pub(super) reports: Mutex<Reports>,
     ranges: Mutex<HashMap<(String, String), Arc<Hashes>>>,
-    works: Mutex<HashMap<Key, Arc<Work>>>,
+    /// By the request; what [`LocalExecutor::prepare`] does has none.
+    works: Mutex<HashMap<Option<Key>, Arc<Work>>>,
     /// When this process took up the job, counted from the job's beginning.
     opened: (Duration, Instant),
 }
@@ -127,9 +128,25 @@ impl LocalExecutor {
     ///
     /// [`ExecutorError::Refused`] with what is wrong.
     pub async fn prepare(&self) -> Result<Metric, ExecutorError> {
-        let work = EndOnDrop(Work::begin());
+        let work = self.begin(None);
         let mut warmed = self.turn.lock().await;
         Ok(self.fixed_metric(&work.0, &mut warmed).await?.clone())
+    }
+
+    /// Ends whatever is under way, and returns when no process of it is left.
+    ///
+    /// A future that is dropped has its process asked to end; one that does not
+    /// want to is killed after a grace, which this process has to live to see.
+    pub async fn end(&self) {
+        let works: Vec<_> = std::mem::take(&mut *locked(&self.works))
+            .into_values()
+            .collect();
+        for work in &works {
+            work.abandon();
+        }
+        for work in works {
+            work.over().await;
+        }
     }
 
     /// The name of a commit, with author, date and subject.
@@ -195,11 +212,11 @@ impl LocalExecutor {
         Ok(range)
     }
 
-    fn begin(&self, key: &Key) -> EndOnDrop {
+    fn begin(&self, key: Option<&Key>) -> EndOnDrop {
         let work = Work::begin();
         let mut works = locked(&self.works);
         works.retain(|_, work| !work.is_over());
-        works.insert(key.clone(), Arc::clone(&work));
+        works.insert(key.cloned(), Arc::clone(&work));
         EndOnDrop(work)
     }
 
@@ -224,7 +241,7 @@ impl Executor for LocalExecutor {
     }
 
     async fn build(&self, request: BuildRequest) -> Result<BuildReport, ExecutorError> {
-        let work = self.begin(&request.key);
+        let work = self.begin(Some(&request.key));
         let report = tokio::select! {
             biased;
             () = work.0.abandoned() => Err(LocalError::Cancelled),
@@ -234,7 +251,7 @@ impl Executor for LocalExecutor {
     }
 
     async fn run(&self, request: RunRequest) -> Result<RunReport, ExecutorError> {
-        let work = self.begin(&request.key);
+        let work = self.begin(Some(&request.key));
         let report = tokio::select! {
             biased;
             () = work.0.abandoned() => Err(LocalError::Cancelled),
@@ -244,7 +261,7 @@ impl Executor for LocalExecutor {
     }
 
     async fn cancel(&self, key: Key) -> Result<(), ExecutorError> {
-        let work = locked(&self.works).remove(&key);
+        let work = locked(&self.works).remove(&Some(key));
         if let Some(work) = work {
             work.abandon();
             work.over().await;

@@ -157,7 +157,8 @@ impl Repository {
     /// also for a path that does not exist.
     pub fn discover(path: &Path) -> Result<Self, RepositoryError> {
         let not_one = |reason: String| RepositoryError::NotARepository {
-            path: path.into(),
+            // "." would not tell where that is.
+            path: std::path::absolute(path).unwrap_or_else(|_| path.into()),
             reason,
         };
         let place = path

@@ -277,11 +277,11 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Begun`] once the journal has a record.
+    /// [`StoreError::Begun`] once the journal has a record that is replayed.
     pub async fn set_spec(&self, id: &JobId, spec: &serde_json::Value) -> Result<(), StoreError> {
         let updated = sqlx::query(
             "UPDATE jobs SET spec = ? WHERE id = ? \
-             AND NOT EXISTS (SELECT 1 FROM records WHERE job = jobs.number)",
+             AND NOT EXISTS (SELECT 1 FROM records WHERE job = jobs.number AND withdrawn = 0)",
         )
         .bind(spec.to_string())
         .bind(id.as_str())

@@ -240,3 +240,25 @@ async fn a_cancelled_run_is_ended_whether_or_not_it_is_waited_for() {
     executor.cancel(key(2)).await.unwrap();
     executor.cancel(key(3)).await.unwrap();
 }
+
+#[tokio::test]
+async fn ending_waits_for_processes_that_do_not_want_to_end() {
+    let world = World::new();
+    let first = world.commit("file", "1");
+    let pid = world.path("pid");
+    let script = format!(
+        "trap '' TERM; echo $$ > {0}.new; mv {0}.new {0}; sleep 600",
+        pid.display()
+    );
+    let executor = Arc::new(world.open(world.config(&first, &script), "job"));
+    let preparing = tokio::spawn({
+        let executor = Arc::clone(&executor);
+        async move { executor.prepare().await }
+    });
+    until("the benchmark", || pid.exists()).await;
+    // Whoever waited for it does so no more.
+    preparing.abort();
+    executor.end().await;
+    assert!(!lives(&pid));
+    executor.end().await;
+}

@@ -244,3 +244,25 @@ async fn what_is_asked_of_no_job_is_an_error() {
     unknown(store.clear_cancel(&id).await.unwrap_err());
     unknown(store.withdraw_cancellation(&id).await.unwrap_err());
 }
+
+#[tokio::test]
+async fn what_to_find_stands_once_the_search_has_begun() {
+    let Fixture { store, .. } = &Fixture::new().await;
+    let id = store.create(&new_job("a job")).await.unwrap();
+    let spec = serde_json::json!({ "chart": "time" });
+    store.set_spec(&id, &spec).await.unwrap();
+
+    // A job that is canceled before it begins has begun nothing.
+    let mut journal = store.journal(&id).await.unwrap();
+    journal
+        .append(&Event::CancelRequested.into())
+        .await
+        .unwrap();
+    assert_eq!(store.withdraw_cancellation(&id).await.unwrap(), 1);
+    store.set_spec(&id, &spec).await.unwrap();
+    assert_eq!(store.get(id.as_str()).await.unwrap().spec, spec);
+
+    journal.append(&tick(1)).await.unwrap();
+    let error = store.set_spec(&id, &spec).await.unwrap_err();
+    assert!(matches!(error, StoreError::Begun { .. }), "{error}");
+}

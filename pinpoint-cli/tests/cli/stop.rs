@@ -1,0 +1,343 @@
+//! Jobs that are interrupted, canceled, and taken up again.
+
+use std::fs;
+use std::path::PathBuf;
+
+use libc::{SIGHUP, SIGINT, SIGTERM};
+use pinpoint_core::{Event, Record};
+
+use crate::world::{Finished, Running, World, assert_nothing_repeated, processes_of, until};
+
+/// Sixteen commits, and a gate at which builds and runs can be held up.
+struct Held {
+    world: World,
+    gate: PathBuf,
+    pid: PathBuf,
+}
+
+/// Where a job is held up.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// The first build of all.
+    FirstBuild,
+    /// The build of a commit in the middle.
+    LaterBuild,
+    /// The run that fixes the metric.
+    FirstRun,
+    /// The fourth run of a commit.
+    LaterRun,
+}
+
+/// What the process that is held up does when it is asked to end.
+#[derive(Debug, Clone, Copy)]
+enum Child {
+    Obedient,
+    Stubborn,
+}
+
+const EVERYWHERE: [Place; 4] = [
+    Place::FirstBuild,
+    Place::LaterBuild,
+    Place::FirstRun,
+    Place::LaterRun,
+];
+
+impl Held {
+    fn new() -> Self {
+        let world = World::with_step(16, 9);
+        Self {
+            gate: world.path("gate"),
+            pid: world.path("pid"),
+            world,
+        }
+    }
+
+    /// Starts a job, and returns when it is held up.
+    fn start(&self, place: Place, child: Child) -> Running {
+        fs::write(&self.gate, "").unwrap();
+        let hold = |when: &str| {
+            let trap = match child {
+                Child::Obedient => "",
+                Child::Stubborn => "trap '' TERM; ",
+            };
+            format!(
+                "if [ -e {gate} ] && {when}; then {trap}echo $$ > {pid}.new; mv {pid}.new {pid}; \
+                 sleep 600; exit 9; fi; ",
+                gate = self.gate.display(),
+                pid = self.pid.display(),
+            )
+        };
+        let in_build = match place {
+            Place::FirstBuild => hold("true"),
+            Place::LaterBuild => hold("[ $(cat number) = 7 ]"),
+            Place::FirstRun | Place::LaterRun => String::new(),
+        };
+        let in_run = match place {
+            Place::FirstRun => hold("[ \"$PINPOINT_WARMUP\" = 1 ]"),
+            Place::LaterRun => hold("[ \"$PINPOINT_RUN\" = 3 ]"),
+            Place::FirstBuild | Place::LaterBuild => String::new(),
+        };
+        let build = format!("{in_build}cp value built");
+        let script =
+            format!("{in_run}echo \"v: $(($(cat built) * 100 + ${{PINPOINT_RUN:-0}})) ms\"");
+        let running = self.world.bisect(&["--build", &build], &script).start();
+        until("the gate", || self.pid.exists());
+        running
+    }
+
+    fn open(&self) {
+        fs::remove_file(&self.gate).unwrap();
+        fs::remove_file(&self.pid).unwrap();
+    }
+
+    /// Resumes the job that a message names, to its end.
+    #[track_caller]
+    fn resume(&self, message: &Finished) -> Finished {
+        self.open();
+        let command = message.command("jobs resume");
+        let finished = self.world.paste(&command).ends_with(0);
+        finished.says(&format!("culprit {}", self.world.commits[9]));
+        let job = self.world.only_job();
+        assert_eq!(job["state"], "completed");
+        assert_nothing_repeated(&self.world.journal(job["id"].as_str().unwrap()));
+        finished
+    }
+}
+
+fn interrupt(place: Place, child: Child, signal: i32) {
+    let held = Held::new();
+    let running = held.start(place, child);
+    let job = running.job();
+    assert!(!processes_of(&job).is_empty() || cfg!(not(target_os = "linux")));
+    running.signal(signal);
+    let finished = running.ends_with(130);
+    finished.says_nothing().tells("interrupted");
+    assert_eq!(processes_of(&job), [] as [String; 0], "{place:?} {child:?}");
+    assert_eq!(held.world.only_job()["state"], "pending");
+
+    let before = held.world.journal(&job);
+    let resumed = held.resume(&finished);
+    let after = held.world.journal(&job);
+    assert_eq!(after[..before.len()], before);
+    if !before.is_empty() {
+        resumed.tells("taken up again");
+    }
+}
+
+#[test]
+fn an_interrupt_ends_the_children_and_loses_nothing() {
+    for (place, signal) in EVERYWHERE
+        .into_iter()
+        .zip([SIGINT, SIGTERM, SIGHUP, SIGINT])
+    {
+        interrupt(place, Child::Obedient, signal);
+    }
+}
+
+#[test]
+fn an_interrupt_ends_children_that_do_not_want_to() {
+    for (place, signal) in EVERYWHERE
+        .into_iter()
+        .zip([SIGINT, SIGINT, SIGTERM, SIGTERM])
+    {
+        interrupt(place, Child::Stubborn, signal);
+    }
+}
+
+#[test]
+fn an_interrupt_prints_no_half_a_document() {
+    let held = Held::new();
+    let running = held.start(Place::LaterRun, Child::Obedient);
+    running.signal(SIGINT);
+    let finished = running.ends_with(130);
+    held.open();
+    let command = finished.command("jobs resume");
+    let document = held
+        .world
+        .paste(&command)
+        .and(&["--output", "json"])
+        .ends_with(0)
+        .document();
+    assert_eq!(document["status"], "culprit_found");
+}
+
+fn cancel_from_elsewhere(place: Place, child: Child) {
+    let held = Held::new();
+    let running = held.start(place, child);
+    let job = running.job();
+    let canceled = held.world.pinpoint(&["jobs", "cancel", &job]).ends_with(0);
+    canceled.says("is canceled");
+    assert_eq!(processes_of(&job), [] as [String; 0], "{place:?} {child:?}");
+    running.ends_with(130).says("canceled");
+    assert_eq!(held.world.only_job()["state"], "canceled");
+    let records = held.world.journal(&job);
+    let canceled_in = |record: &Record| record.event == Event::CancelRequested;
+    assert!(records.iter().any(canceled_in), "{records:?}");
+    held.resume(&canceled);
+}
+
+#[test]
+fn a_running_job_is_canceled_from_elsewhere_and_goes_on_later() {
+    for place in EVERYWHERE {
+        cancel_from_elsewhere(place, Child::Obedient);
+    }
+}
+
+#[test]
+fn canceling_ends_children_that_do_not_want_to() {
+    for place in [Place::FirstBuild, Place::LaterRun] {
+        cancel_from_elsewhere(place, Child::Stubborn);
+    }
+}
+
+#[test]
+fn a_canceled_job_says_how_to_go_on() {
+    let held = Held::new();
+    let running = held.start(Place::LaterRun, Child::Obedient);
+    let job = running.job();
+    held.world.pinpoint(&["jobs", "cancel", &job]).ends_with(0);
+    let finished = running.ends_with(130);
+    held.resume(&finished);
+}
+
+#[test]
+fn an_interrupted_job_is_canceled_and_goes_on_later() {
+    for place in EVERYWHERE {
+        let held = Held::new();
+        let running = held.start(place, Child::Obedient);
+        let job = running.job();
+        running.signal(SIGINT);
+        running.ends_with(130);
+        let cancel = || held.world.pinpoint(&["jobs", "cancel", &job]);
+        let canceled = cancel().and(&["--output", "json"]).ends_with(0).document();
+        assert_eq!(canceled["status"], "canceled");
+        assert_eq!(canceled["job_id"], *job);
+        assert_eq!(held.world.only_job()["state"], "canceled");
+        cancel().ends_with(2).tells("is canceled already");
+        let show = held.world.pinpoint(&["jobs", "show", &job]).ends_with(0);
+        held.resume(&show);
+        cancel().ends_with(2).tells("is finished");
+    }
+}
+
+#[test]
+fn a_killed_job_is_canceled() {
+    let held = Held::new();
+    let running = held.start(Place::LaterRun, Child::Obedient);
+    let job = running.job();
+    drop(running);
+    assert_eq!(held.world.only_job()["state"], "running", "so it was left");
+    let canceled = held.world.pinpoint(&["jobs", "cancel", &job]).ends_with(0);
+    held.resume(&canceled);
+}
+
+#[test]
+fn nobody_takes_a_job_that_is_worked_on() {
+    let held = Held::new();
+    let running = held.start(Place::FirstRun, Child::Obedient);
+    let job = running.job();
+    held.world
+        .pinpoint(&["jobs", "resume", &job])
+        .ends_with(1)
+        .says_nothing()
+        .tells("another process")
+        .tells("works on this job");
+    held.open_and_finish(running);
+}
+
+impl Held {
+    /// Lets a job go on that is held up.
+    fn open_and_finish(&self, running: Running) {
+        let process: i32 = fs::read_to_string(&self.pid)
+            .unwrap()
+            .trim()
+            .parse()
+            .unwrap();
+        self.open();
+        // SAFETY: no memory is involved. The shell leads a group of its own; its
+        // try has failed then, and the next one passes the gate.
+        unsafe { libc::kill(-process, SIGTERM) };
+        running
+            .ends_with(0)
+            .says(&format!("culprit {}", self.world.commits[9]));
+    }
+}
+
+#[test]
+fn jobs_are_listed_and_shown() {
+    let world = World::with_step(4, 2);
+    world
+        .pinpoint(&["jobs", "list"])
+        .ends_with(0)
+        .says_nothing()
+        .tells("there are no jobs");
+    let benchmark = "echo \"v: $(cat value) ms\"";
+    world.bisect(&[], benchmark).ends_with(0);
+    world.bisect(&[], "exit 3").ends_with(1);
+    let list = world.pinpoint(&["jobs", "list"]).ends_with(0);
+    let lines: Vec<&str> = list.stdout.lines().collect();
+    assert_eq!(lines.len(), 2, "{list}");
+    assert!(lines[0].contains("  failed  "), "the newest first\n{list}");
+    assert!(lines[1].contains("  completed  ") && lines[1].contains("40 runs"));
+    assert!(lines[1].contains("4 builds") && lines[1].contains("pinpoint bisect "));
+
+    let of_state = |state: &str| {
+        let list = world.pinpoint(&["jobs", "list", "--output", "json", "--state", state]);
+        list.ends_with(0).document().as_array().unwrap().clone()
+    };
+    let (failed, completed) = (of_state("failed"), of_state("completed"));
+    assert_eq!((failed.len(), completed.len()), (1, 1));
+    assert_eq!(of_state("running"), Vec::<serde_json::Value>::new());
+    assert_eq!(completed[0]["runs"], 40);
+    assert!(failed[0]["error"].as_str().unwrap().contains("exit code 3"));
+    let limited = world
+        .pinpoint(&["jobs", "list", "--limit", "1"])
+        .ends_with(0);
+    assert_eq!(limited.stdout.lines().count(), 1);
+
+    let job = completed[0]["id"].as_str().unwrap();
+    let show = world.pinpoint(&["jobs", "show", job]).ends_with(0);
+    show.says(&format!("job {job}: completed"))
+        .says(&format!("culprit {}", world.commits[2]));
+    let show = world.pinpoint(&["jobs", "show", job, "--output", "json"]);
+    let shown = show.ends_with(0).document();
+    assert_eq!(shown["id"], job);
+    assert_eq!(shown["outcome"]["status"], "culprit_found");
+    // What is finished is told again, and not done again.
+    let again = world.pinpoint(&["jobs", "resume", job]).ends_with(0);
+    assert!(show_ends_with(&world, job, &again.stdout));
+
+    let job = failed[0]["id"].as_str().unwrap();
+    let show = world.pinpoint(&["jobs", "show", job]).ends_with(0);
+    show.says("failed").says("exit code 3").says("jobs resume");
+}
+
+fn show_ends_with(world: &World, job: &str, text: &str) -> bool {
+    let show = world.pinpoint(&["jobs", "show", job]).ends_with(0);
+    show.stdout.ends_with(text)
+}
+
+#[test]
+fn whoever_reads_the_list_may_leave_early() {
+    let world = World::with_values([1, 1]);
+    world.bisect(&[], "echo v: 1 ms").ends_with(3);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let left = world.pinpoint(&["jobs", "list"]).start_into(writer).wait();
+    assert_eq!(left.stderr, "", "{left}");
+}
+
+#[test]
+fn shells_get_their_completions() {
+    let world = World::new();
+    for (shell, word) in [
+        ("bash", "complete -F"),
+        ("zsh", "#compdef pinpoint"),
+        ("fish", "complete -c pinpoint"),
+    ] {
+        let finished = world.pinpoint(&["completions", shell]).ends_with(0);
+        finished.says(word).says("bisect").says("max-runs");
+        assert_eq!(finished.stderr, "");
+    }
+    assert!(!world.state_dir().exists());
+}

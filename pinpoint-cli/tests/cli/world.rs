@@ -1,0 +1,502 @@
+//! A repository, a state directory and the command, in a temporary place.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt::{Display, Write as _};
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+use pinpoint_backends::sqlite::Store;
+use pinpoint_core::{Detail, Event, Journal, Record};
+use serde_json::Value;
+
+/// Longer than anything takes on a busy machine: what has not ended by then
+/// never will.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// Prints the value of the commit, with a little noise that is the same
+/// whenever the same run is made again.
+pub(crate) const BENCHMARK: &str =
+    "echo \"latency: $(($(cat value) * 100 + ${PINPOINT_RUN:-0} * 7 % 10)) ms\"";
+
+/// A place with everything in it. The repository's branch is `main`.
+pub(crate) struct World {
+    _root: tempfile::TempDir,
+    root: PathBuf,
+    pub(crate) repository: PathBuf,
+    /// The commits, oldest first.
+    pub(crate) commits: Vec<String>,
+}
+
+pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
+    let mut child = git_command(directory, arguments);
+    let output = child.stdin(Stdio::null()).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git {arguments:?}: {error}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn git_command(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    command
+        .arg("-C")
+        .arg(directory)
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+impl World {
+    /// An empty repository.
+    pub(crate) fn new() -> Self {
+        let temporary = tempfile::tempdir().unwrap();
+        let root = temporary.path().canonicalize().unwrap();
+        let repository = root.join("repository");
+        fs::create_dir(&repository).unwrap();
+        git(&repository, &["init", "-q", "-b", "main"]);
+        Self {
+            _root: temporary,
+            root,
+            repository,
+            commits: Vec::new(),
+        }
+    }
+
+    /// A repository whose file `value` holds one value after the other.
+    pub(crate) fn with_values(values: impl IntoIterator<Item = impl Display>) -> Self {
+        // The number keeps commits of the same value apart.
+        let commits: Vec<_> = values
+            .into_iter()
+            .enumerate()
+            .map(|(number, value)| {
+                BTreeMap::from([
+                    ("value", format!("{value}\n")),
+                    ("number", number.to_string()),
+                ])
+            })
+            .collect();
+        let mut world = Self::new();
+        world.add(&commits);
+        world
+    }
+
+    /// `count` commits; from the one with that number on, the value is higher.
+    pub(crate) fn with_step(count: usize, at: usize) -> Self {
+        Self::with_values((0..count).map(|number| if number < at { 1 } else { 2 }))
+    }
+
+    /// A commit for each set of files, on top of `main`.
+    pub(crate) fn add(&mut self, commits: &[BTreeMap<&str, String>]) {
+        self.commit_all("main", commits);
+    }
+
+    /// A line of history of its own.
+    pub(crate) fn add_orphan(&mut self, branch: &str, files: &BTreeMap<&str, String>) {
+        let before = self.commits.clone();
+        self.commit_all(branch, std::slice::from_ref(files));
+        self.commits = before;
+    }
+
+    fn commit_all(&mut self, branch: &str, commits: &[BTreeMap<&str, String>]) {
+        let mut stream = String::new();
+        let first = self.commits.len();
+        for (number, files) in (first..).zip(commits) {
+            let _ = writeln!(stream, "commit refs/heads/{branch}");
+            for role in ["author", "committer"] {
+                let time = 1_700_000_000 + number * 3600;
+                let _ = writeln!(stream, "{role} Ada Lovelace <ada@example.org> {time} +0100");
+            }
+            let subject = format!("Change number {number}");
+            let _ = writeln!(stream, "data {}\n{subject}", subject.len());
+            if number == first
+                && let Some(parent) = self.commits.last()
+                && branch == "main"
+            {
+                let _ = writeln!(stream, "from {parent}");
+            }
+            for (name, content) in files {
+                let mode = if name.ends_with(".sh") {
+                    "100755"
+                } else {
+                    "100644"
+                };
+                let length = content.len();
+                let _ = writeln!(stream, "M {mode} inline {name}\ndata {length}\n{content}");
+            }
+        }
+        let mut import = git_command(&self.repository, &["fast-import", "--quiet"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = import.stdin.take().unwrap();
+        stdin.write_all(stream.as_bytes()).unwrap();
+        drop(stdin);
+        let output = import.wait_with_output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git fast-import: {error}");
+        git(&self.repository, &["reset", "-q", "--hard", "main"]);
+        let listed = git(&self.repository, &["rev-list", "--reverse", branch]);
+        self.commits = listed.lines().map(str::to_owned).collect();
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// Where jobs are kept.
+    pub(crate) fn state_dir(&self) -> PathBuf {
+        self.path("state/pinpoint")
+    }
+
+    pub(crate) fn good(&self) -> &str {
+        &self.commits[0]
+    }
+
+    pub(crate) fn bad(&self) -> &str {
+        self.commits.last().unwrap()
+    }
+
+    /// The command, called in the repository.
+    pub(crate) fn pinpoint(&self, arguments: &[&str]) -> Pinpoint {
+        Pinpoint::new(self, arguments)
+    }
+
+    /// Bisects all of history with a shell script as the benchmark.
+    pub(crate) fn bisect(&self, options: &[&str], script: &str) -> Pinpoint {
+        self.pinpoint(&["bisect"]).and(options).and(&[
+            self.good(),
+            self.bad(),
+            "--",
+            "sh",
+            "-c",
+            script,
+        ])
+    }
+
+    /// A command as it was printed, as a shell takes it apart.
+    pub(crate) fn paste(&self, printed: &str) -> Pinpoint {
+        let mut words = shlex::split(printed).unwrap();
+        assert_eq!(words.remove(0), "pinpoint", "{printed}");
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        self.pinpoint(&words)
+    }
+
+    /// The one job there is.
+    pub(crate) fn only_job(&self) -> Value {
+        let jobs = self.jobs();
+        assert_eq!(jobs.len(), 1, "{jobs:?}");
+        jobs.into_iter().next().unwrap()
+    }
+
+    pub(crate) fn jobs(&self) -> Vec<Value> {
+        let list = self.pinpoint(&["jobs", "list", "--output", "json"]);
+        list.ends_with(0).document().as_array().unwrap().clone()
+    }
+
+    /// The journal of a job, as the store replays it.
+    pub(crate) fn journal(&self, job: &str) -> Vec<Record> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let store = Store::open(&self.state_dir()).await.unwrap();
+            let id = store.get(job).await.unwrap().id;
+            let records = store.journal(&id).await.unwrap().records().await.unwrap();
+            store.close().await;
+            records
+        })
+    }
+
+    /// Everything that belongs to the user, to be compared later.
+    pub(crate) fn snapshot(&self) -> Vec<(PathBuf, SystemTime, Vec<u8>)> {
+        let mut files = Vec::new();
+        let mut directories = vec![self.repository.clone()];
+        while let Some(directory) = directories.pop() {
+            for entry in fs::read_dir(directory).unwrap() {
+                let path = entry.unwrap().path();
+                let metadata = fs::symlink_metadata(&path).unwrap();
+                let content = if metadata.is_dir() {
+                    directories.push(path.clone());
+                    Vec::new()
+                } else {
+                    fs::read(&path).unwrap()
+                };
+                files.push((path, metadata.modified().unwrap(), content));
+            }
+        }
+        files.sort();
+        files
+    }
+}
+
+/// No action of a journal was answered twice, and no run was made twice.
+pub(crate) fn assert_nothing_repeated(records: &[Record]) {
+    let mut actions = BTreeMap::new();
+    let mut runs = BTreeMap::new();
+    for record in records {
+        if let Some(action) = record.event.action()
+            && let Some(before) = actions.insert(action, record)
+        {
+            panic!("action {action} was answered twice: {before:?} and {record:?}");
+        }
+        if let Some(Detail::Run(run)) = &record.detail
+            && matches!(record.event, Event::Ran { .. } | Event::RunFailed { .. })
+        {
+            let key = (run.commit.main.git_hash.clone(), run.index);
+            if let Some(before) = runs.insert(key, record) {
+                panic!("a run was recorded twice: {before:?} and {record:?}");
+            }
+        }
+    }
+}
+
+/// Processes that were started for a job and live, with their command lines.
+#[cfg(target_os = "linux")]
+pub(crate) fn processes_of(job: &str) -> Vec<String> {
+    let mark = format!("PINPOINT_JOB={job}");
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let file = |name: &str| fs::read(entry.path().join(name)).unwrap_or_default();
+        // Empty for the dead that nobody has waited for.
+        let environment = file("environ");
+        if environment
+            .split(|byte| *byte == 0)
+            .any(|variable| variable == mark.as_bytes())
+        {
+            let command = String::from_utf8_lossy(&file("cmdline")).replace('\0', " ");
+            found.push(format!("{:?}: {command}", entry.file_name()));
+        }
+    }
+    found
+}
+
+/// Elsewhere there is no looking at other processes' environments.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn processes_of(_: &str) -> Vec<String> {
+    Vec::new()
+}
+
+/// Waits for something that is bound to happen.
+pub(crate) fn until(what: &str, mut happened: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !happened() {
+        assert!(began.elapsed() < PATIENCE, "waited for {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A command line in the making.
+pub(crate) struct Pinpoint {
+    command: Command,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Pinpoint {
+    fn new(world: &World, arguments: &[&str]) -> Self {
+        let outputs = tempfile::Builder::new()
+            .prefix("output-")
+            .tempdir_in(&world.root)
+            .unwrap()
+            .keep();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pinpoint"));
+        command
+            .args(arguments)
+            .current_dir(&world.repository)
+            .env_remove("PINPOINT_STATE_DIR")
+            .env("HOME", world.path("home"))
+            .env("XDG_STATE_HOME", world.path("state"))
+            .env("XDG_RUNTIME_DIR", world.path("runtime"))
+            .stdin(Stdio::null());
+        Self {
+            command,
+            stdout: outputs.join("stdout"),
+            stderr: outputs.join("stderr"),
+        }
+    }
+
+    pub(crate) fn and(mut self, arguments: &[impl AsRef<OsStr>]) -> Self {
+        self.command.args(arguments);
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(crate) fn in_dir(mut self, directory: &Path) -> Self {
+        self.command.current_dir(directory);
+        self
+    }
+
+    pub(crate) fn start(self) -> Running {
+        let stdout = File::create(&self.stdout).unwrap();
+        self.start_into(stdout)
+    }
+
+    /// Starts it with its standard output somewhere else.
+    pub(crate) fn start_into(mut self, stdout: impl Into<Stdio>) -> Running {
+        let child = self
+            .command
+            .stdout(stdout)
+            .stderr(File::create(&self.stderr).unwrap())
+            .spawn()
+            .unwrap();
+        Running {
+            child,
+            stdout: self.stdout,
+            stderr: self.stderr,
+        }
+    }
+
+    /// Runs to the end, which has to be this one.
+    #[track_caller]
+    pub(crate) fn ends_with(self, code: i32) -> Finished {
+        self.start().ends_with(code)
+    }
+}
+
+/// The command at work. Killed when dropped.
+pub(crate) struct Running {
+    child: Child,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Running {
+    pub(crate) fn signal(&self, signal: i32) {
+        let process = libc::pid_t::try_from(self.child.id()).unwrap();
+        // SAFETY: no memory is involved, and the child was not waited for, so
+        // that its number is its own.
+        assert_eq!(unsafe { libc::kill(process, signal) }, 0);
+    }
+
+    /// What it has said so far.
+    pub(crate) fn stderr(&self) -> String {
+        fs::read_to_string(&self.stderr).unwrap()
+    }
+
+    /// The job it works on, once it says so.
+    pub(crate) fn job(&self) -> String {
+        let mut job = None;
+        until("the name of the job", || {
+            let said = self.stderr();
+            job = said
+                .lines()
+                .find_map(|line| line.strip_prefix("job "))
+                .map(str::to_owned);
+            job.is_some()
+        });
+        job.unwrap()
+    }
+
+    pub(crate) fn wait(mut self) -> Finished {
+        let mut status = None;
+        until("the command to end", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        Finished {
+            status: status.unwrap(),
+            stdout: fs::read_to_string(&self.stdout).unwrap_or_default(),
+            stderr: fs::read_to_string(&self.stderr).unwrap(),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn ends_with(self, code: i32) -> Finished {
+        let finished = self.wait();
+        assert_eq!(finished.status.code(), Some(code), "{finished}");
+        finished
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What the command has said and how it ended.
+pub(crate) struct Finished {
+    status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl std::fmt::Display for Finished {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            status,
+            stdout,
+            stderr,
+        } = self;
+        write!(
+            formatter,
+            "{status}\n--- stdout\n{stdout}\n--- stderr\n{stderr}"
+        )
+    }
+}
+
+impl Finished {
+    pub(crate) fn was_killed(&self) -> bool {
+        self.status.signal() == Some(libc::SIGKILL)
+    }
+
+    /// Standard output, all of which is one JSON document.
+    #[track_caller]
+    pub(crate) fn document(&self) -> Value {
+        match serde_json::from_str(&self.stdout) {
+            Ok(document) => document,
+            Err(error) => panic!("{error}\n{self}"),
+        }
+    }
+
+    /// On standard output.
+    #[track_caller]
+    pub(crate) fn says(&self, words: &str) -> &Self {
+        assert!(self.stdout.contains(words), "no {words:?}\n{self}");
+        self
+    }
+
+    /// On standard error.
+    #[track_caller]
+    pub(crate) fn tells(&self, words: &str) -> &Self {
+        assert!(self.stderr.contains(words), "no {words:?}\n{self}");
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn says_nothing(&self) -> &Self {
+        assert_eq!(self.stdout, "", "{self}");
+        self
+    }
+
+    /// The command that a message names, on a line that holds nothing else but
+    /// what comes before it.
+    #[track_caller]
+    pub(crate) fn command(&self, beginning: &str) -> String {
+        let both = [&self.stdout, &self.stderr];
+        let found = both.iter().find_map(|text| {
+            let from = text.find(&format!("pinpoint {beginning}"))?;
+            // A word in quotes may hold line breaks.
+            let rest = &text[from..];
+            (1..=rest.lines().count()).find_map(|lines| {
+                let taken: Vec<&str> = rest.lines().take(lines).collect();
+                let taken = taken.join("\n");
+                shlex::split(&taken).map(|_| taken.trim().to_owned())
+            })
+        });
+        found.unwrap_or_else(|| panic!("no command\n{self}"))
+    }
+}
