@@ -83,7 +83,11 @@ pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
     .map(str::to_owned)
     .into();
     say(&format!("{BOLD}$ {}{BOLD:#}", quoted(&words)));
-    let command_line = CommandLine::new(words.clone(), "first", "main");
+    let mut command_line = CommandLine::new(words.clone(), "first", "main");
+    if demo.keep.is_none() {
+        // The repository is gone by the time somebody could compare again.
+        command_line.ends = None;
+    }
     let arguments =
         Arguments::try_parse_from(words).map_err(|error| CliError::Input(error.to_string()))?;
     let arguments::Command::Bisect(arguments) = arguments.command else {

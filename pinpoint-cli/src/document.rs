@@ -15,7 +15,7 @@ use crate::job::{JobConfig, state_of};
 use crate::summary;
 
 /// The version of this document.
-const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// The result of a job, with commits by their names.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -162,7 +162,7 @@ impl Document {
                 let text = serde_json::to_string_pretty(self).unwrap_or_default();
                 anstream::println!("{text}");
             }
-            Output::Text => anstream::print!("{}", summary::of(self)),
+            Output::Text => anstream::print!("{}", summary::of(self, display)),
         }
     }
 }

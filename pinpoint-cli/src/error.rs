@@ -7,6 +7,9 @@ use pinpoint_backends::local::{LocalError, RepositoryError};
 use pinpoint_backends::sqlite::{LockError, StoreError};
 use pinpoint_core::{DriveError, ExecutorError, SpecError, Status};
 
+use crate::arguments::Display;
+use crate::storage::resume_command;
+
 /// A culprit was found.
 pub(crate) const FOUND: u8 = 0;
 /// The job failed.
@@ -146,7 +149,7 @@ impl CliError {
     }
 
     /// Says what went wrong, why, and what to do next.
-    pub(crate) fn print(&self) {
+    pub(crate) fn print(&self, display: &Display) {
         use crate::summary::{BOLD, ERROR};
         if let Self::Stopped { job, error } = self {
             if error.is_interrupt() {
@@ -154,7 +157,7 @@ impl CliError {
             } else {
                 anstream::eprintln!("{ERROR}error:{ERROR:#} {}", with_sources(error));
             }
-            anstream::eprintln!("\nto go on:  pinpoint jobs resume {job}");
+            anstream::eprintln!("\nto go on:  {}", resume_command(display, job));
         } else {
             anstream::eprintln!("{ERROR}error:{ERROR:#} {}", with_sources(self));
         }

@@ -8,13 +8,14 @@ use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, Metric, def
 use pinpoint_backends::sqlite::{Job, JobId, JobLock, Store};
 use pinpoint_core::results::is_time_or_memory;
 use pinpoint_core::{
-    Bisection, BisectionSpec, BuildReport, BuildRequest, Direction, Executor, ExecutorError,
-    JobState, Journal, Key, ListRequest, Listing, Located, Range, RunReport, RunRequest, Status,
-    Stop, drive_watched,
+    Bisection, BisectionSpec, BuildReport, BuildRequest, Direction, Event, Executor, ExecutorError,
+    JobState, Journal, Key, ListRequest, Listing, Located, Range, Record, RunReport, RunRequest,
+    Status, Stop, drive_watched,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use crate::arguments::{Arguments, Command, Display};
+use crate::arguments::{Arguments, Command, Display, Output};
 use crate::document::Document;
 use crate::error::{CliError, Stopped};
 use crate::reporter::Reporter;
@@ -135,11 +136,19 @@ impl Session {
             .store
             .set_state(&id, state, error.as_deref(), outcome.as_ref())
             .await;
-        match (result, kept) {
-            (Err(error), _) => Err(stopped(&id, error)),
-            (Ok(_), Err(error)) => Err(stopped(&id, error.into())),
-            (Ok(document), Ok(())) => Ok(document),
+        let error = match (result, kept) {
+            (Ok(document), Ok(())) => return Ok(document),
+            (Err(error), _) => error,
+            (Ok(_), Err(error)) => error.into(),
+        };
+        if display.output == Output::Json {
+            let records = match self.store.journal(&id).await {
+                Ok(mut journal) => journal.records().await.ok(),
+                Err(_) => None,
+            };
+            print_stopped(&id, &error, records.as_deref());
         }
+        Err(stopped(&id, error))
     }
 
     async fn work(&self, display: &Display) -> Result<Document, Stopped> {
@@ -311,6 +320,33 @@ impl Executor for Idle {
     async fn sleep(&self, _: Duration) {
         std::future::pending().await
     }
+}
+
+/// The document of a job without a result: it was interrupted, or something
+/// stands in its way. What is not known is null.
+fn print_stopped(id: &JobId, error: &Stopped, records: Option<&[Record]>) {
+    let count = |fits: fn(&Event) -> bool| {
+        records.map(|records| records.iter().filter(|record| fits(&record.event)).count())
+    };
+    let status = if error.is_interrupt() {
+        Status::Canceled
+    } else {
+        Status::Failed
+    };
+    let document = json!({
+        "version": crate::document::VERSION,
+        "job_id": id,
+        "status": status,
+        "error": error.to_string(),
+        "culprits": [],
+        "candidates": [],
+        "runs": count(|event| matches!(event, Event::Ran { .. } | Event::RunFailed { .. })),
+        "builds": count(|event| matches!(event, Event::Built { .. })),
+        "comparisons": [],
+        "skipped": [],
+        "duration_s": null,
+    });
+    anstream::println!("{document:#}");
 }
 
 fn stopped(id: &JobId, error: Stopped) -> CliError {

@@ -11,7 +11,7 @@ use crate::document::Document;
 use crate::error::{CliError, FOUND, exit_code};
 use crate::job::Session;
 use crate::quantity::count;
-use crate::storage::state_dir;
+use crate::storage::{resume_command, state_dir};
 use crate::summary::{BOLD, DIM, ERROR};
 
 /// How long `jobs cancel` waits for the process that works on the job.
@@ -62,7 +62,7 @@ fn show(job: &Job, display: &Display) -> Result<u8, CliError> {
     }
     match document(job) {
         Some(document) => document.print(display),
-        None => anstream::println!("to go on:  pinpoint jobs resume {}", job.id),
+        None => anstream::println!("to go on:  {}", resume_command(display, job.id.as_str())),
     }
     Ok(FOUND)
 }
@@ -128,7 +128,8 @@ fn report(display: &Display, id: &str) -> Result<u8, CliError> {
     match display.output {
         Output::Json => anstream::println!("{}", json!({ "job_id": id, "status": "canceled" })),
         Output::Text => anstream::println!(
-            "job {id} is canceled; to go on after all:  pinpoint jobs resume {id}"
+            "job {id} is canceled; to go on after all:  {}",
+            resume_command(display, id)
         ),
     }
     Ok(FOUND)

@@ -22,7 +22,8 @@ use error::CliError;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    arguments.display.color.apply();
+    let display = arguments.display.clone();
+    display.color.apply();
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -40,7 +41,7 @@ fn main() -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            error.print();
+            error.print(&display);
             ExitCode::from(error.exit_code())
         }
     }

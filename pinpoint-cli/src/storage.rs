@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::arguments::{Clean, Display, Output};
 use crate::error::{CliError, FOUND};
+use crate::job::quoted;
 
 /// The state directory: as told, or as the XDG base directory specification
 /// says.
@@ -28,6 +29,20 @@ pub(crate) fn state_dir(display: &Display) -> Result<PathBuf, CliError> {
                 "there is no home directory to keep jobs in: name a place with --state-dir".into(),
             )
         })
+}
+
+/// The command that takes a job up again.
+pub(crate) fn resume_command(display: &Display, job: &str) -> String {
+    let mut words = vec![
+        "pinpoint".to_owned(),
+        "jobs".into(),
+        "resume".into(),
+        job.into(),
+    ];
+    if let Some(told) = &display.state_dir {
+        words.extend(["--state-dir".into(), told.display().to_string()]);
+    }
+    quoted(&words)
 }
 
 pub(crate) fn clean(clean: &Clean, display: &Display) -> Result<u8, CliError> {

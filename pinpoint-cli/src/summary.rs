@@ -5,8 +5,10 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use pinpoint_core::{CombinedCommit, Effect, EffectOf, PerformanceComparison, Status, Stopped};
 
+use crate::arguments::Display;
 use crate::document::{Document, NamedComparison, NamedCulprit};
 use crate::quantity::{change, count, digits, duration, p_value, quantity};
+use crate::storage::resume_command;
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
@@ -32,15 +34,15 @@ pub(crate) fn line(commit: &CombinedCommit) -> String {
     format!("{} {subject}", short(commit)).trim_end().to_owned()
 }
 
-pub(crate) fn of(document: &Document) -> String {
+pub(crate) fn of(document: &Document, display: &Display) -> String {
     let mut text = String::new();
     // Writing to a string can't fail.
-    let _ = write(&mut text, document);
+    let _ = write(&mut text, document, display);
     text
 }
 
-fn write(text: &mut String, document: &Document) -> std::fmt::Result {
-    headline(text, document)?;
+fn write(text: &mut String, document: &Document, display: &Display) -> std::fmt::Result {
+    headline(text, document, display)?;
     for culprit in &document.culprits {
         write_culprit(text, document, culprit)?;
     }
@@ -61,7 +63,7 @@ fn write(text: &mut String, document: &Document) -> std::fmt::Result {
     )
 }
 
-fn headline(text: &mut String, document: &Document) -> std::fmt::Result {
+fn headline(text: &mut String, document: &Document, display: &Display) -> std::fmt::Result {
     let ends = format!("{} and {}", short(&document.good), short(&document.bad));
     match document.status {
         Status::CulpritFound => Ok(()),
@@ -86,8 +88,8 @@ fn headline(text: &mut String, document: &Document) -> std::fmt::Result {
         Status::Failed => writeln!(text, "{ERROR}failed{ERROR:#}: {}", why(&document.stopped)),
         Status::Canceled => writeln!(
             text,
-            "{BOLD}canceled{BOLD:#}; to go on after all:  pinpoint jobs resume {}",
-            document.job_id
+            "{BOLD}canceled{BOLD:#}; to go on after all:  {}",
+            resume_command(display, &document.job_id)
         ),
     }
 }

@@ -341,3 +341,35 @@ fn shells_get_their_completions() {
     }
     assert!(!world.state_dir().exists());
 }
+
+#[test]
+fn a_job_without_a_result_gives_one_document_all_the_same() {
+    let world = World::with_step(4, 2);
+    let refused = world
+        .bisect(
+            &["--output", "json", "--chart", "absent"],
+            "echo \"time: 1 ms\"",
+        )
+        .ends_with(2);
+    let document = refused.document();
+    assert_eq!(document["status"], "failed");
+    assert!(document["error"].as_str().unwrap().contains("`time`"));
+    assert_eq!(document["runs"], 0);
+    assert_eq!(document["culprits"], serde_json::json!([]));
+}
+
+#[test]
+fn the_command_to_go_on_names_the_state_directory() {
+    let world = World::with_step(4, 2);
+    let elsewhere = world.path("else where");
+    let elsewhere = elsewhere.to_str().unwrap();
+    let refused = world
+        .bisect(&["--state-dir", elsewhere], "exit 1")
+        .ends_with(1);
+    let command = refused.command("jobs resume");
+    assert!(command.contains("--state-dir"), "{command}");
+    world
+        .paste(&command)
+        .ends_with(1)
+        .tells("fails at the good end");
+}
