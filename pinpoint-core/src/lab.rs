@@ -63,9 +63,14 @@ impl Measured {
         matches!(self.build, BuildState::Skipped(_))
     }
 
-    /// Nothing is under way for this commit.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.pending == 0 && self.build != BuildState::Asked
+    /// Runs that were answered or are under way.
+    pub(crate) fn asked(&self) -> u32 {
+        self.runs() + self.pending
+    }
+
+    /// It has so many runs, or all that it will ever get of them.
+    pub(crate) fn is_ready(&self, runs: u32) -> bool {
+        self.build != BuildState::Asked && (self.runs() >= runs || self.pending == 0)
     }
 }
 
@@ -186,7 +191,7 @@ impl Lab {
         let mut wanted: Vec<(Position, u32)> = totals
             .iter()
             .map(|(commit, total)| {
-                let known = self.commits.get(commit).map_or(0, |m| m.runs() + m.pending);
+                let known = self.commits.get(commit).map_or(0, Measured::asked);
                 (*commit, total.saturating_sub(known))
             })
             .collect();
