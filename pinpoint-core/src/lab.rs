@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::machine::{Ledger, MachineError};
 use crate::random::SplitMix64;
-use crate::{Action, BisectionSpec, Event, Position, Task};
+use crate::{Action, BisectionSpec, Event, Position, SpecError, Task};
 
 /// Infrastructure trouble so many times in a row skips a commit.
 const LOST_IN_A_ROW: u32 = 3;
@@ -89,6 +89,7 @@ pub(crate) struct Lab {
     commits: BTreeMap<Position, Measured>,
     /// Commits strictly inside each range; absent until it is listed.
     ranges: Vec<Option<u64>>,
+    /// Listings lost in a row.
     lost_listings: u32,
     /// A listing that could not be had: why.
     unlisted: Option<String>,
@@ -252,7 +253,12 @@ impl Lab {
                     ..
                 },
             ) if range == listed => {
-                self.ranges[range as usize] = Some(count);
+                self.lost_listings = 0;
+                if count <= SpecError::MOST_COMMITS {
+                    self.ranges[range as usize] = Some(count);
+                } else {
+                    self.unlisted = Some(SpecError::Commits { found: count }.to_string());
+                }
             }
             (Task::Build { commit }, Event::Built { .. }) => {
                 self.builds += 1;

@@ -1,10 +1,12 @@
 //! The reference strategy, rule by rule.
 
+#![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
+
 mod world;
 
 use pinpoint_core::{
     Bisection, BisectionSpec, CombinedCommit, Commit, Direction, EffectOf, Event, Machine,
-    Magnitude, Position, Range, SpecError, Status, Stopped, Task, Verdict,
+    Magnitude, Outcome, Position, Range, RetryPolicy, SpecError, Status, Stopped, Task, Verdict,
 };
 use proptest::prelude::*;
 use world::{World, at, culprits, ran};
@@ -363,7 +365,7 @@ fn losses_in_between_are_forgiven_once_a_run_succeeds() {
         if let Task::Run { commit, .. } = action.task {
             let losses: &mut u32 = lost_last.entry(commit).or_default();
             *losses += 1;
-            if *losses % 3 != 0 {
+            if !losses.is_multiple_of(3) {
                 event = Event::GaveUp {
                     action: action.number,
                     reason: "bot died".into(),
@@ -517,6 +519,97 @@ fn specs_that_make_no_sense_are_refused() {
         bad: end(),
     };
     assert_eq!(refused(BisectionSpec::new(range)), SpecError::SameEnds);
+    let found = u64::MAX;
+    let range = Range::Counted { between: found };
+    assert_eq!(
+        refused(BisectionSpec::new(range)),
+        SpecError::Commits { found }
+    );
+    for factor in [f64::NAN, f64::INFINITY, 0.5, -2.0] {
+        let retry = RetryPolicy {
+            factor,
+            ..RetryPolicy::default()
+        };
+        assert!(matches!(
+            refused(BisectionSpec { retry, ..spec() }),
+            SpecError::RetryFactor(_)
+        ));
+    }
+}
+
+/// Listings alone, everything else well.
+fn with_listings(mut list: impl FnMut(u64, u32) -> Event) -> Outcome {
+    let world = World::of(30).slower_from(3, 5.0).slower_from(20, 5.0);
+    let mut machine = Bisection::new(between_commits()).unwrap();
+    let mut opened = Default::default();
+    while machine.outcome().is_none() {
+        for action in machine.poll() {
+            let event = match action.task {
+                Task::List { range, .. } => list(action.number, range),
+                _ => world.answer(&action, &mut opened),
+            };
+            machine.handle(event).unwrap();
+        }
+    }
+    machine.outcome().unwrap().clone()
+}
+
+#[test]
+fn a_range_of_impossible_length_fails_the_job() {
+    let outcome = with_listings(|action, range| Event::Listed {
+        action,
+        range,
+        count: u64::MAX,
+    });
+    assert_eq!(outcome.status, Status::Failed);
+    let Stopped::Failed { reason, .. } = outcome.stopped else {
+        panic!("{outcome:?}");
+    };
+    assert!(reason.contains("18446744073709551615 commits"), "{reason}");
+}
+
+#[test]
+fn lost_listings_count_in_a_row_only() {
+    // Each of the three listings is lost twice, and then made.
+    let mut asked = 0;
+    let outcome = with_listings(|action, range| {
+        asked += 1;
+        if asked % 3 == 0 {
+            let count = if range == 0 { 30 } else { 0 };
+            Event::Listed {
+                action,
+                range,
+                count,
+            }
+        } else {
+            Event::GaveUp {
+                action,
+                reason: "no network".into(),
+            }
+        }
+    });
+    assert_eq!(asked, 9);
+    assert_eq!(culprits(&outcome), [at(3), at(20)]);
+}
+
+#[test]
+fn a_budget_that_ends_in_a_long_range_leaves_all_of_it() {
+    let world = World::of(100_000).slower_from(70_000, 5.0);
+    let spec = BisectionSpec {
+        max_builds: Some(2),
+        ..world.spec()
+    };
+    let outcome = world.search_for(spec).outcome();
+    assert_eq!(outcome.stopped, Stopped::BuildBudget);
+    assert_eq!(outcome.candidates.len(), 100_001);
+    assert!(
+        outcome
+            .candidates
+            .is_sorted_by_key(|position| match position {
+                Position::Within { offset, .. } => *offset,
+                _ => u64::MAX,
+            })
+    );
 }
 
 #[test]
@@ -559,7 +652,7 @@ proptest! {
         let before_usable = |place: u64| place == 0 || !world.broken.contains(&(place - 1));
         let position = |place: u64| if place == between { Position::Bad } else { at(place) };
         let found = culprits(&outcome);
-        for (&place, _) in &world.steps {
+        for &place in world.steps.keys() {
             let exact = usable(place) && before_usable(place);
             if exact {
                 prop_assert!(found.contains(&position(place)), "missed {place}: {outcome:?}");

@@ -6,6 +6,11 @@
 //! value a run; the strategy is told the true size of the change. Sizes are in
 //! interquartile ranges of the noise. "Right" is that commit and no other.
 
+#![expect(
+    clippy::print_stdout,
+    reason = "`cargo test -- --nocapture` shows the figures beside the published ones"
+)]
+
 mod world;
 
 use std::f64::consts::TAU;
