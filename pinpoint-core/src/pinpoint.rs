@@ -75,6 +75,8 @@ struct Between {
     range: u32,
     low: u64,
     high: u64,
+    /// All that is nearer to the middle was tried.
+    tried: u64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -121,6 +123,7 @@ impl PinpointSearch {
                     range,
                     low: 0,
                     high: 0,
+                    tried: 0,
                 },
                 looks: Vec::new(),
                 state: PairState::Waiting,
@@ -228,8 +231,9 @@ impl PinpointSearch {
     /// A difference was found: where does it come from? A commit in the middle
     /// is to be run so often.
     fn look_between(&mut self, index: usize, runs: u32, lab: &mut Lab) {
+        let middle = self.pairs[index].between.nearest_untried(lab);
         let between = self.pairs[index].between;
-        let state = match between.nearest_untried(lab) {
+        let state = match middle {
             Some(middle) => {
                 if self.note(lab.build(middle)) {
                     PairState::Splitting { middle, runs }
@@ -250,6 +254,7 @@ impl PinpointSearch {
                         range,
                         low: 0,
                         high: 0,
+                        tried: 0,
                     };
                     PairState::Opening
                 }
@@ -442,21 +447,18 @@ impl Between {
 
     /// The middle, or what is nearest to it and was not tried, older first.
     /// For an even number of commits the middle is the earlier of the two.
-    fn nearest_untried(&self, lab: &Lab) -> Option<Position> {
+    fn nearest_untried(&mut self, lab: &Lab) -> Option<Position> {
         let middle = self.low + self.len().checked_sub(1)? / 2;
-        (0..=self.len())
-            .flat_map(|distance| {
-                let older = middle.checked_sub(distance);
-                let newer = (distance > 0).then_some(middle + distance);
-                [older, newer]
-            })
-            .flatten()
-            .filter(|offset| (self.low..self.high).contains(offset))
-            .map(|offset| Position::Within {
-                range: self.range,
-                offset,
-            })
-            .find(|commit| lab.get(*commit).is_none())
+        let (range, within) = (self.range, self.low..self.high);
+        (self.tried..=self.len()).find_map(|distance| {
+            self.tried = distance;
+            [middle.checked_sub(distance), middle.checked_add(distance)]
+                .into_iter()
+                .flatten()
+                .filter(|offset| within.contains(offset))
+                .map(|offset| Position::Within { range, offset })
+                .find(|commit| lab.get(*commit).is_none())
+        })
     }
 
     /// What lies before and behind one of the commits.
@@ -467,10 +469,12 @@ impl Between {
         (
             Self {
                 high: offset,
+                tried: 0,
                 ..self
             },
             Self {
                 low: offset + 1,
+                tried: 0,
                 ..self
             },
         )

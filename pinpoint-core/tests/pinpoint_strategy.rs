@@ -239,6 +239,20 @@ fn what_does_not_build_next_to_the_culprit_is_reported_as_a_range() {
     assert_eq!(outcome.skipped.len(), 2);
 }
 
+/// Looking for a neighbour costs the same however many were tried: if each
+/// began in the middle again, this would take a minute.
+#[test]
+fn tens_of_thousands_of_commits_that_do_not_build_are_walked_over_once() {
+    let world = World::of(100_000)
+        .slower_from(90_000, 5.0)
+        .broken_at(30_000..70_000);
+    let (outcome, search) = world.search().finish();
+    assert_eq!(culprits(&outcome), [at(90_000)]);
+    assert_eq!(outcome.skipped.len(), 40_000);
+    // 49,999 is the middle; on a tie the older one is nearer.
+    assert_eq!(search.runs[20], at(29_999));
+}
+
 #[test]
 fn an_end_that_does_not_build_fails_the_job() {
     let mut machine = Bisection::new(World::of(7).spec()).unwrap();
