@@ -57,7 +57,7 @@ impl Atlas {
             return None;
         };
         Some(Located::Offset {
-            listing: self.ranges.get(&range)?.clone(),
+            listing: Box::new(self.ranges.get(&range)?.clone()),
             offset,
         })
     }

@@ -370,8 +370,15 @@ fn check(spec: &BisectionSpec) -> Result<(), SpecError> {
             });
         }
     }
+    // A wait that is no number could not be written down.
+    if !(spec.retry.factor.is_finite() && spec.retry.factor >= 1.0) {
+        return Err(SpecError::RetryFactor(spec.retry.factor));
+    }
     match &spec.range {
         Range::Between { good, bad } if good == bad => Err(SpecError::SameEnds),
+        Range::Counted { between } if *between > SpecError::MOST_COMMITS => {
+            Err(SpecError::Commits { found: *between })
+        }
         _ => Ok(()),
     }
 }

@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use futures_util::future::{AbortHandle, Aborted, BoxFuture, abortable};
 use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt, StreamExt, future, poll, select};
+use futures_util::{FutureExt, StreamExt, future, poll, select_biased};
 
 use crate::{
     Action, Atlas, BuildReport, BuildRequest, Detail, Event, Executor, ExecutorError, Journal,
     JournalError, Key, ListRequest, Listing, Machine, MachineError, Record, RetryPolicy, RunReport,
-    RunRequest, Task,
+    RunRequest, Series, Task,
 };
 
 /// How often a job with a budget of time looks at its clock.
@@ -125,8 +125,8 @@ where
     watch(Moment::Replayed(records.len()), &machine, &atlas);
     // After a replay nothing is under way, whatever was handed out before.
     machine.poll();
-    let mut asked = machine.outstanding();
-    open = tasks(&asked).collect();
+    let mut asked = VecDeque::from(machine.outstanding());
+    open = tasks(asked.iter()).collect();
 
     let mut work = Work::new(executor, machine.retry().clone(), job);
     let mut cancel = pin!(cancel.fuse());
@@ -136,16 +136,22 @@ where
             if let Some(outcome) = machine.outcome() {
                 return Ok(outcome.clone());
             }
-            for action in asked.drain(..) {
+            // An executor that answers at once, a blocking one, gets one action at
+            // a time: the answer is written down before more work is begun.
+            while work.ready.is_empty()
+                && let Some(action) = asked.pop_front()
+            {
                 watch(Moment::Started(&action), &machine, &atlas);
                 work.start(action, &machine, &atlas).await?;
             }
-            let record = select! {
-                answer = work.next().fuse() => answer?.ok_or(DriveError::Stalled)?,
+            // In this order, and not at random, so that the same executor gives
+            // the same journal.
+            let record = select_biased! {
                 stop = cancel => match stop {
                     Stop::Cancel => Event::CancelRequested.into(),
                     Stop::Interrupt => return Err(DriveError::Interrupted),
                 },
+                answer = work.next().fuse() => answer?.ok_or(DriveError::Stalled)?,
                 passed = clock => {
                     elapsed = passed;
                     clock.set(tick(executor, machine.max_time(), elapsed).fuse());
@@ -155,7 +161,12 @@ where
             journal.append(&record).await?;
             hear(&mut machine, &mut atlas, &mut open, &record)?;
             watch(Moment::Happened(&record), &machine, &atlas);
-            asked = take(&mut machine, &mut open);
+            for action in take(&mut machine, &mut open) {
+                if let Task::Cancel { action: ended } = action.task {
+                    asked.retain(|waiting: &Action| waiting.number != ended);
+                }
+                asked.push_back(action);
+            }
         }
     }
     .await;
@@ -167,14 +178,12 @@ where
 /// Takes the new actions, and remembers them by their numbers.
 fn take<M: Machine>(machine: &mut M, open: &mut BTreeMap<u64, Task>) -> Vec<Action> {
     let asked = machine.poll();
-    open.extend(tasks(&asked));
+    open.extend(tasks(asked.iter()));
     asked
 }
 
-fn tasks(actions: &[Action]) -> impl Iterator<Item = (u64, Task)> {
-    actions
-        .iter()
-        .map(|action| (action.number, action.task.clone()))
+fn tasks<'a>(actions: impl Iterator<Item = &'a Action>) -> impl Iterator<Item = (u64, Task)> {
+    actions.map(|action| (action.number, action.task.clone()))
 }
 
 /// Tells atlas and machine what happened.
@@ -193,13 +202,15 @@ fn hear<M: Machine>(
 }
 
 /// The next reading of the job's clock; never, when the job has no budget of
-/// time.
+/// time, or has spent it.
 async fn tick(executor: &dyn Executor, max_time: Option<u64>, elapsed: u64) -> u64 {
-    let Some(max_time) = max_time else {
+    let Some(left) = max_time
+        .and_then(|most| most.checked_sub(elapsed))
+        .filter(|left| *left > 0 || elapsed == 0)
+    else {
         return future::pending().await;
     };
-    let left = Duration::from_millis(max_time.saturating_sub(elapsed));
-    let wait = left.min(CLOCK_TICK).max(Duration::from_millis(1));
+    let wait = Duration::from_millis(left.max(1)).min(CLOCK_TICK);
     executor.sleep(wait).await;
     elapsed.saturating_add(wait.as_millis() as u64)
 }
@@ -214,7 +225,14 @@ struct Work<'a> {
     under_way: FuturesUnordered<BoxFuture<'a, Result<(u64, Answer), Aborted>>>,
     /// Answers that were there at once.
     ready: VecDeque<(u64, Answer)>,
-    handles: BTreeMap<u64, AbortHandle>,
+    handles: BTreeMap<u64, Handle>,
+}
+
+/// What is known of an action that is under way.
+struct Handle {
+    abort: AbortHandle,
+    /// The action whose work it is: for a `Cancel`, the one that it ends.
+    works_on: u64,
 }
 
 impl<'a> Work<'a> {
@@ -236,9 +254,13 @@ impl<'a> Work<'a> {
         atlas: &Atlas,
     ) -> Result<(), DriveError> {
         let number = action.number;
+        let works_on = match action.task {
+            Task::Cancel { action } => action,
+            _ => number,
+        };
         let answer = self.answer(action, machine, atlas)?;
-        let (work, handle) = abortable(answer);
-        self.handles.insert(number, handle);
+        let (work, abort) = abortable(answer);
+        self.handles.insert(number, Handle { abort, works_on });
         let mut work = async move { work.await.map(|answer| (number, answer)) }.boxed();
         // The first poll is made here and not by the collection, which
         // promises no order: it is what starts runs in the order asked for.
@@ -272,11 +294,11 @@ impl<'a> Work<'a> {
     async fn abandon(&mut self) {
         self.under_way.clear();
         let keys: Vec<Key> = std::mem::take(&mut self.handles)
-            .into_keys()
-            .map(|action| self.key(action))
+            .into_values()
+            .map(|handle| self.key(handle.works_on))
             .collect();
-        // An executor that can't end its work can't be helped from here, and
-        // the interrupt must not wait for it.
+        // An executor that can't end its work can't be helped from here: it is
+        // asked once.
         future::join_all(keys.into_iter().map(|key| self.executor.cancel(key))).await;
     }
 
@@ -344,7 +366,7 @@ impl<'a> Work<'a> {
             }
             Task::Cancel { action } => {
                 if let Some(handle) = self.handles.remove(&action) {
-                    handle.abort();
+                    handle.abort.abort();
                 }
                 let ended = self.key(action);
                 async move {
@@ -419,9 +441,18 @@ fn built(action: u64, report: BuildReport) -> Record {
     }
 }
 
-fn ran(action: u64, chart: Option<String>, report: RunReport) -> Record {
+fn ran(action: u64, chart: Option<String>, mut report: RunReport) -> Record {
     let (bot, started) = (report.bot.clone(), report.started);
-    let event = match deciding(chart, &report) {
+    let deciding = deciding(chart, &report);
+    // A journal in JSON has no NaN: the reason tells of it.
+    let finite = |series: &Series| series.values.iter().all(|value| value.is_finite());
+    report.charts.retain(|_, series| finite(series));
+    report.usage = report.usage.filter(|usage| {
+        [usage.wall, usage.user, usage.system]
+            .iter()
+            .all(|seconds| seconds.is_finite())
+    });
+    let event = match deciding {
         Ok((chart, values)) => Event::Ran {
             action,
             bot,

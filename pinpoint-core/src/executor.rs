@@ -50,7 +50,7 @@ pub enum Located {
     /// The commit at an offset of a range, 0 being the oldest.
     Offset {
         /// The range.
-        listing: Listing,
+        listing: Box<Listing>,
         /// The place in it, below `listing.count`.
         offset: u64,
     },

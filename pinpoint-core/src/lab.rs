@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::machine::{Ledger, MachineError};
 use crate::random::SplitMix64;
-use crate::{Action, BisectionSpec, Event, Position, Task};
+use crate::{Action, BisectionSpec, Event, Position, SpecError, Task};
 
 /// Infrastructure trouble so many times in a row skips a commit.
 const LOST_IN_A_ROW: u32 = 3;
@@ -63,9 +63,14 @@ impl Measured {
         matches!(self.build, BuildState::Skipped(_))
     }
 
-    /// Nothing is under way for this commit.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.pending == 0 && self.build != BuildState::Asked
+    /// Runs that were answered or are under way.
+    pub(crate) fn asked(&self) -> u32 {
+        self.runs() + self.pending
+    }
+
+    /// It has so many runs, or all that it will ever get of them.
+    pub(crate) fn is_ready(&self, runs: u32) -> bool {
+        self.build != BuildState::Asked && (self.runs() >= runs || self.pending == 0)
     }
 }
 
@@ -84,6 +89,7 @@ pub(crate) struct Lab {
     commits: BTreeMap<Position, Measured>,
     /// Commits strictly inside each range; absent until it is listed.
     ranges: Vec<Option<u64>>,
+    /// Listings lost in a row.
     lost_listings: u32,
     /// A listing that could not be had: why.
     unlisted: Option<String>,
@@ -186,7 +192,7 @@ impl Lab {
         let mut wanted: Vec<(Position, u32)> = totals
             .iter()
             .map(|(commit, total)| {
-                let known = self.commits.get(commit).map_or(0, |m| m.runs() + m.pending);
+                let known = self.commits.get(commit).map_or(0, Measured::asked);
                 (*commit, total.saturating_sub(known))
             })
             .collect();
@@ -247,7 +253,12 @@ impl Lab {
                     ..
                 },
             ) if range == listed => {
-                self.ranges[range as usize] = Some(count);
+                self.lost_listings = 0;
+                if count <= SpecError::MOST_COMMITS {
+                    self.ranges[range as usize] = Some(count);
+                } else {
+                    self.unlisted = Some(SpecError::Commits { found: count }.to_string());
+                }
             }
             (Task::Build { commit }, Event::Built { .. }) => {
                 self.builds += 1;

@@ -63,6 +63,10 @@ struct Pair {
     between: Between,
     looks: Vec<Comparison>,
     state: PairState,
+    /// Runs that the two ends have, or had under way, when the pair last asked
+    /// for more: it is compared again once they are there. What other pairs
+    /// ask for later is not waited for.
+    awaits: [u32; 2],
 }
 
 /// The offsets from `low` up to, not including, `high` of a range.
@@ -71,6 +75,8 @@ struct Between {
     range: u32,
     low: u64,
     high: u64,
+    /// All that is nearer to the middle was tried.
+    tried: u64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -82,7 +88,11 @@ enum PairState {
     /// Different, and adjacent: is anything hidden between the two?
     Opening,
     /// Different, and this commit is being measured to split the pair.
-    Splitting(Position),
+    Splitting {
+        middle: Position,
+        /// As many runs as the lower end had when the pair was found different.
+        runs: u32,
+    },
     /// Different, and split into the pairs with these indices.
     Split(usize, usize),
     Same,
@@ -113,9 +123,11 @@ impl PinpointSearch {
                     range,
                     low: 0,
                     high: 0,
+                    tried: 0,
                 },
                 looks: Vec::new(),
                 state: PairState::Waiting,
+                awaits: [0; 2],
             }],
             exhausted: None,
         };
@@ -156,8 +168,8 @@ impl PinpointSearch {
         if self.pairs[index].state == PairState::Opening {
             self.open(index, lab);
         }
-        if let PairState::Splitting(middle) = self.pairs[index].state {
-            self.split(index, middle, lab);
+        if let PairState::Splitting { middle, runs } = self.pairs[index].state {
+            self.split(index, middle, runs, lab);
         }
         Ok(())
     }
@@ -168,7 +180,7 @@ impl PinpointSearch {
         let (Some(lower), Some(higher)) = (lab.get(pair.lower), lab.get(pair.higher)) else {
             return Ok(());
         };
-        if !(lower.is_settled() && higher.is_settled()) {
+        if !(lower.is_ready(pair.awaits[0]) && higher.is_ready(pair.awaits[1])) {
             return Ok(());
         }
         let verdict = if lower.runs() == 0 || higher.runs() == 0 {
@@ -182,7 +194,10 @@ impl PinpointSearch {
         };
         match verdict {
             Verdict::Same => self.pairs[index].state = PairState::Same,
-            Verdict::Different => self.look_between(index, lab),
+            Verdict::Different => {
+                let runs = lower.runs();
+                self.look_between(index, runs, lab);
+            }
             Verdict::Unknown | Verdict::Nil => self.run_more(index, lab),
         }
         Ok(())
@@ -206,18 +221,22 @@ impl PinpointSearch {
         }
         let total = self.question.next_total(lower, higher);
         let asked = lab.run_up_to(&ends.map(|end| (end, total)));
-        if !self.note(asked) {
+        if self.note(asked) {
+            self.pairs[index].awaits = ends.map(|end| lab.get(end).map_or(0, Measured::asked));
+        } else {
             self.pairs[index].state = PairState::Undecided;
         }
     }
 
-    /// A difference was found: where does it come from?
-    fn look_between(&mut self, index: usize, lab: &mut Lab) {
+    /// A difference was found: where does it come from? A commit in the middle
+    /// is to be run so often.
+    fn look_between(&mut self, index: usize, runs: u32, lab: &mut Lab) {
+        let middle = self.pairs[index].between.nearest_untried(lab);
         let between = self.pairs[index].between;
-        let state = match between.nearest_untried(lab) {
+        let state = match middle {
             Some(middle) => {
                 if self.note(lab.build(middle)) {
-                    PairState::Splitting(middle)
+                    PairState::Splitting { middle, runs }
                 } else {
                     PairState::Undecided
                 }
@@ -235,6 +254,7 @@ impl PinpointSearch {
                         range,
                         low: 0,
                         high: 0,
+                        tried: 0,
                     };
                     PairState::Opening
                 }
@@ -250,13 +270,14 @@ impl PinpointSearch {
             Some(0) => self.pairs[index].state = PairState::Culprit,
             Some(count) => {
                 self.pairs[index].between.high = count;
-                self.look_between(index, lab);
+                let runs = lab.get(self.pairs[index].lower).map_or(0, Measured::runs);
+                self.look_between(index, runs, lab);
             }
         }
     }
 
     /// The middle commit is on its way, unusable, or measured.
-    fn split(&mut self, index: usize, middle: Position, lab: &mut Lab) {
+    fn split(&mut self, index: usize, middle: Position, runs: u32, lab: &mut Lab) {
         let pair = &self.pairs[index];
         let Some(measured) = lab.get(middle) else {
             return;
@@ -264,11 +285,10 @@ impl PinpointSearch {
         match measured.build {
             BuildState::Asked => {}
             // Its samples, if it has any, were compared with nothing yet.
-            BuildState::Skipped(_) => self.look_between(index, lab),
+            BuildState::Skipped(_) => self.look_between(index, runs, lab),
             BuildState::Built if measured.pending > 0 => {}
             BuildState::Built if measured.runs() == 0 => {
-                let total = lab.get(pair.lower).map_or(0, Measured::runs).max(1);
-                let asked = lab.run_up_to(&[(middle, total)]);
+                let asked = lab.run_up_to(&[(middle, runs.max(1))]);
                 if !self.note(asked) {
                     self.pairs[index].state = PairState::Undecided;
                 }
@@ -401,6 +421,7 @@ impl Pair {
             between,
             looks: Vec::new(),
             state: PairState::Sampling,
+            awaits: [0; 2],
         }
     }
 
@@ -426,21 +447,18 @@ impl Between {
 
     /// The middle, or what is nearest to it and was not tried, older first.
     /// For an even number of commits the middle is the earlier of the two.
-    fn nearest_untried(&self, lab: &Lab) -> Option<Position> {
+    fn nearest_untried(&mut self, lab: &Lab) -> Option<Position> {
         let middle = self.low + self.len().checked_sub(1)? / 2;
-        (0..=self.len())
-            .flat_map(|distance| {
-                let older = middle.checked_sub(distance);
-                let newer = (distance > 0).then_some(middle + distance);
-                [older, newer]
-            })
-            .flatten()
-            .filter(|offset| (self.low..self.high).contains(offset))
-            .map(|offset| Position::Within {
-                range: self.range,
-                offset,
-            })
-            .find(|commit| lab.get(*commit).is_none())
+        let (range, within) = (self.range, self.low..self.high);
+        (self.tried..=self.len()).find_map(|distance| {
+            self.tried = distance;
+            [middle.checked_sub(distance), middle.checked_add(distance)]
+                .into_iter()
+                .flatten()
+                .filter(|offset| within.contains(offset))
+                .map(|offset| Position::Within { range, offset })
+                .find(|commit| lab.get(*commit).is_none())
+        })
     }
 
     /// What lies before and behind one of the commits.
@@ -451,10 +469,12 @@ impl Between {
         (
             Self {
                 high: offset,
+                tried: 0,
                 ..self
             },
             Self {
                 low: offset + 1,
+                tried: 0,
                 ..self
             },
         )

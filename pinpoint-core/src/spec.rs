@@ -89,7 +89,8 @@ pub enum Range {
     /// Between two commits that only the caller knows, with a known number of
     /// commits strictly between them. Nothing is ever listed.
     Counted {
-        /// Commits strictly between the ends.
+        /// Commits strictly between the ends, at most
+        /// [`SpecError::MOST_COMMITS`].
         between: u64,
     },
 }
@@ -122,7 +123,7 @@ pub struct RetryPolicy {
     pub tries: u32,
     /// Milliseconds before the second try.
     pub first_wait: u64,
-    /// By how much each wait is longer than the one before.
+    /// By how much each wait is longer than the one before: 1 or more.
     pub factor: f64,
     /// The longest wait, in milliseconds.
     pub longest_wait: u64,
@@ -194,6 +195,15 @@ pub enum SpecError {
         /// The budget.
         allowed: u64,
     },
+    /// More commits than any repository has.
+    #[error("the range has {found} commits between its ends; at most {most} can be searched", most = Self::MOST_COMMITS)]
+    Commits {
+        /// Commits between the ends.
+        found: u64,
+    },
+    /// A factor by which waits can't grow.
+    #[error("the waits between tries must grow by a finite factor of at least 1; it is {0}")]
+    RetryFactor(f64),
     /// The ends are the same state.
     #[error("both ends of the search are the same commit")]
     SameEnds,
@@ -202,6 +212,9 @@ pub enum SpecError {
 impl SpecError {
     /// The most runs of one commit that a spec may ask for at once.
     pub const MOST_ATTEMPTS: u32 = 100_000;
+    /// The most commits between two ends. What a search can't tell apart it
+    /// lists commit by commit, so that the number must be one that fits memory.
+    pub const MOST_COMMITS: u64 = 10_000_000;
 }
 
 #[cfg(test)]

@@ -1,90 +1,836 @@
-//! What the loop leaves behind, however it ends.
+//! The loop between machine, executor and journal: nothing is lost, nothing is
+//! repeated, and the job ends, whatever fails and whenever the process dies.
 
-// Clippy's exception for tests knows functions marked as tests only.
-#![allow(clippy::unwrap_used)]
+#![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
-use std::future;
+use std::collections::BTreeMap;
+use std::future::{Future, pending, poll_fn};
+use std::pin::pin;
 use std::sync::Mutex;
+use std::task::Poll;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use pinpoint_core::{
-    Bisection, BisectionSpec, BuildReport, BuildRequest, Commit, DriveError, Executor,
-    ExecutorError, Journal, JournalError, Key, ListRequest, Listing, Range, Record, RunReport,
-    RunRequest, drive,
+    Bisection, BisectionSpec, BuildReport, BuildRequest, CombinedCommit, Commit, Detail,
+    DriveError, Event, Executor, ExecutorError, Journal, JournalError, Key, ListRequest, Listing,
+    Located, Moment, Outcome, Position, Range, Record, RetryPolicy, RunReport, RunRequest, Series,
+    Status, Stop, Stopped, Usage, drive, drive_watched,
 };
+use tokio::time::sleep;
 
-/// Lists, builds one end for ever, and refuses to build the other.
-#[derive(Default)]
-struct HalfBroken {
-    ended: Mutex<Vec<u64>>,
+const BETWEEN: u64 = 14;
+const SLOW_FROM: u64 = 9;
+
+fn commit(name: &str) -> CombinedCommit {
+    CombinedCommit::from(Commit::new("repository", name))
+}
+
+fn spec() -> BisectionSpec {
+    BisectionSpec::new(Range::Between {
+        good: commit("good"),
+        bad: commit("bad"),
+    })
+}
+
+fn search(spec: &BisectionSpec) -> Bisection {
+    Bisection::new(spec.clone()).unwrap()
+}
+
+/// What goes wrong with a request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fault {
+    Unavailable,
+    Refused,
+}
+
+type Faults = Box<dyn FnMut(u64, &'static str) -> Option<Fault> + Send>;
+type Reports = Box<dyn Fn(RunReport) -> RunReport + Send + Sync>;
+
+/// Does one thing at a time, in the order in which it was asked.
+struct World {
+    queue: tokio::sync::Mutex<()>,
+    takes: Duration,
+    faults: Mutex<Faults>,
+    reports: Reports,
+    /// Finished executions of each action.
+    done: Mutex<BTreeMap<u64, u32>>,
+    started: Mutex<Vec<u64>>,
+    cancelled: Mutex<Vec<u64>>,
+    slept: Mutex<Vec<Duration>>,
+}
+
+impl World {
+    fn new() -> Self {
+        Self {
+            queue: tokio::sync::Mutex::new(()),
+            takes: Duration::from_millis(50),
+            faults: Mutex::new(Box::new(|_, _| None)),
+            reports: Box::new(|report| report),
+            done: Mutex::default(),
+            started: Mutex::default(),
+            cancelled: Mutex::default(),
+            slept: Mutex::default(),
+        }
+    }
+
+    fn failing(faults: impl FnMut(u64, &'static str) -> Option<Fault> + Send + 'static) -> Self {
+        Self {
+            faults: Mutex::new(Box::new(faults)),
+            ..Self::new()
+        }
+    }
+
+    fn reporting(reports: impl Fn(RunReport) -> RunReport + Send + Sync + 'static) -> Self {
+        Self {
+            reports: Box::new(reports),
+            ..Self::new()
+        }
+    }
+
+    async fn work(&self, key: &Key, what: &'static str) -> Result<(), ExecutorError> {
+        let _turn = self.queue.lock().await;
+        self.started.lock().unwrap().push(key.action);
+        sleep(self.takes).await;
+        let fault = (self.faults.lock().unwrap())(key.action, what);
+        match fault {
+            Some(Fault::Unavailable) => Err(ExecutorError::Unavailable("bot died".into())),
+            Some(Fault::Refused) => Err(ExecutorError::Refused("disk full".into())),
+            None => {
+                *(self.done.lock().unwrap().entry(key.action).or_default()) += 1;
+                Ok(())
+            }
+        }
+    }
+}
+
+fn is_slow(commit: &CombinedCommit) -> bool {
+    match commit.main.git_hash.as_str() {
+        "good" => false,
+        "bad" => true,
+        offset => offset.parse::<u64>().unwrap() >= SLOW_FROM,
+    }
 }
 
 #[async_trait]
-impl Executor for HalfBroken {
+impl Executor for World {
     async fn list(&self, request: ListRequest) -> Result<Listing, ExecutorError> {
-        let ListRequest { lower, higher, .. } = request;
+        self.work(&request.key, "list").await?;
+        let ends = (&request.lower, &request.higher);
+        let count = if ends == (&commit("good"), &commit("bad")) {
+            BETWEEN
+        } else {
+            0
+        };
         Ok(Listing {
-            lower,
-            higher,
-            count: 3,
+            lower: request.lower,
+            higher: request.higher,
+            count,
         })
     }
 
     async fn build(&self, request: BuildRequest) -> Result<BuildReport, ExecutorError> {
-        let pinpoint_core::Located::Commit(commit) = request.commit else {
-            unreachable!("the ends have names");
-        };
-        if commit.main.git_hash == "good" {
-            future::pending().await
-        } else {
-            Err(ExecutorError::Refused("no compiler".into()))
-        }
+        self.work(&request.key, "build").await?;
+        Ok(BuildReport {
+            commit: match request.commit {
+                Located::Commit(commit) => commit,
+                Located::Offset { offset, .. } => commit(&offset.to_string()),
+            },
+            failure: None,
+            cached: false,
+            duration: 7,
+            log: None,
+        })
     }
 
-    async fn run(&self, _: RunRequest) -> Result<RunReport, ExecutorError> {
-        unreachable!("nothing was built")
+    async fn run(&self, request: RunRequest) -> Result<RunReport, ExecutorError> {
+        self.work(&request.key, "run").await?;
+        let noise = f64::from(request.index * 7 % 10) / 100.0;
+        let time = if is_slow(&request.commit) { 12.0 } else { 10.0 } + noise;
+        Ok((self.reports)(RunReport {
+            commit: request.commit,
+            index: request.index,
+            bot: Some("here".into()),
+            started: 0,
+            chart: None,
+            failure: None,
+            charts: BTreeMap::from([("time".to_owned(), series(&[time]))]),
+            usage: Some(Usage {
+                wall: time,
+                ..Usage::default()
+            }),
+            exit_code: Some(0),
+            log: None,
+        }))
     }
 
     async fn cancel(&self, key: Key) -> Result<(), ExecutorError> {
-        self.ended.lock().unwrap().push(key.action);
+        self.cancelled.lock().unwrap().push(key.action);
+        sleep(Duration::from_millis(1)).await;
         Ok(())
     }
 
-    async fn sleep(&self, _: Duration) {
-        future::pending().await
+    async fn sleep(&self, duration: Duration) {
+        self.slept.lock().unwrap().push(duration);
+        sleep(duration).await;
     }
 }
 
-struct Nowhere;
+fn series(values: &[f64]) -> Series {
+    Series {
+        values: values.to_vec(),
+        unit: None,
+    }
+}
+
+/// Keeps records as a file would: as text.
+#[derive(Default)]
+struct Memory {
+    lines: Vec<String>,
+    /// What goes wrong with the next record: before or after it is kept.
+    faults: Option<Box<dyn FnMut(usize) -> Option<Torn> + Send>>,
+}
+
+#[derive(Clone, Copy)]
+enum Torn {
+    Before,
+    After,
+}
+
+impl Memory {
+    fn holding(records: &[Record]) -> Self {
+        Self {
+            lines: (records.iter())
+                .map(|record| serde_json::to_string(record).unwrap())
+                .collect(),
+            faults: None,
+        }
+    }
+
+    fn failing_at(place: usize, torn: Torn) -> Self {
+        Self {
+            lines: Vec::new(),
+            faults: Some(Box::new(move |at| (at == place).then_some(torn))),
+        }
+    }
+
+    fn read(&self) -> Vec<Record> {
+        (self.lines.iter())
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
+    /// Mended: nothing goes wrong any more.
+    fn mended(mut self) -> Self {
+        self.faults = None;
+        self
+    }
+}
 
 #[async_trait]
-impl Journal for Nowhere {
+impl Journal for Memory {
     fn job(&self) -> &str {
         "job"
     }
 
     async fn records(&mut self) -> Result<Vec<Record>, JournalError> {
-        Ok(Vec::new())
+        Ok(self.read())
     }
 
-    async fn append(&mut self, _: &Record) -> Result<(), JournalError> {
-        Ok(())
+    async fn append(&mut self, record: &Record) -> Result<(), JournalError> {
+        let place = self.lines.len();
+        let torn = self.faults.as_mut().and_then(|faults| faults(place));
+        tokio::task::yield_now().await;
+        if matches!(torn, None | Some(Torn::After)) {
+            self.lines.push(serde_json::to_string(record).unwrap());
+        }
+        tokio::task::yield_now().await;
+        match torn {
+            None => Ok(()),
+            Some(_) => Err(JournalError("disk full".into())),
+        }
     }
 }
 
-#[tokio::test]
-async fn what_is_under_way_is_ended_when_something_else_is_refused() {
-    let range = Range::Between {
-        good: Commit::new("repository", "good").into(),
-        bad: Commit::new("repository", "bad").into(),
+async fn finish(spec: &BisectionSpec, world: &World, journal: &mut Memory) -> Outcome {
+    drive(search(spec), world, journal, pending())
+        .await
+        .unwrap()
+        .outcome
+}
+
+/// An undisturbed job, with all that it wrote.
+async fn undisturbed(spec: &BisectionSpec) -> (Outcome, Vec<Record>) {
+    let mut journal = Memory::default();
+    let outcome = finish(spec, &World::new(), &mut journal).await;
+    (outcome, journal.read())
+}
+
+/// Polls a future at most so often, then drops it: a process that dies.
+async fn killed_after<T>(polls: u32, future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    let mut left = polls;
+    poll_fn(move |context| match left.checked_sub(1) {
+        None => Poll::Ready(None),
+        Some(fewer) => {
+            left = fewer;
+            future.as_mut().poll(context).map(Some)
+        }
+    })
+    .await
+}
+
+fn answers(records: &[Record]) -> BTreeMap<u64, u32> {
+    let mut answers = BTreeMap::new();
+    for number in records.iter().filter_map(|record| record.event.action()) {
+        *answers.entry(number).or_default() += 1;
+    }
+    answers
+}
+
+#[tokio::test(start_paused = true)]
+async fn finds_the_culprit_and_names_it() {
+    let driven = drive(
+        search(&spec()),
+        &World::new(),
+        &mut Memory::default(),
+        pending(),
+    )
+    .await
+    .unwrap();
+    assert_eq!(driven.outcome.status, Status::CulpritFound);
+    let found = driven.outcome.culprits[0].commit;
+    let place = Position::Within {
+        range: 0,
+        offset: SLOW_FROM,
     };
-    let machine = Bisection::new(BisectionSpec::new(range)).unwrap();
-    let executor = HalfBroken::default();
-    let error = drive(machine, &executor, &mut Nowhere, future::pending())
+    assert_eq!(found, place);
+    assert_eq!(
+        driven.atlas.commit(found),
+        Some(&commit(&SLOW_FROM.to_string()))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_starts_in_the_order_asked_for_even_in_a_queue() {
+    let world = World::new();
+    let mut asked = Vec::new();
+    drive_watched(
+        search(&spec()),
+        &world,
+        &mut Memory::default(),
+        pending(),
+        |moment, _, _| {
+            if let Moment::Started(action) = moment {
+                asked.push(action.number);
+            }
+        },
+    )
+    .await
+    .unwrap();
+    assert!(asked.is_sorted());
+    assert_eq!(*world.started.lock().unwrap(), asked);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_is_written_before_the_machine_hears_it() {
+    let (outcome, records) = undisturbed(&spec()).await;
+    for place in 0..records.len() {
+        for torn in [Torn::Before, Torn::After] {
+            let mut journal = Memory::failing_at(place, torn);
+            let mut heard = 0;
+            let error = drive_watched(
+                search(&spec()),
+                &World::new(),
+                &mut journal,
+                pending(),
+                |moment, _, _| heard += usize::from(matches!(moment, Moment::Happened(_))),
+            )
+            .await
+            .unwrap_err();
+            assert!(matches!(error, DriveError::Journal(_)), "{error}");
+            assert_eq!(heard, place);
+            let mut journal = journal.mended();
+            assert_eq!(finish(&spec(), &World::new(), &mut journal).await, outcome);
+            assert_eq!(journal.read(), records);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replay_repeats_nothing_that_is_written() {
+    let (outcome, records) = undisturbed(&spec()).await;
+    for cut in 0..=records.len() {
+        let world = World::new();
+        let mut journal = Memory::holding(&records[..cut]);
+        assert_eq!(finish(&spec(), &world, &mut journal).await, outcome);
+        assert_eq!(journal.read(), records, "after a cut at {cut}");
+        let done = world.done.lock().unwrap();
+        for (action, times) in answers(&records) {
+            let written = records[..cut]
+                .iter()
+                .any(|record| record.event.action() == Some(action));
+            let expected = if written { None } else { Some(&times) };
+            assert_eq!(done.get(&action), expected, "action {action}, cut at {cut}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn trouble_is_tried_again_after_growing_waits() {
+    let spec = BisectionSpec {
+        retry: RetryPolicy {
+            tries: 4,
+            first_wait: 1_000,
+            factor: 3.0,
+            longest_wait: 5_000,
+        },
+        ..spec()
+    };
+    let mut failures = 3;
+    let world = World::failing(move |action, _| {
+        (action == 2 && failures > 0).then(|| {
+            failures -= 1;
+            Fault::Unavailable
+        })
+    });
+    let mut journal = Memory::default();
+    let outcome = finish(&spec, &world, &mut journal).await;
+    assert_eq!(outcome.status, Status::CulpritFound);
+    let waits: Vec<u64> = (world.slept.lock().unwrap().iter())
+        .map(|wait| wait.as_millis() as u64)
+        .collect();
+    assert_eq!(waits, [1_000, 3_000, 5_000]);
+    let gave_up = |record: &Record| matches!(record.event, Event::GaveUp { .. });
+    assert!(!journal.read().iter().any(gave_up));
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_the_last_try_the_machine_hears_that_it_was_lost() {
+    // The first run fails for good; it is asked for again under a new number.
+    let mut lost = None;
+    let world = World::failing(move |action, what| {
+        (what == "run" && *lost.get_or_insert(action) == action).then_some(Fault::Unavailable)
+    });
+    let mut journal = Memory::default();
+    let outcome = finish(&spec(), &world, &mut journal).await;
+    assert_eq!(outcome.status, Status::CulpritFound);
+    let waits: Vec<u64> = (world.slept.lock().unwrap().iter())
+        .map(|wait| wait.as_millis() as u64)
+        .collect();
+    assert_eq!(waits, [1_000, 2_000]);
+    let given_up: Vec<Event> = (journal.read().into_iter())
+        .map(|record| record.event)
+        .filter(|event| matches!(event, Event::GaveUp { .. }))
+        .collect();
+    assert!(
+        matches!(&given_up[..], [Event::GaveUp { action: 3, reason }] if reason == "bot died"),
+        "{given_up:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_ends_the_job_and_loses_nothing() {
+    let (outcome, records) = undisturbed(&spec()).await;
+    for action in answers(&records).into_keys() {
+        let world = World::failing(move |number, _| (number == action).then_some(Fault::Refused));
+        let mut journal = Memory::default();
+        let error = drive(search(&spec()), &world, &mut journal, pending())
+            .await
+            .unwrap_err();
+        assert!(matches!(error, DriveError::Refused(_)));
+        assert_eq!(error.to_string(), "disk full");
+        assert_eq!(*world.done.lock().unwrap(), answers(&journal.read()));
+        assert_eq!(finish(&spec(), &World::new(), &mut journal).await, outcome);
+        assert_eq!(journal.read(), records);
+    }
+}
+
+/// An executor that blocks: each request is carried out where it is called.
+#[tokio::test(start_paused = true)]
+async fn what_is_answered_at_once_is_written_before_more_is_begun() {
+    let world = World {
+        takes: Duration::ZERO,
+        ..World::new()
+    };
+    let mut steps = Vec::new();
+    drive_watched(
+        search(&spec()),
+        &world,
+        &mut Memory::default(),
+        pending(),
+        |moment, _, _| match moment {
+            Moment::Started(action) => steps.push(("started", Some(action.number))),
+            Moment::Happened(record) => steps.push(("happened", record.event.action())),
+            Moment::Replayed(_) => {}
+        },
+    )
+    .await
+    .unwrap();
+    for step in steps.chunks(2) {
+        assert!(
+            matches!(step, [("started", one), ("happened", other)] if one == other),
+            "{step:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupt_ends_what_is_under_way_and_writes_nothing() {
+    let (outcome, records) = undisturbed(&spec()).await;
+    // 3 requests and 6 runs are done at 475 ms, and the other runs wait.
+    for (at, written) in [(25, 0), (75, 1), (475, 9)] {
+        let world = World::new();
+        let mut journal = Memory::default();
+        let stop = async {
+            sleep(Duration::from_millis(at)).await;
+            Stop::Interrupt
+        };
+        let mut asked = Vec::new();
+        let error = drive_watched(
+            search(&spec()),
+            &world,
+            &mut journal,
+            stop,
+            |moment, _, _| match moment {
+                Moment::Started(action) => asked.push(action.number),
+                Moment::Happened(record) => asked.retain(|n| Some(*n) != record.event.action()),
+                Moment::Replayed(_) => {}
+            },
+        )
         .await
         .unwrap_err();
-    assert!(matches!(error, DriveError::Refused(_)), "{error}");
-    assert_eq!(error.to_string(), "no compiler");
-    assert_eq!(executor.ended.into_inner().unwrap().len(), 1);
+        assert!(matches!(error, DriveError::Interrupted));
+        assert_eq!(journal.read(), records[..written]);
+        assert!(!asked.is_empty());
+        assert_eq!(*world.cancelled.lock().unwrap(), asked);
+        assert_eq!(finish(&spec(), &World::new(), &mut journal).await, outcome);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_job_has_an_outcome() {
+    let world = World::new();
+    let mut journal = Memory::default();
+    let stop = async {
+        sleep(Duration::from_millis(475)).await;
+        Stop::Cancel
+    };
+    let outcome = drive(search(&spec()), &world, &mut journal, stop)
+        .await
+        .unwrap()
+        .outcome;
+    assert_eq!(outcome.status, Status::Canceled);
+    assert_eq!(outcome.runs, 6);
+    assert_eq!(world.cancelled.lock().unwrap().len(), 14);
+    // The queue is free: nothing goes on behind the back of the job.
+    assert!(world.queue.try_lock().is_ok());
+    // And the journal tells the same.
+    let again = finish(&spec(), &World::new(), &mut journal).await;
+    assert_eq!(again, outcome);
+}
+
+/// Interrupted while a cancelled build is being ended: it is ended all the same.
+#[tokio::test(start_paused = true)]
+async fn an_interrupt_while_work_is_being_ended_ends_it_too() {
+    let world = World::new();
+    let mut journal = Memory::default();
+    let first = async {
+        sleep(Duration::from_millis(25)).await;
+        Stop::Cancel
+    };
+    let job = drive(search(&spec()), &world, &mut journal, first);
+    let cut = tokio::time::timeout(Duration::from_micros(25_500), job).await;
+    assert!(cut.is_err(), "it was still ending its work");
+    assert_eq!(*world.cancelled.lock().unwrap(), [0, 1, 2]);
+    world.cancelled.lock().unwrap().clear();
+    let stop = async {
+        sleep(Duration::from_micros(500)).await;
+        Stop::Interrupt
+    };
+    let error = drive(search(&spec()), &world, &mut journal, stop)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, DriveError::Interrupted));
+    // Asked by the machine, and once more by the interrupt.
+    assert_eq!(*world.cancelled.lock().unwrap(), [0, 1, 2, 0, 1, 2]);
+    let outcome = finish(&spec(), &world, &mut journal).await;
+    assert_eq!(outcome.status, Status::Canceled);
+}
+
+fn times(records: &[Record]) -> Vec<u64> {
+    (records.iter())
+        .filter_map(|record| match record.event {
+            Event::TimePassed { elapsed } => Some(elapsed),
+            _ => None,
+        })
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_budget_of_time_goes_on_after_a_resume() {
+    let spec = BisectionSpec {
+        max_time: Some(45_000),
+        ..spec()
+    };
+    let world = || World {
+        takes: Duration::from_secs(4),
+        ..World::new()
+    };
+    let mut journal = Memory::default();
+    let job = drive(search(&spec), &World { ..world() }, &mut journal, async {
+        sleep(Duration::from_secs(25)).await;
+        Stop::Interrupt
+    })
+    .await;
+    assert!(matches!(job, Err(DriveError::Interrupted)));
+    assert_eq!(times(&journal.read()), [10_000, 20_000]);
+    let outcome = finish(&spec, &world(), &mut journal).await;
+    assert_eq!(outcome.stopped, Stopped::TimeBudget);
+    // Once it is spent, the clock is silent while the work is being ended.
+    assert_eq!(
+        times(&journal.read()),
+        [10_000, 20_000, 30_000, 40_000, 45_000]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_whose_time_is_up_does_not_fill_the_journal() {
+    /// Takes its time to end what it does.
+    struct Slow(World);
+
+    #[async_trait]
+    impl Executor for Slow {
+        async fn list(&self, request: ListRequest) -> Result<Listing, ExecutorError> {
+            self.0.list(request).await
+        }
+
+        async fn build(&self, request: BuildRequest) -> Result<BuildReport, ExecutorError> {
+            self.0.build(request).await
+        }
+
+        async fn run(&self, request: RunRequest) -> Result<RunReport, ExecutorError> {
+            self.0.run(request).await
+        }
+
+        async fn cancel(&self, _: Key) -> Result<(), ExecutorError> {
+            sleep(Duration::from_secs(60)).await;
+            Ok(())
+        }
+
+        async fn sleep(&self, duration: Duration) {
+            self.0.sleep(duration).await;
+        }
+    }
+
+    for max_time in [0, 100] {
+        let spec = BisectionSpec {
+            max_time: Some(max_time),
+            ..spec()
+        };
+        let mut journal = Memory::default();
+        let world = Slow(World::new());
+        let job = drive(search(&spec), &world, &mut journal, pending());
+        assert_eq!(job.await.unwrap().outcome.stopped, Stopped::TimeBudget);
+        assert_eq!(times(&journal.read()).len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn runs_without_a_usable_value_are_failed_runs_with_a_reason() {
+    type Break = fn(&mut RunReport);
+    let cases: [(Option<&str>, Break, &str); 8] = [
+        (
+            None,
+            |r| r.failure = Some("exit code 1".into()),
+            "exit code 1",
+        ),
+        (
+            Some("speed"),
+            |_| {},
+            "the run gave no value for chart \"speed\"",
+        ),
+        (
+            None,
+            |r| r.charts.clear(),
+            "the run does not say which of its charts decides",
+        ),
+        (
+            None,
+            |r| {
+                r.charts.insert("speed".into(), series(&[1.0]));
+            },
+            "the run does not say which of its charts decides",
+        ),
+        (
+            Some("time"),
+            |r| {
+                r.charts.insert("time".into(), series(&[]));
+            },
+            "the run gave no value for chart \"time\"",
+        ),
+        (
+            None,
+            |r| {
+                r.charts.insert("time".into(), series(&[1.0, f64::NAN]));
+            },
+            "the run gave NaN for chart \"time\"",
+        ),
+        (
+            None,
+            |r| {
+                r.charts.insert("time".into(), series(&[f64::INFINITY]));
+            },
+            "the run gave inf for chart \"time\"",
+        ),
+        (
+            None,
+            |r| r.chart = Some("speed".into()),
+            "the run gave no value for chart \"speed\"",
+        ),
+    ];
+    for (chart, spoil, expected) in cases {
+        // The bad end is spoilt: a functional regression.
+        let world = World::reporting(move |mut report| {
+            if is_slow(&report.commit) {
+                spoil(&mut report);
+            } else if chart.is_some() {
+                let time = report.charts["time"].clone();
+                report.charts.insert("speed".into(), time);
+            }
+            report
+        });
+        let spec = BisectionSpec {
+            chart: chart.map(str::to_owned),
+            ..spec()
+        };
+        let mut journal = Memory::default();
+        let outcome = finish(&spec, &world, &mut journal).await;
+        assert_eq!(outcome.status, Status::CulpritFound, "{expected}");
+        // What was written can be read, and says why.
+        let reasons: Vec<String> = (journal.read().into_iter())
+            .filter_map(|record| match record.event {
+                Event::RunFailed { reason, .. } => Some(reason),
+                _ => None,
+            })
+            .collect();
+        assert!(!reasons.is_empty());
+        assert!(
+            reasons.iter().all(|reason| reason.starts_with(expected)),
+            "{reasons:?}"
+        );
+        assert_eq!(finish(&spec, &world, &mut journal).await, outcome);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_number_that_is_none_beside_the_deciding_chart_harms_nobody() {
+    let world = World::reporting(|mut report| {
+        report.chart = Some("time".into());
+        report.charts.insert("ratio".into(), series(&[f64::NAN]));
+        report.usage = Some(Usage {
+            user: f64::INFINITY,
+            ..Usage::default()
+        });
+        report
+    });
+    let mut journal = Memory::default();
+    let outcome = finish(&spec(), &world, &mut journal).await;
+    assert_eq!(outcome.status, Status::CulpritFound);
+    let runs = journal
+        .read()
+        .into_iter()
+        .filter_map(|record| record.detail);
+    for run in runs {
+        if let Detail::Run(report) = run {
+            assert_eq!(report.charts.keys().collect::<Vec<_>>(), ["time"]);
+            assert_eq!(report.usage, None);
+        }
+    }
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound
+    }
+}
+
+/// Drives a job to its end through kills, torn journals and, one request in
+/// `1 / rate`, a fault of its executor.
+async fn endure(
+    seed: u64,
+    spec: &BisectionSpec,
+    unavailable: u64,
+    refused: u64,
+) -> (Outcome, Memory, u32) {
+    let mut random = Random(seed);
+    let mut journal = Memory::default();
+    for life in 1..10_000 {
+        let mut chance = Random(random.below(u64::MAX));
+        let world = World::failing(move |_, _| match chance.below(1_000) {
+            roll if roll < unavailable => Some(Fault::Unavailable),
+            roll if roll < unavailable + refused => Some(Fault::Refused),
+            _ => None,
+        });
+        let mut chance = Random(random.below(u64::MAX));
+        journal.faults = Some(Box::new(move |_| match chance.below(60) {
+            0 => Some(Torn::Before),
+            1 => Some(Torn::After),
+            _ => None,
+        }));
+        let polls = random.below(120) as u32;
+        let job = drive(search(spec), &world, &mut journal, pending());
+        if let Some(Ok(driven)) = killed_after(polls, job).await {
+            return (driven.outcome, journal, life);
+        }
+    }
+    panic!("seed {seed} never ends");
+}
+
+#[tokio::test(start_paused = true)]
+async fn crashes_change_nothing() {
+    let (outcome, records) = undisturbed(&spec()).await;
+    let mut lives = 0;
+    for seed in 0..300 {
+        let (found, journal, lived) = endure(seed, &spec(), 0, 20).await;
+        assert_eq!(found, outcome, "seed {seed}");
+        assert_eq!(journal.read(), records, "seed {seed}");
+        lives += lived;
+    }
+    assert!(lives > 1_000, "only {lives} lives");
+}
+
+#[tokio::test(start_paused = true)]
+async fn trouble_of_every_kind_comes_to_an_end() {
+    let spec = BisectionSpec {
+        retry: RetryPolicy {
+            tries: 2,
+            ..RetryPolicy::default()
+        },
+        ..spec()
+    };
+    let mut found = 0;
+    for seed in 0..300 {
+        let (outcome, journal, _) = endure(seed, &spec, 200, 20).await;
+        assert!(
+            answers(&journal.read()).values().all(|times| *times == 1),
+            "an action was answered twice with seed {seed}"
+        );
+        match outcome.status {
+            Status::CulpritFound => {
+                found += 1;
+                assert_eq!(outcome.culprits.len(), 1);
+            }
+            Status::Failed | Status::Inconclusive => {}
+            status => panic!("{status:?} with seed {seed}"),
+        }
+    }
+    assert!(found > 150, "found in {found} of 300");
 }

@@ -3,12 +3,13 @@
     clippy::unwrap_used,
     reason = "the lint's exception for tests does not reach their helpers"
 )]
+#![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
 mod world;
 
 use pinpoint_core::{
     Bisection, BisectionSpec, CombinedCommit, Commit, Direction, EffectOf, Event, Machine,
-    Magnitude, Position, Range, SpecError, Status, Stopped, Task, Verdict,
+    Magnitude, Outcome, Position, Range, RetryPolicy, SpecError, Status, Stopped, Task, Verdict,
 };
 use proptest::prelude::*;
 use world::{World, at, culprits, ran};
@@ -239,6 +240,20 @@ fn what_does_not_build_next_to_the_culprit_is_reported_as_a_range() {
     assert_eq!(outcome.status, Status::Inconclusive);
     assert_eq!(outcome.candidates, [at(3), at(4), at(5)]);
     assert_eq!(outcome.skipped.len(), 2);
+}
+
+/// Looking for a neighbour costs the same however many were tried: if each
+/// began in the middle again, this would take a minute.
+#[test]
+fn tens_of_thousands_of_commits_that_do_not_build_are_walked_over_once() {
+    let world = World::of(100_000)
+        .slower_from(90_000, 5.0)
+        .broken_at(30_000..70_000);
+    let (outcome, search) = world.search().finish();
+    assert_eq!(culprits(&outcome), [at(90_000)]);
+    assert_eq!(outcome.skipped.len(), 40_000);
+    // 49,999 is the middle; on a tie the older one is nearer.
+    assert_eq!(search.runs[20], at(29_999));
 }
 
 #[test]
@@ -521,6 +536,97 @@ fn specs_that_make_no_sense_are_refused() {
         bad: end(),
     };
     assert_eq!(refused(BisectionSpec::new(range)), SpecError::SameEnds);
+    let found = u64::MAX;
+    let range = Range::Counted { between: found };
+    assert_eq!(
+        refused(BisectionSpec::new(range)),
+        SpecError::Commits { found }
+    );
+    for factor in [f64::NAN, f64::INFINITY, 0.5, -2.0] {
+        let retry = RetryPolicy {
+            factor,
+            ..RetryPolicy::default()
+        };
+        assert!(matches!(
+            refused(BisectionSpec { retry, ..spec() }),
+            SpecError::RetryFactor(_)
+        ));
+    }
+}
+
+/// Listings alone, everything else well.
+fn with_listings(mut list: impl FnMut(u64, u32) -> Event) -> Outcome {
+    let world = World::of(30).slower_from(3, 5.0).slower_from(20, 5.0);
+    let mut machine = Bisection::new(between_commits()).unwrap();
+    let mut opened = Default::default();
+    while machine.outcome().is_none() {
+        for action in machine.poll() {
+            let event = match action.task {
+                Task::List { range, .. } => list(action.number, range),
+                _ => world.answer(&action, &mut opened),
+            };
+            machine.handle(event).unwrap();
+        }
+    }
+    machine.outcome().unwrap().clone()
+}
+
+#[test]
+fn a_range_of_impossible_length_fails_the_job() {
+    let outcome = with_listings(|action, range| Event::Listed {
+        action,
+        range,
+        count: u64::MAX,
+    });
+    assert_eq!(outcome.status, Status::Failed);
+    let Stopped::Failed { reason, .. } = outcome.stopped else {
+        panic!("{outcome:?}");
+    };
+    assert!(reason.contains("18446744073709551615 commits"), "{reason}");
+}
+
+#[test]
+fn lost_listings_count_in_a_row_only() {
+    // Each of the three listings is lost twice, and then made.
+    let mut asked = 0;
+    let outcome = with_listings(|action, range| {
+        asked += 1;
+        if asked % 3 == 0 {
+            let count = if range == 0 { 30 } else { 0 };
+            Event::Listed {
+                action,
+                range,
+                count,
+            }
+        } else {
+            Event::GaveUp {
+                action,
+                reason: "no network".into(),
+            }
+        }
+    });
+    assert_eq!(asked, 9);
+    assert_eq!(culprits(&outcome), [at(3), at(20)]);
+}
+
+#[test]
+fn a_budget_that_ends_in_a_long_range_leaves_all_of_it() {
+    let world = World::of(100_000).slower_from(70_000, 5.0);
+    let spec = BisectionSpec {
+        max_builds: Some(2),
+        ..world.spec()
+    };
+    let outcome = world.search_for(spec).outcome();
+    assert_eq!(outcome.stopped, Stopped::BuildBudget);
+    assert_eq!(outcome.candidates.len(), 100_001);
+    assert!(
+        outcome
+            .candidates
+            .is_sorted_by_key(|position| match position {
+                Position::Within { offset, .. } => *offset,
+                _ => u64::MAX,
+            })
+    );
 }
 
 #[test]

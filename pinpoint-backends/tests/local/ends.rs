@@ -170,13 +170,13 @@ async fn between(world: &World, lower: &str, higher: &str, paths: &[&str]) -> Ve
     let listing = executor.list(request).await.unwrap();
     let mut hashes = Vec::new();
     for offset in 0..listing.count {
-        let listing = listing.clone();
+        let listing = Box::new(listing.clone());
         let located = Located::Offset { listing, offset };
         hashes.push(executor.resolve(&located).await.unwrap().main.git_hash);
     }
     let beyond = Located::Offset {
         offset: listing.count,
-        listing,
+        listing: Box::new(listing),
     };
     executor.resolve(&beyond).await.unwrap_err();
     hashes
