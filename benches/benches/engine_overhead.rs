@@ -8,10 +8,12 @@
 //! The intervals do not overlap (one build at a time, and no run beside it), so
 //! their union is their sum: every run's wall time, every build's duration,
 //! which spans its checkout, and for every warm-up, which is not recorded, the
-//! shortest run of the same command. Time between `fork` and the command's
+//! median run of the same command. Time between `fork` and the command's
 //! first instruction counts as the command's.
 //!
 //! `cargo bench -p pinpoint-benches --bench engine_overhead`
+
+#![allow(clippy::print_stdout, reason = "printing is what it is for")]
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -27,11 +29,11 @@ use pinpoint_core::{
 };
 
 const COMMITS: u32 = 64;
-/// What the benchmark sleeps.
-const SLEEP: f64 = 0.05;
+/// How long the benchmark computes, about, in seconds.
+const WORK: f64 = 0.05;
 /// The share of the engine's own time that is allowed.
 const LIMIT: f64 = 0.02;
-const REPEATS: usize = 5;
+const REPEATS: usize = 9;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -42,7 +44,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("   wall s   busy s  runs  builds  warm-ups  own ms/run   share");
     for _ in 0..REPEATS {
         let directory = tempfile::tempdir()?;
-        shares.push(runtime.block_on(measure(directory.path()))?);
+        let rounds = rounds()?;
+        shares.push(runtime.block_on(measure(directory.path(), rounds))?);
     }
     shares.sort_by(f64::total_cmp);
     let median = shares[shares.len() / 2];
@@ -55,9 +58,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-async fn measure(directory: &Path) -> Result<f64, Box<dyn Error>> {
+async fn measure(directory: &Path, rounds: u64) -> Result<f64, Box<dyn Error>> {
     let path = directory.join("repository");
-    make_repository(&path)?;
+    make_repository(&path, rounds)?;
     let repository = Repository::discover(&path)?;
     let good = CombinedCommit::from(repository.resolve_revision("first")?);
     let bad = CombinedCommit::from(repository.resolve_revision("main")?);
@@ -107,13 +110,11 @@ async fn measure(directory: &Path) -> Result<f64, Box<dyn Error>> {
     let wall = began.elapsed().as_secs_f64();
 
     assert_eq!(driven.outcome.status, Status::CulpritFound);
-    let (mut busy, mut builds, mut shortest) = (0.0, 0_u32, f64::INFINITY);
+    let (mut busy, mut builds, mut runs) = (0.0, 0_u32, Vec::new());
     for record in journal.records().await? {
         match record.detail {
             Some(Detail::Run(run)) => {
-                let wall = run.usage.ok_or("a run without usage")?.wall;
-                busy += wall;
-                shortest = wall.min(shortest);
+                runs.push(run.usage.ok_or("a run without usage")?.wall);
             }
             Some(Detail::Build(build)) => {
                 builds += 1;
@@ -122,7 +123,8 @@ async fn measure(directory: &Path) -> Result<f64, Box<dyn Error>> {
             _ => {}
         }
     }
-    busy += f64::from(builds) * shortest;
+    runs.sort_by(f64::total_cmp);
+    busy += runs.iter().sum::<f64>() + f64::from(builds) * runs[runs.len() / 2];
     let own = wall - busy;
     let share = own / wall;
     println!(
@@ -134,15 +136,31 @@ async fn measure(directory: &Path) -> Result<f64, Box<dyn Error>> {
     Ok(share)
 }
 
-/// Commits whose benchmark sleeps 50 ms and prints a value that grows by half
+/// A loop in the shell: it computes, as benchmarks do. One that sleeps would let
+/// the processors fall asleep, too, and measure how long they take to wake up.
+fn work(rounds: u64) -> String {
+    format!("i=0; while [ $i -lt {rounds} ]; do i=$((i + 1)); done")
+}
+
+/// How many rounds of that loop take about 50 ms here and now.
+fn rounds() -> Result<u64, Box<dyn Error>> {
+    const SAMPLE: u64 = 200_000;
+    let began = Instant::now();
+    let status = Command::new("sh").args(["-c", &work(SAMPLE)]).status()?;
+    assert!(status.success());
+    Ok((SAMPLE as f64 * WORK / began.elapsed().as_secs_f64()) as u64)
+}
+
+/// Commits whose benchmark works for 50 ms and prints a value that grows by half
 /// from commit 41 on.
-fn make_repository(path: &Path) -> Result<(), Box<dyn Error>> {
+fn make_repository(path: &Path, rounds: u64) -> Result<(), Box<dyn Error>> {
     use std::fmt::Write;
     let mut history = String::new();
     for commit in 0..COMMITS {
         let value = if commit >= 41 { 150 } else { 100 };
         let script = format!(
-            "sleep {SLEEP}\n# commit {commit}\necho \"time: {value}.$((${{PINPOINT_RUN:-0}} % 10)) ms\"\n"
+            "{}\n# commit {commit}\necho \"time: {value}.$((${{PINPOINT_RUN:-0}} % 10)) ms\"\n",
+            work(rounds)
         );
         write!(
             history,
@@ -159,7 +177,10 @@ fn make_repository(path: &Path) -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(path)?;
     let stream = path.join("history");
     std::fs::write(&stream, history)?;
-    for arguments in [&["init", "-q", "-b", "main"][..], &["fast-import", "--quiet"][..]] {
+    for arguments in [
+        &["init", "-q", "-b", "main"][..],
+        &["fast-import", "--quiet"][..],
+    ] {
         let status = Command::new("git")
             .current_dir(path)
             .args(arguments)

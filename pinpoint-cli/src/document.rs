@@ -103,10 +103,12 @@ impl Document {
                 effect: culprit.effect,
             });
         }
-        let mut candidates = Vec::new();
-        for candidate in outcome.candidates {
-            candidates.push(names.of(candidate).await?);
-        }
+        let candidates: Vec<_> = outcome
+            .candidates
+            .iter()
+            .filter_map(|candidate| atlas.locate(*candidate))
+            .collect();
+        let candidates = executor.resolve_all(&candidates).await?;
         let mut comparisons = Vec::new();
         for comparison in outcome.comparisons {
             comparisons.push(NamedComparison {

@@ -40,10 +40,6 @@ pub struct Listing {
 /// A commit that has a name, or one that is still a place in a range.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one at a time, and it is about to be written out"
-)]
 pub enum Located {
     /// A commit by its name.
     Commit(CombinedCommit),

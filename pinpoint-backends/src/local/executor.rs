@@ -158,6 +158,38 @@ impl LocalExecutor {
         self.describe(self.name(located).await?).await
     }
 
+    /// As [`resolve`](Self::resolve), for many at once, in the same order.
+    ///
+    /// # Errors
+    ///
+    /// When one of them can't be resolved.
+    pub async fn resolve_all(
+        &self,
+        located: &[Located],
+    ) -> Result<Vec<CombinedCommit>, LocalError> {
+        let mut commits = Vec::with_capacity(located.len());
+        for located in located {
+            commits.push(self.name(located).await?);
+        }
+        let repository = self.repository.clone();
+        blocking((), move || {
+            let mut unknown: Vec<&mut Commit> = commits
+                .iter_mut()
+                .map(|commit| &mut commit.main)
+                .filter(|commit| commit.subject.is_none())
+                .collect();
+            let hashes: Vec<&str> = unknown.iter().map(|commit| &*commit.git_hash).collect();
+            let known = repository.describe_all(&hashes)?;
+            for (commit, known) in unknown.iter_mut().zip(known) {
+                commit.author = known.author;
+                commit.created = known.created;
+                commit.subject = known.subject;
+            }
+            Ok(commits)
+        })
+        .await
+    }
+
     /// The name of a commit alone.
     pub(super) async fn name(&self, located: &Located) -> Result<CombinedCommit, LocalError> {
         match located {
