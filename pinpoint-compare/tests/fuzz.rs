@@ -115,6 +115,12 @@ fn call_all(x: &[f64], y: &[f64], number: f64, seed: u64) {
         );
     }
     let _ = SequentialComparison::new(number, seed);
+    for failures in [0, x.len() as u64, seed] {
+        let sides = ((failures, x.len() as u64), (y.len() as u64, seed));
+        if let Ok(change) = difference_of_rates(sides.0, sides.1, number) {
+            assert!(change.interval.contains(change.estimate), "{change:?}");
+        }
+    }
 }
 
 proptest! {
