@@ -150,16 +150,16 @@ impl CliError {
 
     /// Says what went wrong, why, and what to do next.
     pub(crate) fn print(&self, display: &Display) {
-        use crate::summary::{BOLD, ERROR};
+        use crate::summary::{BOLD, ERROR, plain};
         if let Self::Stopped { job, error } = self {
             if error.is_interrupt() {
                 anstream::eprintln!("{BOLD}interrupted{BOLD:#}; nothing is lost");
             } else {
-                anstream::eprintln!("{ERROR}error:{ERROR:#} {}", with_sources(error));
+                anstream::eprintln!("{ERROR}error:{ERROR:#} {}", plain(&with_sources(error)));
             }
             anstream::eprintln!("\nto go on:  {}", resume_command(display, job));
         } else {
-            anstream::eprintln!("{ERROR}error:{ERROR:#} {}", with_sources(self));
+            anstream::eprintln!("{ERROR}error:{ERROR:#} {}", plain(&with_sources(self)));
         }
     }
 }

@@ -15,7 +15,7 @@ use pinpoint_core::{
 
 use crate::arguments::Display;
 use crate::quantity::{count, duration, p_value, quantity};
-use crate::summary::{BOLD, DIM, line, short};
+use crate::summary::{BOLD, DIM, line, plain, short};
 
 /// How wide the picture of the range is.
 const WIDTH: usize = 60;
@@ -135,7 +135,7 @@ impl Reporter {
         match &record.detail {
             Some(Detail::Build(build)) => {
                 let how = match (&build.failure, build.cached) {
-                    (Some(reason), _) => format!("does not build: {reason}"),
+                    (Some(reason), _) => format!("does not build: {}", plain(reason)),
                     (None, true) => "built before".into(),
                     (None, false) => {
                         format!("built in {}", duration(build.duration as f64 / 1000.0))
@@ -150,8 +150,9 @@ impl Reporter {
             Some(Detail::Run(run)) => {
                 if let Some(failure) = &run.failure {
                     self.tell(&format!(
-                        "{} {DIM}run failed: {failure}{DIM:#}",
-                        short(&run.commit)
+                        "{} {DIM}run failed: {}{DIM:#}",
+                        short(&run.commit),
+                        plain(failure)
                     ));
                 }
                 // Comparisons follow runs, and looking costs a little.

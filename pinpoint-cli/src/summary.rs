@@ -30,8 +30,16 @@ pub(crate) fn short(commit: &CombinedCommit) -> &str {
 
 /// A commit on one line.
 pub(crate) fn line(commit: &CombinedCommit) -> String {
-    let subject = commit.main.subject.as_deref().unwrap_or_default();
+    let subject = plain(commit.main.subject.as_deref().unwrap_or_default());
     format!("{} {subject}", short(commit)).trim_end().to_owned()
+}
+
+/// Text that others wrote, without what would command the terminal.
+pub(crate) fn plain(text: &str) -> String {
+    text.replace(
+        |character: char| character.is_control() && character != '\n',
+        "\u{fffd}",
+    )
 }
 
 pub(crate) fn of(document: &Document, display: &Display) -> String {
@@ -50,7 +58,7 @@ fn write(text: &mut String, document: &Document, display: &Display) -> std::fmt:
     if !document.skipped.is_empty() {
         writeln!(text, "\n{BOLD}skipped{BOLD:#}")?;
         for skip in &document.skipped {
-            writeln!(text, "  {}: {}", line(&skip.commit), skip.reason)?;
+            writeln!(text, "  {}: {}", line(&skip.commit), plain(&skip.reason))?;
         }
     }
     writeln!(
@@ -103,10 +111,10 @@ fn why(stopped: &Stopped) -> String {
         Stopped::Canceled => "it was canceled".into(),
         Stopped::Failed { commit, reason } => match commit {
             Some(pinpoint_core::Position::Good) => {
-                format!("the good end can't be measured: {reason}")
+                format!("the good end can't be measured: {}", plain(reason))
             }
-            Some(_) => format!("the bad end can't be measured: {reason}"),
-            None => reason.clone(),
+            Some(_) => format!("the bad end can't be measured: {}", plain(reason)),
+            None => plain(reason),
         },
     }
 }
@@ -131,10 +139,10 @@ fn write_culprit(
         commit.git_hash
     )?;
     if let Some(subject) = &commit.subject {
-        writeln!(text, "  subject   {subject}")?;
+        writeln!(text, "  subject   {}", plain(subject))?;
     }
     if let Some(author) = &commit.author {
-        writeln!(text, "  author    {author}")?;
+        writeln!(text, "  author    {}", plain(author))?;
     }
     if let Some(created) = &commit.created {
         writeln!(text, "  date      {created}")?;
@@ -290,4 +298,17 @@ fn write_candidates(text: &mut String, document: &Document) -> std::fmt::Result 
         writeln!(text, "  {}", line(commit))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_wrote_commands_no_terminal() {
+        assert_eq!(
+            plain("red \u{1b}[31m\u{7}\u{9b}2J ok"),
+            "red \u{fffd}[31m\u{fffd}\u{fffd}2J ok"
+        );
+    }
 }
