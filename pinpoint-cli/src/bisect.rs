@@ -46,6 +46,7 @@ pub(crate) async fn bisect(
             },
             error => error.into(),
         })?;
+    let paths = repository.paths_between(&good.git_hash, &bad.git_hash, &arguments.path)?;
     let skip = arguments
         .skip
         .iter()
@@ -98,7 +99,7 @@ pub(crate) async fn bisect(
             build_jobs: arguments.build_jobs,
             cache_size: arguments.cache_size.as_u64(),
             skip,
-            paths: arguments.path,
+            paths,
         },
         direction_by_unit: arguments.direction.is_none(),
         command_line,
@@ -107,8 +108,12 @@ pub(crate) async fn bisect(
         // The user's file may change before the job is resumed.
         let directory = store.path().with_file_name("patches");
         let path = directory.join(sha256);
+        // Moved in place: a job that is about to read the same patch sees all of
+        // it.
+        let unfinished = path.with_extension(std::process::id().to_string());
         fs::create_dir_all(&directory)
-            .and_then(|()| fs::write(&path, bytes))
+            .and_then(|()| fs::write(&unfinished, bytes))
+            .and_then(|()| fs::rename(&unfinished, &path))
             .map_err(CliError::file("write", &path))?;
         config.local.patch = Some(path);
     }

@@ -108,6 +108,7 @@ impl Stopped {
             refused,
             Some(
                 LocalError::NoCommand
+                    | LocalError::ResultsOutside { .. }
                     | LocalError::CommandMissing { .. }
                     | LocalError::CommandNotExecutable { .. }
                     | LocalError::InterpreterMissing { .. }
@@ -157,7 +158,9 @@ impl CliError {
             } else {
                 anstream::eprintln!("{ERROR}error:{ERROR:#} {}", plain(&with_sources(error)));
             }
-            anstream::eprintln!("\nto go on:  {}", resume_command(display, job));
+            if !error.is_wrong_input() {
+                anstream::eprintln!("\nto go on:  {}", resume_command(display, job));
+            }
         } else {
             anstream::eprintln!("{ERROR}error:{ERROR:#} {}", plain(&with_sources(self)));
         }

@@ -47,7 +47,8 @@ pub(crate) fn resume_command(display: &Display, job: &str) -> String {
 
 pub(crate) fn clean(clean: &Clean, display: &Display) -> Result<u8, CliError> {
     let state_dir = state_dir(display)?;
-    if !state_dir.exists() {
+    // A directory without the jobs' file is none of ours: leave it alone.
+    if !state_dir.join("pinpoint.db").exists() {
         return report(display, &state_dir.display().to_string(), 0, 0, &[]);
     }
     let done = clean_builds(

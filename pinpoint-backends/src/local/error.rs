@@ -40,6 +40,12 @@ pub enum LocalError {
     /// There is no command to run.
     #[error("no benchmark command is given; write it after `--`")]
     NoCommand,
+    /// The results file is not one in the work tree.
+    #[error("the results file {path} is not inside the work tree; name it relative to the top of the repository, without `..`", path = path.display())]
+    ResultsOutside {
+        /// What was named.
+        path: PathBuf,
+    },
     /// The benchmark's program is not there.
     #[error(
         "the benchmark command {program} does not exist at the good end {commit}; correct its path (one with a `/` is looked up in the work tree), or have the build make it"

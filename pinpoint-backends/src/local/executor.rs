@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -74,6 +74,13 @@ impl LocalExecutor {
     ) -> Result<Self, LocalError> {
         if config.command.first().is_none_or(String::is_empty) {
             return Err(LocalError::NoCommand);
+        }
+        if let Some(results) = &config.results
+            && !is_inside(results)
+        {
+            return Err(LocalError::ResultsOutside {
+                path: results.clone(),
+            });
         }
         let repository = Repository::discover(&config.repository)?;
         let job_dir = location.job_dir;
@@ -329,6 +336,12 @@ where
             Err(_shut_down) => Err(LocalError::ShutDown),
         },
     }
+}
+
+/// Does the path name something below wherever it is looked up, by its words?
+fn is_inside(path: &Path) -> bool {
+    let mut parts = path.components().peekable();
+    parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
 /// Nothing panics while it holds one of these locks half way through a change.

@@ -71,6 +71,16 @@ pub enum RepositoryError {
         /// The history is cut off.
         shallow: bool,
     },
+    /// No commit of the range touches the paths.
+    #[error("no commit from {good} to {bad} touches {}; check --path", .paths.join(", "))]
+    NothingTouches {
+        /// The good end.
+        good: String,
+        /// The bad end.
+        bad: String,
+        /// The paths, from the top of the repository.
+        paths: Vec<String>,
+    },
     /// Git failed where it should not.
     #[error("`git {command}` failed in {path} ({status}): {reason}", path = path.display())]
     Git {
@@ -319,6 +329,50 @@ impl Repository {
                 merge_base,
             })
         }
+    }
+
+    /// Paths as they are from the top of the repository, given as they are from
+    /// the place where it was discovered.
+    ///
+    /// # Errors
+    ///
+    /// [`RepositoryError::NothingTouches`] when no commit between the ends, the
+    /// newer one included, touches any of them.
+    pub fn paths_between(
+        &self,
+        good: &str,
+        bad: &str,
+        paths: &[String],
+    ) -> Result<Vec<String>, RepositoryError> {
+        let prefix = self.ask(&["rev-parse", "--show-prefix"])?;
+        let prefix = prefix.trim_end_matches('\n');
+        let paths: Vec<String> = paths
+            .iter()
+            .map(|path| match path.as_bytes().first() {
+                Some(b'/' | b':') => path.clone(),
+                _ => format!("{prefix}{path}"),
+            })
+            .collect();
+        if !paths.is_empty() {
+            let excluded = format!("^{good}");
+            let mut arguments = vec!["rev-list", "--first-parent", "-1", bad, &excluded, "--"];
+            let from_top: Vec<String> = paths
+                .iter()
+                .map(|path| match path.as_bytes().first() {
+                    Some(b'/' | b':') => path.clone(),
+                    _ => format!(":(top){path}"),
+                })
+                .collect();
+            arguments.extend(from_top.iter().map(String::as_str));
+            if self.ask(&arguments)?.is_empty() {
+                return Err(RepositoryError::NothingTouches {
+                    good: good.into(),
+                    bad: bad.into(),
+                    paths,
+                });
+            }
+        }
+        Ok(paths)
     }
 
     /// The commits strictly between two, oldest first.

@@ -51,7 +51,12 @@ impl LocalExecutor {
         let action = request.key.action;
         // Fair: turns come in the order in which they were first asked for.
         let mut warmed = self.turn.lock().await;
-        if let Some(report) = locked(&self.reports).get(action) {
+        // After a loss of power the journal may lack its last records, and the
+        // number may stand for another run than it did.
+        if let Some(report) = locked(&self.reports).get(action)
+            && report.commit == request.commit
+            && report.index == request.index
+        {
             return Ok(report.clone());
         }
         let metric = self.fixed_metric(work, &mut warmed).await?;
@@ -256,8 +261,7 @@ impl LocalExecutor {
     ) -> Result<(Command, File), LocalError> {
         let tree = &holds.0.place.tree;
         if let Some(results) = &self.config.results {
-            // Of a run before: it must not pass for this one's.
-            files::remove(&tree.join(results))?;
+            remove_results(tree, results)?;
         }
         let mut command = Command::new(self.program(tree));
         self.set_environment(&mut command, commit);
@@ -388,6 +392,36 @@ impl LocalExecutor {
                 source,
             },
         }
+    }
+}
+
+/// Removes the results of a run before, which must not pass for the next one's;
+/// never anything but a file in the work tree, be it behind a link that a commit
+/// brought along.
+fn remove_results(tree: &Path, results: &Path) -> Result<(), LocalError> {
+    let path = tree.join(results);
+    let Some(directory) = path.parent() else {
+        return Ok(());
+    };
+    let real = |path: &Path| match path.canonicalize() {
+        Ok(real) => Ok(Some(real)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(LocalError::io("find", path)(error)),
+    };
+    // A directory that is not there yet has no file of a run before.
+    let (Some(directory), Some(top)) = (real(directory)?, real(tree)?) else {
+        return Ok(());
+    };
+    if !directory.starts_with(&top) {
+        return Err(LocalError::ResultsOutside {
+            path: results.into(),
+        });
+    }
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(LocalError::io("remove", &path)(error))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -315,10 +315,14 @@ fn names(directory: &Path) -> Result<Vec<String>, LocalError> {
     let unreadable = |error| LocalError::io("read", directory)(error);
     let mut names = Vec::new();
     for entry in fs::read_dir(directory).map_err(unreadable)? {
-        // Ours are hexadecimal digits; what is not is not ours.
-        if let Ok(name) = entry.map_err(unreadable)?.file_name().into_string() {
-            names.push(name);
-        }
+        // Ours are SHA-256 in hexadecimal digits; what is not is not ours.
+        let name = entry.map_err(unreadable)?.file_name().into_string();
+        names.extend(name.ok().filter(|name| {
+            name.len() == 64
+                && name
+                    .bytes()
+                    .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        }));
     }
     names.sort();
     Ok(names)
@@ -395,9 +399,6 @@ pub fn clean(state_dir: &Path, options: CleanOptions) -> Result<CleanReport, Loc
         }
     }
     for name in names(&state.state.join("repositories"))? {
-        if name.ends_with(".lock") {
-            continue;
-        }
         let borrowed = Borrowed::at(state.state.join("repositories").join(name));
         if needed.contains(&borrowed.path) {
             continue;

@@ -357,9 +357,15 @@ async fn cleaning_spares_what_is_in_use_and_says_so() {
     let other = world.open(config, "two");
     build(&other, 1, &world.combined(&second)).await.unwrap();
     drop(other);
-    fs::create_dir_all(world.path("state/builds/half-made/tree")).unwrap();
+    let half_made = format!("state/builds/{}/tree", "0f".repeat(32));
+    fs::create_dir_all(world.path(&half_made)).unwrap();
+    // Of a name that none of ours has.
+    let foreign = world.path("state/builds/foreign");
+    fs::create_dir(&foreign).unwrap();
 
     let report = clean(&world.path("state"), CleanOptions::default()).unwrap();
+    assert!(foreign.exists());
+    fs::remove_dir(&foreign).unwrap();
     assert_eq!(report.removed.len(), 2, "{report:?}");
     assert_eq!(report.in_use.len(), 1, "{report:?}");
     assert!(report.freed > 0);

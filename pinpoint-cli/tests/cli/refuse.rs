@@ -368,3 +368,43 @@ fn jobs_that_do_not_exist_or_are_several() {
     }
     assert_eq!(world.jobs(), jobs);
 }
+
+#[test]
+fn results_outside_the_work_tree_are_refused_and_nothing_is_removed() {
+    let world = World::with_step(4, 2);
+    let precious = world.path("precious");
+    std::fs::create_dir(&precious).unwrap();
+    std::fs::write(precious.join("file"), "kept").unwrap();
+    for outside in [precious.to_str().unwrap(), "../../..", "."] {
+        world
+            .bisect(&["--results", outside], "echo 1")
+            .ends_with(2)
+            .tells("not inside the work tree");
+    }
+    assert_eq!(
+        std::fs::read_to_string(precious.join("file")).unwrap(),
+        "kept"
+    );
+}
+
+#[test]
+fn cleaning_a_directory_of_others_removes_nothing() {
+    let world = World::with_step(4, 2);
+    let theirs = world.path("theirs");
+    std::fs::create_dir_all(theirs.join("builds/mine")).unwrap();
+    std::fs::create_dir_all(theirs.join("repositories/alpha")).unwrap();
+    world
+        .pinpoint(&["clean", "--state-dir", theirs.to_str().unwrap()])
+        .ends_with(0);
+    assert!(theirs.join("builds/mine").exists());
+    assert!(theirs.join("repositories/alpha").exists());
+}
+
+#[test]
+fn paths_that_no_commit_touches_are_refused() {
+    let world = World::with_step(4, 2);
+    world
+        .bisect(&["--path", "nosuch"], "echo 1")
+        .ends_with(2)
+        .tells("touches nosuch");
+}
