@@ -229,3 +229,24 @@ async fn only_commits_that_touch_the_paths_are_in_a_range() {
     let last = world.commit("docs", "3");
     assert_eq!(between(&world, &first, &last, &["core"]).await, [touching]);
 }
+
+#[test]
+fn paths_are_read_from_where_one_stands() {
+    let world = World::new();
+    let directory = world.repository.join("src");
+    fs::create_dir(&directory).unwrap();
+    let first = world.commit("src/measured", "1");
+    let second = world.commit("src/measured", "2");
+    let inside = Repository::discover(&directory).unwrap();
+    let paths = ["measured".to_owned()];
+    assert_eq!(
+        inside.paths_between(&first, &second, &paths).unwrap(),
+        ["src/measured"]
+    );
+    let top = Repository::discover(&world.repository).unwrap();
+    let error = top.paths_between(&first, &second, &paths).unwrap_err();
+    assert!(
+        matches!(error, RepositoryError::NothingTouches { .. }),
+        "{error}"
+    );
+}

@@ -12,6 +12,5 @@ mod builds;
 mod ends;
 mod machine;
 mod metric;
-mod overhead;
 mod runs;
 mod world;
