@@ -11,14 +11,19 @@ use serde::{Deserialize, Serialize};
 
 /// A commit of one repository.
 ///
-/// Two commits are equal when repository and hash are: author, date and
-/// subject are what is known *about* a commit, and are not known everywhere.
+/// Two commits are equal when repository, hash and what is merged into it are:
+/// author, date and subject are what is known *about* a commit, and are not
+/// known everywhere. They are those of the last one merged, where there is one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Commit {
     /// Where the repository is: a URL, or the absolute path of a local one.
     pub repository: String,
     /// The full hash, in hexadecimal.
     pub git_hash: String,
+    /// Hashes that are merged into it, in order: states between the first
+    /// parent of a merge and the merge itself, which no branch holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<String>,
     /// `Name <address>`.
     #[serde(default)]
     pub author: Option<String>,
@@ -36,14 +41,30 @@ impl Commit {
         Self {
             repository: repository.into(),
             git_hash: git_hash.into(),
+            merged: Vec::new(),
             author: None,
             created: None,
             subject: None,
         }
     }
 
-    fn identity(&self) -> (&str, &str) {
-        (&self.repository, &self.git_hash)
+    fn identity(&self) -> (&str, &str, &[String]) {
+        (&self.repository, &self.git_hash, &self.merged)
+    }
+
+    /// The hash, with what is merged into it: `1f2e3d` or `1f2e3d+4c5b6a`.
+    pub fn revision(&self) -> String {
+        let mut revision = self.git_hash.clone();
+        for merged in &self.merged {
+            revision.push('+');
+            revision.push_str(merged);
+        }
+        revision
+    }
+
+    /// The commit to speak of: the one merged last, or the commit itself.
+    pub fn newest(&self) -> &str {
+        self.merged.last().unwrap_or(&self.git_hash)
     }
 }
 
@@ -147,13 +168,13 @@ impl CombinedCommit {
     pub fn identity(&self) -> Vec<String> {
         let mut fields = vec![
             self.main.repository.clone(),
-            self.main.git_hash.clone(),
+            self.main.revision(),
             self.modified_deps.len().to_string(),
         ];
         for dependency in &self.modified_deps {
             fields.push(dependency.named_by.clone());
             fields.push(dependency.commit.repository.clone());
-            fields.push(dependency.commit.git_hash.clone());
+            fields.push(dependency.commit.revision());
         }
         match &self.patch {
             None => fields.push("no patch".into()),

@@ -1,1 +1,5 @@
-//! Nothing yet: the place for what lies between two commits, through dependency rolls and merges.
+//! What lies between two commits, through merges and dependency rolls.
+
+mod history;
+
+pub use history::{History, HistoryError, Repositories};

@@ -276,6 +276,7 @@ impl Executor for LocalExecutor {
             lower,
             higher,
             count,
+            changes: Vec::new(),
         })
     }
 

@@ -283,6 +283,7 @@ impl Repository {
                 commits.push(Commit {
                     repository: self.path.to_string_lossy().into_owned(),
                     git_hash: hash.into(),
+                    merged: Vec::new(),
                     author: Some(author.into()),
                     created: Some(created.into()),
                     subject: Some(subject.into()),
