@@ -1,1 +1,6 @@
-//! Nothing yet: the place for what lies between two commits, through dependency rolls and merges.
+//! What lies between two commits, through dependency rolls.
+//!
+//! [`manifest`] reads the files in which a repository names the revisions of
+//! its dependencies, and tells what a commit changed in them.
+
+pub mod manifest;
