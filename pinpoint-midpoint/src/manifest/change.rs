@@ -19,19 +19,19 @@ pub struct Change {
 
 /// What is not the same in two versions of a manifest, by path.
 ///
-/// A dependency of which only the condition changed is a change, too: it may
-/// come or go with it on the machine that builds.
+/// A dependency of which only the condition changed, or what counts inside it,
+/// is a change, too: something may come or go with it on the machine that
+/// builds. There is nothing to follow then: its sources are equal.
 ///
 /// ```
 /// use std::collections::BTreeMap;
 /// use pinpoint_midpoint::manifest::{Dependency, Source, changes};
 ///
-/// let skia = |revision: &str| Dependency {
-///     source: Source::Git {
+/// let skia = |revision: &str| {
+///     Dependency::from(Source::Git {
 ///         url: "https://skia.example/skia.git".into(),
 ///         revision: revision.into(),
-///     },
-///     condition: None,
+///     })
 /// };
 /// let before = BTreeMap::from([("src/third_party/skia".into(), skia("1f2e3d"))]);
 /// let after = BTreeMap::from([("src/third_party/skia".into(), skia("4c5b6a"))]);
@@ -61,24 +61,20 @@ mod tests {
     use crate::manifest::Source;
 
     fn git(url: &str, revision: &str) -> Dependency {
-        Dependency {
-            source: Source::Git {
-                url: url.into(),
-                revision: revision.into(),
-            },
-            condition: None,
+        Source::Git {
+            url: url.into(),
+            revision: revision.into(),
         }
+        .into()
     }
 
     fn package(version: &str) -> Dependency {
-        Dependency {
-            source: Source::Package {
-                registry: "cipd".into(),
-                name: "tool".into(),
-                version: version.into(),
-            },
-            condition: None,
+        Source::Package {
+            registry: "cipd".into(),
+            name: "tool".into(),
+            version: version.into(),
         }
+        .into()
     }
 
     fn manifest(entries: &[(&str, Dependency)]) -> BTreeMap<String, Dependency> {
@@ -145,7 +141,7 @@ mod tests {
         let stored = serde_json::to_string(&change).expect("a change can be written");
         assert_eq!(
             stored,
-            r#"{"path":"a","before":{"source":{"git":{"url":"A","revision":"1"}},"condition":null},"after":null}"#
+            r#"{"path":"a","before":{"source":{"git":{"url":"A","revision":"1"}},"condition":null,"nested":[]},"after":null}"#
         );
         assert_eq!(
             serde_json::from_str::<Change>(&stored).expect("it can be read"),

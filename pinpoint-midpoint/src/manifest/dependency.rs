@@ -14,6 +14,24 @@ pub struct Dependency {
     /// dependency with a condition is a possible cause like any other.
     #[serde(default)]
     pub condition: Option<String>,
+    /// The manifests in the dependency's own repository that take part in the
+    /// build, as [`Manifest::file`](super::Manifest::file) names them. A roll
+    /// inside the dependency is followed through these only: Cargo ignores the
+    /// lock file of a dependency, gclient the `DEPS` of one that is not in
+    /// `recursedeps`.
+    #[serde(default)]
+    pub nested: Vec<String>,
+}
+
+impl From<Source> for Dependency {
+    /// Always taken, with no manifest of its own that counts.
+    fn from(source: Source) -> Self {
+        Self {
+            source,
+            condition: None,
+            nested: Vec::new(),
+        }
+    }
 }
 
 /// Where a dependency comes from.
