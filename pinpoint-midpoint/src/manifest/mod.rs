@@ -26,6 +26,17 @@ pub trait Manifest: Send + Sync {
     /// The file, relative to the top of the repository: `DEPS`, `.gitmodules`.
     fn file(&self) -> &'static str;
 
+    /// The paths of the submodules that one version of the file names, whose
+    /// revisions stand in the tree of the commit.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    fn gitlinks(&self, file: &str) -> Result<Vec<String>, ManifestError> {
+        let _ = file;
+        Ok(Vec::new())
+    }
+
     /// Every dependency that one version of the file names, by its path. What a
     /// path is depends on the format, and each reader says it; the same
     /// dependency has the same path in every version.
@@ -42,4 +53,15 @@ pub trait Manifest: Send + Sync {
         file: &str,
         gitlinks: &BTreeMap<String, String>,
     ) -> Result<BTreeMap<String, Dependency>, ManifestError>;
+}
+
+/// The manifests that are known.
+pub fn all() -> Vec<std::sync::Arc<dyn Manifest>> {
+    Vec::new()
+}
+
+/// A URL, which may be relative to that of the repository that names it.
+pub fn resolve_url(namer: &str, url: &str) -> String {
+    let _ = namer;
+    url.to_owned()
 }
