@@ -199,6 +199,74 @@ impl Midpoints {
         })
     }
 
+    /// The same commit with a dependency held at another revision. The one who
+    /// names it is found in the manifests: those of the main repository first,
+    /// then those of the dependencies held, the last one first.
+    ///
+    /// # Arguments
+    ///
+    /// `dependency` is its URL, or its path in the manifest; `revision` whatever
+    /// [`History::resolve`] understands.
+    ///
+    /// # Errors
+    ///
+    /// [`MidpointError::NotNamed`] when no manifest names it.
+    pub async fn hold(
+        &self,
+        state: &CombinedCommit,
+        dependency: &str,
+        revision: &str,
+    ) -> Result<CombinedCommit, MidpointError> {
+        let mut tree = Held::of(state)?;
+        let main = self.every_manifest();
+        let mut ways = vec![(Vec::new(), main)];
+        // A way is as long as the list before it has told.
+        for held in &state.modified_deps {
+            let found = ways.iter().rfind(|(way, _): &&(Vec<String>, Vec<String>)| {
+                way.last().unwrap_or(&state.main.repository) == &held.named_by
+            });
+            if let Some((way, manifests)) = found.cloned()
+                && let Some(namer) = tree.at_mut(&way)
+                && let Some(named) = rolls::find(
+                    &*self.manifests(&namer.commit).await?,
+                    &manifests,
+                    &held.named_by,
+                    &held.commit.repository,
+                )
+            {
+                let mut way = way;
+                way.push(held.commit.repository.clone());
+                ways.push((way, named.nested));
+            }
+        }
+        // The main repository first, then the last one held.
+        ways[1..].reverse();
+        for (way, manifests) in ways {
+            let Some(namer) = tree.at_mut(&way) else {
+                continue;
+            };
+            let known = self.manifests(&namer.commit).await?;
+            let repository = &namer.commit.repository;
+            if let Some(named) = rolls::find(&known, &manifests, repository, dependency) {
+                let history = self.open(&named.repository).await?;
+                let hash = history.resolve(revision).await?;
+                namer.hold(Held::alone(Commit::new(named.repository, hash)));
+                return Ok(tree.flatten(state));
+            }
+        }
+        Err(MidpointError::NotNamed {
+            dependency: dependency.to_owned(),
+            repository: state.main.repository.clone(),
+            revision: state.main.revision(),
+        })
+    }
+
+    /// The files of all manifests that are known.
+    fn every_manifest(&self) -> Vec<String> {
+        let files = self.readers.iter().map(|reader| reader.file().to_owned());
+        files.collect()
+    }
+
     async fn look(
         &self,
         lower: &CombinedCommit,
@@ -232,11 +300,7 @@ impl Midpoints {
         }
         let mut place = Place {
             way: vec![tree.commit.repository.clone()],
-            manifests: self
-                .readers
-                .iter()
-                .map(|reader| reader.file().to_owned())
-                .collect(),
+            manifests: self.every_manifest(),
             lower: tree.clone(),
             higher: higher_tree,
         };

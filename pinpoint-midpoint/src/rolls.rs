@@ -387,6 +387,37 @@ async fn fixed(
     }
 }
 
+/// A dependency that somebody names.
+pub(crate) struct Found {
+    /// Its repository.
+    pub(crate) repository: String,
+    /// The manifests that count in it.
+    pub(crate) nested: Vec<String>,
+}
+
+/// The git dependency of that URL or path, in the manifests that count.
+pub(crate) fn find(
+    manifests: &Manifests,
+    count: &[String],
+    namer: &str,
+    dependency: &str,
+) -> Option<Found> {
+    let named = count
+        .iter()
+        .filter_map(|file| manifests.get(file)?.names.as_ref().ok())
+        .flatten();
+    let mut repositories = named.filter_map(|(path, named)| match &named.source {
+        Source::Git { url, .. } => Some((path, resolve_url(namer, url), named)),
+        Source::Package { .. } => None,
+    });
+    repositories
+        .find(|(path, url, _)| *path == dependency || url == dependency)
+        .map(|(_, repository, named)| Found {
+            repository,
+            nested: named.nested.clone(),
+        })
+}
+
 impl ManifestFile {
     fn missing() -> Self {
         Self {

@@ -352,3 +352,29 @@ fn the_patch_is_on_every_state_between() {
     let (_, states) = roll().between(&lower, &higher).expect("an answer");
     assert!(states.iter().all(|state| state.patch == patch));
 }
+
+#[test]
+fn a_dependency_is_held_where_a_manifest_names_it() {
+    let world = deep();
+    let midpoints = world.midpoints();
+    let hold = |lower: &str, dependency: &str, number: usize| {
+        let (lower, revision) = (state(lower), hash(dependency, number));
+        let held = wait(midpoints.hold(&lower, dependency, &revision));
+        held.map(|held| written(&held))
+    };
+    assert_eq!(hold("C@0", "D", 1).expect("named"), "C@0 C/D@1");
+    assert_eq!(hold("C@0 C/D@1", "D", 0).expect("named"), "C@0 C/D@0");
+    assert_eq!(hold("C@0 C/D@1", "E", 2).expect("named"), "C@0 C/D@1 D/E@2");
+    assert_eq!(
+        hold("C@0 C/D@1 D/E@2", "F", 1).expect("named"),
+        "C@0 C/D@1 D/E@2 E/F@1"
+    );
+    assert!(matches!(
+        hold("C@0", "E", 2),
+        Err(MidpointError::NotNamed { .. })
+    ));
+    assert!(matches!(
+        hold("C@0", "D", 9),
+        Err(MidpointError::History(_))
+    ));
+}
