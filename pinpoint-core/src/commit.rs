@@ -283,17 +283,17 @@ mod tests {
         for (prior, later, blamed) in [
             (with("a", &[]), with("b", &[]), Commit::new("main", "b")),
             (
-                with("a", &[skia.clone()]),
+                with("a", std::slice::from_ref(&skia)),
                 with("b", &[]),
                 Commit::new("main", "b"),
             ),
             (
                 with("a", &[]),
-                with("a", &[skia.clone()]),
+                with("a", std::slice::from_ref(&skia)),
                 skia.commit.clone(),
             ),
             (
-                with("a", &[skia.clone()]),
+                with("a", std::slice::from_ref(&skia)),
                 with("a", &[held("skia", "2", "main")]),
                 Commit::new("skia", "2"),
             ),
@@ -303,7 +303,7 @@ mod tests {
                 Commit::new("fonts", "7"),
             ),
             (
-                with("a", &[skia.clone()]),
+                with("a", std::slice::from_ref(&skia)),
                 with("a", &[skia.clone(), held("v8", "7", "main")]),
                 Commit::new("v8", "7"),
             ),
