@@ -37,10 +37,7 @@ use std::collections::BTreeMap;
 
 use self::evaluate::{Data, Evaluator, Value, Variables};
 use self::parser::names_in_condition;
-use super::{Dependency, Manifest, ManifestError, Problem, Source};
-
-/// How much of a file is read. Chromium's has 250 kB.
-const MAX_FILE: usize = 4 << 20;
+use super::{Dependency, Manifest, ManifestError, Problem, Source, check_size};
 
 /// Reads Chromium's `DEPS`.
 ///
@@ -70,13 +67,7 @@ impl Manifest for Deps {
         file: &str,
         _gitlinks: &BTreeMap<String, String>,
     ) -> Result<BTreeMap<String, Dependency>, ManifestError> {
-        if file.len() > MAX_FILE {
-            let problem = Problem::TooLarge {
-                what: "bytes",
-                limit: MAX_FILE,
-            };
-            return Err(ManifestError::at(self.file(), file, 0, problem));
-        }
+        check_size(self.file(), file)?;
         Reader::default()
             .read(file)
             .map_err(|fault| ManifestError::at(self.file(), file, fault.offset, fault.problem))
