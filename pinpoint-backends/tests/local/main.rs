@@ -10,6 +10,7 @@
 
 mod builds;
 mod ends;
+mod history;
 mod machine;
 mod metric;
 mod runs;
