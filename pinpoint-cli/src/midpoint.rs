@@ -39,7 +39,11 @@ pub(crate) async fn run(arguments: Midpoint, display: Display) -> Result<u8, Cli
     let between = midpoints.between(&lower, &higher).await?;
     let midpoint = match between.count().checked_sub(1) {
         None => None,
-        Some(last) => Some(names.describe(midpoints.nth(&between, last / 2).await?).await?),
+        Some(last) => Some(
+            names
+                .describe(midpoints.nth(&between, last / 2).await?)
+                .await?,
+        ),
     };
     let all = if arguments.all {
         Some(all(&midpoints, &names, &between).await?)
@@ -88,7 +92,11 @@ async fn all(
 ) -> Result<Vec<CombinedCommit>, CliError> {
     let mut states = Vec::new();
     for offset in 0..between.count() {
-        states.push(names.describe(midpoints.nth(between, offset).await?).await?);
+        states.push(
+            names
+                .describe(midpoints.nth(between, offset).await?)
+                .await?,
+        );
     }
     Ok(states)
 }

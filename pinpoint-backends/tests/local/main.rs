@@ -13,5 +13,6 @@ mod ends;
 mod history;
 mod machine;
 mod metric;
+mod midpoints;
 mod runs;
 mod world;

@@ -5,12 +5,14 @@
 //! | `commits.rs` | commits as numbers, from the commit-graph or from objects |
 //! | `line.rs` | what lies between two commits, and what is whose ancestor |
 //! | `merges.rs` | commits merged into another, which no branch holds |
+//! | `registry.rs` | repositories by URL |
 //! | `position.rs` | commits by their position (`refs/heads/main@{#1234}`) |
 
 mod commits;
 mod line;
 mod merges;
 mod position;
+mod registry;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,6 +28,8 @@ use super::{Repository, RepositoryError};
 use commits::{Commits, Walk};
 use line::{Range, Ranges};
 use merges::Merges;
+
+pub use registry::LocalRepositories;
 
 /// The history of one local repository.
 ///
