@@ -95,8 +95,11 @@ impl LocalExecutor {
             });
         }
         let repository = Repository::discover(&config.repository)?;
-        let repositories =
-            LocalRepositories::new(&repository, &config.repositories, &location.state_dir)?;
+        let repositories = LocalRepositories::new(
+            repository.clone(),
+            config.repositories.clone(),
+            &location.state_dir,
+        );
         let job_dir = location.job_dir;
         files::create_dir(&job_dir.join("builds"))?;
         files::create_dir(&job_dir.join("runs"))?;

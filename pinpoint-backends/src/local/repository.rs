@@ -228,14 +228,6 @@ impl Repository {
         directory == self.path || directory == self.common_dir
     }
 
-    /// The URLs of its remotes.
-    pub(super) fn remotes(&self) -> Result<Vec<String>, RepositoryError> {
-        let answer = self.test(&["config", "--get-regexp", r"^remote\..*\.url$"])?;
-        let urls = answer.unwrap_or_default();
-        let urls = urls.lines().filter_map(|line| line.split_once(' '));
-        Ok(urls.map(|(_, url)| url.to_owned()).collect())
-    }
-
     pub(super) fn objects(&self) -> PathBuf {
         self.common_dir.join("objects")
     }

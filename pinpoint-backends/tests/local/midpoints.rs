@@ -114,7 +114,7 @@ impl Repositories {
     fn midpoints(&self) -> Midpoints {
         let main = Repository::discover(&self.path(self.main)).unwrap();
         let state_dir = self.world.path("state");
-        let repositories = LocalRepositories::new(&main, &BTreeMap::new(), &state_dir).unwrap();
+        let repositories = LocalRepositories::new(main, [], &state_dir);
         Midpoints::new(Arc::new(repositories))
     }
 

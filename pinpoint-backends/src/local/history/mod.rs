@@ -3,16 +3,20 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `commits.rs` | commits as numbers, from the commit-graph or from objects |
+//! | `describe.rs` | author, date and subject of commits of any repository |
 //! | `line.rs` | what lies between two commits, and what is whose ancestor |
 //! | `merges.rs` | commits merged into another, which no branch holds |
-//! | `registry.rs` | repositories by URL |
 //! | `position.rs` | commits by their position (`refs/heads/main@{#1234}`) |
+//! | `registry.rs` | repositories by their URL |
+//! | `url.rs` | when two URLs mean the same |
 
 mod commits;
+mod describe;
 mod line;
 mod merges;
 mod position;
 mod registry;
+mod url;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -77,6 +81,11 @@ impl LocalHistory {
             state_dir: state_dir.into(),
             merges: Merges::default(),
         })))
+    }
+
+    /// The repository whose history this is.
+    pub fn repository(&self) -> &Repository {
+        &self.0.repository
     }
 
     /// A commit that holds what comes of merging commits into another, one
@@ -193,8 +202,13 @@ impl Inner {
     }
 
     fn resolve(&self, name: &str) -> Result<String, HistoryError> {
-        if let Some(position) = position::parse(name) {
-            return position::find(self, &position)?.ok_or_else(|| self.commits.unknown(name));
+        // To git, `main@{#x}` would be what main was at some time.
+        if name.contains("@{#") {
+            let found = match position::parse(name) {
+                Some(position) => position::find(self, &position)?,
+                None => None,
+            };
+            return found.ok_or_else(|| self.commits.unknown(name));
         }
         self.full_hash(name)?
             .ok_or_else(|| self.commits.unknown(name))
