@@ -262,7 +262,7 @@ impl Reader {
         if text.contains('{') {
             return Err(Fault::unsupported(
                 offset,
-                "a URL or revision that depends on the machine",
+                "a URL or revision with a brace in it, which is left where it depends on the machine,",
             ));
         }
         let (url, revision) = split_revision(&text);
