@@ -580,8 +580,8 @@ fn depth_size_and_growth_are_bounded() {
     );
     assert_refused(&condition, 1, 14, "too large", "levels");
     // Long chains are not deep.
-    sound(&format!("x = 1{}", " + 1".repeat(200_000)));
-    sound(&format!("x = 'a'{}", " % ()".repeat(200_000)));
+    sound(&format!("x = 1{}", " + 1".repeat(20_000)));
+    sound(&format!("x = 'a'{}", " % ()".repeat(20_000)));
     assert_refused(
         &"#".repeat((4 << 20) + 1),
         1,

@@ -187,9 +187,9 @@ fn difference(file: &str, python: &Value) -> Option<String> {
 
 #[test]
 fn what_is_read_is_what_python_says() {
-    // The same files every time, for one process evaluates them all: ten for each
+    // The same files every time, for one process evaluates them all: five for each
     // case that proptest would run.
-    let count = 10 * ProptestConfig::default().cases as usize;
+    let count = 5 * ProptestConfig::default().cases as usize;
     let mut runner = TestRunner::deterministic();
     let files: Vec<String> = (0..count)
         .map(|_| {

@@ -280,7 +280,9 @@ proptest! {
                     Source::Git { url, .. } => Some(url.clone()),
                     Source::Package { .. } => None,
                 };
-                prop_assert_eq!(found, expected, "{:?}", listed);
+                // Before git 2.45 every blank inside of a value was read as a space.
+                let spaced = |url: Option<String>| url.map(|url| url.replace(['\t', '\r'], " "));
+                prop_assert_eq!(spaced(found), spaced(expected), "{:?}", listed);
             }
             (Ok(read), None) => prop_assert!(false, "git refuses it: {:?}", read),
             (Err(error), Some(listed)) if matches!(error.problem, Problem::Syntax(_)) => {

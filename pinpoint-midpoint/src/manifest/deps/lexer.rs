@@ -6,7 +6,6 @@
 use std::borrow::Cow;
 
 use super::Fault;
-use crate::manifest::Problem;
 
 /// The smallest piece with a meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -343,31 +342,5 @@ impl<'a> Lexer<'a> {
                 .ok_or_else(|| Fault::syntax(start, "there is no character with this number"))?,
         );
         Ok(())
-    }
-}
-
-impl Fault {
-    /// It breaks the grammar of Python.
-    pub(super) fn syntax(offset: usize, what: impl Into<String>) -> Self {
-        Self {
-            offset,
-            problem: Problem::Syntax(what.into()),
-        }
-    }
-
-    /// It is Python, but not of the subset.
-    pub(super) fn unsupported(offset: usize, what: impl Into<String>) -> Self {
-        Self {
-            offset,
-            problem: Problem::Unsupported(what.into()),
-        }
-    }
-
-    /// It is of the subset, but means nothing.
-    pub(super) fn meaning(offset: usize, what: impl Into<String>) -> Self {
-        Self {
-            offset,
-            problem: Problem::Meaning(what.into()),
-        }
     }
 }
