@@ -24,12 +24,13 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// Longer ones first, so that the first that fits is the right one. The parser
-/// refuses those that it does not know, and can name them because they are here.
+/// The frequent ones first, which no other begins with; then longer ones before
+/// shorter ones, so that the first that fits is the right one. The parser refuses
+/// those that it does not know, and can name them because they are here.
 const SYMBOLS: [&str; 46] = [
-    "**=", "//=", ">>=", "<<=", "...", "==", "!=", "<=", ">=", "->", ":=", "+=", "-=", "*=", "/=",
-    "%=", "&=", "|=", "^=", "@=", "**", "//", "<<", ">>", "(", ")", "[", "]", "{", "}", ",", ":",
-    ".", ";", "=", "+", "-", "*", "/", "%", "@", "&", "|", "^", "~", "<",
+    "(", ")", "[", "]", "{", "}", ",", ";", "**=", "//=", ">>=", "<<=", "...", "==", "!=", "<=",
+    ">=", "->", ":=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=", "**", "//", "<<", ">>",
+    ":", ".", "=", "+", "-", "*", "/", "%", "@", "&", "|", "^", "~", "<",
 ];
 
 /// Takes a text apart from left to right.
@@ -137,7 +138,7 @@ impl<'a> Lexer<'a> {
 
     fn symbol(&mut self, first: char) -> Result<Token<'a>, Fault> {
         let rest = self.rest();
-        let Some(symbol) = SYMBOLS.into_iter().find(|s| rest.starts_with(s)) else {
+        let Some(symbol) = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol)) else {
             return Err(match first {
                 '>' => Fault::unsupported(self.offset, "the operator `>`"),
                 first if first.is_alphabetic() => {
