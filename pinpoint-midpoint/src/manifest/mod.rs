@@ -1,0 +1,45 @@
+//! The files in which a repository names its dependencies.
+//!
+//! A [`Manifest`] reads one version of such a file; [`changes`] tells what
+//! differs between two versions. A *roll* is a commit for which that is not
+//! empty. Dependencies that are git repositories can be followed: the commits
+//! between the two revisions are candidates as well. Packages cannot, and are
+//! named only.
+//!
+//! Reading is pure and never runs anything. A file outside the grammar, or
+//! larger or deeper than the limits, is a [`ManifestError`] with line and
+//! column: there is no partial answer, because a dependency that is overlooked
+//! makes the roll look like the culprit.
+
+mod change;
+mod dependency;
+mod error;
+
+use std::collections::BTreeMap;
+
+pub use change::{Change, changes};
+pub use dependency::{Dependency, Source};
+pub use error::{ManifestError, Problem};
+
+/// One file format that names dependencies and their revisions.
+pub trait Manifest: Send + Sync {
+    /// The file, relative to the top of the repository: `DEPS`, `.gitmodules`.
+    fn file(&self) -> &'static str;
+
+    /// Every dependency that one version of the file names, by its path. What a
+    /// path is depends on the format, and each reader says it; the same
+    /// dependency has the same path in every version.
+    ///
+    /// `gitlinks` are the entries of mode 160000 in the tree of the same
+    /// commit, path to hash. Only submodules need them.
+    ///
+    /// # Errors
+    ///
+    /// The file is not what the format allows, is larger or deeper than the
+    /// limits, or uses what this reader does not know.
+    fn read(
+        &self,
+        file: &str,
+        gitlinks: &BTreeMap<String, String>,
+    ) -> Result<BTreeMap<String, Dependency>, ManifestError>;
+}
