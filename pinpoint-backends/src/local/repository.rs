@@ -128,6 +128,14 @@ pub(super) fn git(directory: &Path) -> Command {
         "maintenance.auto=false",
         "-c",
         "advice.detachedHead=false",
+        // What Git LFS keeps elsewhere stays a pointer. Where its filter is
+        // required and not installed, nothing could be checked out at all.
+        "-c",
+        "filter.lfs.process=",
+        "-c",
+        "filter.lfs.smudge=",
+        "-c",
+        "filter.lfs.required=false",
     ]);
     for (name, _) in std::env::vars_os() {
         if is_gits(&name) {
@@ -140,6 +148,14 @@ pub(super) fn git(directory: &Path) -> Command {
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("LC_ALL", "C")
         .stdin(Stdio::null());
+    command
+}
+
+/// As [`git`], in a git directory that is named outright: one that git finds by
+/// itself may be mistrusted (`safe.bareRepository`).
+pub(super) fn git_at(git_dir: &Path) -> Command {
+    let mut command = git(git_dir);
+    command.arg("--git-dir").arg(git_dir);
     command
 }
 

@@ -246,7 +246,7 @@ impl Borrowed {
     /// The command that registers a work tree, still empty. Forced, since the
     /// remains of an earlier one may be registered at this place.
     pub(super) fn add_tree(&self, tree: &Path, hash: &str) -> Command {
-        let mut command = repository::git(&self.path);
+        let mut command = repository::git_at(&self.path);
         command
             .args(["worktree", "add", "--quiet", "--force", "--force"])
             .args(["--detach", "--no-checkout"])
@@ -280,7 +280,7 @@ fn forget_trees(borrowed: &Borrowed) -> Result<(), LocalError> {
         return Ok(());
     }
     let arguments = ["worktree", "prune"];
-    let output = repository::run(repository::git(&borrowed.path).args(arguments))?;
+    let output = repository::run(repository::git_at(&borrowed.path).args(arguments))?;
     if !output.status.success() {
         return Err(repository::failed(&arguments, &borrowed.path, &output).into());
     }
