@@ -43,7 +43,13 @@ pub(super) struct Failure {
 }
 
 /// What is held while a build is made.
-type Holds = Arc<(Locked, BuildHold)>;
+struct Hold {
+    machine: BuildHold,
+    _place: Locked,
+    _repositories: Locked,
+}
+
+type Holds = Arc<Hold>;
 
 /// Why a step of a build did not go well.
 enum Trouble {
@@ -173,10 +179,13 @@ impl LocalExecutor {
         alone: Locked,
         work: &Arc<Work>,
     ) -> Result<Option<Failure>, LocalError> {
-        // Making room and removing disturb a measurement as building does, so
-        // the machine is held until all is done.
-        let machine = self.machine.for_build(&place.tree).await?;
-        let holds: Holds = Arc::new((alone, machine));
+        let holds: Holds = Arc::new(Hold {
+            _place: alone,
+            _repositories: self.workspace.keep_repositories().await?,
+            // Making room and removing disturb a measurement as building does,
+            // so the machine is held until all is done.
+            machine: self.machine.for_build(&place.tree).await?,
+        });
         let began = Instant::now();
         let empty = place.clone();
         blocking(Arc::clone(&holds), move || empty.clear()).await?;
@@ -221,14 +230,14 @@ impl LocalExecutor {
         work: &Arc<Work>,
     ) -> Result<workspace::Borrowed, Trouble> {
         let step = async |command, timeout| {
-            let holds = (Arc::clone(holds), holds.1.register()?);
+            let holds = (Arc::clone(holds), holds.machine.register()?);
             self.step(command, timeout, log, holds, work).await
         };
         let hash = &commit.main.git_hash;
         let (borrowed, listed) = self.workspace.borrow_objects(&self.repository).await?;
         let add = borrowed.add_tree(&place.tree, hash);
         // Held to the end of the process, whatever becomes of this future.
-        let both = ((Arc::clone(holds), listed), holds.1.register()?);
+        let both = ((Arc::clone(holds), listed), holds.machine.register()?);
         let ended = self.step(add, None, log, both, work).await?;
         succeeded(ended, "worktree add", log, place)?;
         let ended = step(workspace::fill_tree(&place.tree), None).await?;

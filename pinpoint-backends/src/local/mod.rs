@@ -15,6 +15,7 @@
 //! | `STATE/repositories/<hash>` | our bare repository for one of the user's |
 //! | `STATE/builds/<key>` | one build: its work tree, and a marker written last |
 //! | `STATE/locks/<key>` | held shared by the users of that build, alone by its maker |
+//! | `STATE/locks/making` | held shared by all who make builds, alone by whoever removes repositories |
 //! | `JOB/builds/<key>.log` | the output of a build |
 //! | `JOB/runs.jsonl` | the report of every run |
 //! | `JOB/runs/last.out`, `.err` | the output of the last run |

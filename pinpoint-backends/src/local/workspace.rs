@@ -100,6 +100,17 @@ impl Workspace {
         }
     }
 
+    /// Keeps [`clean`] from removing repositories until it is dropped. Which of
+    /// them a build needs can't be seen before the build is finished.
+    pub(super) async fn keep_repositories(&self) -> Result<Locked, LocalError> {
+        files::lock(&self.making(), Mode::Shared).await
+    }
+
+    /// Held shared by all who make builds.
+    fn making(&self) -> PathBuf {
+        self.state.join("locks/making")
+    }
+
     /// Our own repository beside the user's, which lends its objects; made if
     /// need be. With its lock, held while the list of work trees changes: git
     /// does not expect that several of its processes change it at once.
@@ -382,6 +393,8 @@ pub struct CleanReport {
 pub fn clean(state_dir: &Path, options: CleanOptions) -> Result<CleanReport, LocalError> {
     let state = Workspace::open(state_dir)?;
     let mut report = state.shrink(options.keep)?;
+    // Taken before looking at the builds: none is begun from here on.
+    let nobody_builds = files::try_lock(&state.making(), Mode::Alone)?;
     let mut needed = Vec::new();
     for key in names(&state.state.join("builds"))? {
         let place = state.place(&key);
@@ -390,13 +403,12 @@ pub fn clean(state_dir: &Path, options: CleanOptions) -> Result<CleanReport, Loc
             continue;
         }
         match files::try_lock(&place.lock, Mode::Alone)? {
-            // Being made; its repository can't be told, so all of them stay.
-            None => {
-                report.in_use.push(place.directory);
-                return Ok(report);
-            }
+            None => report.in_use.push(place.directory),
             Some(_alone) => report.take(&place.directory)?,
         }
+    }
+    if nobody_builds.is_none() {
+        return Ok(report);
     }
     for name in names(&state.state.join("repositories"))? {
         let borrowed = Borrowed::at(state.state.join("repositories").join(name));
