@@ -55,8 +55,8 @@ pub(super) fn hexadecimal(bytes: &[u8]) -> String {
 /// Written when a build is whole.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Marker {
-    /// Our repository that the work tree belongs to.
-    repository: PathBuf,
+    /// Our repositories that the work tree, and those inside it, belong to.
+    repositories: Vec<PathBuf>,
     /// Bytes on disk.
     size: u64,
     /// How long it took, in milliseconds.
@@ -172,7 +172,9 @@ impl Workspace {
                 continue;
             };
             place.remove()?;
-            forget_trees(&Borrowed::at(marker.repository))?;
+            for repository in marker.repositories {
+                forget_trees(&Borrowed::at(repository))?;
+            }
             occupied -= marker.size;
             report.freed += marker.size;
             report.removed.push(place.directory);
@@ -229,9 +231,13 @@ impl Place {
     }
 
     /// Declares the build whole.
-    pub(super) fn finish(&self, borrowed: &Borrowed, took: Duration) -> Result<(), LocalError> {
+    pub(super) fn finish(
+        &self,
+        repositories: Vec<PathBuf>,
+        took: Duration,
+    ) -> Result<(), LocalError> {
         let marker = Marker {
-            repository: borrowed.path.clone(),
+            repositories,
             size: size(&self.directory)?,
             duration: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         };
@@ -242,7 +248,7 @@ impl Place {
 /// Our bare repository, with the user's objects.
 #[derive(Debug, Clone)]
 pub(super) struct Borrowed {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     lock: PathBuf,
 }
 
@@ -399,7 +405,7 @@ pub fn clean(state_dir: &Path, options: CleanOptions) -> Result<CleanReport, Loc
     for key in names(&state.state.join("builds"))? {
         let place = state.place(&key);
         if let Some(marker) = place.marker()? {
-            needed.push(marker.repository);
+            needed.extend(marker.repositories);
             continue;
         }
         match files::try_lock(&place.lock, Mode::Alone)? {
