@@ -13,12 +13,14 @@
 
 mod change;
 mod dependency;
+mod deps;
 mod error;
 
 use std::collections::BTreeMap;
 
 pub use change::{Change, changes};
 pub use dependency::{Dependency, Source};
+pub use deps::Deps;
 pub use error::{ManifestError, Problem};
 
 /// One file format that names dependencies and their revisions.
