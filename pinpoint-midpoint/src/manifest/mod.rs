@@ -11,17 +11,23 @@
 //! column: there is no partial answer, because a dependency that is overlooked
 //! makes the roll look like the culprit.
 
+mod cargo_lock;
 mod change;
 mod dependency;
 mod deps;
 mod error;
+mod go_mod;
+mod submodules;
 
 use std::collections::BTreeMap;
 
+pub use cargo_lock::CargoLock;
 pub use change::{Change, changes};
 pub use dependency::{Dependency, Source};
 pub use deps::Deps;
 pub use error::{ManifestError, Problem};
+pub use go_mod::GoMod;
+pub use submodules::{Submodules, resolve_url};
 
 /// One file format that names dependencies and their revisions.
 pub trait Manifest: Send + Sync {
@@ -44,4 +50,23 @@ pub trait Manifest: Send + Sync {
         file: &str,
         gitlinks: &BTreeMap<String, String>,
     ) -> Result<BTreeMap<String, Dependency>, ManifestError>;
+}
+
+/// Every format that is known, in the order of their files' names.
+pub fn all() -> [&'static dyn Manifest; 4] {
+    [&Submodules, &CargoLock, &Deps, &GoMod]
+}
+
+/// How much of a file is read, in bytes. Chromium's `DEPS` has 250 kB.
+const MAX_FILE: usize = 4 << 20;
+
+fn check_size(file: &'static str, text: &str) -> Result<(), ManifestError> {
+    if text.len() <= MAX_FILE {
+        return Ok(());
+    }
+    let problem = Problem::TooLarge {
+        what: "bytes",
+        limit: MAX_FILE,
+    };
+    Err(ManifestError::at(file, text, 0, problem))
 }

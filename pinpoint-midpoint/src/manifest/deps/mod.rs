@@ -37,10 +37,7 @@ use std::collections::BTreeMap;
 
 use self::evaluate::{Data, Evaluator, Value, Variables};
 use self::parser::names_in_condition;
-use super::{Dependency, Manifest, ManifestError, Problem, Source};
-
-/// How much of a file is read. Chromium's has 250 kB.
-const MAX_FILE: usize = 4 << 20;
+use super::{Dependency, Manifest, ManifestError, Problem, Source, check_size};
 
 /// Reads Chromium's `DEPS`.
 ///
@@ -101,18 +98,8 @@ impl Deps {
 
 /// Reads a file that is not too long, and names the place of what is wrong.
 fn bounded<T>(file: &str, read: impl FnOnce(&str) -> Result<T, Fault>) -> Result<T, ManifestError> {
-    let answer = if file.len() > MAX_FILE {
-        Err(Fault {
-            offset: 0,
-            problem: Problem::TooLarge {
-                what: "bytes",
-                limit: MAX_FILE,
-            },
-        })
-    } else {
-        read(file)
-    };
-    answer.map_err(|fault| ManifestError::at(Deps.file(), file, fault.offset, fault.problem))
+    check_size(Deps.file(), file)?;
+    read(file).map_err(|fault| ManifestError::at(Deps.file(), file, fault.offset, fault.problem))
 }
 
 /// What is wrong, and where: in bytes from the start of the file.
@@ -467,7 +454,7 @@ mod tests {
         assert_eq!(relative("deps = {}\n"), Ok(false));
         let error = relative("\nuse_relative_paths = 'yes'\n").expect_err("a string");
         assert_eq!((error.line, error.column), (2, 22));
-        let long = " ".repeat(MAX_FILE + 1);
+        let long = " ".repeat((4 << 20) + 1);
         assert!(relative(&long).is_err());
     }
 }
