@@ -85,6 +85,7 @@ pub(crate) async fn bisect(
     let mut config = JobConfig {
         local: LocalConfig {
             repository: repository.path().to_owned(),
+            repositories: Default::default(),
             good,
             build: arguments.build,
             command: arguments.command,

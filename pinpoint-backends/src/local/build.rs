@@ -1,12 +1,13 @@
 //! Making a build, or finding it.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pinpoint_core::{BuildReport, CombinedCommit, Located, Patch};
+use pinpoint_core::{BuildReport, CombinedCommit, Commit, Located, Patch};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -79,7 +80,7 @@ impl LocalExecutor {
         work: &Arc<Work>,
     ) -> Result<BuildReport, LocalError> {
         let commit = self.name(located).await?;
-        let log = self.build_log(&workspace::key(&commit, &self.config));
+        let log = self.build_log(&workspace::key(&commit, &self.config, &self.at_hand));
         // Git takes its time to describe a commit, and the build does not need it.
         let (made, commit) =
             tokio::try_join!(self.built(&commit, work), self.describe(commit.clone()))?;
@@ -115,12 +116,7 @@ impl LocalExecutor {
         commit: &CombinedCommit,
         work: &Arc<Work>,
     ) -> Result<Made, LocalError> {
-        if let Some(dependency) = commit.modified_deps.first() {
-            return Err(LocalError::ModifiedDependency {
-                repository: dependency.commit.repository.clone(),
-            });
-        }
-        let key = workspace::key(commit, &self.config);
+        let key = workspace::key(commit, &self.config, &self.at_hand);
         let build = Arc::clone(locked(&self.builds).entry(key.clone()).or_default());
         build
             .get_or_try_init(|| self.make(commit, key, work))
@@ -272,7 +268,7 @@ impl LocalExecutor {
 impl Making<'_> {
     /// Fills the work tree and runs the build command in it. The answer is
     /// which of our repositories the build needs from now on.
-    async fn take_steps(&self, commit: &CombinedCommit) -> Result<Vec<PathBuf>, Trouble> {
+    async fn take_steps(&self, commit: &CombinedCommit) -> Result<BTreeSet<PathBuf>, Trouble> {
         let LocalExecutor {
             config, repository, ..
         } = self.executor;
@@ -280,6 +276,8 @@ impl Making<'_> {
         let borrowed = self
             .check_out(repository, &commit.main.git_hash, tree)
             .await?;
+        let mut repositories = self.place_dependencies(commit).await?;
+        repositories.insert(borrowed);
         if let Some(Patch::File { name, sha256 }) = &commit.patch {
             let patch = self.patch_file(name, sha256)?;
             let ended = self.step(workspace::apply_patch(tree, patch), None).await?;
@@ -299,7 +297,25 @@ impl Making<'_> {
                 return Err(Trouble::Build(format!("the build command {reason}")));
             }
         }
-        Ok(vec![borrowed])
+        Ok(repositories)
+    }
+
+    /// The hash of a commit of a repository that is at hand, by any of its names.
+    pub(super) async fn hash_of(
+        &self,
+        repository: &Repository,
+        commit: &Commit,
+    ) -> Result<String, Trouble> {
+        let (clone, revision) = (repository.clone(), commit.git_hash.clone());
+        blocking((), move || Ok(clone.resolve_revision(&revision)))
+            .await?
+            .map(|commit| commit.git_hash)
+            .map_err(|error| match error {
+                RepositoryError::UnknownRevision { .. } => {
+                    Trouble::Build(format!("{error}: it is named by a dependency"))
+                }
+                other => other.into(),
+            })
     }
 
     /// Makes a work tree of a commit, and tells which of our repositories it

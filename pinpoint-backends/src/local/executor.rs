@@ -13,6 +13,7 @@ use pinpoint_core::{
 };
 use tokio::sync::{OnceCell, Semaphore};
 
+use super::at_hand::AtHand;
 use super::build::Made;
 use super::files;
 use super::machine_lock::MachineLock;
@@ -33,6 +34,7 @@ pub struct LocalExecutor {
     pub(super) job: String,
     pub(super) job_dir: PathBuf,
     pub(super) repository: Repository,
+    pub(super) at_hand: AtHand,
     pub(super) workspace: Workspace,
     pub(super) machine: MachineLock,
     /// What builds and runs inherit, taken once so that it is the same for all.
@@ -101,6 +103,7 @@ impl LocalExecutor {
         // A clock that was set back since is no reason to fail.
         let since = SystemTime::now().duration_since(began).unwrap_or_default();
         Ok(Self {
+            at_hand: AtHand::open(&config.repositories)?,
             workspace: Workspace::open(&location.state_dir)?,
             machine: MachineLock::open(&location.machine_dir)?,
             environment: std::env::vars_os()

@@ -37,8 +37,10 @@
 //! Submodules and files kept by Git LFS are not fetched: the build command can
 //! do that. The user's branches and tags are not visible to `git` in a work
 //! tree. A process that leaves its process group escapes timeouts.
+mod at_hand;
 mod build;
 mod config;
+mod dependencies;
 mod error;
 mod executor;
 mod files;

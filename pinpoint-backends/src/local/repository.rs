@@ -1,7 +1,9 @@
 //! The user's repository, read through the `git` command and never written.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -156,6 +158,51 @@ pub(super) fn git(directory: &Path) -> Command {
 pub(super) fn git_at(git_dir: &Path) -> Command {
     let mut command = git(git_dir);
     command.arg("--git-dir").arg(git_dir);
+    command
+}
+
+/// The files of a work tree's index that match one of the patterns, relative to
+/// the tree.
+pub(super) fn files(tree: &Path, patterns: &[&str]) -> Result<Vec<PathBuf>, RepositoryError> {
+    let mut arguments = vec!["ls-files", "-z", "--"];
+    arguments.extend(patterns);
+    let output = run(git(tree).args(&arguments))?;
+    if !output.status.success() {
+        return Err(failed(&arguments, tree, &output));
+    }
+    let names = output.stdout.split(|byte| *byte == 0);
+    Ok(names
+        .filter(|name| !name.is_empty())
+        .map(|name| PathBuf::from(OsStr::from_bytes(name)))
+        .collect())
+}
+
+/// The commits that a work tree's index has for submodules, by their paths.
+/// Paths that are not UTF-8 are left out: no manifest can name them.
+pub(super) fn gitlinks(tree: &Path) -> Result<BTreeMap<String, String>, RepositoryError> {
+    let arguments = ["ls-files", "--stage", "-z"];
+    let output = run(git(tree).args(arguments))?;
+    if !output.status.success() {
+        return Err(failed(&arguments, tree, &output));
+    }
+    let entry = |line: &[u8]| {
+        // `160000 <hash> 0<tab><path>`
+        let line = std::str::from_utf8(line).ok()?.strip_prefix("160000 ")?;
+        let (entry, path) = line.split_once('\t')?;
+        let (hash, _stage) = entry.split_once(' ')?;
+        Some((path.to_owned(), hash.to_owned()))
+    };
+    let lines = output.stdout.split(|byte| *byte == 0);
+    Ok(lines.filter_map(entry).collect())
+}
+
+/// The command that makes a commit the one of the submodule at a path, in the
+/// index of a work tree.
+pub(super) fn enter_gitlink(tree: &Path, hash: &str, path: &str) -> Command {
+    let mut command = git(tree);
+    command
+        .args(["update-index", "--cacheinfo"])
+        .arg(format!("160000,{hash},{path}"));
     command
 }
 

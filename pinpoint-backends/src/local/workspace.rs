@@ -5,6 +5,7 @@
 //! was interrupted, and is made anew. The lock of a build lies outside of what
 //! is removed: a lock on a removed file would protect nothing.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -16,21 +17,26 @@ use pinpoint_core::CombinedCommit;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::at_hand::AtHand;
 use super::files::{self, Locked, Mode};
 use super::repository::{self, Repository};
 use super::{LocalConfig, LocalError};
 
 /// What is built and how, as a name: SHA-256 over the state of the commit, the
-/// build command and the declared environment. Each part is preceded by its
-/// length and each list by its count, so that no two states read alike.
-pub(super) fn key(commit: &CombinedCommit, config: &LocalConfig) -> String {
+/// build command, which repositories are at hand and the declared environment.
+/// Each part is preceded by its length and each list by its count, so that no
+/// two states read alike.
+///
+/// What is at hand decides which dependencies are laid out: a build from before
+/// must not be measured against one from after.
+pub(super) fn key(commit: &CombinedCommit, config: &LocalConfig, at_hand: &AtHand) -> String {
     let mut hash = Sha256::new();
     let mut add = |part: &str| {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     };
     // Raised when the same state comes to be built in another way.
-    add("pinpoint build 1");
+    add("pinpoint build 2");
     let identity = commit.identity();
     add(&identity.len().to_string());
     identity.iter().for_each(|field| add(field));
@@ -41,6 +47,9 @@ pub(super) fn key(commit: &CombinedCommit, config: &LocalConfig) -> String {
             add(command);
         }
     }
+    let urls: Vec<&str> = at_hand.urls().collect();
+    add(&urls.len().to_string());
+    urls.iter().for_each(|url| add(url));
     for (name, value) in &config.env {
         add(name);
         add(value);
@@ -56,7 +65,7 @@ pub(super) fn hexadecimal(bytes: &[u8]) -> String {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Marker {
     /// Our repositories that the work tree, and those inside it, belong to.
-    repositories: Vec<PathBuf>,
+    repositories: BTreeSet<PathBuf>,
     /// Bytes on disk.
     size: u64,
     /// How long it took, in milliseconds.
@@ -233,7 +242,7 @@ impl Place {
     /// Declares the build whole.
     pub(super) fn finish(
         &self,
-        repositories: Vec<PathBuf>,
+        repositories: BTreeSet<PathBuf>,
         took: Duration,
     ) -> Result<(), LocalError> {
         let marker = Marker {
