@@ -11,6 +11,7 @@
 mod builds;
 mod dependencies;
 mod ends;
+mod history;
 mod machine;
 mod metric;
 mod runs;
