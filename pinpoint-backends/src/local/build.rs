@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pinpoint_core::{BuildReport, CombinedCommit, Commit, Located, Patch};
+use pinpoint_midpoint::{History, HistoryError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -16,7 +17,7 @@ use super::files::{self, Locked};
 use super::machine_lock::BuildHold;
 use super::process::{self, Ended, NotRun, Work};
 use super::workspace::{self, Place, hexadecimal};
-use super::{LocalError, LocalExecutor, Repository, RepositoryError};
+use super::{LocalError, LocalExecutor, LocalHistory, Repository, RepositoryError};
 
 /// What became of a build in this job.
 #[derive(Debug, Clone)]
@@ -273,9 +274,8 @@ impl Making<'_> {
             config, repository, ..
         } = self.executor;
         let tree = &self.place.tree;
-        let borrowed = self
-            .check_out(repository, &commit.main.git_hash, tree)
-            .await?;
+        let hash = self.hash_of(repository, &commit.main).await?;
+        let borrowed = self.check_out(repository, &hash, tree).await?;
         let mut repositories = self.place_dependencies(commit).await?;
         repositories.insert(borrowed);
         if let Some(Patch::File { name, sha256 }) = &commit.patch {
@@ -300,22 +300,31 @@ impl Making<'_> {
         Ok(repositories)
     }
 
-    /// The hash of a commit of a repository that is at hand, by any of its names.
+    /// The hash that a commit is checked out by, in our own repository for a
+    /// clone: of a merge that no branch holds, one that is made here.
     pub(super) async fn hash_of(
         &self,
-        repository: &Repository,
+        clone: &Repository,
         commit: &Commit,
     ) -> Result<String, Trouble> {
-        let (clone, revision) = (repository.clone(), commit.git_hash.clone());
-        blocking((), move || Ok(clone.resolve_revision(&revision)))
-            .await?
-            .map(|commit| commit.git_hash)
-            .map_err(|error| match error {
-                RepositoryError::UnknownRevision { .. } => {
-                    Trouble::Build(format!("{error}: it is named by a dependency"))
-                }
-                other => other.into(),
-            })
+        let does_not_build = |error| match error {
+            HistoryError::UnknownRevision { .. } => Trouble::Build(error.to_string()),
+            other => LocalError::from(other).into(),
+        };
+        let clone = clone.clone();
+        let state_dir = self.executor.workspace.state_dir().to_owned();
+        let history = blocking((), move || Ok(LocalHistory::open(&clone, &state_dir)?)).await?;
+        let resolved = history.resolve(&commit.git_hash).await;
+        let hash = resolved.map_err(does_not_build)?;
+        let merged = history.merged_commit(&hash, &commit.merged).await;
+        merged.map_err(does_not_build)?.ok_or_else(|| {
+            Trouble::Build(format!(
+                "merging {} into {} of {} gives conflicts",
+                commit.merged.join(" and "),
+                commit.git_hash,
+                commit.repository
+            ))
+        })
     }
 
     /// Makes a work tree of a commit, and tells which of our repositories it
@@ -334,7 +343,7 @@ impl Making<'_> {
         self.succeeded(ended, "worktree add", tree)?;
         let ended = self.step(workspace::fill_tree(tree), None).await?;
         self.succeeded(ended, "reset --hard", tree)?;
-        Ok(borrowed.path)
+        Ok(borrowed.path().to_owned())
     }
 
     /// Runs one command with its output in the log.

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pinpoint_core::ExecutorError;
+use pinpoint_midpoint::HistoryError;
 
 use super::RepositoryError;
 
@@ -31,6 +32,9 @@ pub enum LocalError {
     /// Trouble with the user's repository, or with `git`.
     #[error(transparent)]
     Repository(#[from] RepositoryError),
+    /// Trouble with the history of a repository.
+    #[error(transparent)]
+    History(#[from] HistoryError),
     /// The directory of the machine's locks belongs to somebody else.
     #[error("{path} belongs to another user, so its locks can't be trusted; have it removed, or set XDG_RUNTIME_DIR", path = path.display())]
     ForeignMachineDir {

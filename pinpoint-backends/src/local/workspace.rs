@@ -99,6 +99,10 @@ impl Workspace {
         Ok(Self { state })
     }
 
+    pub(super) fn state_dir(&self) -> &Path {
+        &self.state
+    }
+
     pub(super) fn place(&self, key: &str) -> Place {
         let directory = self.state.join("builds").join(key);
         Place {
@@ -257,7 +261,7 @@ impl Place {
 /// Our bare repository, with the user's objects.
 #[derive(Debug, Clone)]
 pub(super) struct Borrowed {
-    pub(super) path: PathBuf,
+    path: PathBuf,
     lock: PathBuf,
 }
 

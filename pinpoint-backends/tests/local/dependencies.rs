@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pinpoint_backends::local::{CleanOptions, LocalConfig, LocalExecutor, clean};
-use pinpoint_core::{CombinedCommit, Commit, ModifiedDependency};
+use pinpoint_core::{CombinedCommit, Commit, Executor, ExecutorError, ModifiedDependency};
+use sha2::{Digest, Sha256};
 
-use crate::world::{World, build, git, refusal, snapshot};
+use crate::world::{World, build, git, key, refusal, snapshot, until};
 
 /// A repository that others depend on.
 struct Upstream {
@@ -484,6 +485,121 @@ async fn a_manifest_that_cannot_be_read_matters_where_something_is_at_hand() {
     assert!(reason.contains("DEPS, line 1, column"), "{reason}");
     let reason = failure(&open(&[&outer], "both"), 1, &world.combined(&first)).await;
     assert!(reason.contains("DEPS, line 1, column"), "{reason}");
+}
+
+/// Two branches of a repository that both change files: neither conflicts with
+/// the other in `left` and `right`, and a third conflicts with the second.
+fn fork(repository: &Path) -> [String; 3] {
+    let base = commit(repository, &[("left", "0"), ("right", "0")], &[]);
+    let on_branch = |files| {
+        git(repository, &["checkout", "-q", "--detach", &base]);
+        commit(repository, files, &[])
+    };
+    [
+        on_branch(&[("left", "1")]),
+        on_branch(&[("right", "1")]),
+        on_branch(&[("right", "2")]),
+    ]
+}
+
+#[tokio::test]
+async fn merges_that_no_branch_holds_are_built() {
+    let world = World::new();
+    let mut library = Upstream::new(&world, "library", 1);
+    library.commits.extend(fork(&library.path));
+    let deps = format!(
+        "deps = {{'src/lib': '{}@{}'}}",
+        library.url, library.commits[0]
+    );
+    commit(&world.repository, &[("DEPS", &deps)], &[]);
+    let [left, right, other] = fork(&world.repository);
+    let before = snapshot(&world.repository);
+
+    let script = "cat left right lib/left lib/right; git -C lib log -1 --format=%P";
+    let executor = world.open(config(&world, &left, &[&library], script), "job");
+    let mut held = library.at(1, main_name(&world));
+    held.commit.merged.push(library.commits[2].clone());
+    let mut state = holding(&world, &left, &[held]);
+    state.main.merged.push(right.clone());
+    let parents = format!("{} {}", library.commits[1], library.commits[2]);
+    assert_eq!(
+        printed(&executor, 1, &state).await,
+        format!("1111{parents}")
+    );
+    // It is another state than the commit alone.
+    let mut alone = state.clone();
+    alone.main.merged.clear();
+    assert_eq!(
+        printed(&executor, 2, &alone).await,
+        format!("1011{parents}")
+    );
+
+    let mut conflict = state.clone();
+    conflict.main.merged.push(other.clone());
+    let reason = failure(&executor, 3, &conflict).await;
+    assert!(
+        reason.contains("conflicts") && reason.contains(&other),
+        "{reason}"
+    );
+    state.modified_deps[0]
+        .commit
+        .merged
+        .push(library.commits[3].clone());
+    let reason = failure(&executor, 4, &state).await;
+    assert!(
+        reason.contains("conflicts") && reason.contains(&library.url),
+        "{reason}"
+    );
+    assert_eq!(snapshot(&world.repository), before);
+}
+
+#[tokio::test]
+async fn a_layout_can_be_cancelled_in_the_middle() {
+    let world = World::new();
+    let mut outer = Upstream::new(&world, "outer", 0);
+    outer.commit(&[("value", "1")], &[]);
+    let deps = format!(
+        "deps = {{'src/outer': '{}@{}'}}",
+        outer.url, outer.commits[0]
+    );
+    let first = commit(&world.repository, &[("DEPS", &deps)], &[]);
+    let executor = world.open(config(&world, &first, &[&outer], "cat outer/value"), "job");
+    let commit = world.combined(&first);
+    // The layout has to wait for this.
+    let lock = world
+        .path("state/repositories")
+        .join(format!("{}.lock", name_of(&outer)));
+    fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    let held = fs::File::create(&lock).unwrap();
+    held.lock().unwrap();
+    let tree = || {
+        let mut builds = fs::read_dir(world.path("state/builds")).unwrap();
+        builds
+            .next()
+            .map(|build| build.unwrap().path().join("tree"))
+    };
+    let (built, ()) = tokio::join!(build(&executor, 1, &commit), async {
+        until("the tree", || {
+            tree().is_some_and(|tree| tree.join("DEPS").exists())
+        })
+        .await;
+        executor.cancel(key(1)).await.unwrap();
+    });
+    assert!(
+        matches!(built, Err(ExecutorError::Unavailable(_))),
+        "{built:?}"
+    );
+    assert!(!tree().unwrap().join("outer").exists());
+    drop(held);
+    assert_eq!(printed(&executor, 2, &commit).await, "1");
+}
+
+/// What our repository for a clone is called.
+fn name_of(upstream: &Upstream) -> String {
+    Sha256::digest(upstream.path.as_os_str().as_encoded_bytes())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 #[tokio::test]
