@@ -115,6 +115,13 @@ pub(crate) struct Bisect {
     /// The repository, or any directory in it.
     #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
     pub(crate) repo: PathBuf,
+    /// A local clone of another repository, by its URL; may be repeated.
+    ///
+    /// Dependencies that submodules or DEPS name by this URL are checked out
+    /// from it, as each commit names them, before the commit is built. Nothing
+    /// is ever fetched.
+    #[arg(long, value_name = "URL=DIR", value_parser = clone_of)]
+    pub(crate) repository: Vec<(String, PathBuf)>,
     /// Run once for each commit, in its own work tree, before it is measured.
     #[arg(long, value_name = "SHELL COMMAND")]
     pub(crate) build: Option<String>,
@@ -295,6 +302,16 @@ fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("NAME=VALUE is needed".to_owned()),
+    }
+}
+
+fn clone_of(text: &str) -> Result<(String, PathBuf), String> {
+    // A URL may have a query; few directories have a `=` in their name.
+    match text.rsplit_once('=') {
+        Some((url, directory)) if !url.is_empty() && !directory.is_empty() => {
+            Ok((url.to_owned(), directory.into()))
+        }
+        _ => Err("URL=DIR is needed".to_owned()),
     }
 }
 

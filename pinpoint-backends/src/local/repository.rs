@@ -179,6 +179,23 @@ pub(super) fn git_at(git_dir: &Path) -> Command {
     command
 }
 
+/// As [`git`], in any directory of a user's repository.
+///
+/// The clone of a submodule (`.git/modules/NAME`) names a work tree that need not
+/// be there, and a bare repository may be mistrusted: where the directory is
+/// git's own it is named outright, and stands for the work tree as well.
+fn git_in(place: &Path) -> Command {
+    let is_gits_own = ["HEAD", "objects", "refs"]
+        .iter()
+        .all(|name| place.join(name).exists());
+    if !is_gits_own {
+        return git(place);
+    }
+    let mut command = git_at(place);
+    command.arg("--work-tree").arg(place);
+    command
+}
+
 /// The files of a work tree's index that match one of the patterns, relative to
 /// the tree.
 pub(super) fn files(tree: &Path, patterns: &[&str]) -> Result<Vec<PathBuf>, RepositoryError> {
@@ -255,7 +272,7 @@ impl Repository {
         let place = path
             .canonicalize()
             .map_err(|error| not_one(error.to_string()))?;
-        let output = run(git(&place).args(["rev-parse", "--git-common-dir"]))?;
+        let output = run(git_in(&place).args(["rev-parse", "--git-common-dir"]))?;
         if !output.status.success() {
             return Err(not_one(last_line(&output.stderr)));
         }
@@ -286,6 +303,10 @@ impl Repository {
         &self.common_dir
     }
 
+    fn git(&self) -> Command {
+        git_in(&self.place)
+    }
+
     pub(super) fn objects(&self) -> PathBuf {
         self.common_dir.join("objects")
     }
@@ -309,7 +330,8 @@ impl Repository {
     /// The full hash of what is called that.
     pub(super) fn full_hash(&self, revision: &str) -> Result<String, RepositoryError> {
         // After `--end-of-options` no name is taken for a flag.
-        let output = run(git(&self.place)
+        let output = run(self
+            .git()
             .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
             .arg(format!("{revision}^{{commit}}")))?;
         let hash = text(&output.stdout);
@@ -522,7 +544,7 @@ impl Repository {
 
     /// What git answers; `None` when it says no.
     fn test(&self, arguments: &[&str]) -> Result<Option<String>, RepositoryError> {
-        let output = run(git(&self.place).args(arguments))?;
+        let output = run(self.git().args(arguments))?;
         match output.status.code() {
             Some(0) => Ok(Some(text(&output.stdout))),
             Some(1) => Ok(None),
@@ -531,7 +553,7 @@ impl Repository {
     }
 
     fn ask(&self, arguments: &[&str]) -> Result<String, RepositoryError> {
-        let output = run(git(&self.place).args(arguments))?;
+        let output = run(self.git().args(arguments))?;
         if !output.status.success() {
             return Err(failed(arguments, &self.path, &output));
         }

@@ -482,3 +482,30 @@ fn the_users_configuration_of_git_does_not_stand_in_the_way() {
     assert_eq!(culprit(&world, &finished), 2);
     world.pinpoint(&["clean"]).ends_with(0);
 }
+
+#[test]
+fn a_culprit_that_rolls_a_dependency_whose_clone_is_named() {
+    let library = World::with_step(2, 1);
+    let url = "https://host.example/library.git";
+    let mut world = World::new();
+    let commits: Vec<_> = [0, 0, 1, 1]
+        .into_iter()
+        .enumerate()
+        .map(|(number, rolled)| {
+            let revision = &library.commits[rolled];
+            BTreeMap::from([
+                (
+                    "DEPS",
+                    format!("deps = {{'src/lib': '{url}@{revision}'}}\n"),
+                ),
+                ("number", number.to_string()),
+            ])
+        })
+        .collect();
+    world.add(&commits);
+    let clone = format!("{url}={}", library.repository.display());
+    let options = ["--repository", &clone, "--output", "json"];
+    let script = BENCHMARK.replace("cat value", "cat lib/value");
+    let finished = world.bisect(&options, &script).ends_with(0);
+    assert_eq!(culprit(&world, &finished), 2);
+}
