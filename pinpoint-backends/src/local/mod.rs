@@ -56,7 +56,7 @@ mod workspace;
 pub use config::{LocalConfig, Location};
 pub use error::LocalError;
 pub use executor::LocalExecutor;
-pub use history::LocalHistory;
+pub use history::{LocalHistory, LocalRepositories};
 pub use machine_lock::default_machine_dir;
 pub use metric::Metric;
 pub use repository::{Repository, RepositoryError};

@@ -340,7 +340,7 @@ fn lines(name: &str, path: &Path) -> Result<Vec<String>, HistoryError> {
     }
 }
 
-fn unreadable(
+pub(super) fn unreadable(
     name: &str,
     source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
 ) -> HistoryError {

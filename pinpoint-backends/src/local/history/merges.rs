@@ -3,6 +3,8 @@
 //! Git merges without a work tree (`git merge-tree`). What comes of it is
 //! written to our own bare repository, which borrows the user's objects, so
 //! that the user's is never written, and so that it can be checked out there.
+//! (A tree that the user has already is not written again: git sets the time of
+//! its file to now, as it does for all that is still in use.)
 //!
 //! ```text
 //! F - - - M      F + x is a commit with the parents F and x,

@@ -6,11 +6,15 @@
 //! | `line.rs` | what lies between two commits, and what is whose ancestor |
 //! | `merges.rs` | commits merged into another, which no branch holds |
 //! | `position.rs` | commits by their position (`refs/heads/main@{#1234}`) |
+//! | `registry.rs` | repositories by their URL |
+//! | `url.rs` | when two URLs mean the same |
 
 mod commits;
 mod line;
 mod merges;
 mod position;
+mod registry;
+mod url;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,6 +30,8 @@ use super::{Repository, RepositoryError};
 use commits::{Commits, Walk};
 use line::{Range, Ranges};
 use merges::Merges;
+
+pub use registry::LocalRepositories;
 
 /// The history of one local repository.
 ///
@@ -189,8 +195,13 @@ impl Inner {
     }
 
     fn resolve(&self, name: &str) -> Result<String, HistoryError> {
-        if let Some(position) = position::parse(name) {
-            return position::find(self, &position)?.ok_or_else(|| self.commits.unknown(name));
+        // To git, `main@{#x}` would be what main was at some time.
+        if name.contains("@{#") {
+            let found = match position::parse(name) {
+                Some(position) => position::find(self, &position)?,
+                None => None,
+            };
+            return found.ok_or_else(|| self.commits.unknown(name));
         }
         self.full_hash(name)?
             .ok_or_else(|| self.commits.unknown(name))
