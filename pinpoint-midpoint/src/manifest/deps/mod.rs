@@ -109,6 +109,40 @@ struct Fault {
     problem: Problem,
 }
 
+impl Fault {
+    /// It breaks the grammar of Python.
+    fn syntax(offset: usize, what: impl Into<String>) -> Self {
+        Self {
+            offset,
+            problem: Problem::Syntax(what.into()),
+        }
+    }
+
+    /// It is Python, but not of the subset.
+    fn unsupported(offset: usize, what: impl Into<String>) -> Self {
+        Self {
+            offset,
+            problem: Problem::Unsupported(what.into()),
+        }
+    }
+
+    /// It is of the subset, but means nothing.
+    fn meaning(offset: usize, what: impl Into<String>) -> Self {
+        Self {
+            offset,
+            problem: Problem::Meaning(what.into()),
+        }
+    }
+
+    /// A value of another kind than belongs there.
+    fn wrong_kind(offset: usize, wanted: &str, found: &Data) -> Self {
+        Self::meaning(
+            offset,
+            format!("{wanted} is needed here, not {}", found.kind()),
+        )
+    }
+}
+
 #[derive(Default)]
 struct Reader {
     evaluator: Evaluator,
@@ -290,7 +324,7 @@ impl Reader {
         if text.contains('{') {
             return Err(Fault::unsupported(
                 offset,
-                "a URL or revision that depends on the machine",
+                "a URL or revision with a brace in it, which is left where it depends on the machine,",
             ));
         }
         let (url, revision) = split_revision(&text);
