@@ -1,47 +1,58 @@
-//! Which repositories are at hand.
+//! Which repositories are at hand, as far as builds are concerned.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use super::executor::locked;
-use super::{LocalError, Repository};
+use super::{LocalError, LocalRepositories, Repository};
 
 /// Repositories on this machine, by their URLs.
+///
+/// A manifest may name hundreds, and looking for one that is not there takes
+/// reading the configuration of every submodule: each is looked for once.
 pub(super) struct AtHand {
-    mapped: BTreeMap<String, Repository>,
-    /// What was asked for before.
+    repositories: LocalRepositories,
+    /// What decides what is at hand, apart from names that are paths.
+    names: Vec<String>,
     known: Mutex<BTreeMap<String, Option<Repository>>>,
 }
 
 impl AtHand {
-    pub(super) fn open(mapped: &BTreeMap<String, PathBuf>) -> Result<Self, LocalError> {
-        let mapped = mapped
-            .iter()
-            .map(|(url, directory)| Ok((url.clone(), Repository::discover(directory)?)))
-            .collect::<Result<_, LocalError>>()?;
+    /// The repositories around a main one: `named` by the user, and its
+    /// submodules.
+    ///
+    /// # Errors
+    ///
+    /// When there is no repository at a place that the user named: it would be
+    /// left out of builds otherwise, and nobody would know.
+    pub(super) fn open(
+        main: &Repository,
+        named: &BTreeMap<String, PathBuf>,
+        state_dir: &Path,
+    ) -> Result<Self, LocalError> {
+        for place in named.values() {
+            Repository::discover(place)?;
+        }
+        let repositories = LocalRepositories::new(main.clone(), named.clone(), state_dir);
+        let submodules = repositories.submodules();
+        let submodules = submodules.iter().map(|clone| clone.display().to_string());
         Ok(Self {
-            mapped,
+            names: named.keys().cloned().chain(submodules).collect(),
+            repositories,
             known: Mutex::default(),
         })
     }
 
     /// The local clone of a repository.
-    pub(super) fn locate(&self, url: &str) -> Option<Repository> {
-        if let Some(repository) = self.mapped.get(url) {
-            return Some(repository.clone());
-        }
-        let path = Path::new(url.strip_prefix("file://").unwrap_or(url));
-        if !path.is_absolute() {
-            return None;
-        }
+    pub(super) fn locate(&self, repository: &str) -> Option<Repository> {
         locked(&self.known)
-            .entry(url.to_owned())
-            .or_insert_with(|| Repository::discover(path).ok())
+            .entry(repository.to_owned())
+            .or_insert_with(|| self.repositories.locate(repository))
             .clone()
     }
 
-    /// Do two URLs name the same repository?
+    /// Do two names mean the same repository?
     pub(super) fn same(&self, one: &str, other: &str) -> bool {
         one == other
             || match (self.locate(one), self.locate(other)) {
@@ -50,8 +61,9 @@ impl AtHand {
             }
     }
 
-    /// The URLs of those that are at hand and not named by their paths, sorted.
-    pub(super) fn urls(&self) -> impl Iterator<Item = &str> {
-        self.mapped.keys().map(String::as_str)
+    /// The URLs that the user named, and the clones of submodules: while they
+    /// are the same, so is what is at hand.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
     }
 }

@@ -314,8 +314,15 @@ impl Making<'_> {
         let clone = clone.clone();
         let state_dir = self.executor.workspace.state_dir().to_owned();
         let history = blocking((), move || Ok(LocalHistory::open(&clone, &state_dir)?)).await?;
-        let resolved = history.resolve(&commit.git_hash).await;
-        let hash = resolved.map_err(does_not_build)?;
+        // A branch moves, and says nothing about what was built then.
+        let revision = &commit.git_hash;
+        let is_hash = revision.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let name = if is_hash || revision.starts_with("refs/tags/") {
+            revision.clone()
+        } else {
+            format!("refs/tags/{revision}")
+        };
+        let hash = history.resolve(&name).await.map_err(does_not_build)?;
         let merged = history.merged_commit(&hash, &commit.merged).await;
         merged.map_err(does_not_build)?.ok_or_else(|| {
             Trouble::Build(format!(

@@ -103,7 +103,7 @@ impl LocalExecutor {
         // A clock that was set back since is no reason to fail.
         let since = SystemTime::now().duration_since(began).unwrap_or_default();
         Ok(Self {
-            at_hand: AtHand::open(&config.repositories)?,
+            at_hand: AtHand::open(&repository, &config.repositories, &location.state_dir)?,
             workspace: Workspace::open(&location.state_dir)?,
             machine: MachineLock::open(&location.machine_dir)?,
             environment: std::env::vars_os()

@@ -47,9 +47,8 @@ pub(super) fn key(commit: &CombinedCommit, config: &LocalConfig, at_hand: &AtHan
             add(command);
         }
     }
-    let urls: Vec<&str> = at_hand.urls().collect();
-    add(&urls.len().to_string());
-    urls.iter().for_each(|url| add(url));
+    add(&at_hand.names().len().to_string());
+    at_hand.names().iter().for_each(|name| add(name));
     for (name, value) in &config.env {
         add(name);
         add(value);

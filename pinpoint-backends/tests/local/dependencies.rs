@@ -447,7 +447,7 @@ async fn what_cannot_be_laid_out_does_not_build_and_says_why() {
         ("src/DEPS", &head, "leads to a file of the commit"),
         ("src/kept", &head, "leads to a directory of the commit"),
         ("src/outer", &lacking, "git fetch"),
-        ("src/outer", "no-such-branch", "no-such-branch"),
+        ("src/outer", "main", "has no commit refs/tags/main"),
     ];
     let mut executor = None;
     for (action, (path, revision, expected)) in (1..).zip(cases) {
@@ -485,6 +485,42 @@ async fn a_manifest_that_cannot_be_read_matters_where_something_is_at_hand() {
     assert!(reason.contains("DEPS, line 1, column"), "{reason}");
     let reason = failure(&open(&[&outer], "both"), 1, &world.combined(&first)).await;
     assert!(reason.contains("DEPS, line 1, column"), "{reason}");
+}
+
+#[tokio::test]
+async fn the_submodules_of_the_users_clone_are_at_hand() {
+    let world = World::new();
+    let mut outer = Upstream::new(&world, "outer", 1);
+    outer.url = outer.path.display().to_string();
+    let first = commit(
+        &world.repository,
+        &[(".gitmodules", &outer.submodule("outer"))],
+        &[("outer", &outer.commits[0])],
+    );
+    let without = commit(&world.repository, &[("file", "")], &[]);
+    let script = "cat outer/value || echo none";
+    let config = config(&world, &first, &[], script);
+    fs::rename(&outer.path, world.path("moved")).unwrap();
+    let executor = world.open(config.clone(), "before");
+    let told = printed(&executor, 1, &world.combined(&first)).await;
+    assert!(told.ends_with("none"), "{told}");
+    drop(executor);
+
+    fs::rename(world.path("moved"), &outer.path).unwrap();
+    let allowed = "protocol.file.allow=always";
+    git(
+        &world.repository,
+        &["-c", allowed, "submodule", "--quiet", "update", "--init"],
+    );
+    fs::rename(&outer.path, world.path("moved")).unwrap();
+    // The clone stays when the work tree that it names goes.
+    git(&world.repository, &["rm", "-q", "outer"]);
+    fs::remove_dir_all(world.repository.join("outer")).unwrap_or_default();
+    let before = snapshot(&world.repository);
+    let executor = world.open(config, "after");
+    assert_eq!(printed(&executor, 1, &world.combined(&first)).await, "0");
+    assert_eq!(printed(&executor, 2, &world.combined(&without)).await, "0");
+    assert_eq!(snapshot(&world.repository), before);
 }
 
 /// Two branches of a repository that both change files: neither conflicts with

@@ -15,7 +15,9 @@
 //! | `Cargo.lock` | Cargo's business | the hash of its packages in the lock file |
 //! | `go.mod` | Go's business | checked out beside the work tree, and a `replace` with that directory |
 //!
-//! Only what is at hand is checked out (see [`Repositories`](super::Repositories)):
+//! A revision is a hash or a tag. A branch moves, and builds are kept.
+//!
+//! Only what is at hand is checked out (see [`LocalRepositories`](super::LocalRepositories)):
 //! nothing is fetched. What is not stays as a checkout leaves it, and the build
 //! command may fetch it. The manifests of a dependency that is laid out are read
 //! in turn, as far as they count: submodules of submodules, `recursedeps`. Where
@@ -449,7 +451,7 @@ impl<'a> Layout<'a> {
     /// What to do about a manifest that can't be read: nothing, if nothing that
     /// it names could be laid out anyway.
     fn unreadable(&self, holder: &Holder, problem: String) -> Result<(), Trouble> {
-        if self.holds_for(holder) || self.making.executor.at_hand.urls().next().is_some() {
+        if self.holds_for(holder) || !self.making.executor.at_hand.names().is_empty() {
             let repository = &holder.repository;
             return Err(Trouble::Build(format!("in {repository}, {problem}")));
         }
