@@ -117,6 +117,14 @@ pub(crate) struct Bisect {
     /// The repository, or any directory in it.
     #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
     pub(crate) repo: PathBuf,
+    /// A local clone of another repository, by its URL; may be repeated.
+    ///
+    /// Dependencies that submodules or DEPS name by this URL are checked out
+    /// from it, as each commit names them, before the commit is built; and when
+    /// a culprit rolls one, its commits are searched as well. Submodules that
+    /// are checked out are found without. Nothing is ever fetched.
+    #[arg(long, value_name = "URL=DIR", value_parser = clone_of)]
+    pub(crate) repository: Vec<(String, PathBuf)>,
     /// Run once for each commit, in its own work tree, before it is measured.
     #[arg(long, value_name = "SHELL COMMAND")]
     pub(crate) build: Option<String>,
@@ -163,11 +171,6 @@ pub(crate) struct Bisect {
     /// The longest the job may take, as in 90s, 20m or `1h 30m`.
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
     pub(crate) max_time: Option<Duration>,
-    /// Where a dependency's repository is on this machine, so that its commits
-    /// can be searched when it rolls; may be repeated. Submodules that are
-    /// checked out are found without.
-    #[arg(long, value_name = "URL=DIR", value_parser = repository)]
-    pub(crate) repository: Vec<(String, PathBuf)>,
     /// A commit that can't be built or run; may be repeated.
     #[arg(long, value_name = "REV")]
     pub(crate) skip: Vec<String>,
@@ -222,7 +225,7 @@ pub(crate) struct Midpoint {
     pub(crate) repo: PathBuf,
     /// Where a dependency's repository is on this machine; may be repeated.
     /// Submodules that are checked out are found without.
-    #[arg(long, value_name = "URL=DIR", value_parser = repository)]
+    #[arg(long, value_name = "URL=DIR", value_parser = clone_of)]
     pub(crate) repository: Vec<(String, PathBuf)>,
     /// List everything that lies between.
     #[arg(long)]
@@ -357,19 +360,20 @@ fn magnitude(text: &str) -> Result<Magnitude, String> {
     }
 }
 
-fn repository(text: &str) -> Result<(String, PathBuf), String> {
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("NAME=VALUE is needed".to_owned()),
+    }
+}
+
+fn clone_of(text: &str) -> Result<(String, PathBuf), String> {
+    // A URL may have a query; few directories have a `=` in their name.
     match text.rsplit_once('=') {
         Some((url, directory)) if !url.is_empty() && !directory.is_empty() => {
             Ok((url.to_owned(), directory.into()))
         }
         _ => Err("URL=DIR is needed".to_owned()),
-    }
-}
-
-fn variable(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("NAME=VALUE is needed".to_owned()),
     }
 }
 

@@ -46,6 +46,18 @@ pub(crate) async fn bisect(
             },
             error => error.into(),
         })?;
+    let repositories = arguments
+        .repository
+        .into_iter()
+        .map(|(url, directory)| match Repository::discover(&directory) {
+            Ok(clone) => Ok((url, clone.path().to_owned())),
+            Err(RepositoryError::NotARepository { path, reason }) => Err(CliError::Input(format!(
+                "--repository: {} is in no git repository ({reason}); name a clone of {url}",
+                path.display()
+            ))),
+            Err(error) => Err(error.into()),
+        })
+        .collect::<Result<_, CliError>>()?;
     let paths = repository.paths_between(&good.git_hash, &bad.git_hash, &arguments.path)?;
     let skip = arguments
         .skip
@@ -59,14 +71,6 @@ pub(crate) async fn bisect(
         patch: patch.as_ref().map(|(patch, _)| patch.clone()),
     };
     let (good, bad) = (combined(good), combined(bad));
-    let repositories = arguments
-        .repository
-        .into_iter()
-        .map(|(url, directory)| {
-            let repository = Repository::discover(&directory)?;
-            Ok((url, repository.path().to_owned()))
-        })
-        .collect::<Result<_, CliError>>()?;
 
     let spec = BisectionSpec {
         strategy: arguments.strategy.into(),

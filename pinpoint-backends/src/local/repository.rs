@@ -1,7 +1,9 @@
 //! The user's repository, read through the `git` command and never written.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -146,6 +148,14 @@ pub(super) fn git(directory: &Path) -> Command {
         "maintenance.auto=false",
         "-c",
         "advice.detachedHead=false",
+        // What Git LFS keeps elsewhere stays a pointer. Where its filter is
+        // required and not installed, nothing could be checked out at all.
+        "-c",
+        "filter.lfs.process=",
+        "-c",
+        "filter.lfs.smudge=",
+        "-c",
+        "filter.lfs.required=false",
     ]);
     for (name, _) in std::env::vars_os() {
         if is_gits(&name) {
@@ -158,6 +168,76 @@ pub(super) fn git(directory: &Path) -> Command {
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("LC_ALL", "C")
         .stdin(Stdio::null());
+    command
+}
+
+/// As [`git`], in a git directory that is named outright: one that git finds by
+/// itself may be mistrusted (`safe.bareRepository`).
+pub(super) fn git_at(git_dir: &Path) -> Command {
+    let mut command = git(git_dir);
+    command.arg("--git-dir").arg(git_dir);
+    command
+}
+
+/// As [`git`], in any directory of a user's repository.
+///
+/// The clone of a submodule (`.git/modules/NAME`) names a work tree that need not
+/// be there, and a bare repository may be mistrusted: where the directory is
+/// git's own it is named outright, and stands for the work tree as well.
+fn git_in(place: &Path) -> Command {
+    let is_gits_own = ["HEAD", "objects", "refs"]
+        .iter()
+        .all(|name| place.join(name).exists());
+    if !is_gits_own {
+        return git(place);
+    }
+    let mut command = git_at(place);
+    command.arg("--work-tree").arg(place);
+    command
+}
+
+/// The files of a work tree's index that match one of the patterns, relative to
+/// the tree.
+pub(super) fn files(tree: &Path, patterns: &[&str]) -> Result<Vec<PathBuf>, RepositoryError> {
+    let mut arguments = vec!["ls-files", "-z", "--"];
+    arguments.extend(patterns);
+    let output = run(git(tree).args(&arguments))?;
+    if !output.status.success() {
+        return Err(failed(&arguments, tree, &output));
+    }
+    let names = output.stdout.split(|byte| *byte == 0);
+    Ok(names
+        .filter(|name| !name.is_empty())
+        .map(|name| PathBuf::from(OsStr::from_bytes(name)))
+        .collect())
+}
+
+/// The commits that a work tree's index has for submodules, by their paths.
+/// Paths that are not UTF-8 are left out: no manifest can name them.
+pub(super) fn gitlinks(tree: &Path) -> Result<BTreeMap<String, String>, RepositoryError> {
+    let arguments = ["ls-files", "--stage", "-z"];
+    let output = run(git(tree).args(arguments))?;
+    if !output.status.success() {
+        return Err(failed(&arguments, tree, &output));
+    }
+    let entry = |line: &[u8]| {
+        // `160000 <hash> 0<tab><path>`
+        let line = std::str::from_utf8(line).ok()?.strip_prefix("160000 ")?;
+        let (entry, path) = line.split_once('\t')?;
+        let (hash, _stage) = entry.split_once(' ')?;
+        Some((path.to_owned(), hash.to_owned()))
+    };
+    let lines = output.stdout.split(|byte| *byte == 0);
+    Ok(lines.filter_map(entry).collect())
+}
+
+/// The command that makes a commit the one of the submodule at a path, in the
+/// index of a work tree.
+pub(super) fn enter_gitlink(tree: &Path, hash: &str, path: &str) -> Command {
+    let mut command = git(tree);
+    command
+        .args(["update-index", "--cacheinfo"])
+        .arg(format!("160000,{hash},{path}"));
     command
 }
 
@@ -192,7 +272,7 @@ impl Repository {
         let place = path
             .canonicalize()
             .map_err(|error| not_one(error.to_string()))?;
-        let output = run(git(&place).args(["rev-parse", "--git-common-dir"]))?;
+        let output = run(git_in(&place).args(["rev-parse", "--git-common-dir"]))?;
         if !output.status.success() {
             return Err(not_one(last_line(&output.stderr)));
         }
@@ -228,6 +308,10 @@ impl Repository {
         directory == self.path || directory == self.common_dir
     }
 
+    fn git(&self) -> Command {
+        git_in(&self.place)
+    }
+
     pub(super) fn objects(&self) -> PathBuf {
         self.common_dir.join("objects")
     }
@@ -251,7 +335,8 @@ impl Repository {
     /// The full hash of what is called that.
     pub(super) fn full_hash(&self, revision: &str) -> Result<String, RepositoryError> {
         // After `--end-of-options` no name is taken for a flag.
-        let output = run(git(&self.place)
+        let output = run(self
+            .git()
             .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
             .arg(format!("{revision}^{{commit}}")))?;
         let hash = text(&output.stdout);
@@ -464,7 +549,7 @@ impl Repository {
 
     /// What git answers; `None` when it says no.
     fn test(&self, arguments: &[&str]) -> Result<Option<String>, RepositoryError> {
-        let output = run(git(&self.place).args(arguments))?;
+        let output = run(self.git().args(arguments))?;
         match output.status.code() {
             Some(0) => Ok(Some(text(&output.stdout))),
             Some(1) => Ok(None),
@@ -473,7 +558,7 @@ impl Repository {
     }
 
     fn ask(&self, arguments: &[&str]) -> Result<String, RepositoryError> {
-        let output = run(git(&self.place).args(arguments))?;
+        let output = run(self.git().args(arguments))?;
         if !output.status.success() {
             return Err(failed(arguments, &self.path, &output));
         }

@@ -61,6 +61,28 @@ impl LocalRepositories {
         }))
     }
 
+    /// Where a repository is, if it is at hand.
+    pub(in super::super) fn locate(&self, repository: &str) -> Option<Repository> {
+        let place = self.0.find(repository, &url::normal_form(repository))?;
+        Repository::discover(&place).ok()
+    }
+
+    /// The clones of submodules that the main repository has, of whatever depth,
+    /// by their directories.
+    pub(in super::super) fn submodules(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut open = vec![(self.0.main.common_dir().to_owned(), 0)];
+        while let Some((git_dir, depth)) = open.pop() {
+            if depth < DEEPEST {
+                let below = clones(&git_dir);
+                open.extend(below.iter().map(|clone| (clone.clone(), depth + 1)));
+                found.extend(below);
+            }
+        }
+        found.sort();
+        found
+    }
+
     /// As [`open`](Repositories::open), with what only local histories have.
     ///
     /// # Errors
@@ -226,22 +248,14 @@ fn parse(config: &[u8]) -> Option<gix::config::File> {
     gix::config::File::from_bytes_no_includes(config, metadata, Default::default()).ok()
 }
 
-/// The clone of a submodule that has one of the URLs asked for, of whatever
-/// depth. Git keeps them in `modules/NAME` of the superproject's `.git`; a name
-/// may have slashes.
-fn submodule(
-    superproject: &Cloned,
-    is_asked: &impl Fn(&String) -> bool,
-    depth: usize,
-) -> Option<PathBuf> {
-    /// Submodules of submodules; no project has as many.
-    const DEEPEST: usize = 16;
-    if depth == DEEPEST {
-        return None;
-    }
-    let top = superproject.git_dir.join("modules");
+/// Submodules of submodules; no project has as many.
+const DEEPEST: usize = 16;
+
+/// The clones of a repository's own submodules, sorted. Git keeps them in
+/// `modules/NAME` of its `.git`; a name may have slashes.
+fn clones(git_dir: &Path) -> Vec<PathBuf> {
     let mut clones = Vec::new();
-    let mut directories = vec![top.clone()];
+    let mut directories = vec![git_dir.join("modules")];
     while let Some(directory) = directories.pop() {
         let Ok(entries) = fs::read_dir(&directory) else {
             continue;
@@ -252,15 +266,31 @@ fn submodule(
         });
         for path in entries.map(|entry| entry.path()) {
             match path.join("HEAD").is_file() {
-                true => clones.push(Cloned::read(&path)),
+                true => clones.push(path),
                 false => directories.push(path),
             }
         }
     }
+    clones.sort();
+    clones
+}
+
+/// The clone of a submodule that has one of the URLs asked for, of whatever
+/// depth.
+fn submodule(
+    superproject: &Cloned,
+    is_asked: &impl Fn(&String) -> bool,
+    depth: usize,
+) -> Option<PathBuf> {
+    if depth == DEEPEST {
+        return None;
+    }
+    let top = superproject.git_dir.join("modules");
+    let clones = clones(&superproject.git_dir);
     if clones.is_empty() {
         return None;
     }
-    clones.sort_by(|one, other| one.git_dir.cmp(&other.git_dir));
+    let clones: Vec<Cloned> = clones.iter().map(|clone| Cloned::read(clone)).collect();
     let bases = superproject.names();
     for (name, url) in superproject.submodules() {
         let clone = clones.iter().find(|clone| clone.git_dir == top.join(&name));
