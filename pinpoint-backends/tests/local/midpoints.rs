@@ -73,10 +73,10 @@ impl Repositories {
         Commit::new(self.url(name), &*self.commits[name][number])
     }
 
-    /// The main repository is called by its path, the others by their URLs.
+    /// The main repository, C, is called by its path, the others by their URLs.
     fn url(&self, name: &str) -> String {
         let path = self.path(name).to_str().unwrap().to_owned();
-        if name == self.main {
+        if name.starts_with('C') {
             path
         } else {
             format!("file://{path}")
