@@ -2,7 +2,8 @@
 //!
 //! [`Repository`] finds and orders commits; [`LocalExecutor`] builds and runs
 //! them. What a job needs besides its requests is in [`LocalConfig`], and where
-//! things are kept in [`Location`].
+//! things are kept in [`Location`]. [`LocalHistory`] tells what lies between two
+//! commits, and [`LocalRepositories`] finds the repositories of dependencies.
 //!
 //! # What is written, and where
 //!

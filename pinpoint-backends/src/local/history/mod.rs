@@ -44,9 +44,9 @@ pub use registry::LocalRepositories;
 /// # Cost
 ///
 /// With a commit-graph (`git commit-graph write --reachable`; newer git writes
-/// it when it tidies up) a range of a million commits takes some 30 ms to walk,
-/// once. Without, every commit is read from the object database, which takes
-/// seconds.
+/// it when it tidies up) a range of a million commits takes some 40 ms to walk,
+/// once, and 12 MB. Without, every commit of it is read from the object
+/// database, which takes seconds.
 ///
 /// # What counts as history
 ///
