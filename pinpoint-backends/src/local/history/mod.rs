@@ -89,7 +89,8 @@ impl LocalHistory {
     }
 
     /// A commit that holds what comes of merging commits into another, one
-    /// after the other; `None` when they conflict. With nothing to merge, the
+    /// after the other; `None` when they conflict, and where git is older than
+    /// 2.38, which can't merge without a work tree. With nothing to merge, the
     /// commit itself.
     ///
     /// Its hash is always the same for the same commits. It is in our own bare
@@ -99,7 +100,7 @@ impl LocalHistory {
     /// # Errors
     ///
     /// [`HistoryError::UnknownRevision`], and [`HistoryError::Unreadable`] also
-    /// when git is older than 2.38 or the state directory can't be written.
+    /// when the state directory can't be written.
     pub async fn merged_commit(
         &self,
         commit: &str,
