@@ -1,7 +1,7 @@
 //! Which repositories are at hand, as far as builds are concerned.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 use super::executor::locked;
@@ -19,22 +19,19 @@ pub(super) struct AtHand {
 }
 
 impl AtHand {
-    /// The repositories around a main one: `named` by the user, and its
-    /// submodules.
+    /// Looks among `repositories`; `named` are those of the user.
     ///
     /// # Errors
     ///
     /// When there is no repository at a place that the user named: it would be
     /// left out of builds otherwise, and nobody would know.
     pub(super) fn open(
-        main: &Repository,
+        repositories: LocalRepositories,
         named: &BTreeMap<String, PathBuf>,
-        state_dir: &Path,
     ) -> Result<Self, LocalError> {
         for place in named.values() {
             Repository::discover(place)?;
         }
-        let repositories = LocalRepositories::new(main.clone(), named.clone(), state_dir);
         let submodules = repositories.submodules();
         let submodules = submodules.iter().map(|clone| clone.display().to_string());
         Ok(Self {

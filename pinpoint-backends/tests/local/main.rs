@@ -14,5 +14,6 @@ mod ends;
 mod history;
 mod machine;
 mod metric;
+mod midpoints;
 mod runs;
 mod world;

@@ -34,12 +34,24 @@ pub trait Manifest: Send + Sync {
     /// The file, relative to the top of the repository: `DEPS`, `.gitmodules`.
     fn file(&self) -> &'static str;
 
+    /// The paths of the submodules that one version of the file names, whose
+    /// revisions stand in the tree of the commit.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    fn gitlinks(&self, file: &str) -> Result<Vec<String>, ManifestError> {
+        let _ = file;
+        Ok(Vec::new())
+    }
+
     /// Every dependency that one version of the file names, by its path. What a
     /// path is depends on the format, and each reader says it; the same
     /// dependency has the same path in every version.
     ///
     /// `gitlinks` are the entries of mode 160000 in the tree of the same
-    /// commit, path to hash. Only submodules need them.
+    /// commit, path to hash, at the paths that [`gitlinks`](Self::gitlinks)
+    /// says. Only submodules need them.
     ///
     /// # Errors
     ///

@@ -25,6 +25,23 @@ impl Manifest for Submodules {
         ".gitmodules"
     }
 
+    fn gitlinks(&self, file: &str) -> Result<Vec<String>, ManifestError> {
+        check_size(self.file(), file)?;
+        let mut paths = Vec::new();
+        let mut config = Config::new(file);
+        while let Some(setting) = config
+            .next()
+            .map_err(|(offset, problem)| ManifestError::at(self.file(), file, offset, problem))?
+        {
+            if setting.submodule.is_some() && setting.key == "path" {
+                paths.extend(setting.value);
+            }
+        }
+        paths.sort();
+        paths.dedup();
+        Ok(paths)
+    }
+
     fn read(
         &self,
         file: &str,

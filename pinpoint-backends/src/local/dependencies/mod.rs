@@ -191,8 +191,12 @@ impl<'a> Layout<'a> {
         file: &str,
         text: &str,
     ) -> Result<(), Trouble> {
+        let paths = match Submodules.gitlinks(text) {
+            Ok(paths) => paths,
+            Err(error) => return self.unreadable(holder, error.to_string()),
+        };
         let tree = holder.tree.clone();
-        let gitlinks = blocking((), move || Ok(repository::gitlinks(&tree)?)).await?;
+        let gitlinks = blocking((), move || Ok(repository::gitlinks(&tree, &paths)?)).await?;
         let submodules = match Submodules.read(text, &gitlinks) {
             Ok(submodules) => submodules,
             Err(error) => return self.unreadable(holder, error.to_string()),

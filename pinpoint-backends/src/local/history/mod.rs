@@ -3,6 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `commits.rs` | commits as numbers, from the commit-graph or from objects |
+//! | `describe.rs` | author, date and subject of commits of any repository |
 //! | `line.rs` | what lies between two commits, and what is whose ancestor |
 //! | `merges.rs` | commits merged into another, which no branch holds |
 //! | `position.rs` | commits by their position (`refs/heads/main@{#1234}`) |
@@ -10,6 +11,7 @@
 //! | `url.rs` | when two URLs mean the same |
 
 mod commits;
+mod describe;
 mod line;
 mod merges;
 mod position;
@@ -79,6 +81,11 @@ impl LocalHistory {
             state_dir: state_dir.into(),
             merges: Merges::default(),
         })))
+    }
+
+    /// The repository whose history this is.
+    pub fn repository(&self) -> &Repository {
+        &self.0.repository
     }
 
     /// A commit that holds what comes of merging commits into another, one

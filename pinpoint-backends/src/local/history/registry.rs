@@ -168,9 +168,16 @@ impl Inner {
         }
         url::local_path(name)
             .or_else(|| keys.iter().find_map(|key| url::local_path(key)))
-            .filter(|path| path.exists())
+            .filter(|path| is_repository(path))
             .or_else(|| submodule(&main, &is_asked, 0))
     }
+}
+
+/// Is a repository there, and not merely around it?
+fn is_repository(path: &Path) -> bool {
+    path.canonicalize().is_ok_and(|path| {
+        Repository::discover(&path).is_ok_and(|repository| repository.is_at(&path))
+    })
 }
 
 /// A repository as far as its names go.
