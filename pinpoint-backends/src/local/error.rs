@@ -4,7 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pinpoint_core::ExecutorError;
-use pinpoint_midpoint::HistoryError;
 
 use super::RepositoryError;
 
@@ -32,9 +31,6 @@ pub enum LocalError {
     /// Trouble with the user's repository, or with `git`.
     #[error(transparent)]
     Repository(#[from] RepositoryError),
-    /// Trouble with the history of a repository.
-    #[error(transparent)]
-    History(#[from] HistoryError),
     /// What lies between two commits can't be told.
     #[error(transparent)]
     Midpoint(#[from] pinpoint_midpoint::MidpointError),
