@@ -123,7 +123,7 @@ pub(crate) struct Bisect {
     /// from it, as each commit names them, before the commit is built; and when
     /// a culprit rolls one, its commits are searched as well. Submodules that
     /// are checked out are found without. Nothing is ever fetched.
-    #[arg(long, value_name = "URL=DIR", value_parser = clone_of)]
+    #[arg(long, value_name = "URL=DIR", value_parser = repository)]
     pub(crate) repository: Vec<(String, PathBuf)>,
     /// Run once for each commit, in its own work tree, before it is measured.
     #[arg(long, value_name = "SHELL COMMAND")]
@@ -225,7 +225,7 @@ pub(crate) struct Midpoint {
     pub(crate) repo: PathBuf,
     /// Where a dependency's repository is on this machine; may be repeated.
     /// Submodules that are checked out are found without.
-    #[arg(long, value_name = "URL=DIR", value_parser = clone_of)]
+    #[arg(long, value_name = "URL=DIR", value_parser = repository)]
     pub(crate) repository: Vec<(String, PathBuf)>,
     /// List everything that lies between.
     #[arg(long)]
@@ -360,20 +360,21 @@ fn magnitude(text: &str) -> Result<Magnitude, String> {
     }
 }
 
-fn variable(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("NAME=VALUE is needed".to_owned()),
-    }
-}
-
-fn clone_of(text: &str) -> Result<(String, PathBuf), String> {
-    // A URL may have a query; few directories have a `=` in their name.
+/// A URL and the directory where a clone is. A URL may have a query; few
+/// directories have a `=` in their names.
+fn repository(text: &str) -> Result<(String, PathBuf), String> {
     match text.rsplit_once('=') {
         Some((url, directory)) if !url.is_empty() && !directory.is_empty() => {
             Ok((url.to_owned(), directory.into()))
         }
         _ => Err("URL=DIR is needed".to_owned()),
+    }
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("NAME=VALUE is needed".to_owned()),
     }
 }
 

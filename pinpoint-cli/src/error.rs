@@ -63,7 +63,7 @@ pub(crate) enum CliError {
     },
     /// The job stopped, and can be resumed when this is mended.
     #[error("{error}")]
-    Stopped { job: String, error: Stopped },
+    Stopped { job: String, error: Box<Stopped> },
 }
 
 /// What stopped a job.

@@ -352,7 +352,7 @@ fn print_stopped(id: &JobId, error: &Stopped, records: Option<&[Record]>) {
 fn stopped(id: &JobId, error: Stopped) -> CliError {
     CliError::Stopped {
         job: id.to_string(),
-        error,
+        error: error.into(),
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) struct AtHand {
 }
 
 impl AtHand {
-    /// The repositories around a main one, of which the user `named` some.
+    /// Looks among `repositories`; `named` are those of the user.
     ///
     /// # Errors
     ///

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pinpoint_core::{BuildReport, CombinedCommit, Commit, Located, Patch};
-use pinpoint_midpoint::{History, HistoryError};
+use pinpoint_midpoint::{History, HistoryError, MidpointError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -309,11 +309,15 @@ impl Making<'_> {
     ) -> Result<String, Trouble> {
         let does_not_build = |error| match error {
             HistoryError::UnknownRevision { .. } => Trouble::Build(error.to_string()),
-            other => LocalError::from(other).into(),
+            other => MidpointError::from(other).into(),
         };
         let clone = clone.clone();
         let state_dir = self.executor.workspace.state_dir().to_owned();
-        let history = blocking((), move || Ok(LocalHistory::open(&clone, &state_dir)?)).await?;
+        let history = blocking((), move || {
+            LocalHistory::open(&clone, &state_dir)
+                .map_err(|error| MidpointError::from(error).into())
+        })
+        .await?;
         // A branch moves, and says nothing about what was built then.
         let revision = &commit.git_hash;
         let is_hash = revision.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -4,7 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pinpoint_core::ExecutorError;
-use pinpoint_midpoint::HistoryError;
 
 use super::RepositoryError;
 
@@ -35,9 +34,6 @@ pub enum LocalError {
     /// What lies between two commits can't be told.
     #[error(transparent)]
     Midpoint(#[from] pinpoint_midpoint::MidpointError),
-    /// Trouble with the history of a repository.
-    #[error(transparent)]
-    History(#[from] HistoryError),
     /// The directory of the machine's locks belongs to somebody else.
     #[error("{path} belongs to another user, so its locks can't be trusted; have it removed, or set XDG_RUNTIME_DIR", path = path.display())]
     ForeignMachineDir {

@@ -202,11 +202,17 @@ pub(super) fn files(tree: &Path, patterns: &[&str]) -> Result<Vec<PathBuf>, Repo
         .collect())
 }
 
-/// The commits that a work tree's index has for submodules, by their paths.
-/// Paths that are not UTF-8 are left out: no manifest can name them.
-pub(super) fn gitlinks(tree: &Path) -> Result<BTreeMap<String, String>, RepositoryError> {
-    let arguments = ["ls-files", "--stage", "-z"];
-    let output = run(git(tree).args(arguments))?;
+/// The commits that a work tree's index has for submodules at these paths.
+pub(super) fn gitlinks(
+    tree: &Path,
+    paths: &[String],
+) -> Result<BTreeMap<String, String>, RepositoryError> {
+    if paths.is_empty() {
+        // To git that would mean all there are.
+        return Ok(BTreeMap::new());
+    }
+    let arguments = ["--literal-pathspecs", "ls-files", "--stage", "-z", "--"];
+    let output = run(git(tree).args(arguments).args(paths))?;
     if !output.status.success() {
         return Err(failed(&arguments, tree, &output));
     }

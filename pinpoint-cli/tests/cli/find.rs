@@ -484,11 +484,11 @@ fn the_users_configuration_of_git_does_not_stand_in_the_way() {
 }
 
 #[test]
-fn a_culprit_that_rolls_a_dependency_whose_clone_is_named() {
-    let library = World::with_step(2, 1);
+fn a_culprit_in_a_dependency_whose_clone_is_named() {
+    let library = World::with_step(8, 5);
     let url = "https://host.example/library.git";
     let mut world = World::new();
-    let commits: Vec<_> = [0, 0, 1, 1]
+    let commits: Vec<_> = [0, 0, 7, 7]
         .into_iter()
         .enumerate()
         .map(|(number, rolled)| {
@@ -507,10 +507,10 @@ fn a_culprit_that_rolls_a_dependency_whose_clone_is_named() {
     let options = ["--repository", &clone, "--output", "json"];
     let script = BENCHMARK.replace("cat value", "cat lib/value");
     let finished = world.bisect(&options, &script).ends_with(0);
-    // The roll is opened: the culprit is the library's commit, at the commit
-    // before the roll.
-    assert_eq!(culprit(&world, &finished), 1);
-    let found = &finished.document()["culprits"][0];
-    assert_eq!(found["blamed"]["git_hash"], *library.commits[1]);
-    assert_eq!(found["blamed"]["repository"], url);
+    let document = finished.document();
+    let held = &document["culprits"][0]["commit"]["modified_deps"][0];
+    assert_eq!(
+        held["commit"]["git_hash"], *library.commits[5],
+        "{finished}"
+    );
 }

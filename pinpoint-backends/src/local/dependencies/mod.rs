@@ -43,11 +43,12 @@
 //!
 //! Each is a failed build that says why, for another commit may do better: a path
 //! that leads out of the work tree or to what the commit itself holds there; a
-//! revision that the clone lacks; a manifest that can't be read; a dependency that
-//! is held and that no manifest names. A dependency under a condition may be meant
-//! for other machines: it is left alone when the clone lacks its revision. And a
-//! file that only happens to be called `DEPS` is no manifest: where no other
-//! repository is at hand, one that can't be read is left alone, too.
+//! manifest that can't be read; a dependency that is held and that no manifest
+//! names; a revision that the clone lacks. A submodule whose revision is not there
+//! yet is left to the build command, which may fetch it, and so is a dependency
+//! under a condition, which may be meant for other machines. And a file that only
+//! happens to be called `DEPS` is no manifest: where no other repository is at hand,
+//! one that can't be read is left alone, too.
 
 mod cargo_lock;
 mod go_mod;
@@ -155,7 +156,8 @@ struct Entry<'a> {
     place: Option<(&'a Path, &'a Path)>,
     url: String,
     revision: &'a str,
-    is_conditional: bool,
+    /// Left to the build command when the clone lacks the revision.
+    may_be_missing: bool,
     manifests: Vec<(&'static str, String)>,
     solution: Option<Solution>,
 }
@@ -191,8 +193,12 @@ impl<'a> Layout<'a> {
         file: &str,
         text: &str,
     ) -> Result<(), Trouble> {
+        let paths = match Submodules.gitlinks(text) {
+            Ok(paths) => paths,
+            Err(error) => return self.unreadable(holder, error.to_string()),
+        };
         let tree = holder.tree.clone();
-        let gitlinks = blocking((), move || Ok(repository::gitlinks(&tree)?)).await?;
+        let gitlinks = blocking((), move || Ok(repository::gitlinks(&tree, &paths)?)).await?;
         let submodules = match Submodules.read(text, &gitlinks) {
             Ok(submodules) => submodules,
             Err(error) => return self.unreadable(holder, error.to_string()),
@@ -213,7 +219,7 @@ impl<'a> Layout<'a> {
                         place: Some((&holder.tree, Path::new(path))),
                         url,
                         revision,
-                        is_conditional: submodule.condition.is_some(),
+                        may_be_missing: true,
                         manifests: named_like_their_formats(&submodule.nested),
                         solution: None,
                     },
@@ -270,7 +276,7 @@ impl<'a> Layout<'a> {
                 place,
                 url: url.clone(),
                 revision,
-                is_conditional: dependency.condition.is_some(),
+                may_be_missing: dependency.condition.is_some(),
                 manifests: manifests.map(|file| (Deps.file(), file.clone())).collect(),
                 solution: Some(solution.clone()),
             };
@@ -322,7 +328,7 @@ impl<'a> Layout<'a> {
             |held| held.commit.clone(),
         );
         let hash = match self.making.hash_of(&repository, &commit).await {
-            Err(Trouble::Build(_)) if held.is_none() && entry.is_conditional => return Ok(None),
+            Err(Trouble::Build(_)) if held.is_none() && entry.may_be_missing => return Ok(None),
             other => other?,
         };
         let ours = self.making.check_out(&repository, &hash, &place).await?;
