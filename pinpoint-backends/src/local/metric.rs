@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pinpoint_core::results::{Aggregate, Format, ReadError};
-use pinpoint_core::{Series, Usage};
+use pinpoint_core::{Direction, Series, Usage};
 use serde::{Deserialize, Serialize};
 
 use super::LocalError;
@@ -125,6 +125,7 @@ fn charts(
     let series = |value, unit: &str| Series {
         values: vec![value],
         unit: Some(unit.into()),
+        direction: Direction::Down,
     };
     Ok(BTreeMap::from([
         (WALL.into(), series(usage.wall, "s")),
