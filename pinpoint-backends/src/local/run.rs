@@ -328,7 +328,7 @@ impl LocalExecutor {
     }
 
     fn aggregate(&self) -> Aggregate {
-        self.config.aggregate.unwrap_or(Aggregate::Median)
+        self.config.aggregate.unwrap_or_default()
     }
 
     /// What values are read from, or why there is nothing.

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use pinpoint_backends::local::LocalConfig;
-use pinpoint_core::results::{Aggregate, Format};
+use pinpoint_core::results::{Aggregate, Format, Method};
 
 use crate::world::{World, refusal, run};
 
@@ -143,7 +143,10 @@ async fn several_values_of_a_chart_become_one() {
     let world = World::new();
     let first = world.commit("file", "1");
     let script = "for n in 1 2 6; do echo v: $n ms; echo w: $n$n ms; done";
-    for (aggregate, v, w) in [(None, 2.0, 22.0), (Some(Aggregate::Mean), 3.0, 33.0)] {
+    for (aggregate, v, w) in [
+        (None, 2.0, 22.0),
+        (Some(Aggregate::from(Method::Mean)), 3.0, 33.0),
+    ] {
         let mut config = world.config(&first, script);
         config.aggregate = aggregate;
         config.chart = Some("v".into());

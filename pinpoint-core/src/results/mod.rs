@@ -31,7 +31,7 @@ mod talos;
 mod tests;
 mod unit;
 
-pub use aggregate::{Aggregate, UnknownAggregate};
+pub use aggregate::{Aggregate, Method, UnknownAggregate};
 pub use criterion::is_criterion_result;
 pub use error::{FormatError, Place, ReadError};
 pub use format::{Format, Output};
