@@ -10,7 +10,7 @@ use pinpoint_core::{DriveError, ExecutorError, SpecError, Status};
 use crate::arguments::Display;
 use crate::storage::resume_command;
 
-/// A culprit was found.
+/// A culprit was found, or a difference.
 pub(crate) const FOUND: u8 = 0;
 /// The job failed.
 pub(crate) const FAILED: u8 = 1;
@@ -52,6 +52,11 @@ pub(crate) enum CliError {
     Local(#[from] LocalError),
     #[error("{0}")]
     Input(String),
+    #[error("{}: {source}", path.display())]
+    Results {
+        path: PathBuf,
+        source: pinpoint_core::results::ReadError,
+    },
     #[error("can't {action} {}: {source}", path.display())]
     File {
         action: &'static str,
@@ -138,9 +143,11 @@ impl CliError {
             Self::Repository(RepositoryError::Git { .. } | RepositoryError::Answer { .. })
             | Self::Lock(_)
             | Self::File { .. } => FAILED,
-            Self::Repository(_) | Self::Reversed { .. } | Self::Spec(_) | Self::Input(_) => {
-                WRONG_INPUT
-            }
+            Self::Repository(_)
+            | Self::Reversed { .. }
+            | Self::Spec(_)
+            | Self::Input(_)
+            | Self::Results { .. } => WRONG_INPUT,
             Self::Store(StoreError::Unknown { .. } | StoreError::Ambiguous { .. }) => WRONG_INPUT,
             Self::Store(_) | Self::Local(_) => FAILED,
             Self::Stopped { error, .. } if error.is_interrupt() => INTERRUPTED,

@@ -46,6 +46,7 @@ mod metric;
 mod process;
 mod reports;
 mod repository;
+mod results;
 mod run;
 mod workspace;
 
@@ -55,4 +56,5 @@ pub use executor::LocalExecutor;
 pub use machine_lock::default_machine_dir;
 pub use metric::Metric;
 pub use repository::{Repository, RepositoryError};
+pub use results::Results;
 pub use workspace::{CleanOptions, CleanReport, clean};

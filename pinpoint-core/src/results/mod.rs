@@ -37,7 +37,7 @@ pub use error::{FormatError, Place, ReadError};
 pub use format::{Format, Output};
 pub use json::JsonPointer;
 pub use pattern::LinePattern;
-pub use unit::is_time_or_memory;
+pub use unit::direction_of;
 
 /// What a value is called when neither the format nor the output names it.
 const UNNAMED: &str = "value";
