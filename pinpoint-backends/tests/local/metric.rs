@@ -230,7 +230,7 @@ async fn criterions_folder_is_read_and_only_its_results_are_removed() {
     let executor = world.open(config, "job");
     let metric = executor.prepare().await.unwrap();
     assert_eq!((metric.format, &*metric.chart), (Format::Criterion, "a"));
-    let report = run(&executor, &first, 1, 0).await;
+    let report = run(&executor, 1, &world.combined(&first), 0).await;
     assert_eq!(report.failure, None);
     assert_eq!(report.charts["a"].values, [2.0]);
 }
