@@ -7,7 +7,7 @@
 //! improvement is a difference, too: who compares two files wants to see it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pinpoint_backends::local::Results;
 use pinpoint_compare::{
@@ -28,8 +28,9 @@ const VERSION: u32 = 1;
 /// The confidence of the intervals of pairs, which the pairwise rule fixes.
 const PAIRED_CONFIDENCE: f64 = 0.95;
 
-/// The exact p of Wilcoxon's test is at least 2/2ⁿ: of fewer pairs it is always
-/// above 0.05.
+/// The exact p of Wilcoxon's test is at least 2/2ⁿ, which is above 0.05 for fewer
+/// pairs that differ, whatever they are. (With ties p is approximate, and can be
+/// smaller than that.)
 const FEWEST_PAIRS: usize = 6;
 
 /// How many names a message lists.
@@ -182,7 +183,7 @@ fn compare(arguments: Compare) -> Result<Comparison, CliError> {
 }
 
 /// The charts of a file that are asked for, aggregated if that is asked for.
-fn read(path: &PathBuf, arguments: &Compare) -> Result<Charts, CliError> {
+fn read(path: &Path, arguments: &Compare) -> Result<Charts, CliError> {
     let unreadable = |error| CliError::Input(format!("can't read {}: {error}", path.display()));
     if arguments.format == Format::Time {
         return Err(CliError::Input(
@@ -197,8 +198,8 @@ fn read(path: &PathBuf, arguments: &Compare) -> Result<Charts, CliError> {
             .format
             .read(results.output())
             .map_err(|source| CliError::Results {
-                path: path.clone(),
-                source,
+                path: path.to_owned(),
+                source: Box::new(source),
             })?;
     if !arguments.chart.is_empty() {
         charts.retain(|name, _| arguments.chart.contains(name));
@@ -212,7 +213,7 @@ fn read(path: &PathBuf, arguments: &Compare) -> Result<Charts, CliError> {
 }
 
 fn aggregated(
-    path: &PathBuf,
+    path: &Path,
     name: &str,
     values: &[f64],
     aggregate: Aggregate,
@@ -354,15 +355,17 @@ fn compared(name: &str, values: Values, arguments: &Compare) -> Result<ComparedC
     })
 }
 
-/// The rule of pairs knows no `unknown`. Where they are too few to differ whatever
-/// they are, or all of the interval lies on one side, `same` would say too much.
+/// The rule of pairs knows no `unknown`. Too few pairs can neither show a difference
+/// nor that there is none, and where all of the interval lies on one side, `same`
+/// would say too much.
 fn verdict_of_pairs(pairs: &PairwiseComparison) -> Verdict {
     let too_few = (1..FEWEST_PAIRS).contains(&pairs.original.nonzero);
     let one_sided = pairs
         .interval
         .is_some_and(|interval| !interval.contains(0.0));
     match pairs.verdict {
-        Verdict::Same if too_few || one_sided => Verdict::Unknown,
+        _ if too_few => Verdict::Unknown,
+        Verdict::Same if one_sided => Verdict::Unknown,
         verdict => verdict,
     }
 }

@@ -55,7 +55,7 @@ pub(crate) enum CliError {
     #[error("{}: {source}", path.display())]
     Results {
         path: PathBuf,
-        source: pinpoint_core::results::ReadError,
+        source: Box<pinpoint_core::results::ReadError>,
     },
     #[error("can't {action} {}: {source}", path.display())]
     File {
