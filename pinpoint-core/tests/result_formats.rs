@@ -675,12 +675,12 @@ mod damaged {
             ),
             (
                 "catch2",
-                "<Catch><mean/></Catch>",
+                "<Catch><BenchmarkResults name=\"a\"><mean/></BenchmarkResults></Catch>",
                 "the attribute value is missing",
             ),
             (
                 "catch2",
-                "<Catch><mean value=\"nan\"/></Catch>",
+                "<Catch><BenchmarkResults name=\"a\"><mean value=\"nan\"/></BenchmarkResults></Catch>",
                 "holds `nan`",
             ),
             (
@@ -871,6 +871,36 @@ mod damaged {
             Format::Criterion.read(&none),
             Err(ReadError::NoValue { .. })
         ));
+    }
+
+    #[test]
+    fn nesting_without_end_is_an_error() {
+        let deep = "[".repeat(1_000_000);
+        for (format, output) in [
+            ("hyperfine", format!("{{\"results\": {deep}")),
+            (
+                "gbench",
+                format!("{{\"benchmarks\": [{{\"name\": \"a\", \"counter\": {deep}"),
+            ),
+            ("pytest-benchmark", format!("{{\"benchmarks\": {deep}")),
+            ("jmh", format!("[{{\"params\": {{\"n\": {deep}")),
+            ("chromium", deep.clone()),
+            ("chromium", format!("[{{\"values\": {deep}")),
+            ("chromium", format!("{{\"charts\": {{\"a\": {deep}")),
+            ("talos", format!("PERFHERDER_DATA: {{\"suites\": {deep}")),
+            ("catch2", "<Catch>".repeat(1_000_000)),
+        ] {
+            fault(format, &output);
+            let _ = Format::Auto.read(output.as_bytes());
+        }
+    }
+
+    /// What is not in its place measures nothing.
+    #[test]
+    fn only_the_mean_of_a_benchmark_counts() {
+        let output = r#"<Catch><mean value="1"/><failed/><BenchmarkResults name="a"><mean value="2"/><x><mean value="3"/></x></BenchmarkResults></Catch>"#;
+        let charts = read("catch2", output).expect("it is sound");
+        check(&charts, &[("a", 1, 2.0, Some("ns"), Down)]);
     }
 
     #[test]

@@ -28,11 +28,17 @@ use crate::{Direction, Series};
 
 const ROOTS: [&str; 2] = ["Catch2TestRun", "Catch"];
 
+/// An element that is open.
+struct Element {
+    is_results: bool,
+    /// Its name, if it is part of a chart's.
+    name: Option<String>,
+}
+
 pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
     let mut reader = Reader::from_str(text);
     let mut charts = Charts::default();
-    // The open elements, each with its name attribute where it is part of a chart's.
-    let mut open: Vec<Option<String>> = Vec::new();
+    let mut open: Vec<Element> = Vec::new();
     let mut has_root = false;
     loop {
         let start = reader.buffer_position();
@@ -63,6 +69,7 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
             _ => continue,
         };
         let tag = element.name();
+        let in_results = open.last().is_some_and(|parent| parent.is_results);
         if open.is_empty() && (has_root || !ROOTS.contains(&tag.as_ref())) {
             return Err(refuse(
                 "one element Catch2TestRun or Catch is needed".into(),
@@ -70,22 +77,25 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
         }
         has_root = true;
         match tag.as_ref() {
-            "mean" => {
+            "mean" if in_results => {
                 let value = attribute(element, "value").map_err(&refuse)?;
                 add(&mut charts, &chart(&open), &value, place)?;
             }
             // Stands in place of the results.
-            "failed" => charts.fail(&chart(&open)),
+            "failed" if in_results => charts.fail(&chart(&open)),
             _ => {}
         }
         if !is_empty {
-            let part = match tag.as_ref() {
+            let name = match tag.as_ref() {
                 "TestCase" | "Section" | "BenchmarkResults" => {
                     Some(attribute(element, "name").map_err(&refuse)?.into_owned())
                 }
                 _ => None,
             };
-            open.push(part);
+            open.push(Element {
+                is_results: tag.as_ref() == "BenchmarkResults",
+                name,
+            });
         }
     }
     charts.finish(
@@ -106,9 +116,9 @@ pub(super) fn recognise(text: &str) -> bool {
     }
 }
 
-fn chart(open: &[Option<String>]) -> String {
-    let parts: Vec<&str> = open.iter().flatten().map(String::as_str).collect();
-    parts.join("/")
+fn chart(open: &[Element]) -> String {
+    let names = open.iter().filter_map(|element| element.name.as_deref());
+    names.collect::<Vec<_>>().join("/")
 }
 
 fn attribute<'a>(element: &'a BytesStart<'_>, name: &str) -> Result<Cow<'a, str>, String> {

@@ -103,10 +103,10 @@ enum Label {
     Other(IgnoredAny),
 }
 
-struct Histogram<'a> {
+struct Histogram {
     index: usize,
-    name: Cow<'a, str>,
-    unit: Cow<'a, str>,
+    name: String,
+    unit: String,
     /// None when one of them was no number.
     values: Option<Vec<f64>>,
     diagnostics: Diagnostics,
@@ -114,7 +114,7 @@ struct Histogram<'a> {
 
 fn histograms(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
     // A diagnostic may stand behind the histograms that share it.
-    let mut shared: BTreeMap<Cow<str>, Values> = BTreeMap::new();
+    let mut shared: BTreeMap<String, Values> = BTreeMap::new();
     let mut histograms = Vec::new();
     let mut fault = None;
     let take = |index, entry: Entry<'_>| match entry {
@@ -125,7 +125,7 @@ fn histograms(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
             ..
         } => {
             shared.insert(
-                Cow::Owned(guid.into_owned()),
+                guid.into_owned(),
                 values.unwrap_or(Values::Other(IgnoredAny)),
             );
         }
@@ -144,13 +144,13 @@ fn histograms(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
             };
             histograms.push(Histogram {
                 index,
-                name: Cow::<str>::Owned(name.into_owned()),
-                unit: Cow::<str>::Owned(unit.into_owned()),
+                name: name.into_owned(),
+                unit: unit.into_owned(),
                 values,
                 diagnostics,
             });
         }
-        _ => fault = fault.take().or(Some(index)),
+        _ => fault = fault.or(Some(index)),
     };
     document::read(text, NAME, Elements::new(take))?;
     if let Some(index) = fault {
@@ -178,7 +178,7 @@ fn histograms(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
 
 fn histogram_name(
     histogram: &Histogram,
-    shared: &BTreeMap<Cow<str>, Values>,
+    shared: &BTreeMap<String, Values>,
     place: impl Fn() -> Place,
 ) -> Result<String, ReadError> {
     let labels = |diagnostic: &Option<Diagnostic>| {
@@ -205,7 +205,7 @@ fn histogram_name(
         labels(&diagnostics.is_reference_build)?[..],
         [Label::Flag(true)]
     );
-    let mut name = histogram.name.to_string();
+    let mut name = histogram.name.clone();
     if summary.is_empty() || summary.iter().any(|key| key == "storyTags") {
         let tags = texts(&labels(&diagnostics.story_tags)?);
         let mut pairs: Vec<_> = tags.iter().filter_map(|tag| tag.split_once(':')).collect();
