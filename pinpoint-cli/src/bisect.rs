@@ -46,6 +46,18 @@ pub(crate) async fn bisect(
             },
             error => error.into(),
         })?;
+    let repositories = arguments
+        .repository
+        .into_iter()
+        .map(|(url, directory)| match Repository::discover(&directory) {
+            Ok(clone) => Ok((url, clone.path().to_owned())),
+            Err(RepositoryError::NotARepository { path, reason }) => Err(CliError::Input(format!(
+                "--repository: {} is in no git repository ({reason}); name a clone of {url}",
+                path.display()
+            ))),
+            Err(error) => Err(error.into()),
+        })
+        .collect::<Result<_, CliError>>()?;
     let paths = repository.paths_between(&good.git_hash, &bad.git_hash, &arguments.path)?;
     let skip = arguments
         .skip
@@ -85,6 +97,7 @@ pub(crate) async fn bisect(
     let mut config = JobConfig {
         local: LocalConfig {
             repository: repository.path().to_owned(),
+            repositories,
             good,
             build: arguments.build,
             command: arguments.command,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use pinpoint_backends::local::{LocalError, RepositoryError};
 use pinpoint_backends::sqlite::{LockError, StoreError};
 use pinpoint_core::{DriveError, ExecutorError, SpecError, Status};
+use pinpoint_midpoint::{HistoryError, MidpointError};
 
 use crate::arguments::Display;
 use crate::storage::resume_command;
@@ -50,6 +51,8 @@ pub(crate) enum CliError {
     Lock(#[from] LockError),
     #[error(transparent)]
     Local(#[from] LocalError),
+    #[error(transparent)]
+    Midpoint(#[from] MidpointError),
     #[error("{0}")]
     Input(String),
     #[error("{}: {source}", path.display())]
@@ -141,11 +144,13 @@ impl CliError {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Repository(RepositoryError::Git { .. } | RepositoryError::Answer { .. })
+            | Self::Midpoint(MidpointError::History(HistoryError::Unreadable { .. }))
             | Self::Lock(_)
             | Self::File { .. } => FAILED,
             Self::Repository(_)
             | Self::Reversed { .. }
             | Self::Spec(_)
+            | Self::Midpoint(_)
             | Self::Input(_)
             | Self::Results { .. } => WRONG_INPUT,
             Self::Store(StoreError::Unknown { .. } | StoreError::Ambiguous { .. }) => WRONG_INPUT,

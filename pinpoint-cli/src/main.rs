@@ -9,6 +9,7 @@ mod document;
 mod error;
 mod job;
 mod jobs;
+mod midpoint;
 mod quantity;
 mod reporter;
 mod stop;
@@ -54,6 +55,7 @@ async fn run(arguments: Arguments) -> Result<u8, CliError> {
     match arguments.command {
         Command::Bisect(bisect) => bisect::run(*bisect, display).await,
         Command::Compare(arguments) => compare::run(*arguments, &display),
+        Command::Midpoint(midpoint) => midpoint::run(midpoint, display).await,
         Command::Jobs(command) => jobs::run(command, display).await,
         Command::Demo(demo) => demo::run(demo, display).await,
         Command::Clean(clean) => storage::clean(&clean, &display),

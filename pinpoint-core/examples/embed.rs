@@ -39,6 +39,7 @@ impl Executor for Farm {
             lower: request.lower,
             higher: request.higher,
             count,
+            changes: Vec::new(),
         })
     }
 

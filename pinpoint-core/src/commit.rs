@@ -11,14 +11,19 @@ use serde::{Deserialize, Serialize};
 
 /// A commit of one repository.
 ///
-/// Two commits are equal when repository and hash are: author, date and
-/// subject are what is known *about* a commit, and are not known everywhere.
+/// Two commits are equal when repository, hash and what is merged into it are:
+/// author, date and subject are what is known *about* a commit, and are not
+/// known everywhere. They are those of the last one merged, where there is one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Commit {
     /// Where the repository is: a URL, or the absolute path of a local one.
     pub repository: String,
     /// The full hash, in hexadecimal.
     pub git_hash: String,
+    /// Hashes that are merged into it, in order: states between the first
+    /// parent of a merge and the merge itself, which no branch holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<String>,
     /// `Name <address>`.
     #[serde(default)]
     pub author: Option<String>,
@@ -36,14 +41,30 @@ impl Commit {
         Self {
             repository: repository.into(),
             git_hash: git_hash.into(),
+            merged: Vec::new(),
             author: None,
             created: None,
             subject: None,
         }
     }
 
-    fn identity(&self) -> (&str, &str) {
-        (&self.repository, &self.git_hash)
+    fn identity(&self) -> (&str, &str, &[String]) {
+        (&self.repository, &self.git_hash, &self.merged)
+    }
+
+    /// The hash, with what is merged into it: `1f2e3d` or `1f2e3d+4c5b6a`.
+    pub fn revision(&self) -> String {
+        let mut revision = self.git_hash.clone();
+        for merged in &self.merged {
+            revision.push('+');
+            revision.push_str(merged);
+        }
+        revision
+    }
+
+    /// The commit to speak of: the one merged last, or the commit itself.
+    pub fn newest(&self) -> &str {
+        self.merged.last().unwrap_or(&self.git_hash)
     }
 }
 
@@ -74,6 +95,9 @@ impl Hash for Commit {
 }
 
 /// A dependency held at another revision than the one its manifest names.
+///
+/// What a dependency names in turn stands behind it in the list, before any
+/// other dependency of whatever named it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ModifiedDependency {
     /// The revision to build with.
@@ -108,7 +132,8 @@ pub enum Patch {
 pub struct CombinedCommit {
     /// The commit of the main repository.
     pub main: Commit,
-    /// Dependencies held elsewhere, in the order in which they were dived into.
+    /// Dependencies held elsewhere, in the order in which they were dived into:
+    /// `named_by` means the nearest earlier one of that repository, or main.
     #[serde(default)]
     pub modified_deps: Vec<ModifiedDependency>,
     /// A change on top of it all.
@@ -142,18 +167,32 @@ impl CombinedCommit {
         hash
     }
 
+    /// The commit that was moved last on the way from another state to this one:
+    /// the deepest dependency that the other holds elsewhere or not at all, or
+    /// else the main commit. Of a culprit and its prior, the commit to blame.
+    pub fn moved_since(&self, prior: &Self) -> &Commit {
+        let held = |dependency: &&ModifiedDependency| !prior.modified_deps.contains(dependency);
+        if self.main != prior.main {
+            return &self.main;
+        }
+        match self.modified_deps.iter().rfind(held) {
+            Some(dependency) => &dependency.commit,
+            None => &self.main,
+        }
+    }
+
     /// The fields that change what is built, in a fixed order. Counts and
     /// tags stand before lists and options, so that no two states read alike.
     pub fn identity(&self) -> Vec<String> {
         let mut fields = vec![
             self.main.repository.clone(),
-            self.main.git_hash.clone(),
+            self.main.revision(),
             self.modified_deps.len().to_string(),
         ];
         for dependency in &self.modified_deps {
             fields.push(dependency.named_by.clone());
             fields.push(dependency.commit.repository.clone());
-            fields.push(dependency.commit.git_hash.clone());
+            fields.push(dependency.commit.revision());
         }
         match &self.patch {
             None => fields.push("no patch".into()),
@@ -228,6 +267,59 @@ mod tests {
         described.main.subject = Some("Sort faster".into());
         assert_eq!(described, state());
         assert_eq!(described.key(), state().key());
+    }
+
+    #[test]
+    fn the_commit_moved_last_is_the_one_to_blame() {
+        let held = |name: &str, hash: &str, named_by: &str| ModifiedDependency {
+            commit: Commit::new(name, hash),
+            named_by: named_by.into(),
+        };
+        let with = |main: &str, modified_deps: &[ModifiedDependency]| CombinedCommit {
+            modified_deps: modified_deps.to_vec(),
+            ..Commit::new("main", main).into()
+        };
+        let skia = held("skia", "1", "main");
+        for (prior, later, blamed) in [
+            (with("a", &[]), with("b", &[]), Commit::new("main", "b")),
+            (
+                with("a", std::slice::from_ref(&skia)),
+                with("b", &[]),
+                Commit::new("main", "b"),
+            ),
+            (
+                with("a", &[]),
+                with("a", std::slice::from_ref(&skia)),
+                skia.commit.clone(),
+            ),
+            (
+                with("a", std::slice::from_ref(&skia)),
+                with("a", &[held("skia", "2", "main")]),
+                Commit::new("skia", "2"),
+            ),
+            (
+                with("a", &[]),
+                with("a", &[skia.clone(), held("fonts", "7", "skia")]),
+                Commit::new("fonts", "7"),
+            ),
+            (
+                with("a", std::slice::from_ref(&skia)),
+                with("a", &[skia.clone(), held("v8", "7", "main")]),
+                Commit::new("v8", "7"),
+            ),
+        ] {
+            assert_eq!(later.moved_since(&prior), &blamed);
+        }
+    }
+
+    #[test]
+    fn what_is_merged_into_a_commit_is_part_of_it() {
+        let mut merged = state();
+        merged.main.merged = vec!["b2".into()];
+        assert_ne!(merged, state());
+        assert_ne!(merged.key(), state().key());
+        assert_eq!(merged.main.revision(), "a1+b2");
+        assert_eq!((merged.main.newest(), state().main.newest()), ("b2", "a1"));
     }
 
     #[test]

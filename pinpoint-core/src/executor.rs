@@ -35,6 +35,43 @@ pub struct Listing {
     pub higher: CombinedCommit,
     /// Commits strictly between them.
     pub count: u64,
+    /// The dependencies that the two hold at different revisions, where the
+    /// range was looked for in them: by path, then by repository.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<DependencyChange>,
+}
+
+/// A dependency that two commits hold at different revisions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DependencyChange {
+    /// Where the manifest puts it, or what the manifest calls it.
+    pub path: String,
+    /// Its repository; of a package that is no repository, its name.
+    pub repository: String,
+    /// The older end's revision or version; absent when it has no such
+    /// dependency.
+    pub before: Option<String>,
+    /// The newer end's.
+    pub after: Option<String>,
+    /// Whether its commits are part of the range.
+    pub followed: Followed,
+}
+
+/// Whether the commits of a changed dependency are searched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Followed {
+    /// They are, from the older to the newer.
+    Forward,
+    /// They are, from the newer to the older: it was set back, and the range
+    /// is walked in reverse.
+    Backward,
+    /// They are not: why, in a line. The change may be the cause, and can't be
+    /// bisected further.
+    No {
+        /// Why.
+        reason: String,
+    },
 }
 
 /// A commit that has a name, or one that is still a place in a range.

@@ -36,7 +36,7 @@
 //!     async fn list(&self, request: ListRequest) -> Result<Listing, ExecutorError> {
 //!         let number = |commit: &CombinedCommit| commit.main.git_hash.parse::<u64>().unwrap();
 //!         let count = number(&request.higher) - number(&request.lower) - 1;
-//!         Ok(Listing { lower: request.lower, higher: request.higher, count })
+//!         Ok(Listing { lower: request.lower, higher: request.higher, count, changes: Vec::new() })
 //!     }
 //!
 //!     async fn build(&self, request: BuildRequest) -> Result<BuildReport, ExecutorError> {
@@ -145,8 +145,8 @@ pub use commit::{CombinedCommit, Commit, ModifiedDependency, Patch};
 pub use drive::{DriveError, Driven, Moment, Stop, drive, drive_watched};
 pub use event::Event;
 pub use executor::{
-    BuildReport, BuildRequest, Executor, ExecutorError, Key, ListRequest, Listing, Located,
-    RunReport, RunRequest, Series, Usage,
+    BuildReport, BuildRequest, DependencyChange, Executor, ExecutorError, Followed, Key,
+    ListRequest, Listing, Located, RunReport, RunRequest, Series, Usage,
 };
 pub use job::{JobState, UnknownJobState};
 pub use journal::{Detail, Journal, JournalError, Record};

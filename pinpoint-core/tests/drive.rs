@@ -126,6 +126,7 @@ impl Executor for World {
             lower: request.lower,
             higher: request.higher,
             count,
+            changes: Vec::new(),
         })
     }
 

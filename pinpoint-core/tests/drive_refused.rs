@@ -28,6 +28,7 @@ impl Executor for HalfBroken {
             lower,
             higher,
             count: 3,
+            changes: Vec::new(),
         })
     }
 

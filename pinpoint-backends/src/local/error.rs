@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pinpoint_core::ExecutorError;
+use pinpoint_midpoint::HistoryError;
 
 use super::RepositoryError;
 
@@ -31,6 +32,12 @@ pub enum LocalError {
     /// Trouble with the user's repository, or with `git`.
     #[error(transparent)]
     Repository(#[from] RepositoryError),
+    /// What lies between two commits can't be told.
+    #[error(transparent)]
+    Midpoint(#[from] pinpoint_midpoint::MidpointError),
+    /// Trouble with the history of a repository.
+    #[error(transparent)]
+    History(#[from] HistoryError),
     /// The directory of the machine's locks belongs to somebody else.
     #[error("{path} belongs to another user, so its locks can't be trusted; have it removed, or set XDG_RUNTIME_DIR", path = path.display())]
     ForeignMachineDir {
@@ -130,11 +137,11 @@ pub enum LocalError {
         /// The charts that there are.
         existing: Vec<String>,
     },
-    /// The commit holds a dependency at another revision.
+    /// A dependency is to be held at a revision of a repository that is not here.
     #[error(
-        "{repository} is held at another revision than the commit's own, which the local executor can't build yet; leave dependencies as the commit names them"
+        "the repository {repository} is not at hand; name a local clone with --repository {repository}=DIR"
     )]
-    ModifiedDependency {
+    NotAtHand {
         /// The dependency.
         repository: String,
     },

@@ -13,8 +13,9 @@
 //! | path | holds |
 //! | --- | --- |
 //! | `STATE/repositories/<hash>` | our bare repository for one of the user's |
-//! | `STATE/builds/<key>` | one build: its work tree, and a marker written last |
+//! | `STATE/builds/<key>` | one build: its work tree, checkouts of modules beside it, and a marker written last |
 //! | `STATE/locks/<key>` | held shared by the users of that build, alone by its maker |
+//! | `STATE/locks/making` | held shared by all who make builds, alone by whoever removes repositories |
 //! | `JOB/builds/<key>.log` | the output of a build |
 //! | `JOB/runs.jsonl` | the report of every run |
 //! | `JOB/runs/last.out`, `.err` | the output of the last run |
@@ -33,14 +34,17 @@
 //!
 //! # What is not done
 //!
-//! Submodules and files kept by Git LFS are not fetched: the build command can
-//! do that. The user's branches and tags are not visible to `git` in a work
+//! Nothing is fetched, neither dependencies that are not at hand nor files kept by
+//! Git LFS: the build command can do that. The user's branches and tags are not visible to `git` in a work
 //! tree. A process that leaves its process group escapes timeouts.
+mod at_hand;
 mod build;
 mod config;
+mod dependencies;
 mod error;
 mod executor;
 mod files;
+mod history;
 mod machine_lock;
 mod metric;
 mod process;
@@ -53,6 +57,7 @@ mod workspace;
 pub use config::{LocalConfig, Location};
 pub use error::LocalError;
 pub use executor::LocalExecutor;
+pub use history::{LocalHistory, LocalRepositories};
 pub use machine_lock::default_machine_dir;
 pub use metric::Metric;
 pub use repository::{Repository, RepositoryError};

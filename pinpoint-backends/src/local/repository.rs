@@ -1,7 +1,9 @@
 //! The user's repository, read through the `git` command and never written.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -13,6 +15,16 @@ pub enum RepositoryError {
     /// There is no `git`.
     #[error("the git command can't be started: {0}; install git 2.30 or newer, or correct PATH")]
     NoGit(#[source] io::Error),
+    /// `git` is too old.
+    #[error("{what} needs git {}.{} or newer, and this is {found}; install a newer git, or correct PATH", .needed.0, .needed.1)]
+    OldGit {
+        /// What it is needed for.
+        what: &'static str,
+        /// The version needed.
+        needed: (u32, u32),
+        /// What `git --version` says.
+        found: String,
+    },
     /// The place is in no repository.
     #[error("{path} is in no git repository ({reason}); name one with --repo", path = path.display())]
     NotARepository {
@@ -30,6 +42,14 @@ pub enum RepositoryError {
         path: PathBuf,
         /// Its history is cut off.
         shallow: bool,
+    },
+    /// Several things are called that.
+    #[error("{path} has several commits that begin with {revision}; write more of the hash", path = path.display())]
+    Ambiguous {
+        /// The name that was given.
+        revision: String,
+        /// The repository.
+        path: PathBuf,
     },
     /// There is nothing to search.
     #[error(
@@ -105,7 +125,7 @@ pub enum RepositoryError {
     },
 }
 
-fn fetch_hint(shallow: bool) -> &'static str {
+pub(super) fn fetch_hint(shallow: bool) -> &'static str {
     if shallow {
         "this clone is shallow: `git fetch --unshallow` brings the rest of its history"
     } else {
@@ -128,6 +148,14 @@ pub(super) fn git(directory: &Path) -> Command {
         "maintenance.auto=false",
         "-c",
         "advice.detachedHead=false",
+        // What Git LFS keeps elsewhere stays a pointer. Where its filter is
+        // required and not installed, nothing could be checked out at all.
+        "-c",
+        "filter.lfs.process=",
+        "-c",
+        "filter.lfs.smudge=",
+        "-c",
+        "filter.lfs.required=false",
     ]);
     for (name, _) in std::env::vars_os() {
         if is_gits(&name) {
@@ -140,6 +168,76 @@ pub(super) fn git(directory: &Path) -> Command {
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("LC_ALL", "C")
         .stdin(Stdio::null());
+    command
+}
+
+/// As [`git`], in a git directory that is named outright: one that git finds by
+/// itself may be mistrusted (`safe.bareRepository`).
+pub(super) fn git_at(git_dir: &Path) -> Command {
+    let mut command = git(git_dir);
+    command.arg("--git-dir").arg(git_dir);
+    command
+}
+
+/// As [`git`], in any directory of a user's repository.
+///
+/// The clone of a submodule (`.git/modules/NAME`) names a work tree that need not
+/// be there, and a bare repository may be mistrusted: where the directory is
+/// git's own it is named outright, and stands for the work tree as well.
+fn git_in(place: &Path) -> Command {
+    let is_gits_own = ["HEAD", "objects", "refs"]
+        .iter()
+        .all(|name| place.join(name).exists());
+    if !is_gits_own {
+        return git(place);
+    }
+    let mut command = git_at(place);
+    command.arg("--work-tree").arg(place);
+    command
+}
+
+/// The files of a work tree's index that match one of the patterns, relative to
+/// the tree.
+pub(super) fn files(tree: &Path, patterns: &[&str]) -> Result<Vec<PathBuf>, RepositoryError> {
+    let mut arguments = vec!["ls-files", "-z", "--"];
+    arguments.extend(patterns);
+    let output = run(git(tree).args(&arguments))?;
+    if !output.status.success() {
+        return Err(failed(&arguments, tree, &output));
+    }
+    let names = output.stdout.split(|byte| *byte == 0);
+    Ok(names
+        .filter(|name| !name.is_empty())
+        .map(|name| PathBuf::from(OsStr::from_bytes(name)))
+        .collect())
+}
+
+/// The commits that a work tree's index has for submodules, by their paths.
+/// Paths that are not UTF-8 are left out: no manifest can name them.
+pub(super) fn gitlinks(tree: &Path) -> Result<BTreeMap<String, String>, RepositoryError> {
+    let arguments = ["ls-files", "--stage", "-z"];
+    let output = run(git(tree).args(arguments))?;
+    if !output.status.success() {
+        return Err(failed(&arguments, tree, &output));
+    }
+    let entry = |line: &[u8]| {
+        // `160000 <hash> 0<tab><path>`
+        let line = std::str::from_utf8(line).ok()?.strip_prefix("160000 ")?;
+        let (entry, path) = line.split_once('\t')?;
+        let (hash, _stage) = entry.split_once(' ')?;
+        Some((path.to_owned(), hash.to_owned()))
+    };
+    let lines = output.stdout.split(|byte| *byte == 0);
+    Ok(lines.filter_map(entry).collect())
+}
+
+/// The command that makes a commit the one of the submodule at a path, in the
+/// index of a work tree.
+pub(super) fn enter_gitlink(tree: &Path, hash: &str, path: &str) -> Command {
+    let mut command = git(tree);
+    command
+        .args(["update-index", "--cacheinfo"])
+        .arg(format!("160000,{hash},{path}"));
     command
 }
 
@@ -174,7 +272,7 @@ impl Repository {
         let place = path
             .canonicalize()
             .map_err(|error| not_one(error.to_string()))?;
-        let output = run(git(&place).args(["rev-parse", "--git-common-dir"]))?;
+        let output = run(git_in(&place).args(["rev-parse", "--git-common-dir"]))?;
         if !output.status.success() {
             return Err(not_one(last_line(&output.stderr)));
         }
@@ -200,6 +298,20 @@ impl Repository {
         &self.path
     }
 
+    /// The `.git` that all work trees share.
+    pub(super) fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// Is this the repository of that directory: its work tree, or itself?
+    pub(super) fn is_at(&self, directory: &Path) -> bool {
+        directory == self.path || directory == self.common_dir
+    }
+
+    fn git(&self) -> Command {
+        git_in(&self.place)
+    }
+
     pub(super) fn objects(&self) -> PathBuf {
         self.common_dir.join("objects")
     }
@@ -214,23 +326,36 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// [`RepositoryError::UnknownRevision`].
+    /// [`RepositoryError::UnknownRevision`], and [`RepositoryError::Ambiguous`]
+    /// for the beginning of several hashes.
     pub fn resolve_revision(&self, revision: &str) -> Result<Commit, RepositoryError> {
+        self.describe(&self.full_hash(revision)?)
+    }
+
+    /// The full hash of what is called that.
+    pub(super) fn full_hash(&self, revision: &str) -> Result<String, RepositoryError> {
         // After `--end-of-options` no name is taken for a flag.
-        let output = run(git(&self.place)
+        let output = run(self
+            .git()
             .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
             .arg(format!("{revision}^{{commit}}")))?;
         let hash = text(&output.stdout);
         // Git 2.30 repeats `--end-of-options` in its answer.
         let hash = hash.lines().last().unwrap_or_default();
         if !output.status.success() || hash.is_empty() {
-            return Err(RepositoryError::UnknownRevision {
-                revision: revision.into(),
-                path: self.path.clone(),
-                shallow: self.is_shallow()?,
+            let (revision, path) = (revision.to_owned(), self.path.clone());
+            return Err(if self.is_ambiguous(&revision)? {
+                RepositoryError::Ambiguous { revision, path }
+            } else {
+                let shallow = self.is_shallow()?;
+                RepositoryError::UnknownRevision {
+                    revision,
+                    path,
+                    shallow,
+                }
             });
         }
-        self.describe(hash)
+        Ok(hash.to_owned())
     }
 
     /// A commit by its full hash, with what is known about it.
@@ -283,6 +408,7 @@ impl Repository {
                 commits.push(Commit {
                     repository: self.path.to_string_lossy().into_owned(),
                     git_hash: hash.into(),
+                    merged: Vec::new(),
                     author: Some(author.into()),
                     created: Some(created.into()),
                     subject: Some(subject.into()),
@@ -404,6 +530,16 @@ impl Repository {
         Ok(hashes)
     }
 
+    /// Does a name start with the beginning of several hashes?
+    fn is_ambiguous(&self, revision: &str) -> Result<bool, RepositoryError> {
+        let digits = revision.split(['~', '^']).next().unwrap_or_default();
+        if digits.len() < 4 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return Ok(false);
+        }
+        let objects = self.ask(&["rev-parse", &format!("--disambiguate={digits}")])?;
+        Ok(objects.lines().count() > 1)
+    }
+
     fn is_shallow(&self) -> Result<bool, RepositoryError> {
         Ok(self
             .ask(&["rev-parse", "--is-shallow-repository"])?
@@ -413,7 +549,7 @@ impl Repository {
 
     /// What git answers; `None` when it says no.
     fn test(&self, arguments: &[&str]) -> Result<Option<String>, RepositoryError> {
-        let output = run(git(&self.place).args(arguments))?;
+        let output = run(self.git().args(arguments))?;
         match output.status.code() {
             Some(0) => Ok(Some(text(&output.stdout))),
             Some(1) => Ok(None),
@@ -422,7 +558,7 @@ impl Repository {
     }
 
     fn ask(&self, arguments: &[&str]) -> Result<String, RepositoryError> {
-        let output = run(git(&self.place).args(arguments))?;
+        let output = run(self.git().args(arguments))?;
         if !output.status.success() {
             return Err(failed(arguments, &self.path, &output));
         }
@@ -447,6 +583,26 @@ impl Hashes {
         let start = usize::try_from(offset).ok()?.checked_mul(self.line())?;
         self.0.get(start..)?.lines().next()
     }
+}
+
+/// Refuses a git that is older than a version.
+pub(super) fn needs_version(what: &'static str, needed: (u32, u32)) -> Result<(), RepositoryError> {
+    let output = run(Command::new("git").arg("--version"))?;
+    let found = last_line(&output.stdout);
+    match version(&found) {
+        Some(version) if version < needed => Err(RepositoryError::OldGit {
+            what,
+            needed,
+            found,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Reads `git version 2.39.5 (Apple Git-154)`.
+fn version(answer: &str) -> Option<(u32, u32)> {
+    let mut numbers = answer.strip_prefix("git version ")?.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
 pub(super) fn run(command: &mut Command) -> Result<Output, RepositoryError> {
@@ -474,4 +630,25 @@ fn last_line(bytes: &[u8]) -> String {
         .last()
         .unwrap_or_default()
         .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_git_are_read_and_compared() {
+        assert_eq!(version("git version 2.39.5"), Some((2, 39)));
+        assert_eq!(version("git version 2.9.1 (Apple Git-1)"), Some((2, 9)));
+        assert_eq!(version("git version 2.45.GIT"), Some((2, 45)));
+        assert_eq!(version("hub version 2.14"), None);
+        assert!(needs_version("this test", (2, 0)).is_ok());
+        let error = needs_version("travelling in time", (99, 0)).unwrap_err();
+        let message = error.to_string();
+        assert!(
+            message
+                .starts_with("travelling in time needs git 99.0 or newer, and this is git version"),
+            "{message}"
+        );
+    }
 }

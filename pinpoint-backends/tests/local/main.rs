@@ -9,8 +9,11 @@
 #![allow(clippy::unwrap_used)]
 
 mod builds;
+mod dependencies;
 mod ends;
+mod history;
 mod machine;
 mod metric;
+mod midpoints;
 mod runs;
 mod world;

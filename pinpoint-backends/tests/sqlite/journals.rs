@@ -6,8 +6,8 @@ use std::time::Instant;
 use futures_util::FutureExt;
 use pinpoint_backends::sqlite::StoreError;
 use pinpoint_core::{
-    BuildReport, CombinedCommit, Commit, Detail, Direction, Event, Journal, Listing,
-    ModifiedDependency, Patch, Record, RunReport, Series, Usage,
+    BuildReport, CombinedCommit, Commit, DependencyChange, Detail, Direction, Event, Followed,
+    Journal, Listing, ModifiedDependency, Patch, Record, RunReport, Series, Usage,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -198,17 +198,21 @@ fn commit() -> BoxedStrategy<CombinedCommit> {
         (
             text(),
             text(),
+            vec(text(), 0..2),
             option::of(text()),
             option::of(text()),
             option::of(text()),
         )
-            .prop_map(|(repository, git_hash, author, created, subject)| Commit {
-                repository,
-                git_hash,
-                author,
-                created,
-                subject,
-            })
+            .prop_map(
+                |(repository, git_hash, merged, author, created, subject)| Commit {
+                    repository,
+                    git_hash,
+                    merged,
+                    author,
+                    created,
+                    subject,
+                },
+            )
     };
     let dependency =
         (single(), text()).prop_map(|(commit, named_by)| ModifiedDependency { commit, named_by });
@@ -257,11 +261,35 @@ fn event() -> BoxedStrategy<Event> {
 }
 
 fn detail() -> BoxedStrategy<Detail> {
-    let listing = (commit(), commit(), any::<u64>()).prop_map(|(lower, higher, count)| Listing {
-        lower,
-        higher,
-        count,
-    });
+    let followed = prop_oneof![
+        Just(Followed::Forward),
+        Just(Followed::Backward),
+        text().prop_map(|reason| Followed::No { reason }),
+    ];
+    let change = (
+        text(),
+        text(),
+        option::of(text()),
+        option::of(text()),
+        followed,
+    )
+        .prop_map(
+            |(path, repository, before, after, followed)| DependencyChange {
+                path,
+                repository,
+                before,
+                after,
+                followed,
+            },
+        );
+    let listing = (commit(), commit(), any::<u64>(), vec(change, 0..3)).prop_map(
+        |(lower, higher, count, changes)| Listing {
+            lower,
+            higher,
+            count,
+            changes,
+        },
+    );
     let build = (
         commit(),
         option::of(text()),

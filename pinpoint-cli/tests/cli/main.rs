@@ -15,6 +15,7 @@ mod compare;
 mod find;
 mod kill;
 mod refuse;
+mod rolls;
 mod stop;
 
 mod world;

@@ -1,0 +1,73 @@
+//! Why there is nothing to say about what lies between two commits.
+
+use crate::HistoryError;
+use crate::manifest::ManifestError;
+
+/// Two commits between which nothing can be looked for.
+#[derive(Debug, thiserror::Error)]
+pub enum MidpointError {
+    /// They are the same.
+    #[error("both ends are {0}; choose two commits that differ")]
+    SameCommit(String),
+    /// They belong to different repositories.
+    #[error("{lower} and {higher} are different repositories; choose two commits of one")]
+    DifferentRepositories {
+        /// The older end's.
+        lower: String,
+        /// The newer end's.
+        higher: String,
+    },
+    /// Something else than commits differs as well.
+    #[error("the two ends carry different patches; use the same patch, or none, on both")]
+    DifferentPatches,
+    /// The higher end is part of the lower one's history.
+    #[error("the ends are reversed: {lower} comes after {higher}; swap them")]
+    Reversed {
+        /// The end given as the older one.
+        lower: String,
+        /// The end given as the newer one.
+        higher: String,
+    },
+    /// Neither is part of the other's history.
+    #[error("{lower} is no part of the history of {higher}; choose two commits of one branch")]
+    Apart {
+        /// The older end.
+        lower: String,
+        /// The newer end.
+        higher: String,
+    },
+    /// A dependency is held at a revision, and nothing names it.
+    #[error(
+        "{repository} at {revision} names no dependency {dependency}; hold only what its manifests name, and name what is dived into first"
+    )]
+    NotNamed {
+        /// The dependency.
+        dependency: String,
+        /// The repository that should name it.
+        repository: String,
+        /// Its revision.
+        revision: String,
+    },
+    /// A manifest that has to be understood is not.
+    #[error("in {repository} at {revision}: {source}")]
+    Manifest {
+        /// Where it stands.
+        repository: String,
+        /// Its revision.
+        revision: String,
+        /// What is wrong with it.
+        #[source]
+        source: Box<ManifestError>,
+    },
+    /// A place outside of a range.
+    #[error("there is no commit at offset {offset}, for {count} lie between the ends")]
+    NoSuchOffset {
+        /// The place asked for.
+        offset: u64,
+        /// Commits between the ends.
+        count: u64,
+    },
+    /// A repository did not answer.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+}

@@ -1,0 +1,103 @@
+//! A combined commit as the tree that it is.
+//!
+//! A [`CombinedCommit`] lists the dependencies it holds one after the other,
+//! each with the repository that names it. What lies between two of them is a
+//! question about trees: the main repository holds dependencies, which may hold
+//! dependencies of their own.
+
+use pinpoint_core::{CombinedCommit, Commit, ModifiedDependency};
+
+use crate::MidpointError;
+
+/// A repository at a revision, and the dependencies below it that are held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) commit: Commit,
+    pub(crate) below: Vec<Held>,
+}
+
+impl Held {
+    /// Nothing below it is held.
+    pub(crate) fn alone(commit: Commit) -> Self {
+        Self {
+            commit,
+            below: Vec::new(),
+        }
+    }
+
+    /// The tree of a combined commit. Where a repository is held several times,
+    /// at different places, what it names follows it at once: the nearest
+    /// earlier one is meant.
+    ///
+    /// # Errors
+    ///
+    /// [`MidpointError::NotNamed`] when a dependency is said to be named by a
+    /// repository that does not come before it.
+    pub(crate) fn of(state: &CombinedCommit) -> Result<Self, MidpointError> {
+        let mut tree = Self::alone(state.main.clone());
+        let mut ways: Vec<Vec<String>> = vec![Vec::new()];
+        for ModifiedDependency { commit, named_by } in &state.modified_deps {
+            let way = ways
+                .iter()
+                .rfind(|way| way.last().unwrap_or(&state.main.repository) == named_by);
+            let namer = way.and_then(|way| Some((way.clone(), tree.at_mut(way)?)));
+            let Some((mut way, namer)) = namer else {
+                return Err(MidpointError::NotNamed {
+                    dependency: commit.repository.clone(),
+                    repository: named_by.clone(),
+                    revision: "any revision held".into(),
+                });
+            };
+            namer.hold(Self::alone(commit.clone()));
+            way.push(commit.repository.clone());
+            ways.push(way);
+        }
+        Ok(tree)
+    }
+
+    /// The list again, each dependency behind what names it, and what that holds
+    /// behind it at once.
+    pub(crate) fn flatten(self, like: &CombinedCommit) -> CombinedCommit {
+        let mut modified_deps = Vec::new();
+        list(&self, &mut modified_deps);
+        CombinedCommit {
+            main: self.commit,
+            modified_deps,
+            patch: like.patch.clone(),
+        }
+    }
+
+    pub(crate) fn get(&self, repository: &str) -> Option<&Self> {
+        self.below
+            .iter()
+            .find(|held| held.commit.repository == repository)
+    }
+
+    /// Holds a dependency below this one, in place of what was held of it.
+    pub(crate) fn hold(&mut self, dependency: Self) {
+        let same = |held: &&mut Self| held.commit.repository == dependency.commit.repository;
+        match self.below.iter_mut().find(same) {
+            Some(held) => *held = dependency,
+            None => self.below.push(dependency),
+        }
+    }
+
+    /// The part of the tree that a way from the top leads to.
+    pub(crate) fn at_mut(&mut self, way: &[String]) -> Option<&mut Self> {
+        way.iter().try_fold(self, |held, repository| {
+            held.below
+                .iter_mut()
+                .find(|below| below.commit.repository == *repository)
+        })
+    }
+}
+
+fn list(held: &Held, into: &mut Vec<ModifiedDependency>) {
+    for below in &held.below {
+        into.push(ModifiedDependency {
+            commit: below.commit.clone(),
+            named_by: held.commit.repository.clone(),
+        });
+        list(below, into);
+    }
+}

@@ -1,0 +1,131 @@
+//! What is asked of repositories.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+/// The history of one repository.
+///
+/// Commits are named by full hashes in hexadecimal; [`resolve`](Self::resolve)
+/// makes them of other names. The *line* of a commit is the commit, its first
+/// parent, the first parent of that, and so on: what a branch was at, one
+/// after the other, whatever was merged into it.
+#[async_trait]
+pub trait History: Send + Sync {
+    /// The full hash of what is called that: a hash or the beginning of one, a
+    /// branch, a tag, any other name that the repository knows, or a commit
+    /// position (`refs/heads/main@{#1234}`).
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryError::UnknownRevision`] when it names nothing, or several.
+    async fn resolve(&self, name: &str) -> Result<String, HistoryError>;
+
+    /// Whether one commit is the other, or is part of its history.
+    async fn is_ancestor(&self, ancestor: &str, descendant: &str) -> Result<bool, HistoryError>;
+
+    /// How many commits of `higher`'s line the history of `lower` does not
+    /// hold, `higher` included: 1 for a commit and its first parent.
+    ///
+    /// Where `lower` is on the line these are the commits behind it. Where it
+    /// came in by a merge, they begin behind the commit from which its branch
+    /// had started.
+    async fn count(&self, lower: &str, higher: &str) -> Result<u64, HistoryError>;
+
+    /// The hash at an offset of the commits that [`count`](Self::count)
+    /// counts, 0 being the oldest.
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryError::NoSuchOffset`] at the count and beyond.
+    async fn nth(&self, lower: &str, higher: &str, offset: u64) -> Result<String, HistoryError>;
+
+    /// The parents of a commit, the first one first.
+    async fn parents(&self, commit: &str) -> Result<Vec<String>, HistoryError>;
+
+    /// A file of a commit, by its path from the top; absent when there is none.
+    ///
+    /// `merged` is merged into the commit first, in order, as in
+    /// [`Commit::merged`](pinpoint_core::Commit::merged).
+    async fn file(
+        &self,
+        commit: &str,
+        merged: &[String],
+        path: &str,
+    ) -> Result<Option<Vec<u8>>, HistoryError>;
+
+    /// The commits of other repositories that are checked out at these paths
+    /// (tree entries of mode 160000); paths at which there is none are left out.
+    async fn gitlinks(
+        &self,
+        commit: &str,
+        merged: &[String],
+        paths: &[String],
+    ) -> Result<BTreeMap<String, String>, HistoryError>;
+
+    /// The tree that comes of merging commits into another, one after the
+    /// other; absent when they conflict. With nothing to merge, the commit's
+    /// own tree.
+    async fn merged_tree(
+        &self,
+        commit: &str,
+        merged: &[String],
+    ) -> Result<Option<String>, HistoryError>;
+}
+
+/// Repositories, by where they are.
+#[async_trait]
+pub trait Repositories: Send + Sync {
+    /// The history of a repository, named by a URL or an absolute path.
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryError::UnknownRepository`] when it is not at hand.
+    async fn open(&self, repository: &str) -> Result<Arc<dyn History>, HistoryError>;
+}
+
+/// Why a question about a history has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// The repository is not at hand.
+    #[error("the repository {repository} is not at hand; {hint}")]
+    UnknownRepository {
+        /// Its name.
+        repository: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// Nothing is called that, or several things are.
+    #[error("{repository} has no commit {revision}; {hint}")]
+    UnknownRevision {
+        /// The repository.
+        repository: String,
+        /// The name that was given.
+        revision: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// A place outside of a range.
+    #[error("the commits from {lower} to {higher} have no offset {offset}, only {count}")]
+    NoSuchOffset {
+        /// The older end.
+        lower: String,
+        /// The newer end.
+        higher: String,
+        /// The place asked for.
+        offset: u64,
+        /// How many commits there are.
+        count: u64,
+    },
+    /// The repository can't be read: it is damaged, out of reach, or not
+    /// readable.
+    #[error("{repository} can't be read: {source}")]
+    Unreadable {
+        /// The repository.
+        repository: String,
+        /// What went wrong.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}

@@ -1,0 +1,260 @@
+//! What lies between two revisions of one repository.
+//!
+//! First the line of first parents. When two revisions are neighbours on it and
+//! the higher is a merge, the branch that it merged: the lower one with the
+//! commits of the branch merged in, one more each time, so that each step is
+//! what one commit of the branch did. Merges within the branch open likewise.
+//!
+//! ```text
+//! a ───────────── m        a
+//!  ╲             ╱         a+b1
+//!   b1 ── b2 ── b3         a+b2        m is a with b3 merged in
+//! ```
+
+use pinpoint_core::Commit;
+
+use crate::{History, HistoryError};
+
+/// A branch with more commits is not opened: each costs a trial merge.
+const LONGEST_BRANCH: u64 = 1_000;
+
+/// States strictly between two, from the lower to the higher.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// Commits of a line of first parents: [`History::nth`] of `lower` and
+    /// `higher`, from offset 0.
+    Forward {
+        lower: String,
+        higher: String,
+        count: u64,
+    },
+    /// The same, walked from the newest to the oldest, from offset `count - 1`.
+    Backward {
+        lower: String,
+        higher: String,
+        count: u64,
+    },
+    /// A commit with so many others merged in, for each state.
+    Merged {
+        commit: String,
+        merged: Vec<Vec<String>>,
+    },
+}
+
+impl Line {
+    /// Nothing lies between.
+    pub(crate) fn none(commit: &Commit) -> Self {
+        Self::Merged {
+            commit: commit.git_hash.clone(),
+            merged: Vec::new(),
+        }
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        match self {
+            Self::Forward { count, .. } | Self::Backward { count, .. } => *count,
+            Self::Merged { merged, .. } => merged.len() as u64,
+        }
+    }
+
+    /// The state at an offset below the count, as a commit of this repository.
+    pub(crate) async fn nth(
+        &self,
+        history: &dyn History,
+        repository: &str,
+        offset: u64,
+    ) -> Result<Option<Commit>, HistoryError> {
+        let plain = |hash| Some(Commit::new(repository, hash));
+        match self {
+            Self::Forward { lower, higher, .. } => {
+                history.nth(lower, higher, offset).await.map(plain)
+            }
+            Self::Backward {
+                lower,
+                higher,
+                count,
+            } => match count.checked_sub(offset + 1) {
+                None => Ok(None),
+                Some(offset) => history.nth(lower, higher, offset).await.map(plain),
+            },
+            Self::Merged { commit, merged } => Ok(usize::try_from(offset)
+                .ok()
+                .and_then(|offset| merged.get(offset))
+                .map(|merged| Commit {
+                    merged: merged.clone(),
+                    ..Commit::new(repository, commit)
+                })),
+        }
+    }
+}
+
+/// How two revisions of a repository are related.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Relation {
+    /// The higher comes after the lower.
+    Forward(Line),
+    /// The higher comes before the lower.
+    Backward(Line),
+    /// Neither is part of the other's history.
+    Apart,
+}
+
+/// What lies strictly between two revisions that differ.
+pub(crate) async fn between(
+    history: &dyn History,
+    lower: &Commit,
+    higher: &Commit,
+) -> Result<Relation, HistoryError> {
+    if lower.git_hash == higher.git_hash {
+        return branch(history, lower, &higher.merged, higher).await;
+    }
+    if history
+        .is_ancestor(&lower.git_hash, &higher.git_hash)
+        .await?
+    {
+        let behind = history.count(&lower.git_hash, &higher.git_hash).await?;
+        // With something merged into it, the higher commit itself lies between.
+        let count = behind - u64::from(higher.merged.is_empty() && behind > 0);
+        if count > 0 {
+            return Ok(Relation::Forward(Line::Forward {
+                lower: lower.git_hash.clone(),
+                higher: higher.git_hash.clone(),
+                count,
+            }));
+        }
+        let branches = history.parents(&higher.git_hash).await?;
+        return branch(
+            history,
+            lower,
+            branches.get(1..).unwrap_or_default(),
+            higher,
+        )
+        .await;
+    }
+    if history
+        .is_ancestor(&higher.git_hash, &lower.git_hash)
+        .await?
+    {
+        let behind = history.count(&higher.git_hash, &lower.git_hash).await?;
+        // With something merged into it, the lower commit itself lies between.
+        let count = behind - u64::from(lower.merged.is_empty() && behind > 0);
+        return Ok(Relation::Backward(Line::Backward {
+            lower: higher.git_hash.clone(),
+            higher: lower.git_hash.clone(),
+            count,
+        }));
+    }
+    Ok(Relation::Apart)
+}
+
+/// What lies between a commit and what becomes of it once all of `branches` is
+/// merged in, which is `higher`.
+async fn branch(
+    history: &dyn History,
+    lower: &Commit,
+    branches: &[String],
+    higher: &Commit,
+) -> Result<Relation, HistoryError> {
+    let commit = &lower.git_hash;
+    let mut branches = branches.to_vec();
+    // Is the last of the branches, merged in, a state of its own?
+    let mut ends_elsewhere = higher.git_hash != *commit;
+    let mut merged = Vec::new();
+    loop {
+        let same = lower
+            .merged
+            .iter()
+            .zip(&branches)
+            .take_while(|(lower, higher)| lower == higher)
+            .count();
+        let Some(next) = branches.get(same) else {
+            let is_lower = same == lower.merged.len() || ends_elsewhere;
+            if !is_lower {
+                return Ok(Relation::Backward(Line::Merged {
+                    commit: commit.clone(),
+                    merged,
+                }));
+            }
+            break;
+        };
+        let from = lower.merged.get(same).unwrap_or(commit);
+        if lower.merged.len() > same && !history.is_ancestor(from, next).await? {
+            return Ok(if history.is_ancestor(next, from).await? {
+                Relation::Backward(Line::Merged {
+                    commit: commit.clone(),
+                    merged,
+                })
+            } else {
+                Relation::Apart
+            });
+        }
+        let behind = history.count(from, next).await?;
+        if behind > LONGEST_BRANCH {
+            break;
+        }
+        let is_last = same + 1 == branches.len() && !ends_elsewhere;
+        for offset in 0..behind - u64::from(is_last && behind > 0) {
+            let mut state = branches[..same].to_vec();
+            state.push(history.nth(from, next, offset).await?);
+            merged.push(state);
+        }
+        // Octopus: the branches after this one, each on top of those before.
+        for (at, later) in branches.iter().enumerate().skip(same + 1) {
+            let is_last = at + 1 == branches.len() && !ends_elsewhere;
+            let behind = history.count(commit, later).await?;
+            if merged.len() as u64 + behind > LONGEST_BRANCH {
+                break;
+            }
+            for offset in 0..behind - u64::from(is_last && behind > 0) {
+                let mut state = branches[..at].to_vec();
+                state.push(history.nth(commit, later, offset).await?);
+                merged.push(state);
+            }
+        }
+        merged = states_of_their_own(history, lower, higher, merged).await?;
+        if !merged.is_empty() || lower.merged.len() <= same {
+            break;
+        }
+        // Neighbours on the branch: was the higher of them a merge itself?
+        let parents = history.parents(next).await?;
+        if parents.len() < 2 {
+            break;
+        }
+        branches.truncate(same);
+        branches.push(from.clone());
+        branches.extend_from_slice(&parents[1..]);
+        ends_elsewhere = true;
+    }
+    Ok(Relation::Forward(Line::Merged {
+        commit: commit.clone(),
+        merged,
+    }))
+}
+
+/// Leaves out what conflicts, and what is no other tree than its neighbour.
+async fn states_of_their_own(
+    history: &dyn History,
+    lower: &Commit,
+    higher: &Commit,
+    states: Vec<Vec<String>>,
+) -> Result<Vec<Vec<String>>, HistoryError> {
+    if states.is_empty() {
+        return Ok(states);
+    }
+    let last = history
+        .merged_tree(&higher.git_hash, &higher.merged)
+        .await?;
+    let mut before = history.merged_tree(&lower.git_hash, &lower.merged).await?;
+    let mut kept = Vec::with_capacity(states.len());
+    for state in states {
+        let tree = history.merged_tree(&lower.git_hash, &state).await?;
+        if tree.is_some() && tree != before {
+            kept.push((state, tree.clone()));
+            before = tree;
+        }
+    }
+    while kept.last().is_some_and(|(_, tree)| *tree == last) {
+        kept.pop();
+    }
+    Ok(kept.into_iter().map(|(state, _)| state).collect())
+}

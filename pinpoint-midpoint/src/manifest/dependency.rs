@@ -1,0 +1,62 @@
+//! A dependency, as one version of a manifest names it.
+
+use serde::{Deserialize, Serialize};
+
+/// What is taken, and from where.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Dependency {
+    /// Where it comes from, and which revision.
+    pub source: Source,
+    /// When it is taken, as the manifest says it: `checkout_linux and not
+    /// build_with_chromium`. None: always.
+    ///
+    /// It is not evaluated, for it depends on the machine that builds: a
+    /// dependency with a condition is a possible cause like any other.
+    #[serde(default)]
+    pub condition: Option<String>,
+    /// The manifests in the dependency's own repository that take part in the
+    /// build, as [`Manifest::file`](super::Manifest::file) names them. A roll
+    /// inside the dependency is followed through these only: Cargo ignores the
+    /// lock file of a dependency, gclient the `DEPS` of one that is not in
+    /// `recursedeps`.
+    #[serde(default)]
+    pub nested: Vec<String>,
+}
+
+impl From<Source> for Dependency {
+    /// Always taken, with no manifest of its own that counts.
+    fn from(source: Source) -> Self {
+        Self {
+            source,
+            condition: None,
+            nested: Vec::new(),
+        }
+    }
+}
+
+/// Where a dependency comes from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// A git repository, which can be followed.
+    Git {
+        /// As the manifest writes it. A submodule's may be relative to the
+        /// repository that names it: see [`resolve_url`](super::resolve_url).
+        url: String,
+        /// A full hash where the manifest has one; else what it has: the
+        /// abbreviated hash of a Go pseudo-version, a tag, a branch.
+        revision: String,
+    },
+    /// Something built elsewhere, or whose history cannot be found: it is named
+    /// as a possible cause, and not followed.
+    Package {
+        /// Who hands it out: `cipd`, `gcs`, the address of a Cargo registry, `go`.
+        /// `git` is a git repository whose place or revision the manifest leaves
+        /// open.
+        registry: String,
+        /// What it is called there.
+        name: String,
+        /// Which one is taken.
+        version: String,
+    },
+}

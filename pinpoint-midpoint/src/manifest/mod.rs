@@ -1,0 +1,84 @@
+//! The files in which a repository names its dependencies.
+//!
+//! A [`Manifest`] reads one version of such a file; [`changes`] tells what
+//! differs between two versions. A *roll* is a commit for which that is not
+//! empty. Dependencies that are git repositories can be followed: the commits
+//! between the two revisions are candidates as well. Packages cannot, and are
+//! named only.
+//!
+//! Reading is pure and never runs anything. A file outside the grammar, or
+//! larger or deeper than the limits, is a [`ManifestError`] with line and
+//! column: there is no partial answer, because a dependency that is overlooked
+//! makes the roll look like the culprit.
+
+mod cargo_lock;
+mod change;
+mod dependency;
+mod deps;
+mod error;
+mod go_mod;
+mod submodules;
+
+use std::collections::BTreeMap;
+
+pub use cargo_lock::CargoLock;
+pub use change::{Change, changes};
+pub use dependency::{Dependency, Source};
+pub use deps::Deps;
+pub use error::{ManifestError, Problem};
+pub use go_mod::GoMod;
+pub use submodules::{Submodules, resolve_url};
+
+/// One file format that names dependencies and their revisions.
+pub trait Manifest: Send + Sync {
+    /// The file, relative to the top of the repository: `DEPS`, `.gitmodules`.
+    fn file(&self) -> &'static str;
+
+    /// The paths of the submodules that one version of the file names, whose
+    /// revisions stand in the tree of the commit.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    fn gitlinks(&self, file: &str) -> Result<Vec<String>, ManifestError> {
+        let _ = file;
+        Ok(Vec::new())
+    }
+
+    /// Every dependency that one version of the file names, by its path. What a
+    /// path is depends on the format, and each reader says it; the same
+    /// dependency has the same path in every version.
+    ///
+    /// `gitlinks` are the entries of mode 160000 in the tree of the same
+    /// commit, path to hash, at the paths that [`gitlinks`](Self::gitlinks)
+    /// says. Only submodules need them.
+    ///
+    /// # Errors
+    ///
+    /// The file is not what the format allows, is larger or deeper than the
+    /// limits, or uses what this reader does not know.
+    fn read(
+        &self,
+        file: &str,
+        gitlinks: &BTreeMap<String, String>,
+    ) -> Result<BTreeMap<String, Dependency>, ManifestError>;
+}
+
+/// Every format that is known, in the order of their files' names.
+pub fn all() -> [&'static dyn Manifest; 4] {
+    [&Submodules, &CargoLock, &Deps, &GoMod]
+}
+
+/// How much of a file is read, in bytes. Chromium's `DEPS` has 250 kB.
+const MAX_FILE: usize = 4 << 20;
+
+fn check_size(file: &'static str, text: &str) -> Result<(), ManifestError> {
+    if text.len() <= MAX_FILE {
+        return Ok(());
+    }
+    let problem = Problem::TooLarge {
+        what: "bytes",
+        limit: MAX_FILE,
+    };
+    Err(ManifestError::at(file, text, 0, problem))
+}

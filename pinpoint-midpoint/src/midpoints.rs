@@ -1,0 +1,418 @@
+//! Finding what lies between two commits.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
+use pinpoint_core::{CombinedCommit, Commit, DependencyChange};
+
+use crate::held::Held;
+use crate::line::{self, Line, Relation};
+use crate::manifest::{self, Manifest};
+use crate::rolls::{self, Manifests, Place, Roll};
+use crate::{History, HistoryError, MidpointError, Repositories};
+
+/// Revisions whose manifests are remembered.
+const MANIFESTS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
+/// Pairs of commits between which it is remembered what lies.
+const PAIRS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
+
+/// Finds what lies between two commits, over repositories that it is given.
+///
+/// Clones share what they remember, which is bounded: the manifests of the last
+/// 256 revisions, and what lies between the last 256 pairs.
+#[derive(Clone)]
+pub struct Midpoints {
+    repositories: Arc<dyn Repositories>,
+    readers: Arc<[&'static dyn Manifest]>,
+    memory: Arc<Mutex<Memory>>,
+}
+
+struct Memory {
+    manifests: LruCache<Commit, Arc<Manifests>>,
+    pairs: LruCache<(CombinedCommit, CombinedCommit), Arc<Between>>,
+}
+
+/// What lies strictly between two commits, oldest first.
+///
+/// It says how many states there are, and how to name each; it holds none of
+/// those that are plain commits of a line of history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Between {
+    lower: CombinedCommit,
+    higher: CombinedCommit,
+    parts: Vec<Part>,
+    changes: Vec<DependencyChange>,
+}
+
+/// States that follow one another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    /// One repository moves along a line of its history.
+    Line {
+        /// The tree in which it moves.
+        tree: Held,
+        /// The way to it from the main repository, which is left out.
+        way: Vec<String>,
+        line: Line,
+    },
+    /// One state.
+    State(Held),
+}
+
+impl Part {
+    fn count(&self) -> u64 {
+        match self {
+            Self::Line { line, .. } => line.count(),
+            Self::State(_) => 1,
+        }
+    }
+}
+
+impl Between {
+    /// The older end.
+    pub fn lower(&self) -> &CombinedCommit {
+        &self.lower
+    }
+
+    /// The newer end.
+    pub fn higher(&self) -> &CombinedCommit {
+        &self.higher
+    }
+
+    /// How many states lie strictly between the ends.
+    pub fn count(&self) -> u64 {
+        self.parts.iter().map(Part::count).sum()
+    }
+
+    /// The dependencies that the ends hold at different revisions, by path, then
+    /// repository; empty while commits of the main repository lie between.
+    pub fn changes(&self) -> &[DependencyChange] {
+        &self.changes
+    }
+}
+
+impl Midpoints {
+    /// Finds midpoints in these repositories, with every known kind of manifest.
+    pub fn new(repositories: Arc<dyn Repositories>) -> Self {
+        Self::with_manifests(repositories, &manifest::all())
+    }
+
+    /// Finds midpoints in these repositories, with these kinds of manifest.
+    pub fn with_manifests(
+        repositories: Arc<dyn Repositories>,
+        readers: &[&'static dyn Manifest],
+    ) -> Self {
+        Self {
+            repositories,
+            readers: readers.into(),
+            memory: Arc::new(Mutex::new(Memory {
+                manifests: LruCache::new(MANIFESTS),
+                pairs: LruCache::new(PAIRS),
+            })),
+        }
+    }
+
+    /// The commit in the middle between two; of two middle ones the older. The
+    /// lower one itself when nothing lies between, so that the higher is to
+    /// blame for whatever differs.
+    ///
+    /// # Errors
+    ///
+    /// As [`between`](Self::between).
+    pub async fn midpoint(
+        &self,
+        lower: &CombinedCommit,
+        higher: &CombinedCommit,
+    ) -> Result<CombinedCommit, MidpointError> {
+        let between = self.between(lower, higher).await?;
+        match between.count().checked_sub(1) {
+            None => Ok(lower.clone()),
+            Some(last) => self.nth(&between, last / 2).await,
+        }
+    }
+
+    /// What lies strictly between two commits.
+    ///
+    /// The coarsest answer that is not empty: first the main repository's line
+    /// of first parents; between neighbours on it the branch that was merged;
+    /// then the dependencies that rolled, one after the other by path and URL,
+    /// each along its own line; between neighbours there, the same again inside
+    /// the dependency.
+    ///
+    /// Cost: a few questions to the repositories, whatever the length of the
+    /// range; opening a merge takes a trial merge for each commit of its branch.
+    ///
+    /// # Errors
+    ///
+    /// Each way in which two commits have nothing between them that makes sense
+    /// is an error of its own: see [`MidpointError`].
+    pub async fn between(
+        &self,
+        lower: &CombinedCommit,
+        higher: &CombinedCommit,
+    ) -> Result<Arc<Between>, MidpointError> {
+        let pair = (lower.clone(), higher.clone());
+        if let Some(known) = self.memory().pairs.get(&pair) {
+            return Ok(Arc::clone(known));
+        }
+        let between = Arc::new(self.look(lower, higher).await?);
+        self.memory().pairs.put(pair, Arc::clone(&between));
+        Ok(between)
+    }
+
+    /// The state at an offset, 0 being the oldest.
+    ///
+    /// # Errors
+    ///
+    /// [`MidpointError::NoSuchOffset`] at the count and beyond.
+    pub async fn nth(
+        &self,
+        between: &Between,
+        offset: u64,
+    ) -> Result<CombinedCommit, MidpointError> {
+        let mut rest = offset;
+        for part in &between.parts {
+            if rest >= part.count() {
+                rest -= part.count();
+                continue;
+            }
+            return match part {
+                Part::State(tree) => Ok(tree.clone().flatten(&between.lower)),
+                Part::Line { tree, way, line } => {
+                    let mut tree = tree.clone();
+                    if let Some(moving) = tree.at_mut(way) {
+                        let repository = &moving.commit.repository;
+                        let history = self.open(repository).await?;
+                        let commit = line.nth(&*history, repository, rest).await?;
+                        if let Some(commit) = commit {
+                            *moving = Held::alone(commit);
+                        }
+                    }
+                    Ok(tree.flatten(&between.lower))
+                }
+            };
+        }
+        Err(MidpointError::NoSuchOffset {
+            offset,
+            count: between.count(),
+        })
+    }
+
+    /// The same commit with a dependency held at another revision. The one who
+    /// names it is found in the manifests: those of the main repository first,
+    /// then those of the dependencies held, the last one first.
+    ///
+    /// # Arguments
+    ///
+    /// `dependency` is its URL, or its path in the manifest; `revision` whatever
+    /// [`History::resolve`] understands.
+    ///
+    /// # Errors
+    ///
+    /// [`MidpointError::NotNamed`] when no manifest names it.
+    pub async fn hold(
+        &self,
+        state: &CombinedCommit,
+        dependency: &str,
+        revision: &str,
+    ) -> Result<CombinedCommit, MidpointError> {
+        let mut tree = Held::of(state)?;
+        let main = self.every_manifest();
+        let mut ways = vec![(Vec::new(), main)];
+        // A way is as long as the list before it has told.
+        for held in &state.modified_deps {
+            let found = ways.iter().rfind(|(way, _): &&(Vec<String>, Vec<String>)| {
+                way.last().unwrap_or(&state.main.repository) == &held.named_by
+            });
+            if let Some((way, manifests)) = found.cloned()
+                && let Some(namer) = tree.at_mut(&way)
+                && let Some(named) = rolls::find(
+                    &*self.manifests(&namer.commit).await?,
+                    &manifests,
+                    &held.named_by,
+                    &held.commit.repository,
+                )
+            {
+                let mut way = way;
+                way.push(held.commit.repository.clone());
+                ways.push((way, named.nested));
+            }
+        }
+        // The main repository first, then the last one held.
+        ways[1..].reverse();
+        for (way, manifests) in ways {
+            let Some(namer) = tree.at_mut(&way) else {
+                continue;
+            };
+            let known = self.manifests(&namer.commit).await?;
+            let repository = &namer.commit.repository;
+            if let Some(named) = rolls::find(&known, &manifests, repository, dependency) {
+                let history = self.open(&named.repository).await?;
+                let hash = history.resolve(revision).await?;
+                namer.hold(Held::alone(Commit::new(named.repository, hash)));
+                return Ok(tree.flatten(state));
+            }
+        }
+        Err(MidpointError::NotNamed {
+            dependency: dependency.to_owned(),
+            repository: state.main.repository.clone(),
+            revision: state.main.revision(),
+        })
+    }
+
+    /// The files of all manifests that are known.
+    fn every_manifest(&self) -> Vec<String> {
+        let files = self.readers.iter().map(|reader| reader.file().to_owned());
+        files.collect()
+    }
+
+    async fn look(
+        &self,
+        lower: &CombinedCommit,
+        higher: &CombinedCommit,
+    ) -> Result<Between, MidpointError> {
+        if lower == higher {
+            return Err(MidpointError::SameCommit(lower.main.revision()));
+        }
+        if lower.main.repository != higher.main.repository {
+            return Err(MidpointError::DifferentRepositories {
+                lower: lower.main.repository.clone(),
+                higher: higher.main.repository.clone(),
+            });
+        }
+        if lower.patch != higher.patch {
+            return Err(MidpointError::DifferentPatches);
+        }
+        let mut tree = Held::of(lower)?;
+        let higher_tree = Held::of(higher)?;
+        let mut between = Between {
+            lower: lower.clone(),
+            higher: higher.clone(),
+            parts: Vec::new(),
+            changes: Vec::new(),
+        };
+        if tree.commit != higher_tree.commit {
+            between.parts = self.main_line(&tree, &higher_tree).await?;
+            if between.count() > 0 {
+                return Ok(between);
+            }
+        }
+        let mut place = Place {
+            way: vec![tree.commit.repository.clone()],
+            manifests: self.every_manifest(),
+            lower: tree.clone(),
+            higher: higher_tree,
+        };
+        // Each turn is one dependency deeper, and no dependency comes twice.
+        loop {
+            let rolls = place.rolls(self).await?;
+            between.parts = one_after_the_other(&tree, &place, &rolls.followed);
+            between.changes = rolls.changes;
+            if between.count() > 0 || !place.is_at_one_revision() {
+                return Ok(between);
+            }
+            let Ok([roll]) = <[Roll; 1]>::try_from(rolls.followed) else {
+                return Ok(between);
+            };
+            // What a manifest names is held explicitly once something below is.
+            if let Some(namer) = tree.at_mut(&place.way[1..]) {
+                namer.hold(roll.place.lower.clone());
+            }
+            place = roll.place;
+        }
+    }
+
+    /// The commits of the main repository strictly between two trees.
+    async fn main_line(&self, lower: &Held, higher: &Held) -> Result<Vec<Part>, MidpointError> {
+        let (older, newer) = (&lower.commit, &higher.commit);
+        let history = self.open(&older.repository).await?;
+        let line = match line::between(&*history, older, newer).await? {
+            Relation::Forward(line) => line,
+            Relation::Backward(_) => {
+                return Err(MidpointError::Reversed {
+                    lower: older.revision(),
+                    higher: newer.revision(),
+                });
+            }
+            Relation::Apart => {
+                return Err(MidpointError::Apart {
+                    lower: older.revision(),
+                    higher: newer.revision(),
+                });
+            }
+        };
+        let mut parts = vec![Part::Line {
+            tree: Held::alone(older.clone()),
+            way: Vec::new(),
+            line,
+        }];
+        if !higher.below.is_empty() {
+            parts.push(Part::State(Held::alone(newer.clone())));
+        }
+        Ok(parts)
+    }
+
+    pub(crate) async fn open(&self, repository: &str) -> Result<Arc<dyn History>, HistoryError> {
+        self.repositories.open(repository).await
+    }
+
+    /// What a revision's manifests name.
+    pub(crate) async fn manifests(&self, commit: &Commit) -> Result<Arc<Manifests>, HistoryError> {
+        if let Some(known) = self.memory().manifests.get(commit) {
+            return Ok(Arc::clone(known));
+        }
+        let history = self.open(&commit.repository).await?;
+        let manifests = Arc::new(rolls::read(&*history, commit, &self.readers).await?);
+        self.memory()
+            .manifests
+            .put(commit.clone(), Arc::clone(&manifests));
+        Ok(manifests)
+    }
+
+    /// Nothing panics while it holds the lock.
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The dependencies of a place roll one after the other, from the lower state
+/// on, until all have rolled. What that leads to is a state of its own unless
+/// it is the higher state.
+fn one_after_the_other(tree: &Held, place: &Place, rolls: &[Roll]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut tree = tree.clone();
+    let way = &place.way[1..];
+    for (
+        index,
+        Roll {
+            place: rolled,
+            line,
+        },
+    ) in rolls.iter().enumerate()
+    {
+        let (lower, higher) = (&rolled.lower, &rolled.higher);
+        let mut moving = tree.clone();
+        if let Some(namer) = moving.at_mut(way) {
+            namer.hold(lower.clone());
+        }
+        parts.push(Part::Line {
+            tree: moving.clone(),
+            way: rolled.way[1..].to_vec(),
+            line: line.clone(),
+        });
+        if !higher.below.is_empty() && lower.commit != higher.commit {
+            if let Some(namer) = moving.at_mut(way) {
+                namer.hold(Held::alone(higher.commit.clone()));
+            }
+            parts.push(Part::State(moving));
+        }
+        if let Some(namer) = tree.at_mut(way) {
+            namer.hold(higher.clone());
+        }
+        if index + 1 < rolls.len() || !place.is_at_one_revision() {
+            parts.push(Part::State(tree.clone()));
+        }
+    }
+    parts
+}
