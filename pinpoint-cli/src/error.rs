@@ -11,7 +11,7 @@ use pinpoint_midpoint::{HistoryError, MidpointError};
 use crate::arguments::Display;
 use crate::storage::resume_command;
 
-/// A culprit was found.
+/// A culprit was found, or a difference.
 pub(crate) const FOUND: u8 = 0;
 /// The job failed.
 pub(crate) const FAILED: u8 = 1;
@@ -55,6 +55,11 @@ pub(crate) enum CliError {
     Midpoint(#[from] MidpointError),
     #[error("{0}")]
     Input(String),
+    #[error("{}: {source}", path.display())]
+    Results {
+        path: PathBuf,
+        source: Box<pinpoint_core::results::ReadError>,
+    },
     #[error("can't {action} {}: {source}", path.display())]
     File {
         action: &'static str,
@@ -146,7 +151,8 @@ impl CliError {
             | Self::Reversed { .. }
             | Self::Spec(_)
             | Self::Midpoint(_)
-            | Self::Input(_) => WRONG_INPUT,
+            | Self::Input(_)
+            | Self::Results { .. } => WRONG_INPUT,
             Self::Store(StoreError::Unknown { .. } | StoreError::Ambiguous { .. }) => WRONG_INPUT,
             Self::Store(_) | Self::Local(_) => FAILED,
             Self::Stopped { error, .. } if error.is_interrupt() => INTERRUPTED,

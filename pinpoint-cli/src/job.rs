@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use clap::Parser;
 use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, Metric, default_machine_dir};
 use pinpoint_backends::sqlite::{Job, JobId, JobLock, Store};
-use pinpoint_core::results::is_time_or_memory;
+use pinpoint_core::results::direction_of;
 use pinpoint_core::{
-    Bisection, BisectionSpec, BuildReport, BuildRequest, Direction, Event, Executor, ExecutorError,
-    JobState, Journal, Key, ListRequest, Listing, Located, Range, Record, RunReport, RunRequest,
-    Status, Stop, drive_watched,
+    Bisection, BisectionSpec, BuildReport, BuildRequest, Event, Executor, ExecutorError, JobState,
+    Journal, Key, ListRequest, Listing, Located, Range, Record, RunReport, RunRequest, Status,
+    Stop, drive_watched,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -25,7 +25,7 @@ use crate::stop::{Signals, stop};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct JobConfig {
     pub(crate) local: LocalConfig,
-    /// Where better lies was left open: the metric's unit decides.
+    /// Where better lies was left open: the format decides, or the metric's unit.
     #[serde(default)]
     pub(crate) direction_by_unit: bool,
     pub(crate) command_line: CommandLine,
@@ -189,8 +189,8 @@ impl Session {
                     Stop::Cancel => return self.cancel_now().await,
                 },
             };
-            if self.config.direction_by_unit && is_time_or_memory(metric.unit.as_deref()) {
-                spec.direction = Direction::Down;
+            if self.config.direction_by_unit {
+                spec.direction = direction_of(metric.direction, metric.unit.as_deref());
             }
             spec.chart = Some(metric.chart);
             self.store

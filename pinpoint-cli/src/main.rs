@@ -2,6 +2,8 @@
 
 mod arguments;
 mod bisect;
+mod compare;
+mod comparison_table;
 mod demo;
 mod document;
 mod error;
@@ -52,6 +54,7 @@ async fn run(arguments: Arguments) -> Result<u8, CliError> {
     let display = arguments.display;
     match arguments.command {
         Command::Bisect(bisect) => bisect::run(*bisect, display).await,
+        Command::Compare(arguments) => compare::run(*arguments, &display),
         Command::Midpoint(midpoint) => midpoint::run(midpoint, display).await,
         Command::Jobs(command) => jobs::run(command, display).await,
         Command::Demo(demo) => demo::run(demo, display).await,

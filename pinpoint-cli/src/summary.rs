@@ -17,7 +17,7 @@ pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
-const FOUND: Style = AnsiColor::Yellow.on_default().bold();
+pub(crate) const FOUND: Style = AnsiColor::Yellow.on_default().bold();
 
 /// At most so many commits of a range are written out.
 const MOST_CANDIDATES: usize = 20;

@@ -58,7 +58,7 @@
 //!             started: 0,
 //!             chart: None,
 //!             failure: None,
-//!             charts: BTreeMap::from([("time".into(), Series { values: vec![time], unit: None })]),
+//!             charts: BTreeMap::from([("time".into(), Series { values: vec![time], ..Series::default() })]),
 //!             usage: None,
 //!             exit_code: Some(0),
 //!             log: None,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use pinpoint_core::results::{Aggregate, Format, ReadError};
-use pinpoint_core::{Series, Usage};
+use pinpoint_core::results::{Aggregate, Format, Output, ReadError};
+use pinpoint_core::{Direction, Series, Usage};
 use serde::{Deserialize, Serialize};
 
 use super::LocalError;
@@ -21,6 +21,9 @@ pub struct Metric {
     /// What it counts.
     #[serde(default)]
     pub unit: Option<String>,
+    /// Where better lies, if the format says so.
+    #[serde(default)]
+    pub direction: Direction,
 }
 
 impl Metric {
@@ -28,7 +31,7 @@ impl Metric {
     pub(super) fn fix(
         format: &Format,
         chart: Option<&str>,
-        output: &[u8],
+        output: Output<'_>,
         usage: &Usage,
     ) -> Result<Self, Unfit> {
         let format = match format {
@@ -61,6 +64,7 @@ impl Metric {
         Ok(Self {
             chart: chart.clone(),
             unit: series.unit.clone(),
+            direction: series.direction,
             format,
         })
     }
@@ -70,7 +74,7 @@ impl Metric {
     pub(super) fn read(
         &self,
         aggregate: Aggregate,
-        output: &[u8],
+        output: Output<'_>,
         usage: &Usage,
     ) -> Result<BTreeMap<String, Series>, String> {
         let charts = charts(&self.format, output, usage).map_err(|error| error.to_string())?;
@@ -116,7 +120,7 @@ pub(super) enum Unfit {
 
 fn charts(
     format: &Format,
-    output: &[u8],
+    output: Output<'_>,
     usage: &Usage,
 ) -> Result<BTreeMap<String, Series>, ReadError> {
     if *format != Format::Time {
@@ -125,6 +129,7 @@ fn charts(
     let series = |value, unit: &str| Series {
         values: vec![value],
         unit: Some(unit.into()),
+        direction: Direction::Down,
     };
     Ok(BTreeMap::from([
         (WALL.into(), series(usage.wall, "s")),

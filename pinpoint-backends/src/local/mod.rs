@@ -51,6 +51,7 @@ mod metric;
 mod process;
 mod reports;
 mod repository;
+mod results;
 mod run;
 mod workspace;
 
@@ -61,4 +62,5 @@ pub use history::{LocalHistory, LocalRepositories};
 pub use machine_lock::default_machine_dir;
 pub use metric::Metric;
 pub use repository::{Repository, RepositoryError};
+pub use results::Results;
 pub use workspace::{CleanOptions, CleanReport, clean};

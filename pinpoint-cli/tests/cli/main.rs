@@ -11,6 +11,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod company;
+mod compare;
 mod find;
 mod kill;
 mod refuse;
