@@ -122,6 +122,7 @@
 //! shows of them is exported here as well.
 
 mod action;
+pub mod api;
 mod atlas;
 mod bisection;
 mod commit;
