@@ -107,6 +107,12 @@ impl LocalExecutor {
                 repository: dependency.commit.repository.clone(),
             });
         }
+        if let Some(Patch::Gerrit { host, change, .. }) = &commit.patch {
+            return Err(LocalError::PatchAtGerrit {
+                host: host.clone(),
+                change: *change,
+            });
+        }
         let key = workspace::key(commit, &self.config);
         let build = Arc::clone(locked(&self.builds).entry(key.clone()).or_default());
         build
