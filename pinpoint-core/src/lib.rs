@@ -117,6 +117,7 @@
 //! | the world behind it | [`Executor`], its requests and reports, [`ExecutorError`] |
 //! | the memory of a job | [`Journal`], [`Record`], [`JobState`] |
 //! | what a benchmark printed | [`results`] |
+//! | what clients ask and hear | [`api`] |
 //! | where benchmarks run | [`bots`] |
 //!
 //! The statistics are those of the crate `pinpoint-compare`; what an outcome
