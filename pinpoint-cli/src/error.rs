@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use pinpoint_backends::local::{LocalError, RepositoryError};
 use pinpoint_backends::sqlite::{LockError, StoreError};
+use pinpoint_core::bots::{ConfigErrors, UnknownBot};
 use pinpoint_core::{DriveError, ExecutorError, SpecError, Status};
 
 use crate::arguments::Display;
@@ -50,6 +51,10 @@ pub(crate) enum CliError {
     Lock(#[from] LockError),
     #[error(transparent)]
     Local(#[from] LocalError),
+    #[error(transparent)]
+    UnknownBot(#[from] UnknownBot),
+    #[error("the bot configurations can't be used\n{0}")]
+    BotConfigs(ConfigErrors),
     #[error("{0}")]
     Input(String),
     #[error("can't {action} {}: {source}", path.display())]
@@ -138,9 +143,12 @@ impl CliError {
             Self::Repository(RepositoryError::Git { .. } | RepositoryError::Answer { .. })
             | Self::Lock(_)
             | Self::File { .. } => FAILED,
-            Self::Repository(_) | Self::Reversed { .. } | Self::Spec(_) | Self::Input(_) => {
-                WRONG_INPUT
-            }
+            Self::Repository(_)
+            | Self::Reversed { .. }
+            | Self::Spec(_)
+            | Self::UnknownBot(_)
+            | Self::BotConfigs(_)
+            | Self::Input(_) => WRONG_INPUT,
             Self::Store(StoreError::Unknown { .. } | StoreError::Ambiguous { .. }) => WRONG_INPUT,
             Self::Store(_) | Self::Local(_) => FAILED,
             Self::Stopped { error, .. } if error.is_interrupt() => INTERRUPTED,

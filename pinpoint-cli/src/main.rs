@@ -2,6 +2,7 @@
 
 mod arguments;
 mod bisect;
+mod bots;
 mod demo;
 mod document;
 mod error;
@@ -52,6 +53,7 @@ async fn run(arguments: Arguments) -> Result<u8, CliError> {
     match arguments.command {
         Command::Bisect(bisect) => bisect::run(*bisect, display).await,
         Command::Jobs(command) => jobs::run(command, display).await,
+        Command::Bots(command) => bots::run(&command, &display),
         Command::Demo(demo) => demo::run(demo, display).await,
         Command::Clean(clean) => storage::clean(&clean, &display),
         Command::Completions { shell } => {
