@@ -41,6 +41,8 @@ pub(crate) enum Command {
     /// Look at jobs, and take them up again or end them.
     #[command(subcommand)]
     Jobs(Jobs),
+    /// Look at the bots on which benchmarks are run.
+    Bots(Bots),
     /// Bisect a sample repository, made for the purpose.
     Demo(Demo),
     /// Remove builds and work trees that no running job uses.
@@ -392,6 +394,34 @@ pub(crate) enum Jobs {
     Cancel {
         /// The job, or the beginning of its name.
         job: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Bots {
+    #[command(subcommand)]
+    pub(crate) command: BotsCommand,
+    /// A file of bot configurations, TOML or (named *.json) JSON, in place of the
+    /// built-in ones; may be repeated, and adds up.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Vec<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BotsCommand {
+    /// List bots and their aliases, by name.
+    List,
+    /// Show how a bot is configured, and which benchmarks it runs.
+    Show {
+        /// The bot, or an alias.
+        bot: String,
+    },
+    /// Print the target that is built for a benchmark on a bot.
+    Target {
+        /// The bot, or an alias.
+        bot: String,
+        /// The benchmark.
+        benchmark: String,
     },
 }
 

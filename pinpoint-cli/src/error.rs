@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use pinpoint_backends::local::{LocalError, RepositoryError};
 use pinpoint_backends::sqlite::{LockError, StoreError};
+use pinpoint_core::bots::{ConfigErrors, UnknownBot};
 use pinpoint_core::{DriveError, ExecutorError, SpecError, Status};
 use pinpoint_midpoint::{HistoryError, MidpointError};
 
@@ -53,6 +54,10 @@ pub(crate) enum CliError {
     Local(#[from] LocalError),
     #[error(transparent)]
     Midpoint(#[from] MidpointError),
+    #[error(transparent)]
+    UnknownBot(#[from] UnknownBot),
+    #[error("the bot configurations can't be used\n{0}")]
+    BotConfigs(ConfigErrors),
     #[error("{0}")]
     Input(String),
     #[error("{}: {source}", path.display())]
@@ -151,6 +156,8 @@ impl CliError {
             | Self::Reversed { .. }
             | Self::Spec(_)
             | Self::Midpoint(_)
+            | Self::UnknownBot(_)
+            | Self::BotConfigs(_)
             | Self::Input(_)
             | Self::Results { .. } => WRONG_INPUT,
             Self::Store(StoreError::Unknown { .. } | StoreError::Ambiguous { .. }) => WRONG_INPUT,

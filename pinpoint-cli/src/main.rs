@@ -2,6 +2,7 @@
 
 mod arguments;
 mod bisect;
+mod bots;
 mod compare;
 mod comparison_table;
 mod demo;
@@ -57,6 +58,7 @@ async fn run(arguments: Arguments) -> Result<u8, CliError> {
         Command::Compare(arguments) => compare::run(*arguments, &display),
         Command::Midpoint(midpoint) => midpoint::run(midpoint, display).await,
         Command::Jobs(command) => jobs::run(command, display).await,
+        Command::Bots(command) => bots::run(&command, &display),
         Command::Demo(demo) => demo::run(demo, display).await,
         Command::Clean(clean) => storage::clean(&clean, &display),
         Command::Completions { shell } => {

@@ -77,6 +77,10 @@ pub enum Followed {
 /// A commit that has a name, or one that is still a place in a range.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a request has one, and a box would stand in the way of taking it apart"
+)]
 pub enum Located {
     /// A commit by its name.
     Commit(CombinedCommit),

@@ -117,13 +117,17 @@
 //! | the world behind it | [`Executor`], its requests and reports, [`ExecutorError`] |
 //! | the memory of a job | [`Journal`], [`Record`], [`JobState`] |
 //! | what a benchmark printed | [`results`] |
+//! | what clients ask and hear | [`api`] |
+//! | where benchmarks run | [`bots`] |
 //!
 //! The statistics are those of the crate `pinpoint-compare`; what an outcome
 //! shows of them is exported here as well.
 
 mod action;
+pub mod api;
 mod atlas;
 mod bisection;
+pub mod bots;
 mod commit;
 mod drive;
 mod event;

@@ -10,6 +10,7 @@
 // they share.
 #![allow(clippy::unwrap_used)]
 
+mod bots;
 mod company;
 mod compare;
 mod find;
