@@ -245,29 +245,40 @@ fn two_changes(cells: &mut Vec<Cell>) {
     }
 }
 
-/// Runs fail or pass; those that pass all give the same value.
+/// How often runs fail changes. The values of those that pass do not; they
+/// scatter, or are always the same.
 fn pass_fail(cells: &mut Vec<Cell>) {
-    for (before, after, right, runs) in [
+    let rates = [
         (0.0, 1.0, 1.0, 18.0),
         (0.05, 0.95, 1.0, 24.0),
         (0.05, 0.5, 0.99, 99.0),
         (0.1, 0.3, 0.94, 461.0),
         (0.0, 0.2, 0.99, 187.0),
-    ] {
-        let scenario = Scenario {
-            noise: Noise::Measured(Vec::new()),
-            changes: vec![0.0],
-            failure_rates: [before, after],
-            ..Scenario::new(1_024)
-        };
-        cells.push(Cell {
-            name: format!("pass-fail 1024 {before}->{after}"),
-            kind: Kind::PassFail { right, runs },
-            spec: BisectionSpec::new(scenario.range()),
-            scenario,
-            told: Told::None,
-            build_cost: 1.0,
-            is_quick: true,
-        });
+    ];
+    let values = [
+        ("pass-fail", Noise::Normal),
+        ("pass-fail-steady", Noise::Measured(Vec::new())),
+    ];
+    for (title, noise) in values {
+        for (before, after, right, runs) in rates {
+            let scenario = Scenario {
+                noise: noise.clone(),
+                changes: vec![0.0],
+                failure_rates: [before, after],
+                ..Scenario::new(1_024)
+            };
+            cells.push(Cell {
+                name: format!("{title} 1024 {before}->{after}"),
+                kind: Kind::PassFail { right, runs },
+                spec: BisectionSpec {
+                    magnitude: Some(Magnitude::Absolute(1.0)),
+                    ..BisectionSpec::new(scenario.range())
+                },
+                scenario,
+                told: Told::Right,
+                build_cost: 1.0,
+                is_quick: noise == Noise::Normal,
+            });
+        }
     }
 }
