@@ -117,6 +117,7 @@
 //! | the world behind it | [`Executor`], its requests and reports, [`ExecutorError`] |
 //! | the memory of a job | [`Journal`], [`Record`], [`JobState`] |
 //! | what a benchmark printed | [`results`] |
+//! | how often a strategy is right, and what it costs | [`simulation`] |
 //!
 //! The statistics are those of the crate `pinpoint-compare`; what an outcome
 //! shows of them is exported here as well.
@@ -137,6 +138,7 @@ mod outcome;
 mod pinpoint;
 mod random;
 pub mod results;
+pub mod simulation;
 mod spec;
 
 pub use action::{Action, Position, Task};
