@@ -112,7 +112,7 @@
 //! | what is built | [`CombinedCommit`], [`Commit`], [`ModifiedDependency`], [`Patch`] |
 //! | the machine | [`Machine`], [`Bisection`], [`Progress`] |
 //! | what it says and hears | [`Action`], [`Task`], [`Position`], [`Event`] |
-//! | what it found | [`Outcome`], [`Culprit`], [`Effect`], [`Comparison`] |
+//! | what it found | [`Outcome`], [`Culprit`], [`Effect`], [`Comparison`], [`Posterior`] |
 //! | the loop | [`drive`], [`drive_watched`], [`Atlas`], [`Stop`], [`DriveError`] |
 //! | the world behind it | [`Executor`], its requests and reports, [`ExecutorError`] |
 //! | the memory of a job | [`Journal`], [`Record`], [`JobState`] |
@@ -123,6 +123,7 @@
 //! shows of them is exported here as well.
 
 mod action;
+mod adaptive;
 mod atlas;
 mod bisection;
 mod commit;
@@ -154,7 +155,8 @@ pub use job::{JobState, UnknownJobState};
 pub use journal::{Detail, Journal, JournalError, Record};
 pub use machine::{Machine, MachineError};
 pub use outcome::{
-    Comparison, Culprit, Effect, EffectOf, OUTCOME_VERSION, Outcome, Skipped, Status, Stopped,
+    Comparison, Culprit, Effect, EffectOf, OUTCOME_VERSION, Outcome, Posterior, Skipped, Span,
+    Status, Stopped,
 };
 pub use pinpoint_compare::{
     Direction, FunctionalComparison, Interval, PerformanceComparison, Verdict,

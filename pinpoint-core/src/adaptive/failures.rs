@@ -1,0 +1,66 @@
+//! How much the failures of all runs speak for a change at each place.
+//!
+//! On either side of a change runs fail at some rate that is not known. The
+//! chance of the failures seen on a side, averaged over all rates, is a ratio of
+//! beta functions; the *Bayes factor* of a change is the product over the two
+//! sides by that of both sides taken together. Rates near 0 and near 1 are the
+//! likelier ones beforehand (Jeffreys' prior). Source: Gelman et al., *Bayesian
+//! Data Analysis*, 2013, sections 2.4 and 2.8.
+
+use libm::lgamma;
+
+/// Failures and runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Tally {
+    pub(crate) failures: f64,
+    pub(crate) runs: f64,
+}
+
+impl Tally {
+    fn add(&mut self, other: Self) {
+        self.failures += other.failures;
+        self.runs += other.runs;
+    }
+
+    /// The rate of failures, drawn towards a half.
+    pub(crate) fn rate(self) -> f64 {
+        (self.failures + 0.25) / (self.runs + 0.5)
+    }
+
+    /// The logarithm of the chance of this tally.
+    fn evidence(self) -> f64 {
+        const PRIOR: f64 = 0.5;
+        lgamma(self.failures + PRIOR) + lgamma(self.runs - self.failures + PRIOR)
+            - lgamma(self.runs + 2.0 * PRIOR)
+            - (2.0 * lgamma(PRIOR) - lgamma(2.0 * PRIOR))
+    }
+}
+
+/// For each gap the logarithm of the Bayes factor of a change for the worse:
+/// more failures behind it, since failing less is never a regression. `changes`
+/// are the gaps of known changes.
+pub(crate) fn weigh(sites: &[Tally], changes: &[usize]) -> (Vec<f64>, Vec<[f64; 2]>) {
+    let gaps = sites.len() - 1;
+    let mut factors = vec![f64::NEG_INFINITY; gaps];
+    let mut rates = vec![[0.5; 2]; gaps];
+    let mut from = 0;
+    for to in changes.iter().copied().chain([gaps]) {
+        let mut all = Tally::default();
+        sites[from..=to].iter().for_each(|site| all.add(*site));
+        let together = all.evidence();
+        let mut before = Tally::default();
+        for gap in from..to {
+            before.add(sites[gap]);
+            let behind = Tally {
+                failures: all.failures - before.failures,
+                runs: all.runs - before.runs,
+            };
+            rates[gap] = [before.rate(), behind.rate()];
+            if rates[gap][1] >= rates[gap][0] {
+                factors[gap] = before.evidence() + behind.evidence() - together;
+            }
+        }
+        from = to + 1;
+    }
+    (factors, rates)
+}
