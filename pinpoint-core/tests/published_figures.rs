@@ -12,7 +12,7 @@
 )]
 
 use pinpoint_core::simulation::{Mean, Scenario, Simulation, Summary};
-use pinpoint_core::{BisectionSpec, Machine, Magnitude, Outcome, Position};
+use pinpoint_core::{BisectionSpec, Machine, Magnitude, Outcome, Position, Strategy};
 
 const COMMITS: u64 = 128;
 const SEARCHES: u64 = 600;
@@ -21,15 +21,16 @@ const SEARCHES: u64 = 600;
 /// right fails once in many thousand seeds, and the seeds are fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 
-fn spec(scenario: &Scenario, magnitude: Option<f64>) -> BisectionSpec {
+fn spec(scenario: &Scenario, magnitude: f64) -> BisectionSpec {
     BisectionSpec {
-        magnitude: magnitude.map(Magnitude::Absolute),
+        strategy: Strategy::Pinpoint,
+        magnitude: Some(Magnitude::Absolute(magnitude)),
         ..BisectionSpec::new(scenario.range())
     }
 }
 
 fn summary(scenario: &Scenario, magnitude: f64) -> Summary {
-    let spec = spec(scenario, Some(magnitude));
+    let spec = spec(scenario, magnitude);
     let trials: Vec<_> = (0..SEARCHES)
         .map(|seed| scenario.search(&spec, seed).expect("a valid spec"))
         .collect();
@@ -155,7 +156,7 @@ fn the_ideal_searcher() {
 
 fn outcome(scenario: &Scenario, seed: u64) -> Outcome {
     let mut simulation =
-        Simulation::new(scenario, &spec(scenario, Some(1.0)), seed).expect("a valid spec");
+        Simulation::new(scenario, &spec(scenario, 1.0), seed).expect("a valid spec");
     while simulation.step() {}
     simulation.machine().outcome().expect("an outcome").clone()
 }

@@ -80,13 +80,13 @@ pub(crate) fn check(
             if cell.told == Told::Right {
                 add("reference", at_most_of(runs, 0.4, reference.runs.mean, 0.0));
             }
-            if cell.build_cost > 1.0 {
+            if cell.spec.build_cost > 1.0 {
                 let total = |summary: &Summary| {
                     let (runs, builds) = (summary.runs.mean, summary.builds.mean);
                     Mean {
-                        value: runs.value + cell.build_cost * builds.value,
+                        value: runs.value + cell.spec.build_cost * builds.value,
                         standard_error: runs.standard_error
-                            + cell.build_cost * builds.standard_error,
+                            + cell.spec.build_cost * builds.standard_error,
                     }
                 };
                 add(

@@ -97,10 +97,7 @@ fn weight(runs: f64, sides: [f64; 2]) -> f64 {
 /// What is learned from `more` runs of a commit that is behind the change with
 /// this probability.
 fn gain(stretch: &Stretch, behind: f64, runs: f64, more: f64, sides: [f64; 2], far: f64) -> f64 {
-    let others = [
-        sides[0] - runs * (1.0 - behind),
-        sides[1] - runs * behind,
-    ];
+    let others = [sides[0] - runs * (1.0 - behind), sides[1] - runs * behind];
     let sharper = weight(runs + more, others) - weight(runs, others);
     let place = stretch.change * information(behind, far * sharper);
     let all = (sides[0] + sides[1]).max(1.0);
@@ -154,11 +151,14 @@ pub(crate) fn choose(
                     let side = stretch.behind[site - stretch.from];
                     let sharper = weight(here, [others[0] + 1.0 - side, others[1] + side]) - before;
                     let value = stretch.change * information(behind, far * sharper)
-                        + information(stretch.change, far * {
-                            let all = (sides[0] + sides[1]).max(1.0);
-                            let share = ((1.0 - side) * sides[1] + side * sides[0]) / all;
-                            share * share
-                        });
+                        + information(
+                            stretch.change,
+                            far * {
+                                let all = (sides[0] + sides[1]).max(1.0);
+                                let share = ((1.0 - side) * sides[1] + side * sides[0]) / all;
+                                share * share
+                            },
+                        );
                     offer(value, Some(site), None);
                 }
             }

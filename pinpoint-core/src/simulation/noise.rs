@@ -193,8 +193,11 @@ fn log_sum<const TERMS: usize>(logs: [f64; TERMS]) -> f64 {
 mod tests {
     use super::*;
 
-    /// P(X <= x) of the unscaled shape, and the range by which it is scaled.
-    fn shape(noise: &Noise) -> Option<(fn(f64) -> f64, f64)> {
+    /// P(X <= x).
+    type Distribution = fn(f64) -> f64;
+
+    /// The unscaled shape, and the range by which it is scaled.
+    fn shape(noise: &Noise) -> Option<(Distribution, f64)> {
         Some(match noise {
             Noise::Normal => (|x| upper_tail(-x), NORMAL_RANGE),
             Noise::HeavyTails => (
@@ -225,7 +228,7 @@ mod tests {
         })
     }
 
-    fn quantile(distribution: fn(f64) -> f64, p: f64) -> f64 {
+    fn quantile(distribution: Distribution, p: f64) -> f64 {
         let (mut low, mut high) = (-100.0, 100.0);
         for _ in 0..200 {
             let middle: f64 = 0.5 * (low + high);

@@ -310,11 +310,13 @@ fn place(scenario: &Scenario, commit: Position) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Magnitude;
     use crate::simulation::Noise;
+    use crate::{Magnitude, Strategy};
 
     fn spec() -> BisectionSpec {
         BisectionSpec {
+            // Its requests are known.
+            strategy: Strategy::Pinpoint,
             magnitude: Some(Magnitude::Absolute(4.0)),
             ..BisectionSpec::new(Scenario::new(1).range())
         }
