@@ -57,6 +57,10 @@ fn strategy(name: &str) -> Result<Strategy, String> {
 /// Every strategy there is, the reference first.
 const STRATEGIES: [Strategy; 2] = [Strategy::Pinpoint, Strategy::Adaptive];
 
+/// A search that has made so many runs is ended: more than the reference ever
+/// makes, and the table gets done whatever a strategy does.
+const MOST_RUNS: u64 = 5_000;
+
 /// What the searcher that knows the distributions needs.
 #[derive(Debug, Clone, Copy)]
 struct IdealCost {
@@ -139,6 +143,7 @@ fn trials(
 ) -> Result<Vec<Trial>, SpecError> {
     let spec = BisectionSpec {
         strategy,
+        max_runs: Some(MOST_RUNS),
         ..cell.spec.clone()
     };
     (seed..seed + searches)
