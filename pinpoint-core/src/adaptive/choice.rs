@@ -1,16 +1,27 @@
 //! What to run next: what tells most about the place of the change, for its cost.
 //!
-//! A run of a commit that is before the change as likely as behind it tells
-//! most, and the more the farther the two levels are apart. *Mutual information*
-//! puts this in numbers: by how much the run is expected to reduce the
-//! uncertainty of the question. Three things make a run worth its cost:
+//! Two places are told apart by the runs of the commits between them, if there
+//! are runs to compare them with:
 //!
-//! - it tells on which side of the change its commit is;
-//! - it sharpens the levels with which uncertain commits are compared;
-//! - it tells whether there is a change at all.
+//! ```text
+//! old · · · ·|· · · · · ·|· · · · new
+//!    before  g  between  h  behind
+//! ```
 //!
-//! A commit that must be built first costs that much more, so that it is built
-//! where enough runs of it pay for the build.
+//! If the change is at g, those between are on the new level, and an explanation
+//! that has it at h must fit one level to all before h: its sum of squares is
+//! larger by step² · before·between / (before + between), where the words stand
+//! for numbers of runs. So a run helps where it makes that product grow, for the
+//! pairs of places that are both probable: either between two of them, or, when
+//! there are many runs between them already, on the side that has few. That there
+//! is no change at all is one of the explanations; it is told from a change at g
+//! by before·behind / (before + behind).
+//!
+//! What a run is expected to tell is put in numbers as *mutual information*: by
+//! how much it reduces the uncertainty. A commit that must be built first costs
+//! that much more, so that it is built where enough runs of it pay for the build.
+
+use std::f64::consts::LN_2;
 
 use libm::{exp, log};
 
@@ -20,9 +31,10 @@ use crate::Position;
 
 /// Runs of a new commit over which the cost of its build may be spread.
 const SERIES: [f64; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
-/// Runs that each side of a change counts for at least, so that the first ones
-/// are worth something.
-const LEAST: f64 = 0.3;
+/// The most places that are told apart at a time: the most probable ones.
+const PLACES: usize = 8;
+/// Less is not worth a run, in nats.
+const NOTHING: f64 = 1e-9;
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,57 +64,70 @@ pub(crate) fn entropy(probability: f64) -> f64 {
     part(probability) + part(1.0 - probability)
 }
 
-/// What is learned about such a question from a measurement whose two answers
-/// lie so far apart, in standard deviations squared: q·(1-q)·d²/2 for small d,
-/// everything for large ones.
-fn information(probability: f64, distance: f64) -> f64 {
-    let most = entropy(probability);
-    if most < 1e-12 {
-        return 0.0;
-    }
-    most * (1.0 - exp(-probability * (1.0 - probability) * distance / (2.0 * most)))
+/// A place where the change may be.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    gap: usize,
+    probability: f64,
+    /// Runs before it in its stretch.
+    before: f64,
 }
 
-/// The sites between two known changes, and what is uncertain among them.
+/// The probable places between two known changes.
 struct Stretch {
     from: usize,
     to: usize,
-    /// The probability of a change in it.
-    change: f64,
-    /// For each of its sites, the probability that it is behind the change, if
-    /// there is one.
-    behind: Vec<f64>,
+    /// In the order of the line.
+    places: Vec<Place>,
+    /// All its runs.
+    runs: f64,
+    no_change: f64,
 }
 
 impl Stretch {
-    /// Runs before and behind the change.
-    fn sides(&self, runs: &[f64]) -> [f64; 2] {
-        let mut sides = [0.0; 2];
-        for (behind, runs) in self.behind.iter().zip(&runs[self.from..=self.to]) {
-            sides[0] += runs * (1.0 - behind);
-            sides[1] += runs * behind;
+    /// What the runs tell apart so far, or would if there were `more` of them
+    /// before the places from `first` on: a sum over all pairs of explanations,
+    /// each weighted with the probabilities of both.
+    fn told(&self, places: &[Place], first: usize, more: f64) -> f64 {
+        let all = self.runs + more;
+        let before = |index: usize| {
+            places[index].before + if index >= first { more } else { 0.0 }
+        };
+        let product = |one: f64, other: f64| {
+            if one > 0.0 && other > 0.0 {
+                one * other / (one + other)
+            } else {
+                0.0
+            }
+        };
+        let mut sum = 0.0;
+        for (index, place) in places.iter().enumerate() {
+            let older = before(index);
+            sum += self.no_change * place.probability * product(older, all - older);
+            for later in index + 1..places.len() {
+                let newer = before(later);
+                let between = newer - older;
+                // The mean over either of the two being true.
+                let told = product(older, between) + product(between, all - newer);
+                sum += place.probability * places[later].probability * told / 2.0;
+            }
         }
-        sides
+        sum
     }
 }
 
-/// The weight of a comparison of so many runs of one commit with two levels.
-fn weight(runs: f64, sides: [f64; 2]) -> f64 {
-    if runs <= 0.0 {
+/// By how much uncertainty falls when so much more is told apart, at levels
+/// whose squared distance is `far`. At most the uncertainty there is.
+fn information(most: f64, far: f64, told: f64) -> f64 {
+    if most < NOTHING {
         return 0.0;
     }
-    1.0 / (1.0 / runs + 0.25 / sides[0].max(LEAST) + 0.25 / sides[1].max(LEAST))
+    most * (1.0 - exp(-far * told / (2.0 * most)))
 }
 
-/// What is learned from `more` runs of a commit that is behind the change with
-/// this probability.
-fn gain(stretch: &Stretch, behind: f64, runs: f64, more: f64, sides: [f64; 2], far: f64) -> f64 {
-    let others = [sides[0] - runs * (1.0 - behind), sides[1] - runs * behind];
-    let sharper = weight(runs + more, others) - weight(runs, others);
-    let place = stretch.change * information(behind, far * sharper);
-    let all = (sides[0] + sides[1]).max(1.0);
-    let share = ((1.0 - behind) * sides[1] + behind * sides[0]) / all;
-    place + information(stretch.change, far * more * share * share)
+enum Step {
+    Site(usize),
+    New(Position),
 }
 
 /// The best thing to do; none when nothing can be learned any more.
@@ -114,77 +139,70 @@ pub(crate) fn choose(
     changes: &[usize],
     means: Means<'_>,
 ) -> Option<Choice> {
-    let stretches = stretches(analysis, changes);
     let far = analysis.separation;
     let mut runs = means.runs.to_vec();
     let mut chosen: Vec<(usize, u32)> = Vec::new();
     for _ in 0..means.batch {
-        let mut best: Option<(f64, Option<usize>, Option<Position>)> = None;
-        let mut offer = |gain: f64, site, commit| {
-            if gain > 1e-12 && best.as_ref().is_none_or(|(most, _, _)| gain > *most) {
-                best = Some((gain, site, commit));
+        let mut best: Option<(f64, Step)> = None;
+        let mut offer = |gain: f64, what| {
+            if gain > NOTHING && best.as_ref().is_none_or(|(most, _)| gain > *most) {
+                best = Some((gain, what));
             }
         };
-        for stretch in &stretches {
-            let sides = stretch.sides(&runs);
-            // The site whose place is told best by another run.
-            let mut target: Option<(f64, usize)> = None;
-            for site in stretch.from..=stretch.to {
-                let behind = stretch.behind[site - stretch.from];
-                let value = gain(stretch, behind, runs[site], 1.0, sides, far);
-                if runs[site] > 0.0 && target.is_none_or(|(most, _)| value > most) {
-                    target = Some((value, site));
-                }
-                if means.usable[site] {
-                    offer(value, Some(site), None);
-                }
+        for stretch in stretches(analysis, changes, &runs) {
+            if stretch.places.is_empty() {
+                continue;
             }
-            if let Some((_, target)) = target {
-                let behind = stretch.behind[target - stretch.from];
-                let here = runs[target];
-                let others = [sides[0] - here * (1.0 - behind), sides[1] - here * behind];
-                let before = weight(here, others);
-                for site in (stretch.from..=stretch.to).filter(|site| *site != target) {
-                    if !means.usable[site] {
-                        continue;
-                    }
-                    let side = stretch.behind[site - stretch.from];
-                    let sharper = weight(here, [others[0] + 1.0 - side, others[1] + side]) - before;
-                    let value = stretch.change * information(behind, far * sharper)
-                        + information(
-                            stretch.change,
-                            far * {
-                                let all = (sides[0] + sides[1]).max(1.0);
-                                let share = ((1.0 - side) * sides[1] + side * sides[0]) / all;
-                                share * share
-                            },
-                        );
-                    offer(value, Some(site), None);
+            let now = stretch.told(&stretch.places, 0, 0.0);
+            // A run of any site between the same two places tells the same: the
+            // one with the fewest runs keeps them even.
+            for first in 0..=stretch.places.len() {
+                let from = match first {
+                    0 => stretch.from,
+                    _ => stretch.places[first - 1].gap + 1,
+                };
+                let to = (stretch.places.get(first)).map_or(stretch.to, |place| place.gap);
+                let site = (from..=to)
+                    .filter(|site| means.usable[*site])
+                    .min_by(|a, b| runs[*a].total_cmp(&runs[*b]));
+                if let Some(site) = site {
+                    let more = stretch.told(&stretch.places, first, 1.0) - now;
+                    offer(information(LN_2, far, more), Step::Site(site));
                 }
             }
             let Some(build_cost) = means.build_cost else {
                 continue;
             };
-            for gap in stretch.from..stretch.to {
-                let mass = analysis.gaps[gap];
-                if mass <= 0.0 || stretch.change <= 0.0 {
-                    continue;
-                }
-                let share = mass / stretch.change;
-                let start = stretch.behind[gap - stretch.from];
-                let wanted = ((0.5 - start) / share).clamp(0.0, 1.0);
-                for (commit, part, builds) in line.splits(gap, wanted) {
-                    let behind = start + part * share;
+            let mut older = 0.0;
+            for (index, place) in stretch.places.iter().enumerate() {
+                let change: f64 = stretch.places.iter().map(|place| place.probability).sum();
+                let wanted = ((change / 2.0 - older) / place.probability).clamp(0.0, 1.0);
+                for (commit, part, builds) in line.splits(place.gap, wanted) {
+                    let mut places = stretch.places.clone();
+                    places[index].probability *= part;
+                    places.insert(
+                        index + 1,
+                        Place {
+                            probability: place.probability * (1.0 - part),
+                            ..*place
+                        },
+                    );
+                    let now = stretch.told(&places, 0, 0.0);
+                    let most = entropy((older + part * place.probability).min(1.0));
                     for series in SERIES {
-                        let value = gain(stretch, behind, 0.0, series, sides, far);
-                        offer(builds * value / (series + build_cost), None, Some(commit));
+                        let more = stretch.told(&places, index + 1, series) - now;
+                        let gain = builds * information(most, far, more) / (series + build_cost);
+                        offer(gain, Step::New(commit));
                     }
                 }
+                older += place.probability;
             }
         }
         match best {
-            Some((_, _, Some(commit))) if chosen.is_empty() => return Some(Choice::Build(commit)),
-            Some((_, Some(site), _)) => {
+            Some((_, Step::New(commit))) if chosen.is_empty() => {
+                return Some(Choice::Build(commit));
+            }
+            Some((_, Step::Site(site))) => {
                 runs[site] += 1.0;
                 match chosen.iter_mut().find(|(known, _)| *known == site) {
                     Some((_, count)) => *count += 1,
@@ -203,22 +221,40 @@ pub(crate) fn choose(
     })
 }
 
-fn stretches(analysis: &Analysis, changes: &[usize]) -> Vec<Stretch> {
+fn stretches(analysis: &Analysis, changes: &[usize], runs: &[f64]) -> Vec<Stretch> {
+    let mut probable: Vec<usize> = (0..analysis.gaps.len())
+        .filter(|gap| analysis.gaps[*gap] > 0.0 && !changes.contains(gap))
+        .collect();
+    if probable.len() > PLACES {
+        let by_probability =
+            |a: &usize, b: &usize| analysis.gaps[*b].total_cmp(&analysis.gaps[*a]).then(a.cmp(b));
+        probable.select_nth_unstable_by(PLACES, by_probability);
+        probable.truncate(PLACES);
+        probable.sort_unstable();
+    }
     let mut found = Vec::new();
     let mut from = 0;
     for to in changes.iter().copied().chain([analysis.gaps.len()]) {
-        let change: f64 = analysis.gaps[from..to].iter().sum();
-        let mut sum = 0.0;
-        let mut behind = vec![0.0];
-        for gap in from..to {
-            sum += analysis.gaps[gap];
-            behind.push(if change > 0.0 { sum / change } else { 0.0 });
-        }
+        let mut before = 0.0;
+        let mut site = from;
+        let places = (probable.iter())
+            .filter(|gap| (from..to).contains(*gap))
+            .map(|gap| {
+                before += runs[site..=*gap].iter().sum::<f64>();
+                site = *gap + 1;
+                Place {
+                    gap: *gap,
+                    probability: analysis.gaps[*gap],
+                    before,
+                }
+            })
+            .collect();
         found.push(Stretch {
             from,
             to,
-            change,
-            behind,
+            places,
+            runs: runs[from..=to].iter().sum(),
+            no_change: analysis.no_change,
         });
         from = to + 1;
     }

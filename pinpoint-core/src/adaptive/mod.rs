@@ -132,10 +132,7 @@ impl AdaptiveSearch {
             }
         }
         for end in [Position::Good, Position::Bad] {
-            if lab
-                .get(end)
-                .is_none_or(|end| end.build != BuildState::Built)
-            {
+            if lab.get(end).is_none_or(|end| end.build != BuildState::Built) {
                 return false;
             }
         }
@@ -203,7 +200,9 @@ impl AdaptiveSearch {
         let first: Vec<(Position, u32)> = [Position::Good, Position::Bad]
             .map(|end| (end, Self::FIRST_RUNS))
             .to_vec();
-        if (first.iter()).any(|(end, runs)| lab.get(*end).is_some_and(|end| end.runs() < *runs)) {
+        if (first.iter())
+            .any(|(end, runs)| lab.get(*end).is_some_and(|end| end.runs() < *runs))
+        {
             if let Err(exhausted) = lab.run_up_to(&first) {
                 self.exhausted = Some(exhausted);
                 return true;
@@ -400,11 +399,7 @@ fn collect(line: &Line, lab: &Lab) -> (Runs, usize) {
     let mut tallies = vec![Tally::default(); line.sites.len()];
     let mut bots: BTreeMap<Option<&str>, usize> = BTreeMap::new();
     for (site, commit) in line.sites.iter().enumerate() {
-        for run in lab
-            .get(*commit)
-            .into_iter()
-            .flat_map(|commit| commit.each_run())
-        {
+        for run in lab.get(*commit).into_iter().flat_map(|commit| commit.each_run()) {
             tallies[site].runs += 1.0;
             match median(&run.values) {
                 None => tallies[site].failures += 1.0,
@@ -463,10 +458,7 @@ impl Searching for AdaptiveSearch {
         let mut from = 0;
         for (place, gap) in changes.iter().copied().enumerate() {
             let to = changes.get(place + 1).copied().unwrap_or(line.gaps.len());
-            let known = self
-                .changes
-                .iter()
-                .find(|change| change.lower == line.sites[gap]);
+            let known = self.changes.iter().find(|change| change.lower == line.sites[gap]);
             if let Some(change) = known.filter(|_| line.gaps[gap].len() == 0) {
                 let (before, after) = (&line.sites[from..=gap], &line.sites[gap + 1..=to]);
                 found.push(Culprit {
@@ -494,9 +486,7 @@ impl Searching for AdaptiveSearch {
         }
         gaps.sort_unstable();
         gaps.dedup();
-        gaps.into_iter()
-            .flat_map(|gap| line.candidates(gap))
-            .collect()
+        gaps.into_iter().flat_map(|gap| line.candidates(gap)).collect()
     }
 
     fn posterior(&self) -> Option<Posterior> {
@@ -536,11 +526,7 @@ impl Searching for AdaptiveSearch {
 
     /// A run for each halving of what is left.
     fn runs_to_come(&self, _: &Lab) -> u64 {
-        let open: u64 = self
-            .open_ranges()
-            .iter()
-            .map(|range| range.between + 1)
-            .sum();
+        let open: u64 = self.open_ranges().iter().map(|range| range.between + 1).sum();
         u64::from(u64::BITS - open.leading_zeros())
     }
 }
@@ -561,15 +547,11 @@ impl AdaptiveSearch {
                 .collect()
         };
         let tally = |sites: &[Position]| {
-            (sites.iter()).filter_map(|site| lab.get(*site)).fold(
-                (0, 0),
-                |(failures, runs), site| {
-                    (
-                        failures + u64::from(site.failures()),
-                        runs + u64::from(site.runs()),
-                    )
-                },
-            )
+            (sites.iter())
+                .filter_map(|site| lab.get(*site))
+                .fold((0, 0), |(failures, runs), site| {
+                    (failures + u64::from(site.failures()), runs + u64::from(site.runs()))
+                })
         };
         let (old, new) = (values(before), values(after));
         if change.by_failures || old.is_empty() || new.is_empty() {

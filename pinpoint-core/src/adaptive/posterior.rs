@@ -79,11 +79,7 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
                 } else {
                     0.0
                 };
-                let failures = if any_failure {
-                    distance(rates[gap])
-                } else {
-                    0.0
-                };
+                let failures = if any_failure { distance(rates[gap]) } else { 0.0 };
                 weight / change * (values + failures)
             })
             .sum()

@@ -104,14 +104,7 @@ impl Fit {
             .filter(|gap| fits(*gap))
             .map(|gap| {
                 let (cross, square) = self.steps[gap];
-                (
-                    gap,
-                    if square > 0.0 {
-                        cross * cross / square
-                    } else {
-                        0.0
-                    },
-                )
+                (gap, if square > 0.0 { cross * cross / square } else { 0.0 })
             })
             .fold(None, |best: Option<(usize, f64)>, (gap, gain)| {
                 if best.is_none_or(|(_, most)| gain > most) {
@@ -167,23 +160,14 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
     if model.setting.bots > 1 {
         fits.push((0.0, model.fit(true, floor)));
     }
-    let strongest = fits
-        .iter()
-        .map(|(_, fit)| fit.evidence)
-        .fold(f64::NEG_INFINITY, f64::max);
+    let strongest = fits.iter().map(|(_, fit)| fit.evidence).fold(f64::NEG_INFINITY, f64::max);
     let mut sum = 0.0;
     for (share, fit) in &mut fits {
         *share = exp(fit.evidence - strongest);
         sum += *share;
     }
     let smallest = setting.magnitude.unwrap_or(0.0).max(
-        model.scale
-            * QUARTILES
-            * if setting.magnitude.is_some() {
-                LEAST
-            } else {
-                1.0
-            },
+        model.scale * QUARTILES * if setting.magnitude.is_some() { LEAST } else { 1.0 },
     );
     let signs = match setting.direction {
         Direction::Unknown => [0.5, 0.5],
@@ -195,7 +179,9 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         for (share, fit) in &fits {
             let share = share / sum;
             let freedom = (count - fit.free as f64).max(1.0);
-            let factor = |centre: f64| model.factor(fit, gap, centre, freedom, efficiency);
+            let factor = |centre: f64| {
+                model.factor(fit, gap, centre, freedom, efficiency)
+            };
             for (size, prior) in SIZES {
                 up += share * prior * factor(size * smallest);
                 down += share * prior * factor(-size * smallest);
@@ -305,9 +291,7 @@ impl Model<'_> {
         factorise(&mut normal, columns);
         let solved = forward(&normal, &right, columns);
         let explained: f64 = solved.iter().map(|x| x * x).sum();
-        let rest = (total - explained)
-            .max(floor * count)
-            .max(f64::MIN_POSITIVE);
+        let rest = (total - explained).max(floor * count).max(f64::MIN_POSITIVE);
         let mut steps = vec![(0.0, 0.0); sites - 1];
         let mut sums = vec![0.0; columns + 2];
         for gap in (0..sites - 1).rev() {
@@ -362,14 +346,8 @@ impl Model<'_> {
         let mut distances = vec![0.0; plain.len()];
         let changes = self.setting.changes;
         for stretch in 0..=changes.len() {
-            let from = if stretch == 0 {
-                0
-            } else {
-                changes[stretch - 1] + 1
-            };
-            let to = changes
-                .get(stretch)
-                .map_or(self.setting.sites - 1, |change| *change);
+            let from = if stretch == 0 { 0 } else { changes[stretch - 1] + 1 };
+            let to = changes.get(stretch).map_or(self.setting.sites - 1, |change| *change);
             let best = fit.best(|gap| (from..to).contains(&gap)).unwrap_or(to);
             let level = |sites: std::ops::RangeInclusive<usize>| {
                 let mut side: Vec<f64> = (plain.iter().zip(&self.values))
@@ -428,8 +406,7 @@ impl Model<'_> {
         let shrink = 1.0 + information * spread * spread;
         let estimate = cross / square;
         let off = estimate - centre;
-        let rest =
-            (fit.rest - cross * estimate).max(1e-12 * fit.rest) + off * off * square / shrink;
+        let rest = (fit.rest - cross * estimate).max(1e-12 * fit.rest) + off * off * square / shrink;
         exp(-0.5 * log(shrink) - 0.5 * efficiency * freedom * log(rest / fit.rest))
     }
 }
