@@ -22,6 +22,13 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
             .magnitude
             .map(|magnitude| scatter.in_its_unit(magnitude))
             .transpose()?;
+        if magnitude.is_none() && scatter.interquartile_range == 0.0 {
+            return Err(CliError::Input(
+                "more than half of the runs gave the same value, so that no size of a change \
+                 suggests itself: name one with --magnitude"
+                    .into(),
+            ));
+        }
         // All cores work on it, and the signals are to be heard meanwhile.
         let estimated = tokio::task::spawn_blocking(move || {
             let estimates = estimate::estimate(&question, &scatter, magnitude)?;
