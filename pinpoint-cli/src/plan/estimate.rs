@@ -42,7 +42,8 @@ pub(crate) fn estimate(
             .into(),
     };
     changes.push(None);
-    let searches = searches(question.commits);
+    let smallest = magnitude.map_or(CHANGES[0], |size| size / scatter.interquartile_range);
+    let searches = searches(question.commits, smallest);
     changes
         .into_iter()
         .map(|change| {
@@ -69,6 +70,27 @@ pub(crate) fn estimate(
 
 /// So many searches of each size that all of them take a few seconds on two
 /// cores. A fixed number, so that the same plan gives the same answer anywhere.
-fn searches(commits: u64) -> u64 {
-    (200_000 / commits).clamp(20, 500)
+///
+/// A change of half the size takes four times the runs, and each of these more
+/// time to think about.
+fn searches(commits: u64, smallest: f64) -> u64 {
+    let most = if commits <= 1_024 { 400.0 } else { 200.0 };
+    let ease = (smallest / 0.5).clamp(0.0, 1.0);
+    (most * ease * ease * ease).max(20.0) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_searches_where_each_takes_longer() {
+        assert_eq!(searches(16, 2.0), 400);
+        assert_eq!(searches(1_024, 0.5), 400);
+        assert_eq!(searches(1_024, 0.25), 50);
+        assert_eq!(searches(100_000, 1.0), 200);
+        // Noise of 0: any change is infinitely many times as large.
+        assert_eq!(searches(16, f64::INFINITY), 400);
+        assert_eq!(searches(100_000, 1e-9), 20);
+    }
 }
