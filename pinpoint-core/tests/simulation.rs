@@ -4,6 +4,7 @@
 use pinpoint_core::simulation::{Noise, Scenario};
 use pinpoint_core::{BisectionSpec, Magnitude, SpecError, Status, Strategy};
 use proptest::prelude::*;
+use proptest::strategy::Strategy as _;
 
 fn scenarios() -> impl proptest::strategy::Strategy<Value = Scenario> {
     let noise = prop_oneof![
