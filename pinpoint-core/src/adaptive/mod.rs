@@ -3,6 +3,7 @@
 mod choice;
 mod failures;
 mod line;
+mod place;
 mod posterior;
 mod values;
 
@@ -27,10 +28,13 @@ const NO_FURTHER_CHANGE: f64 = 0.9;
 /// Runs that a culprit and its neighbour have each at least.
 const PAIR_RUNS: u32 = 2;
 /// One more run in a batch for so many runs already made.
-const RUNS_PER_BATCHED: u64 = 10;
-const MOST_BATCHED: u64 = 8;
+const RUNS_PER_BATCHED: u64 = 20;
+const MOST_BATCHED: u64 = 4;
 /// Of the error allowed, the part that the model may be certain to.
-const MARGIN: f64 = 0.7;
+const MARGIN: f64 = 0.9;
+/// The part of the cost of a build that its first runs must be worth: it serves
+/// later ones, too.
+const FIRST_USE: f64 = 0.4;
 
 #[derive(Debug, Clone)]
 pub(crate) struct AdaptiveSearch {
@@ -215,7 +219,7 @@ impl AdaptiveSearch {
         loop {
             let changes = self.gaps_of_changes(line, None);
             let analysis = self.analyse(line, &runs, bots, &changes);
-            let nothing = analysis.no_change >= threshold;
+            let nothing = analysis.no_change >= self.question.confidence;
             let likely = (0..line.gaps.len())
                 .find(|gap| analysis.gaps[*gap] >= threshold)
                 .filter(|_| !nothing);
@@ -313,7 +317,7 @@ impl AdaptiveSearch {
         let means = Means {
             runs: &runs,
             usable: &usable,
-            build_cost: (lab.builds_left() != Some(0)).then_some(self.question.build_cost),
+            build_cost: (lab.builds_left() != Some(0)).then_some(self.question.build_cost * FIRST_USE),
             batch: batch as u32,
         };
         let asked = match choice::choose(line, analysis, changes, means) {
@@ -357,7 +361,7 @@ impl AdaptiveSearch {
             analysis.gaps[*gap] / self.line.as_ref().map_or(1, |line| line.commits(*gap)) as f64
         };
         gaps.sort_by(|a, b| density(b).total_cmp(&density(a)).then(a.cmp(b)));
-        let wanted = self.threshold() * analysis.gaps.iter().sum::<f64>();
+        let wanted = self.question.confidence * analysis.gaps.iter().sum::<f64>();
         let mut sum = 0.0;
         let count = (gaps.iter())
             .position(|gap| {
@@ -372,7 +376,8 @@ impl AdaptiveSearch {
 
     /// Whether the runs leave something open.
     fn is_open(&self) -> bool {
-        (self.analysis.as_ref()).is_none_or(|analysis| analysis.no_change < self.threshold())
+        (self.analysis.as_ref())
+            .is_none_or(|analysis| analysis.no_change < self.question.confidence)
     }
 }
 

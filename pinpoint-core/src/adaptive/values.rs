@@ -28,20 +28,24 @@ use pinpoint_compare::Direction;
 const FREEDOM: f64 = 4.0;
 /// The interquartile range of that distribution, in units of its scale.
 const QUARTILES: f64 = 1.4814;
-/// Sizes of a step, in smallest changes worth finding, with their prior
-/// probabilities. Each stands for sizes about it.
+/// Sizes of a step, in smallest ones looked for, with their prior probabilities.
+/// Each stands for sizes about it.
 const SIZES: [(f64, f64); 6] = [
-    (0.6, 0.25),
-    (1.1, 0.25),
-    (2.0, 0.2),
-    (4.0, 0.15),
-    (8.0, 0.1),
-    (24.0, 0.05),
+    (1.0, 0.35),
+    (1.7, 0.25),
+    (3.0, 0.15),
+    (6.0, 0.1),
+    (12.0, 0.1),
+    (36.0, 0.05),
 ];
 /// How far about it, in parts of it.
 const SPREAD: f64 = 0.35;
-/// The smallest change that is looked for, in interquartile ranges of the noise,
-/// however small the magnitude told: less takes thousands of runs.
+/// Half the magnitude told is looked for, too, since magnitudes are guesses; but
+/// not where that is less than so many interquartile ranges of the noise, which
+/// takes many runs.
+const CHEAP: f64 = 0.6;
+/// Nothing smaller than so many interquartile ranges is looked for, however
+/// small the magnitude told: it would take thousands of runs.
 const LEAST: f64 = 0.25;
 
 /// A run that gave values.
@@ -123,6 +127,19 @@ struct Model<'a> {
     weights: Vec<f64>,
     /// Standard deviation of the noise.
     scale: f64,
+    /// The values without drift and bots.
+    plain: Vec<f64>,
+    /// The stretches between known changes.
+    stretches: Vec<Stretch>,
+}
+
+/// The sites between two known changes, with the levels around the best step.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stretch {
+    pub(crate) from: usize,
+    pub(crate) best: usize,
+    pub(crate) to: usize,
+    pub(crate) levels: [Option<f64>; 2],
 }
 
 /// The evidence of all values; none without at least two of them.
@@ -150,11 +167,12 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         weights: values.iter().map(|_| 1.0).collect(),
         values,
         scale: 1.0,
+        plain: Vec::new(),
+        stretches: Vec::new(),
     };
-    let mut efficiency = 1.0;
     for round in 0..3 {
         let fit = model.fit(model.setting.bots > 1, floor);
-        efficiency = model.reweigh(&fit, floor, round == 0);
+        model.reweigh(&fit, floor, round == 0);
     }
     let mut fits = vec![(0.0, model.fit(false, floor))];
     if model.setting.bots > 1 {
@@ -166,9 +184,12 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         *share = exp(fit.evidence - strongest);
         sum += *share;
     }
-    let smallest = setting.magnitude.unwrap_or(0.0).max(
-        model.scale * QUARTILES * if setting.magnitude.is_some() { LEAST } else { 1.0 },
-    );
+    let range = model.scale * QUARTILES;
+    let smallest = (setting.magnitude).map_or(range, |magnitude| {
+        (magnitude / 2.0)
+            .max(magnitude.min(CHEAP * range))
+            .max(LEAST * range)
+    });
     let signs = match setting.direction {
         Direction::Unknown => [0.5, 0.5],
         Direction::Down => [1.0, 0.0],
@@ -179,9 +200,7 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         for (share, fit) in &fits {
             let share = share / sum;
             let freedom = (count - fit.free as f64).max(1.0);
-            let factor = |centre: f64| {
-                model.factor(fit, gap, centre, freedom, efficiency)
-            };
+            let factor = |centre: f64| model.factor(fit, gap, centre, freedom);
             for (size, prior) in SIZES {
                 up += share * prior * factor(size * smallest);
                 down += share * prior * factor(-size * smallest);
@@ -197,6 +216,7 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         }
         evidence.step[gap] = step;
     }
+        super::place::locate(&model.plain, &model.values, &model.weights, &model.stretches, model.scale, tick, setting.prior, &mut evidence);
     evidence
 }
 
@@ -325,9 +345,7 @@ impl Model<'_> {
     }
 
     /// New weights and a new scale from the distances to the nearer level.
-    /// Gives the factor by which weighted squares understate the information in
-    /// the values.
-    fn reweigh(&mut self, fit: &Fit, floor: f64, first: bool) -> f64 {
+    fn reweigh(&mut self, fit: &Fit, floor: f64, first: bool) {
         let free = fit.free;
         let bots = fit.coefficients.len() > free + 1;
         let mut row = vec![0.0; fit.coefficients.len()];
@@ -344,6 +362,7 @@ impl Model<'_> {
         // The levels of each stretch between known changes: before and behind
         // the best step there.
         let mut distances = vec![0.0; plain.len()];
+        self.stretches.clear();
         let changes = self.setting.changes;
         for stretch in 0..=changes.len() {
             let from = if stretch == 0 { 0 } else { changes[stretch - 1] + 1 };
@@ -357,6 +376,7 @@ impl Model<'_> {
                 (!side.is_empty()).then(|| median(&mut side))
             };
             let levels = [level(from..=best), level(best + 1..=to)];
+            self.stretches.push(Stretch { from, best, to, levels });
             for (distance, (plain, value)) in
                 distances.iter_mut().zip(plain.iter().zip(&self.values))
             {
@@ -385,29 +405,26 @@ impl Model<'_> {
             scale = (square / freedom).sqrt().max(least);
         }
         self.scale = scale;
-        let (mut curvature, mut variance) = (0.0, 0.0);
+        self.plain = plain;
         for (weight, distance) in self.weights.iter_mut().zip(&distances) {
             let square = distance * distance / (scale * scale);
             *weight = (FREEDOM + 1.0) / (FREEDOM + square);
-            curvature += *weight;
-            variance += *weight * *weight * square;
         }
-        (curvature / variance.max(f64::MIN_POSITIVE)).clamp(1.0, 1.4)
     }
 
     /// The Bayes factor of a step about so large in a gap.
-    fn factor(&self, fit: &Fit, gap: usize, centre: f64, freedom: f64, efficiency: f64) -> f64 {
+    fn factor(&self, fit: &Fit, gap: usize, centre: f64, freedom: f64) -> f64 {
         let (cross, square) = fit.steps[gap];
         if square <= 0.0 {
             return 1.0;
         }
         let spread = SPREAD * centre;
-        let information = efficiency * square / (self.scale * self.scale);
+        let information = square / (self.scale * self.scale);
         let shrink = 1.0 + information * spread * spread;
         let estimate = cross / square;
         let off = estimate - centre;
         let rest = (fit.rest - cross * estimate).max(1e-12 * fit.rest) + off * off * square / shrink;
-        exp(-0.5 * log(shrink) - 0.5 * efficiency * freedom * log(rest / fit.rest))
+        exp(-0.5 * log(shrink) - 0.5 * freedom * log(rest / fit.rest))
     }
 }
 
