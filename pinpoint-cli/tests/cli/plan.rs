@@ -212,6 +212,17 @@ fn what_can_not_be_planned_is_refused_with_what_to_do() {
         let finished = world.pinpoint(&["plan"]).and(arguments).ends_with(2);
         finished.says_nothing().tells(reason);
     }
+    // With a size to look for, values without noise are no trouble.
+    let certain = [
+        "plan",
+        "--commits",
+        "8",
+        "--values",
+        same,
+        "--magnitude",
+        "1",
+    ];
+    world.pinpoint(&certain).ends_with(0).says("+1.000");
     // As a bisection ends that finds no value at its good end.
     let failing = world
         .pinpoint(&["plan", world.good(), world.bad(), "--"])
