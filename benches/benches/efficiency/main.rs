@@ -96,8 +96,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             .searches
             .unwrap_or(match (cell.scenario.commits, options.quick) {
                 (..=128, false) => 500,
-                (_, false) => 200,
-                (_, true) => 100,
+                _ => 200,
             });
         let ideal = *ideals
             .entry(cell.ideal_name())
