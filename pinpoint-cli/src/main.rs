@@ -11,6 +11,7 @@ mod error;
 mod job;
 mod jobs;
 mod midpoint;
+mod plan;
 mod quantity;
 mod reporter;
 mod stop;
@@ -57,6 +58,7 @@ async fn run(arguments: Arguments) -> Result<u8, CliError> {
         Command::Bisect(bisect) => bisect::run(*bisect, display).await,
         Command::Compare(arguments) => compare::run(*arguments, &display),
         Command::Midpoint(midpoint) => midpoint::run(midpoint, display).await,
+        Command::Plan(plan) => plan::run(*plan, display).await,
         Command::Jobs(command) => jobs::run(command, display).await,
         Command::Bots(command) => bots::run(&command, &display),
         Command::Demo(demo) => demo::run(demo, display).await,

@@ -1,8 +1,13 @@
 //! The search for the commit that changed a benchmark.
 
+use pinpoint_compare::CompareError;
+
+use crate::adaptive::AdaptiveSearch;
 use crate::lab::{BuildState, Exhausted, Lab};
 use crate::machine::{Machine, MachineError};
-use crate::outcome::{Comparison, OUTCOME_VERSION, Outcome, Skipped, Status, Stopped};
+use crate::outcome::{
+    Comparison, Culprit, OUTCOME_VERSION, Outcome, Posterior, Skipped, Status, Stopped,
+};
 use crate::pinpoint::PinpointSearch;
 use crate::{
     Action, BisectionSpec, CombinedCommit, Event, Magnitude, Position, Range, RetryPolicy,
@@ -49,10 +54,61 @@ use crate::{
 pub struct Bisection {
     spec: BisectionSpec,
     lab: Lab,
-    search: PinpointSearch,
+    search: Search,
     /// Why the search is over, while the last actions are being ended.
     ending: Option<Stopped>,
     outcome: Option<Outcome>,
+}
+
+/// What a strategy does with a lab.
+pub(crate) trait Searching {
+    /// Goes as far as what is known allows. True when nothing is left to do.
+    fn advance(&mut self, lab: &mut Lab) -> Result<bool, CompareError>;
+    /// Leaves everything that is not decided as it is.
+    fn stop(&mut self, lab: &Lab);
+    /// The budget that kept it from deciding.
+    fn exhausted(&self) -> Option<Exhausted>;
+    /// What was found, oldest first.
+    fn culprits(&self, lab: &Lab) -> Result<Vec<Culprit>, CompareError>;
+    /// Commits one of which changed something, but which can't be told.
+    fn candidates(&self) -> Vec<Position>;
+    /// The probability of each commit, if the strategy keeps one.
+    fn posterior(&self) -> Option<Posterior>;
+    /// Every comparison of two commits.
+    fn comparisons(&self) -> Vec<Comparison>;
+    /// Where a culprit is still looked for, oldest first.
+    fn open_ranges(&self) -> Vec<OpenRange>;
+    /// Runs that it expects to ask for beyond those under way, at the least.
+    fn runs_to_come(&self, lab: &Lab) -> u64;
+}
+
+#[derive(Debug, Clone)]
+enum Search {
+    Adaptive(Box<AdaptiveSearch>),
+    Pinpoint(PinpointSearch),
+}
+
+impl Search {
+    fn new(spec: &BisectionSpec, lab: &mut Lab) -> Self {
+        match spec.strategy {
+            Strategy::Adaptive => Self::Adaptive(Box::new(AdaptiveSearch::new(spec, lab))),
+            Strategy::Pinpoint => Self::Pinpoint(PinpointSearch::new(spec, lab)),
+        }
+    }
+
+    fn get(&self) -> &dyn Searching {
+        match self {
+            Self::Adaptive(search) => search.as_ref(),
+            Self::Pinpoint(search) => search,
+        }
+    }
+
+    fn get_mut(&mut self) -> &mut dyn Searching {
+        match self {
+            Self::Adaptive(search) => search.as_mut(),
+            Self::Pinpoint(search) => search,
+        }
+    }
 }
 
 impl Bisection {
@@ -60,9 +116,7 @@ impl Bisection {
     pub fn new(spec: BisectionSpec) -> Result<Self, SpecError> {
         check(&spec)?;
         let mut lab = Lab::new(&spec);
-        let search = match spec.strategy {
-            Strategy::Pinpoint => PinpointSearch::new(&spec, &mut lab),
-        };
+        let search = Search::new(&spec, &mut lab);
         Ok(Self {
             spec,
             lab,
@@ -93,7 +147,7 @@ impl Bisection {
 
     /// Every comparison so far, as [`Outcome::comparisons`] orders them.
     pub fn comparisons(&self) -> Vec<Comparison> {
-        self.search.comparisons()
+        self.search.get().comparisons()
     }
 
     /// How far the search has come.
@@ -109,48 +163,46 @@ impl Bisection {
                 median: pinpoint_compare::median(&commit.values()),
             })
             .collect();
-        let open: Vec<OpenRange> = self
-            .search
-            .open_pairs()
-            .into_iter()
-            .map(|(lower, higher, between)| OpenRange {
-                lower,
-                higher,
-                between,
-            })
-            .collect();
-        // Each halving of a range takes a build and as many runs as its lower
-        // end has. More runs may be needed to decide, so this is a lower bound.
-        let runs_to_come = open
-            .iter()
-            .map(|range| {
-                let each = self.lab.get(range.lower).map_or(0, |lower| lower.runs());
-                let halvings = u64::from(u64::BITS - range.between.leading_zeros());
-                halvings * u64::from(each.max(PinpointSearch::first_total(&self.spec)))
-            })
-            .sum::<u64>()
-            + self.lab.runs_under_way();
         Progress {
             runs: self.lab.runs(),
             builds: self.lab.builds(),
-            runs_to_come,
+            runs_to_come: self.lab.runs_under_way() + self.search.get().runs_to_come(&self.lab),
             measured,
-            open,
+            open: self.search.get().open_ranges(),
         }
+    }
+
+    /// How probable it is that each commit is the culprit, as of the last
+    /// decision; absent where the strategy keeps no probabilities, and before
+    /// the ends are measured.
+    ///
+    /// Cost: proportional to the number of measured commits.
+    pub fn posterior(&self) -> Option<Posterior> {
+        self.search.get().posterior()
     }
 
     fn conclude(&mut self, stopped: Stopped) {
         self.ending = Some(stopped);
-        self.search.stop();
+        self.search.get_mut().stop(&self.lab);
         self.lab.cancel_all();
     }
 
-    /// An end that can't be measured, or a range that can't be listed.
+    /// An end that can't be measured, a range that can't be listed, or weights
+    /// for a range of another length.
     fn failure(&self) -> Option<Stopped> {
         if let Some(reason) = self.lab.unlisted() {
             return Some(Stopped::Failed {
                 commit: None,
                 reason: reason.to_owned(),
+            });
+        }
+        if let Some(error) = (self.spec.priors.as_ref())
+            .zip(self.lab.count(0))
+            .and_then(|(priors, between)| check_length(priors, between).err())
+        {
+            return Some(Stopped::Failed {
+                commit: None,
+                reason: error.to_string(),
             });
         }
         [Position::Good, Position::Bad].into_iter().find_map(|end| {
@@ -165,7 +217,7 @@ impl Bisection {
     }
 
     fn summarise(&self, stopped: Stopped) -> Outcome {
-        let (culprits, stopped) = match self.search.culprits(&self.lab) {
+        let (culprits, stopped) = match self.search.get().culprits(&self.lab) {
             Ok(culprits) => (culprits, stopped),
             Err(error) => (
                 Vec::new(),
@@ -175,7 +227,7 @@ impl Bisection {
                 },
             ),
         };
-        let candidates = self.search.candidates();
+        let candidates = self.search.get().candidates();
         let status = match &stopped {
             Stopped::Failed { .. } => Status::Failed,
             Stopped::Canceled => Status::Canceled,
@@ -200,7 +252,8 @@ impl Bisection {
             stopped,
             culprits,
             candidates,
-            comparisons: self.search.comparisons(),
+            posterior: self.search.get().posterior(),
+            comparisons: self.search.get().comparisons(),
             skipped,
             runs: self.lab.runs(),
             builds: self.lab.builds(),
@@ -238,9 +291,9 @@ impl Machine for Bisection {
             if let Some(failure) = self.failure() {
                 self.conclude(failure);
             } else {
-                match self.search.advance(&mut self.lab) {
+                match self.search.get_mut().advance(&mut self.lab) {
                     Ok(false) => {}
-                    Ok(true) => self.conclude(match self.search.exhausted() {
+                    Ok(true) => self.conclude(match self.search.get().exhausted() {
                         None => Stopped::Decided,
                         Some(Exhausted::Runs) => Stopped::RunBudget,
                         Some(Exhausted::Builds) => Stopped::BuildBudget,
@@ -357,7 +410,16 @@ fn check(spec: &BisectionSpec) -> Result<(), SpecError> {
             found: spec.attempts,
         });
     }
-    let first_runs = 2 * u64::from(PinpointSearch::first_total(spec));
+    if !(spec.build_cost.is_finite() && spec.build_cost >= 0.0) {
+        return Err(SpecError::BuildCost(spec.build_cost));
+    }
+    if let Some(priors) = &spec.priors {
+        check_priors(priors, &spec.range)?;
+    }
+    let first_runs = 2 * u64::from(match spec.strategy {
+        Strategy::Adaptive => AdaptiveSearch::FIRST_RUNS,
+        Strategy::Pinpoint => PinpointSearch::first_total(spec),
+    });
     for (what, needed, allowed) in [
         ("runs", first_runs, spec.max_runs),
         ("builds", 2, spec.max_builds),
@@ -380,5 +442,36 @@ fn check(spec: &BisectionSpec) -> Result<(), SpecError> {
             Err(SpecError::Commits { found: *between })
         }
         _ => Ok(()),
+    }
+}
+
+fn check_priors(priors: &[f64], range: &Range) -> Result<(), SpecError> {
+    if let Range::Counted { between } = range {
+        check_length(priors, *between)?;
+    }
+    let wrong = (priors.iter()).position(|weight| !(weight.is_finite() && *weight >= 0.0));
+    if let Some(index) = wrong {
+        return Err(SpecError::Prior {
+            index,
+            value: priors[index],
+        });
+    }
+    let sum: f64 = priors.iter().sum();
+    if sum.is_finite() && sum > 0.0 {
+        Ok(())
+    } else {
+        Err(SpecError::PriorsSum)
+    }
+}
+
+/// A weight for each commit between the ends, and for the bad end.
+fn check_length(priors: &[f64], between: u64) -> Result<(), SpecError> {
+    if priors.len() as u64 == between.saturating_add(1) {
+        Ok(())
+    } else {
+        Err(SpecError::PriorsLength {
+            found: priors.len(),
+            expected: between.saturating_add(1),
+        })
     }
 }

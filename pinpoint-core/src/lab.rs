@@ -22,13 +22,26 @@ pub(crate) enum BuildState {
     Skipped(String),
 }
 
+/// One execution of the benchmark.
+#[derive(Debug, Clone)]
+pub(crate) struct Run {
+    /// Of the chart that decides; none when the run failed.
+    pub(crate) values: Vec<f64>,
+    /// Where it ran, when that is known.
+    pub(crate) bot: Option<String>,
+    /// In milliseconds since the job began.
+    pub(crate) started: u64,
+    /// How many runs were answered before it.
+    pub(crate) sequence: u64,
+}
+
 /// One commit's part of the search.
 #[derive(Debug, Clone)]
 pub(crate) struct Measured {
     pub(crate) build: BuildState,
     /// By the index of the run, so that the order of the values does not
-    /// depend on the order of the answers. A failed run has no values.
-    runs: BTreeMap<u32, Vec<f64>>,
+    /// depend on the order of the answers.
+    runs: BTreeMap<u32, Run>,
     next_index: u32,
     pub(crate) pending: u32,
     lost_in_a_row: u32,
@@ -40,22 +53,29 @@ impl Measured {
         self.runs.len() as u32
     }
 
+    /// Each run that was answered, by its index.
+    pub(crate) fn each_run(&self) -> impl Iterator<Item = &Run> {
+        self.runs.values()
+    }
+
     pub(crate) fn values(&self) -> Vec<f64> {
-        self.runs.values().flatten().copied().collect()
+        (self.runs.values())
+            .flat_map(|run| run.values.iter().copied())
+            .collect()
     }
 
     /// 1 for each failed run, 0 for each other.
     pub(crate) fn errors(&self) -> Vec<f64> {
         self.runs
             .values()
-            .map(|values| if values.is_empty() { 1.0 } else { 0.0 })
+            .map(|run| if run.values.is_empty() { 1.0 } else { 0.0 })
             .collect()
     }
 
     pub(crate) fn failures(&self) -> u32 {
         self.runs
             .values()
-            .filter(|values| values.is_empty())
+            .filter(|run| run.values.is_empty())
             .count() as u32
     }
 
@@ -128,9 +148,19 @@ impl Lab {
             .sum()
     }
 
+    /// Runs that may still be asked for.
+    pub(crate) fn runs_left(&self) -> Option<u64> {
+        self.runs_left
+    }
+
     /// Commits that were built.
     pub(crate) fn builds(&self) -> u64 {
         self.builds
+    }
+
+    /// Builds that may still be asked for.
+    pub(crate) fn builds_left(&self) -> Option<u64> {
+        self.builds_left
     }
 
     pub(crate) fn get(&self, commit: Position) -> Option<&Measured> {
@@ -267,12 +297,20 @@ impl Lab {
             (Task::Build { commit }, Event::BuildFailed { reason, .. }) => {
                 self.set_build(commit, BuildState::Skipped(reason));
             }
-            (Task::Run { commit, index, .. }, Event::Ran { values, .. }) => {
+            (
+                Task::Run { commit, index, .. },
+                Event::Ran {
+                    values,
+                    bot,
+                    started,
+                    ..
+                },
+            ) => {
                 let values = self.deciding(number, values)?;
-                self.ran(commit, index, values);
+                self.ran(commit, index, values, bot, started);
             }
-            (Task::Run { commit, index, .. }, Event::RunFailed { .. }) => {
-                self.ran(commit, index, Vec::new());
+            (Task::Run { commit, index, .. }, Event::RunFailed { bot, started, .. }) => {
+                self.ran(commit, index, Vec::new(), bot, started);
             }
             (Task::Cancel { .. }, Event::Cancelled { .. } | Event::GaveUp { .. }) => {}
             (task, Event::GaveUp { reason, .. }) => {
@@ -321,10 +359,23 @@ impl Lab {
         }
     }
 
-    fn ran(&mut self, commit: Position, index: u32, values: Vec<f64>) {
+    fn ran(
+        &mut self,
+        commit: Position,
+        index: u32,
+        values: Vec<f64>,
+        bot: Option<String>,
+        started: u64,
+    ) {
+        let run = Run {
+            values,
+            bot,
+            started,
+            sequence: self.runs,
+        };
         self.runs += 1;
         if let Some(measured) = self.commits.get_mut(&commit) {
-            measured.runs.insert(index, values);
+            measured.runs.insert(index, run);
             measured.pending -= 1;
             measured.lost_in_a_row = 0;
         }

@@ -112,18 +112,20 @@
 //! | what is built | [`CombinedCommit`], [`Commit`], [`ModifiedDependency`], [`Patch`] |
 //! | the machine | [`Machine`], [`Bisection`], [`Progress`] |
 //! | what it says and hears | [`Action`], [`Task`], [`Position`], [`Event`] |
-//! | what it found | [`Outcome`], [`Culprit`], [`Effect`], [`Comparison`] |
+//! | what it found | [`Outcome`], [`Culprit`], [`Effect`], [`Comparison`], [`Posterior`] |
 //! | the loop | [`drive`], [`drive_watched`], [`Atlas`], [`Stop`], [`DriveError`] |
 //! | the world behind it | [`Executor`], its requests and reports, [`ExecutorError`] |
 //! | the memory of a job | [`Journal`], [`Record`], [`JobState`] |
 //! | what a benchmark printed | [`results`] |
 //! | what clients ask and hear | [`api`] |
 //! | where benchmarks run | [`bots`] |
+//! | how often a strategy is right, and what it costs | [`simulation`] |
 //!
 //! The statistics are those of the crate `pinpoint-compare`; what an outcome
 //! shows of them is exported here as well.
 
 mod action;
+mod adaptive;
 pub mod api;
 mod atlas;
 mod bisection;
@@ -140,6 +142,7 @@ mod outcome;
 mod pinpoint;
 mod random;
 pub mod results;
+pub mod simulation;
 mod spec;
 
 pub use action::{Action, Position, Task};
@@ -156,7 +159,8 @@ pub use job::{JobState, UnknownJobState};
 pub use journal::{Detail, Journal, JournalError, Record};
 pub use machine::{Machine, MachineError};
 pub use outcome::{
-    Comparison, Culprit, Effect, EffectOf, OUTCOME_VERSION, Outcome, Skipped, Status, Stopped,
+    Comparison, Culprit, Effect, EffectOf, OUTCOME_VERSION, Outcome, Posterior, Skipped, Span,
+    Status, Stopped,
 };
 pub use pinpoint_compare::{
     Direction, FunctionalComparison, Interval, PerformanceComparison, Verdict,

@@ -1,6 +1,9 @@
 //! What a bisection found, with the evidence for it.
 
-use pinpoint_compare::{FunctionalComparison, Interval, PerformanceComparison, Verdict};
+use pinpoint_compare::{
+    CompareError, FunctionalComparison, Interval, PerformanceComparison, Verdict,
+    difference_of_rates, hodges_lehmann, median,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::Position;
@@ -22,8 +25,12 @@ pub struct Outcome {
     /// Commits that may hold a culprit that could not be told apart, oldest
     /// first. Empty when every difference was traced to one commit.
     pub candidates: Vec<Position>,
+    /// How probable it is that each commit is a culprit that is not among
+    /// those above; the `pinpoint` strategy does not say.
+    #[serde(default)]
+    pub posterior: Option<Posterior>,
     /// Every comparison, in the order of the range, and within a pair in the
-    /// order in which they were made.
+    /// order in which they were made. The `adaptive` strategy compares no pairs.
     pub comparisons: Vec<Comparison>,
     /// Commits that could not be used, oldest first.
     pub skipped: Vec<Skipped>,
@@ -31,6 +38,33 @@ pub struct Outcome {
     pub runs: u64,
     /// Commits that were built.
     pub builds: u64,
+}
+
+/// Where the next change is, as far as the runs tell: the probabilities of
+/// all spans and of none add up to 1.
+///
+/// No run tells apart the commits between two measured neighbours, so that
+/// they form one span, however many they are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Posterior {
+    /// The probability that there is no change worth finding, or no further one
+    /// when culprits were found.
+    pub no_change: f64,
+    /// Every commit after the good end, oldest first.
+    pub spans: Vec<Span>,
+}
+
+/// Neighbouring commits that no run tells apart.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    /// The measured commit before them.
+    pub after: Position,
+    /// The newest of them, which is measured.
+    pub last: Position,
+    /// How many they are, the last one included.
+    pub commits: u64,
+    /// The probability that one of them is the culprit, of all together.
+    pub probability: f64,
 }
 
 /// The answer in a word.
@@ -79,7 +113,8 @@ pub struct Culprit {
     pub commit: Position,
     /// Its nearest older commit, with which it was compared.
     pub prior: Position,
-    /// How probable it is; the `pinpoint` strategy does not say.
+    /// How probable it is, given the other culprits; the `pinpoint` strategy
+    /// does not say.
     pub probability: Option<f64>,
     /// By how much it changed the benchmark.
     pub effect: Effect,
@@ -102,6 +137,42 @@ pub struct Effect {
     pub before: f64,
     /// The newer commit's median, or its rate of failures.
     pub after: f64,
+}
+
+impl Effect {
+    /// The shift from one sample of values to another.
+    pub(crate) fn of_values(
+        before: &[f64],
+        after: &[f64],
+        confidence: f64,
+    ) -> Result<Self, CompareError> {
+        let shift = hodges_lehmann(before, after, confidence)?;
+        Ok(Self {
+            of: EffectOf::Values,
+            estimate: shift.estimate,
+            interval: shift.interval,
+            confidence,
+            before: median(before).unwrap_or_default(),
+            after: median(after).unwrap_or_default(),
+        })
+    }
+
+    /// The difference of two rates of failure, each given as (failures, runs).
+    pub(crate) fn of_failures(
+        before: (u64, u64),
+        after: (u64, u64),
+        confidence: f64,
+    ) -> Result<Self, CompareError> {
+        let change = difference_of_rates(before, after, confidence)?;
+        Ok(Self {
+            of: EffectOf::Failures,
+            estimate: change.estimate,
+            interval: Some(change.interval),
+            confidence,
+            before: change.control_rate,
+            after: change.treatment_rate,
+        })
+    }
 }
 
 /// Which of a run's results differ.

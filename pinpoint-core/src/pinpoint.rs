@@ -22,12 +22,12 @@
 //! ```
 
 use pinpoint_compare::{
-    CompareError, Direction, Verdict, compare_functional, compare_performance, difference_of_rates,
-    hodges_lehmann, median,
+    CompareError, Direction, Verdict, compare_functional, compare_performance, median,
 };
 
+use crate::bisection::{OpenRange, Searching};
 use crate::lab::{BuildState, Exhausted, Lab, Measured};
-use crate::outcome::{Comparison, Culprit, Effect, EffectOf};
+use crate::outcome::{Comparison, Culprit, Effect, Posterior};
 use crate::{BisectionSpec, Magnitude, Position, Range};
 
 /// Totals of runs for each commit. Unknown at the last one counts as the same.
@@ -140,18 +140,6 @@ impl PinpointSearch {
     /// Runs of each end before the first comparison.
     pub(crate) fn first_total(spec: &BisectionSpec) -> u32 {
         spec.attempts.max(TOTALS[0])
-    }
-
-    /// Goes as far as what is known allows. True when nothing is left to do.
-    pub(crate) fn advance(&mut self, lab: &mut Lab) -> Result<bool, CompareError> {
-        // A pair that is split adds two behind it, so one pass over the
-        // growing list sees everything that this event made possible.
-        let mut index = 0;
-        while index < self.pairs.len() {
-            self.advance_pair(index, lab)?;
-            index += 1;
-        }
-        Ok(self.pairs.iter().all(|pair| pair.is_decided()))
     }
 
     fn advance_pair(&mut self, index: usize, lab: &mut Lab) -> Result<(), CompareError> {
@@ -311,61 +299,6 @@ impl PinpointSearch {
         asked.is_ok()
     }
 
-    /// The budget that kept a pair from being decided.
-    pub(crate) fn exhausted(&self) -> Option<Exhausted> {
-        self.exhausted
-    }
-
-    /// Leaves everything that is not decided as it is.
-    pub(crate) fn stop(&mut self) {
-        for pair in &mut self.pairs {
-            if !pair.is_decided() {
-                pair.state = PairState::Undecided;
-            }
-        }
-    }
-
-    /// The pairs that are still being looked into, with the number of untested
-    /// commits between them, oldest first.
-    pub(crate) fn open_pairs(&self) -> Vec<(Position, Position, u64)> {
-        self.in_order(|pair| {
-            (!pair.is_decided()).then(|| (pair.lower, pair.higher, pair.between.len()))
-        })
-    }
-
-    pub(crate) fn comparisons(&self) -> Vec<Comparison> {
-        self.in_order(|pair| Some(pair.looks.clone())).concat()
-    }
-
-    pub(crate) fn culprits(&self, lab: &Lab) -> Result<Vec<Culprit>, CompareError> {
-        self.in_order(|pair| {
-            if pair.state != PairState::Culprit {
-                return None;
-            }
-            let (lower, higher) = (lab.get(pair.lower)?, lab.get(pair.higher)?);
-            let decided_by = pair.looks.last()?;
-            Some(
-                self.question
-                    .effect(decided_by, lower, higher)
-                    .map(|effect| Culprit {
-                        commit: pair.higher,
-                        prior: pair.lower,
-                        probability: None,
-                        effect,
-                    }),
-            )
-        })
-        .into_iter()
-        .collect()
-    }
-
-    /// Commits one of which changed something, but which can't be told.
-    pub(crate) fn candidates(&self) -> Vec<Position> {
-        let mut found = Vec::new();
-        self.collect_candidates(0, &mut found);
-        found
-    }
-
     /// True when a difference inside this pair was accounted for.
     fn collect_candidates(&self, index: usize, found: &mut Vec<Position>) -> bool {
         let pair = &self.pairs[index];
@@ -409,6 +342,89 @@ impl PinpointSearch {
                 stack.extend([second, first]);
             }
         }
+        found
+    }
+}
+
+impl Searching for PinpointSearch {
+    fn advance(&mut self, lab: &mut Lab) -> Result<bool, CompareError> {
+        // A pair that is split adds two behind it, so one pass over the
+        // growing list sees everything that this event made possible.
+        let mut index = 0;
+        while index < self.pairs.len() {
+            self.advance_pair(index, lab)?;
+            index += 1;
+        }
+        Ok(self.pairs.iter().all(|pair| pair.is_decided()))
+    }
+
+    fn exhausted(&self) -> Option<Exhausted> {
+        self.exhausted
+    }
+
+    fn stop(&mut self, _: &Lab) {
+        for pair in &mut self.pairs {
+            if !pair.is_decided() {
+                pair.state = PairState::Undecided;
+            }
+        }
+    }
+
+    fn posterior(&self) -> Option<Posterior> {
+        None
+    }
+
+    fn open_ranges(&self) -> Vec<OpenRange> {
+        self.in_order(|pair| {
+            (!pair.is_decided()).then(|| OpenRange {
+                lower: pair.lower,
+                higher: pair.higher,
+                between: pair.between.len(),
+            })
+        })
+    }
+
+    /// Each halving of a range takes as many runs as its lower end has. More
+    /// may be needed to decide, so this is a lower bound.
+    fn runs_to_come(&self, lab: &Lab) -> u64 {
+        (self.open_ranges().iter())
+            .map(|range| {
+                let each = lab.get(range.lower).map_or(0, |lower| lower.runs());
+                let halvings = u64::from(u64::BITS - range.between.leading_zeros());
+                halvings * u64::from(each.max(self.question.first_total))
+            })
+            .sum()
+    }
+
+    fn comparisons(&self) -> Vec<Comparison> {
+        self.in_order(|pair| Some(pair.looks.clone())).concat()
+    }
+
+    fn culprits(&self, lab: &Lab) -> Result<Vec<Culprit>, CompareError> {
+        self.in_order(|pair| {
+            if pair.state != PairState::Culprit {
+                return None;
+            }
+            let (lower, higher) = (lab.get(pair.lower)?, lab.get(pair.higher)?);
+            let decided_by = pair.looks.last()?;
+            Some(
+                self.question
+                    .effect(decided_by, lower, higher)
+                    .map(|effect| Culprit {
+                        commit: pair.higher,
+                        prior: pair.lower,
+                        probability: None,
+                        effect,
+                    }),
+            )
+        })
+        .into_iter()
+        .collect()
+    }
+
+    fn candidates(&self) -> Vec<Position> {
+        let mut found = Vec::new();
+        self.collect_candidates(0, &mut found);
         found
     }
 }
@@ -557,28 +573,11 @@ impl Question {
             .as_ref()
             .is_some_and(|performance| performance.verdict == Verdict::Different);
         if of_values {
-            let (before, after) = (lower.values(), higher.values());
-            let shift = hodges_lehmann(&before, &after, self.confidence)?;
-            Ok(Effect {
-                of: EffectOf::Values,
-                estimate: shift.estimate,
-                interval: shift.interval,
-                confidence: self.confidence,
-                before: median(&before).unwrap_or_default(),
-                after: median(&after).unwrap_or_default(),
-            })
+            Effect::of_values(&lower.values(), &higher.values(), self.confidence)
         } else {
             let counts =
                 |commit: &Measured| (u64::from(commit.failures()), u64::from(commit.runs()));
-            let change = difference_of_rates(counts(lower), counts(higher), self.confidence)?;
-            Ok(Effect {
-                of: EffectOf::Failures,
-                estimate: change.estimate,
-                interval: Some(change.interval),
-                confidence: self.confidence,
-                before: change.control_rate,
-                after: change.treatment_rate,
-            })
+            Effect::of_failures(counts(lower), counts(higher), self.confidence)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The seeded generator behind the order of runs.
+//! The seeded generator behind the order of runs and behind simulations.
 
 /// SplitMix64: a 64-bit state, one addition and two multiplications a number.
 ///
@@ -13,7 +13,7 @@ impl SplitMix64 {
         Self(seed)
     }
 
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -21,16 +21,32 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
+    /// Above 0 and at most 1, so that it has a logarithm.
+    pub(crate) fn uniform(&mut self) -> f64 {
+        ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// True with this probability.
+    pub(crate) fn chance(&mut self, probability: f64) -> bool {
+        self.uniform() <= probability
+    }
+
+    /// A standard normal number: half of the transform of Box and Muller.
+    pub(crate) fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * libm::log(self.uniform())).sqrt();
+        radius * libm::cos(std::f64::consts::TAU * self.uniform())
+    }
+
     /// A number below `bound`, which is not 0. The bias of the multiplication
     /// is at most `bound` in 2^64.
-    fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.next()) * bound as u128) >> 64) as usize
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
     /// Fisher and Yates.
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
-            items.swap(last, self.below(last + 1));
+            items.swap(last, self.below(last as u64 + 1) as usize);
         }
     }
 }

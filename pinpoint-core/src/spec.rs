@@ -33,13 +33,24 @@ pub struct BisectionSpec {
     pub magnitude: Option<Magnitude>,
     /// Where better lies.
     pub direction: Direction,
-    /// The confidence of the intervals reported, between 0 and 1.
+    /// The confidence of the intervals reported, between 0 and 1, and for the
+    /// `adaptive` strategy the probability with which an answer is right.
     pub confidence: f64,
-    /// Runs of each end before the first comparison. The `pinpoint` strategy
-    /// makes at least 10.
+    /// Runs of each end before the first comparison of the `pinpoint` strategy,
+    /// which makes at least 10. The `adaptive` strategy does not use it.
     pub attempts: u32,
     /// Decides the order of runs.
     pub seed: u64,
+    /// What a build costs, in runs. The `adaptive` strategy weighs one against
+    /// the other; `pinpoint` does not.
+    #[serde(default = "one_run")]
+    pub build_cost: f64,
+    /// How suspicious each commit of the outermost range is: relative weights,
+    /// oldest first, from the first commit after the good end to the bad end,
+    /// so one more than there are commits between the ends. All alike when
+    /// absent. The `pinpoint` strategy does not use them.
+    #[serde(default)]
+    pub priors: Option<Vec<f64>>,
     /// The most runs to ask for.
     pub max_runs: Option<u64>,
     /// The most builds to ask for.
@@ -63,12 +74,18 @@ impl BisectionSpec {
             confidence: 0.95,
             attempts: 10,
             seed: 0,
+            build_cost: one_run(),
+            priors: None,
             max_runs: None,
             max_builds: None,
             max_time: None,
             retry: RetryPolicy::default(),
         }
     }
+}
+
+fn one_run() -> f64 {
+    1.0
 }
 
 /// Where to search.
@@ -99,9 +116,12 @@ pub enum Range {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
+    /// Keeps a probability for every commit, runs what tells most for its cost,
+    /// and stops when the answer is as certain as was asked.
+    #[default]
+    Adaptive,
     /// As Chromium's Pinpoint searches: pairwise comparisons, samples doubled
     /// until a pair is decided, both halves of a difference explored.
-    #[default]
     Pinpoint,
 }
 
@@ -204,6 +224,34 @@ pub enum SpecError {
     /// A factor by which waits can't grow.
     #[error("the waits between tries must grow by a finite factor of at least 1; it is {0}")]
     RetryFactor(f64),
+    /// A build can't cost that.
+    #[error("a build must cost a finite number of runs, 0 or more; it is {0}")]
+    BuildCost(f64),
+    /// Weights for another number of commits.
+    #[error(
+        "there are {found} prior weights for {expected} commits: give one for each commit after the good end, the bad end last"
+    )]
+    PriorsLength {
+        /// Weights given.
+        found: usize,
+        /// Commits that may be the culprit.
+        expected: u64,
+    },
+    /// A weight that is no weight.
+    #[error(
+        "the prior weight at index {index} is {value}: weights must be finite and not negative"
+    )]
+    Prior {
+        /// The index of the weight.
+        index: usize,
+        /// The weight.
+        value: f64,
+    },
+    /// No commit may be the culprit.
+    #[error(
+        "the prior weights must have a positive, finite sum: give some commit a weight above 0"
+    )]
+    PriorsSum,
     /// The ends are the same state.
     #[error("both ends of the search are the same commit")]
     SameEnds,

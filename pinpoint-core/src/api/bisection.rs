@@ -124,6 +124,8 @@ impl ValidBisection {
             max_runs,
             max_builds,
             max_time,
+            build_cost,
+            priors,
             retry,
         } = &self.spec;
         let Some(Magnitude::Absolute(magnitude)) = magnitude else {
@@ -137,6 +139,8 @@ impl ValidBisection {
             (*max_runs == default.max_runs, "a budget of runs"),
             (*max_builds == default.max_builds, "a budget of builds"),
             (*max_time == default.max_time, "a budget of time"),
+            (*build_cost == default.build_cost, "the cost of a build"),
+            (*priors == default.priors, "weights of commits"),
             (*retry == default.retry, "a retry policy"),
         ] {
             if !is_default {

@@ -1,0 +1,283 @@
+//! The scenarios of the table.
+
+use pinpoint_core::simulation::{Noise, Scenario};
+use pinpoint_core::{BisectionSpec, Magnitude};
+
+/// One scenario and the question asked of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Cell {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) scenario: Scenario,
+    pub(crate) spec: BisectionSpec,
+    /// What the strategy is told of the size of the change.
+    pub(crate) told: Told,
+    /// It is part of the quick table.
+    pub(crate) is_quick: bool,
+}
+
+/// Which targets hold for a scenario.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    /// One commit changes the values by so many interquartile ranges.
+    OneChange(f64),
+    /// Two commits do, the second by twice as much back or by as much again.
+    TwoChanges(f64),
+    Nothing,
+    /// One commit changes how often runs fail; git-bayesect 1.2 is right in this
+    /// share of its searches and needs so many runs (at 1,024 commits).
+    PassFail {
+        right: f64,
+        runs: f64,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Told {
+    Right,
+    Half,
+    Double,
+    None,
+}
+
+impl Told {
+    const ALL: [Self; 4] = [Self::Right, Self::Half, Self::Double, Self::None];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Right => "right",
+            Self::Half => "half",
+            Self::Double => "double",
+            Self::None => "none",
+        }
+    }
+
+    fn magnitude(self, effect: f64) -> Option<Magnitude> {
+        match self {
+            Self::Right => Some(effect),
+            Self::Half => Some(effect / 2.0),
+            Self::Double => Some(effect * 2.0),
+            Self::None => None,
+        }
+        .map(Magnitude::Absolute)
+    }
+}
+
+const EFFECTS: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
+const SIZES: [u64; 3] = [16, 128, 1_024];
+const LARGER_SIZES: [u64; 2] = [128, 1_024];
+
+impl Cell {
+    /// Scenarios with the same name are the same for the ideal searcher, which
+    /// is told everything.
+    pub(crate) fn ideal_name(&self) -> String {
+        let Scenario {
+            commits,
+            noise,
+            changes,
+            failure_rates,
+            ..
+        } = &self.scenario;
+        format!("{commits} {noise:?} {changes:?} {failure_rates:?}")
+    }
+
+    fn one_change(title: &str, scenario: Scenario, effect: f64, told: Told) -> Self {
+        let scenario = Scenario {
+            changes: vec![effect],
+            ..scenario
+        };
+        Self {
+            name: format!(
+                "{title} {} d={effect} told={}",
+                scenario.commits,
+                told.name()
+            ),
+            kind: Kind::OneChange(effect),
+            spec: BisectionSpec {
+                magnitude: told.magnitude(effect),
+                ..BisectionSpec::new(scenario.range())
+            },
+            scenario,
+            told,
+            is_quick: false,
+        }
+    }
+}
+
+/// All of them, in the order of the table.
+pub(crate) fn all() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for noise in Noise::FAMILIES {
+        for commits in SIZES {
+            for effect in EFFECTS {
+                for told in Told::ALL {
+                    let scenario = Scenario {
+                        noise: noise.clone(),
+                        ..Scenario::new(commits)
+                    };
+                    let is_quick = match noise {
+                        Noise::Normal => commits == 1_024 && (told == Told::Right || effect == 1.0),
+                        _ => {
+                            commits == 128
+                                && effect == 1.0
+                                && matches!(told, Told::Right | Told::None)
+                        }
+                    };
+                    cells.push(Cell {
+                        is_quick,
+                        ..Cell::one_change(noise.name(), scenario, effect, told)
+                    });
+                }
+            }
+        }
+    }
+    disturbed(&mut cells);
+    nothing(&mut cells);
+    two_changes(&mut cells);
+    pass_fail(&mut cells);
+    cells
+}
+
+/// Normal noise, and something goes wrong or builds are dear.
+fn disturbed(cells: &mut Vec<Cell>) {
+    for commits in LARGER_SIZES {
+        let scenario = Scenario::new(commits);
+        let disturbances = [
+            (
+                "drift",
+                Scenario {
+                    drift: 0.002,
+                    ..scenario.clone()
+                },
+            ),
+            (
+                "bots",
+                Scenario {
+                    bots: 5,
+                    ..scenario.clone()
+                },
+            ),
+            (
+                "unbuildable",
+                Scenario {
+                    unbuildable: 0.2,
+                    ..scenario.clone()
+                },
+            ),
+            (
+                "flaky",
+                Scenario {
+                    failure_rates: [0.1; 2],
+                    ..scenario.clone()
+                },
+            ),
+        ];
+        for (title, scenario) in disturbances {
+            for effect in EFFECTS {
+                for told in [Told::Right, Told::None] {
+                    cells.push(Cell {
+                        is_quick: commits == 1_024 && effect == 1.0,
+                        ..Cell::one_change(title, scenario.clone(), effect, told)
+                    });
+                }
+            }
+        }
+        for effect in EFFECTS {
+            let cell = Cell::one_change("build-cost-20", scenario.clone(), effect, Told::Right);
+            cells.push(Cell {
+                is_quick: commits == 1_024 && matches!(effect, 1.0 | 4.0),
+                spec: BisectionSpec {
+                    build_cost: 20.0,
+                    ..cell.spec
+                },
+                ..cell
+            });
+        }
+    }
+}
+
+fn nothing(cells: &mut Vec<Cell>) {
+    for noise in Noise::FAMILIES {
+        for magnitude in [None, Some(1.0), Some(0.5)] {
+            let scenario = Scenario {
+                noise: noise.clone(),
+                ..Scenario::new(1_024)
+            };
+            let told = magnitude.map_or_else(|| "none".to_owned(), |told| told.to_string());
+            cells.push(Cell {
+                name: format!("nothing {} 1024 told={told}", noise.name()),
+                kind: Kind::Nothing,
+                spec: BisectionSpec {
+                    magnitude: magnitude.map(Magnitude::Absolute),
+                    ..BisectionSpec::new(scenario.range())
+                },
+                scenario,
+                told: if magnitude.is_none() {
+                    Told::None
+                } else {
+                    Told::Right
+                },
+                is_quick: noise == Noise::Normal || magnitude.is_none(),
+            });
+        }
+    }
+}
+
+fn two_changes(cells: &mut Vec<Cell>) {
+    for commits in LARGER_SIZES {
+        for (title, second) in [("two-alike", 1.0), ("two-opposite", -2.0)] {
+            for effect in [1.0, 2.0, 4.0] {
+                for told in [Told::Right, Told::None] {
+                    let scenario = Scenario::new(commits);
+                    let one = Cell::one_change(title, scenario, effect, told);
+                    cells.push(Cell {
+                        kind: Kind::TwoChanges(effect),
+                        scenario: Scenario {
+                            changes: vec![effect, second * effect],
+                            ..one.scenario
+                        },
+                        is_quick: commits == 1_024 && effect == 2.0,
+                        ..one
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// How often runs fail changes. The values of those that pass do not; they
+/// scatter, or are always the same.
+fn pass_fail(cells: &mut Vec<Cell>) {
+    let rates = [
+        (0.0, 1.0, 1.0, 18.0),
+        (0.05, 0.95, 1.0, 24.0),
+        (0.05, 0.5, 0.99, 99.0),
+        (0.1, 0.3, 0.94, 461.0),
+        (0.0, 0.2, 0.99, 187.0),
+    ];
+    let values = [
+        ("pass-fail", Noise::Normal),
+        ("pass-fail-steady", Noise::Measured(Vec::new())),
+    ];
+    for (title, noise) in values {
+        for (before, after, right, runs) in rates {
+            let scenario = Scenario {
+                noise: noise.clone(),
+                changes: vec![0.0],
+                failure_rates: [before, after],
+                ..Scenario::new(1_024)
+            };
+            cells.push(Cell {
+                name: format!("{title} 1024 {before}->{after}"),
+                kind: Kind::PassFail { right, runs },
+                spec: BisectionSpec {
+                    magnitude: Some(Magnitude::Absolute(1.0)),
+                    ..BisectionSpec::new(scenario.range())
+                },
+                scenario,
+                told: Told::Right,
+                is_quick: noise == Noise::Normal,
+            });
+        }
+    }
+}

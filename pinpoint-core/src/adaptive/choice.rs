@@ -1,0 +1,263 @@
+//! What to run next: what tells most about the place of the change, for its cost.
+//!
+//! Two places are told apart by the runs of the commits between them, if there
+//! are runs to compare them with:
+//!
+//! ```text
+//! old · · · ·|· · · · · ·|· · · · new
+//!    before  g  between  h  behind
+//! ```
+//!
+//! If the change is at g, those between are on the new level, and an explanation
+//! that has it at h must fit one level to all before h: its sum of squares is
+//! larger by step² · before·between / (before + between), where the words stand
+//! for numbers of runs. So a run helps where it makes that product grow, for the
+//! pairs of places that are both probable: either between two of them, or, when
+//! there are many runs between them already, on the side that has few. That there
+//! is no change at all is one of the explanations; it is told from a change at g
+//! by before·behind / (before + behind).
+//!
+//! What a run is expected to tell is put in numbers as *mutual information*: by
+//! how much it reduces the uncertainty. A commit that must be built first costs
+//! that much more, so that it is built where enough runs of it pay for the build.
+
+use std::f64::consts::LN_2;
+
+use libm::{exp, log};
+
+use super::line::Line;
+use super::posterior::Analysis;
+use crate::Position;
+
+/// Runs of a new commit over which the cost of its build may be spread.
+const SERIES: [f64; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
+/// The most places that are told apart at a time: the most probable ones.
+const PLACES: usize = 8;
+/// Less is not worth a run, in nats.
+const NOTHING: f64 = 1e-9;
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Choice {
+    Build(Position),
+    /// So many more runs of these commits.
+    Run(Vec<(Position, u32)>),
+}
+
+/// What can be done, and at what cost.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Means<'a> {
+    /// Runs of each site.
+    pub(crate) runs: &'a [f64],
+    /// Whether each site can be run.
+    pub(crate) usable: &'a [bool],
+    /// Of a build, in runs; absent when nothing more may be built.
+    pub(crate) build_cost: Option<f64>,
+    /// How many runs to choose.
+    pub(crate) batch: u32,
+}
+
+/// The uncertainty of a question that is answered yes with this probability, in
+/// nats.
+pub(crate) fn entropy(probability: f64) -> f64 {
+    let part = |p: f64| if p > 0.0 { -p * log(p) } else { 0.0 };
+    part(probability) + part(1.0 - probability)
+}
+
+/// A place where the change may be.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    gap: usize,
+    probability: f64,
+    /// Runs before it in its stretch.
+    before: f64,
+}
+
+/// The probable places between two known changes.
+struct Stretch {
+    from: usize,
+    to: usize,
+    /// In the order of the line.
+    places: Vec<Place>,
+    /// All its runs.
+    runs: f64,
+    no_change: f64,
+}
+
+impl Stretch {
+    /// What the runs tell apart so far, or would if there were `more` of them
+    /// before the places from `first` on: a sum over all pairs of explanations,
+    /// each weighted with the probabilities of both.
+    fn told(&self, places: &[Place], first: usize, more: f64) -> f64 {
+        let all = self.runs + more;
+        let before = |index: usize| places[index].before + if index >= first { more } else { 0.0 };
+        let product = |one: f64, other: f64| {
+            if one > 0.0 && other > 0.0 {
+                one * other / (one + other)
+            } else {
+                0.0
+            }
+        };
+        let mut sum = 0.0;
+        for (index, place) in places.iter().enumerate() {
+            let older = before(index);
+            sum += self.no_change * place.probability * product(older, all - older);
+            for later in index + 1..places.len() {
+                let newer = before(later);
+                let between = newer - older;
+                // The mean over either of the two being true.
+                let told = product(older, between) + product(between, all - newer);
+                sum += place.probability * places[later].probability * told / 2.0;
+            }
+        }
+        sum
+    }
+}
+
+/// By how much uncertainty falls when so much more is told apart, at levels
+/// whose squared distance is `far`. At most the uncertainty there is.
+fn information(most: f64, far: f64, told: f64) -> f64 {
+    if most < NOTHING {
+        return 0.0;
+    }
+    most * (1.0 - exp(-far * told / (2.0 * most)))
+}
+
+enum Step {
+    Site(usize),
+    New(Position),
+}
+
+/// The best thing to do; none when nothing can be learned any more.
+///
+/// Cost: O(b·m) for a batch of b runs and m sites.
+pub(crate) fn choose(
+    line: &Line,
+    analysis: &Analysis,
+    changes: &[usize],
+    means: Means<'_>,
+) -> Option<Choice> {
+    let far = analysis.separation;
+    let mut runs = means.runs.to_vec();
+    let mut chosen: Vec<(usize, u32)> = Vec::new();
+    for _ in 0..means.batch {
+        let mut best: Option<(f64, Step)> = None;
+        let mut offer = |gain: f64, what| {
+            if gain > NOTHING && best.as_ref().is_none_or(|(most, _)| gain > *most) {
+                best = Some((gain, what));
+            }
+        };
+        for stretch in stretches(analysis, changes, &runs) {
+            if stretch.places.is_empty() {
+                continue;
+            }
+            let now = stretch.told(&stretch.places, 0, 0.0);
+            // A run of any site between the same two places tells the same: the
+            // one with the fewest runs keeps them even.
+            for first in 0..=stretch.places.len() {
+                let from = match first {
+                    0 => stretch.from,
+                    _ => stretch.places[first - 1].gap + 1,
+                };
+                let to = (stretch.places.get(first)).map_or(stretch.to, |place| place.gap);
+                let site = (from..=to)
+                    .filter(|site| means.usable[*site])
+                    .min_by(|a, b| runs[*a].total_cmp(&runs[*b]));
+                if let Some(site) = site {
+                    let more = stretch.told(&stretch.places, first, 1.0) - now;
+                    offer(information(LN_2, far, more), Step::Site(site));
+                }
+            }
+            let Some(build_cost) = means.build_cost else {
+                continue;
+            };
+            let mut older = 0.0;
+            for (index, place) in stretch.places.iter().enumerate() {
+                let change: f64 = stretch.places.iter().map(|place| place.probability).sum();
+                let wanted = ((change / 2.0 - older) / place.probability).clamp(0.0, 1.0);
+                for (commit, part, builds) in line.splits(place.gap, wanted) {
+                    let mut places = stretch.places.clone();
+                    places[index].probability *= part;
+                    places.insert(
+                        index + 1,
+                        Place {
+                            probability: place.probability * (1.0 - part),
+                            ..*place
+                        },
+                    );
+                    let now = stretch.told(&places, 0, 0.0);
+                    let most = entropy((older + part * place.probability).min(1.0));
+                    for series in SERIES {
+                        let more = stretch.told(&places, index + 1, series) - now;
+                        let gain = builds * information(most, far, more) / (series + build_cost);
+                        offer(gain, Step::New(commit));
+                    }
+                }
+                older += place.probability;
+            }
+        }
+        match best {
+            Some((_, Step::New(commit))) if chosen.is_empty() => {
+                return Some(Choice::Build(commit));
+            }
+            Some((_, Step::Site(site))) => {
+                runs[site] += 1.0;
+                match chosen.iter_mut().find(|(known, _)| *known == site) {
+                    Some((_, count)) => *count += 1,
+                    None => chosen.push((site, 1)),
+                }
+            }
+            _ => break,
+        }
+    }
+    (!chosen.is_empty()).then(|| {
+        Choice::Run(
+            (chosen.into_iter())
+                .map(|(site, count)| (line.sites[site], count))
+                .collect(),
+        )
+    })
+}
+
+fn stretches(analysis: &Analysis, changes: &[usize], runs: &[f64]) -> Vec<Stretch> {
+    let mut probable: Vec<usize> = (0..analysis.gaps.len())
+        .filter(|gap| analysis.gaps[*gap] > 0.0 && !changes.contains(gap))
+        .collect();
+    if probable.len() > PLACES {
+        let by_probability = |a: &usize, b: &usize| {
+            analysis.gaps[*b]
+                .total_cmp(&analysis.gaps[*a])
+                .then(a.cmp(b))
+        };
+        probable.select_nth_unstable_by(PLACES, by_probability);
+        probable.truncate(PLACES);
+        probable.sort_unstable();
+    }
+    let mut found = Vec::new();
+    let mut from = 0;
+    for to in changes.iter().copied().chain([analysis.gaps.len()]) {
+        let mut before = 0.0;
+        let mut site = from;
+        let places = (probable.iter())
+            .filter(|gap| (from..to).contains(*gap))
+            .map(|gap| {
+                before += runs[site..=*gap].iter().sum::<f64>();
+                site = *gap + 1;
+                Place {
+                    gap: *gap,
+                    probability: analysis.gaps[*gap],
+                    before,
+                }
+            })
+            .collect();
+        found.push(Stretch {
+            from,
+            to,
+            places,
+            runs: runs[from..=to].iter().sum(),
+            no_change: analysis.no_change,
+        });
+        from = to + 1;
+    }
+    found
+}

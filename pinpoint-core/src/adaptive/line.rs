@@ -1,0 +1,249 @@
+//! The commits of a search in a line, and how suspicious each was beforehand.
+//!
+//! ```text
+//! site 0      gap 0       site 1   gap 1   site 2      gap 2      site 3
+//! good  · · · · · · · ·  measured    ·    measured  · · · · · · ·   bad
+//! ```
+//!
+//! A *site* is a commit that was built; a *gap* holds the commits between two
+//! neighbouring sites. The first commit on a new level is one of a gap or the
+//! site behind it: no run tells these apart, whatever the length of the gap.
+
+use crate::Position;
+
+/// Builds that may fail in a row in one gap before it is left alone.
+const FAILED_BUILDS: usize = 24;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Line {
+    pub(crate) sites: Vec<Position>,
+    /// One fewer than sites.
+    pub(crate) gaps: Vec<Gap>,
+    ranges: Vec<Weights>,
+}
+
+/// The offsets of a range from `low` up to, not including, `high`.
+#[derive(Debug, Clone)]
+pub(crate) struct Gap {
+    range: u32,
+    low: u64,
+    high: u64,
+    /// Offsets that can't be used, rising.
+    skipped: Vec<u64>,
+}
+
+/// How the prior probability of a range is shared among its commits.
+#[derive(Debug, Clone)]
+struct Weights {
+    range: u32,
+    /// Of the whole range and the commit behind it.
+    mass: f64,
+    /// Commits in it, that one included.
+    commits: u64,
+    /// The share of the commits before each, when they are not alike.
+    cumulative: Option<Vec<f64>>,
+}
+
+impl Weights {
+    /// The prior probability of the offsets before this one.
+    fn before(&self, offset: u64) -> f64 {
+        let share = match &self.cumulative {
+            Some(cumulative) => cumulative[offset as usize],
+            None => offset as f64 / self.commits as f64,
+        };
+        self.mass * share
+    }
+
+    /// The first offset up to and with which there is so much probability.
+    fn reaching(&self, mass: f64) -> u64 {
+        let share = mass / self.mass;
+        match &self.cumulative {
+            Some(cumulative) => cumulative[1..].partition_point(|upto| *upto < share) as u64,
+            None => ((share * self.commits as f64).ceil() as u64).saturating_sub(1),
+        }
+    }
+}
+
+impl Line {
+    /// The two ends with so many commits between them.
+    pub(crate) fn new(between: u64, priors: Option<&[f64]>) -> Self {
+        let cumulative = priors.map(|priors| {
+            let largest = priors.iter().copied().fold(0.0, f64::max);
+            let mut sum = 0.0;
+            let mut cumulative = vec![0.0];
+            for weight in priors {
+                sum += weight / largest;
+                cumulative.push(sum);
+            }
+            cumulative.iter_mut().for_each(|upto| *upto /= sum);
+            cumulative
+        });
+        Self {
+            sites: vec![Position::Good, Position::Bad],
+            gaps: vec![Gap {
+                range: 0,
+                low: 0,
+                high: between,
+                skipped: Vec::new(),
+            }],
+            ranges: vec![Weights {
+                range: 0,
+                mass: 1.0,
+                commits: between + 1,
+                cumulative,
+            }],
+        }
+    }
+
+    fn weights(&self, range: u32) -> &Weights {
+        // The first is that of range 0.
+        (self.ranges.iter())
+            .find(|weights| weights.range == range)
+            .unwrap_or(&self.ranges[0])
+    }
+
+    /// The prior probability of a gap and the site behind it.
+    pub(crate) fn mass(&self, gap: usize) -> f64 {
+        let Gap {
+            range, low, high, ..
+        } = self.gaps[gap];
+        let weights = self.weights(range);
+        weights.before(high + 1) - weights.before(low)
+    }
+
+    /// Commits of a gap and the site behind it.
+    pub(crate) fn commits(&self, gap: usize) -> u64 {
+        self.gaps[gap].len() + 1
+    }
+
+    /// The commits of a gap and the site behind it.
+    pub(crate) fn candidates(&self, gap: usize) -> impl Iterator<Item = Position> {
+        let Gap {
+            range, low, high, ..
+        } = self.gaps[gap];
+        (low..high)
+            .map(move |offset| Position::Within { range, offset })
+            .chain([self.sites[gap + 1]])
+    }
+
+    /// The commits of a gap that may be built next to split it, each with the
+    /// share of the gap's prior probability up to and with it, and a guess at
+    /// the chance that it builds.
+    ///
+    /// `wanted` is the share at which a split would tell most. Where builds
+    /// failed, commits far away from them are better guesses than neighbours:
+    /// what broke the build usually lasts for a while.
+    pub(crate) fn splits(&self, gap: usize, wanted: f64) -> Vec<(Position, f64, f64)> {
+        let Gap {
+            range,
+            low,
+            high,
+            ref skipped,
+        } = self.gaps[gap];
+        if low == high || skipped.len() >= FAILED_BUILDS.min((high - low) as usize) {
+            return Vec::new();
+        }
+        let weights = self.weights(range);
+        let (start, mass) = (weights.before(low), self.mass(gap));
+        let best = weights.reaching(start + wanted * mass);
+        let mut found = Vec::new();
+        let mut begin = low;
+        for end in skipped.iter().copied().chain([high]) {
+            if begin < end {
+                let nearest = best.clamp(begin, end - 1);
+                let middle = begin + (end - begin - 1) / 2;
+                for offset in [nearest, middle] {
+                    let upto = weights.before(offset + 1) - start;
+                    let share = if mass > 0.0 { upto / mass } else { 0.5 };
+                    let distance = (skipped.iter())
+                        .map(|skipped| skipped.abs_diff(offset))
+                        .min()
+                        .map_or(1.0, |distance| {
+                            let distance = distance as f64;
+                            distance / (distance + skipped.len() as f64)
+                        });
+                    found.push((Position::Within { range, offset }, share, distance));
+                }
+            }
+            begin = end + 1;
+        }
+        found
+    }
+
+    /// Whether nothing in the gap is left to be built.
+    pub(crate) fn is_exhausted(&self, gap: usize) -> bool {
+        let gap = &self.gaps[gap];
+        gap.skipped.len() >= FAILED_BUILDS.min(gap.len() as usize)
+    }
+
+    fn gap_of(&self, commit: Position) -> Option<(usize, u64)> {
+        let Position::Within { range, offset } = commit else {
+            return None;
+        };
+        (self.gaps.iter())
+            .position(|gap| gap.range == range && (gap.low..gap.high).contains(&offset))
+            .map(|gap| (gap, offset))
+    }
+
+    /// A commit of a gap was built.
+    pub(crate) fn split(&mut self, commit: Position) {
+        if let Some((at, offset)) = self.gap_of(commit) {
+            let gap = &mut self.gaps[at];
+            let skipped = (gap.skipped).split_off(gap.skipped.partition_point(|s| *s < offset));
+            let higher = Gap {
+                low: offset + 1,
+                skipped,
+                ..*gap
+            };
+            gap.high = offset;
+            self.gaps.insert(at + 1, higher);
+            self.sites.insert(at + 1, commit);
+        }
+    }
+
+    /// A commit of a gap can't be used.
+    pub(crate) fn skip(&mut self, commit: Position) {
+        if let Some((at, offset)) = self.gap_of(commit) {
+            let skipped = &mut self.gaps[at].skipped;
+            let place = skipped.partition_point(|s| *s < offset);
+            skipped.insert(place, offset);
+        }
+    }
+
+    /// A site was lost before it told anything: it is a commit of a gap again,
+    /// one that can't be used.
+    pub(crate) fn lose(&mut self, site: usize) {
+        let (commit, at) = (self.sites[site], site - 1);
+        if self.gaps[at].range == self.gaps[site].range && self.gap_of(commit).is_none() {
+            self.sites.remove(site);
+            let higher = self.gaps.remove(site);
+            self.gaps[at].high = higher.high;
+            self.gaps[at].skipped.extend(higher.skipped);
+            self.skip(commit);
+        }
+    }
+
+    /// The two neighbours at an empty gap turned out to have commits between.
+    pub(crate) fn open(&mut self, gap: usize, range: u32, between: u64) {
+        let mass = self.mass(gap);
+        self.ranges.push(Weights {
+            range,
+            mass,
+            commits: between + 1,
+            cumulative: None,
+        });
+        self.gaps[gap] = Gap {
+            range,
+            low: 0,
+            high: between,
+            skipped: Vec::new(),
+        };
+    }
+}
+
+impl Gap {
+    /// Commits between its two sites.
+    pub(crate) fn len(&self) -> u64 {
+        self.high - self.low
+    }
+}

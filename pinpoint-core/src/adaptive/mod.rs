@@ -1,0 +1,596 @@
+//! The strategy `adaptive`.
+
+mod choice;
+mod failures;
+mod line;
+mod place;
+mod posterior;
+mod values;
+
+use std::collections::BTreeMap;
+
+use pinpoint_compare::{CompareError, Direction, median};
+
+use self::choice::{Choice, Means};
+use self::failures::Tally;
+use self::line::Line;
+use self::posterior::{Analysis, Runs};
+use self::values::{Setting, Value};
+use crate::bisection::{OpenRange, Searching};
+use crate::lab::{BuildState, Exhausted, Lab};
+use crate::outcome::{Comparison, Culprit, Effect, Posterior, Span};
+use crate::{BisectionSpec, Magnitude, Position, Range};
+
+/// The prior probability that there is nothing to find.
+const NO_CHANGE: f64 = 0.5;
+/// The prior probability that there is nothing more to find.
+const NO_FURTHER_CHANGE: f64 = 0.9;
+/// Runs that a culprit and its neighbour have each at least.
+const PAIR_RUNS: u32 = 2;
+/// One more run in a batch for so many runs already made.
+const RUNS_PER_BATCHED: u64 = 20;
+const MOST_BATCHED: u64 = 4;
+const RUNS_PER_LATE: u64 = 100;
+/// What so many runs could not decide, more will hardly: a search without a
+/// budget ends with the commits that are left.
+const MOST_RUNS: u64 = 3_000;
+/// Of the error allowed, the part that the model may be certain to.
+const MARGIN: f64 = 0.9;
+/// The part of the cost of a build that its first runs must be worth: it serves
+/// later ones, too.
+const FIRST_USE: f64 = 0.4;
+
+#[derive(Debug, Clone)]
+pub(crate) struct AdaptiveSearch {
+    question: Question,
+    range: u32,
+    /// Known once the range is listed.
+    line: Option<Line>,
+    /// The commit that is being built.
+    building: Option<Position>,
+    /// Where a change was found: the sites around it.
+    changes: Vec<Change>,
+    /// The next change, as far as known.
+    analysis: Option<Analysis>,
+    /// Pairs of neighbours known to have nothing between them.
+    listed: Vec<(Position, Position)>,
+    listing: Option<(u32, Position, Position)>,
+    exhausted: Option<Exhausted>,
+}
+
+#[derive(Debug, Clone)]
+struct Question {
+    magnitude: Option<Magnitude>,
+    direction: Direction,
+    confidence: f64,
+    build_cost: f64,
+    priors: Option<Vec<f64>>,
+    /// Adjacent commits may hide a roll or a merge.
+    lists: bool,
+}
+
+/// A change between two neighbouring sites.
+#[derive(Debug, Clone)]
+struct Change {
+    lower: Position,
+    higher: Position,
+    probability: f64,
+    by_failures: bool,
+}
+
+impl AdaptiveSearch {
+    /// Runs of each end before anything is decided.
+    pub(crate) const FIRST_RUNS: u32 = 3;
+
+    pub(crate) fn new(spec: &BisectionSpec, lab: &mut Lab) -> Self {
+        let (range, lists) = match spec.range {
+            Range::Between { .. } => (lab.list(Position::Good, Position::Bad), true),
+            Range::Counted { between } => (lab.know(between), false),
+        };
+        let mut search = Self {
+            question: Question {
+                magnitude: spec.magnitude,
+                direction: spec.direction,
+                confidence: spec.confidence,
+                build_cost: spec.build_cost,
+                priors: spec.priors.clone(),
+                lists,
+            },
+            range,
+            line: None,
+            building: None,
+            changes: Vec::new(),
+            analysis: None,
+            listed: vec![(Position::Good, Position::Bad)],
+            listing: None,
+            exhausted: None,
+        };
+        for end in [Position::Good, Position::Bad] {
+            if let Err(exhausted) = lab.build(end) {
+                search.exhausted = Some(exhausted);
+            }
+        }
+        search
+    }
+
+    /// The probability at which something counts as known.
+    fn threshold(&self) -> f64 {
+        1.0 - (1.0 - self.question.confidence) * MARGIN
+    }
+
+    /// Takes in what was listed, built and lost. False while something that was
+    /// asked for is not answered.
+    fn catch_up(&mut self, lab: &Lab) -> bool {
+        if self.line.is_none() {
+            self.line = (lab.count(self.range))
+                .map(|between| Line::new(between, self.question.priors.as_deref()));
+        }
+        let Some(line) = &mut self.line else {
+            return false;
+        };
+        if let Some((range, lower, higher)) = self.listing {
+            let Some(between) = lab.count(range) else {
+                return false;
+            };
+            self.listing = None;
+            if between == 0 {
+                self.listed.push((lower, higher));
+            } else if let Some(gap) = line.sites.iter().position(|site| *site == lower) {
+                line.open(gap, range, between);
+            }
+        }
+        for end in [Position::Good, Position::Bad] {
+            if lab
+                .get(end)
+                .is_none_or(|end| end.build != BuildState::Built)
+            {
+                return false;
+            }
+        }
+        if let Some(commit) = self.building {
+            match lab.get(commit).map(|commit| &commit.build) {
+                Some(BuildState::Built) => line.split(commit),
+                Some(BuildState::Skipped(_)) => line.skip(commit),
+                _ => return false,
+            }
+            self.building = None;
+        }
+        if lab.runs_under_way() > 0 {
+            return false;
+        }
+        for site in (1..line.sites.len() - 1).rev() {
+            if (lab.get(line.sites[site]))
+                .is_some_and(|commit| commit.is_skipped() && commit.runs() == 0)
+            {
+                line.lose(site);
+            }
+        }
+        true
+    }
+
+    /// Gaps of the changes found, rising; `except` one.
+    fn gaps_of_changes(&self, line: &Line, except: Option<usize>) -> Vec<usize> {
+        let mut gaps: Vec<usize> = (self.changes.iter().enumerate())
+            .filter(|(index, _)| Some(*index) != except)
+            .filter_map(|(_, change)| line.sites.iter().position(|site| *site == change.lower))
+            .collect();
+        gaps.sort_unstable();
+        gaps
+    }
+
+    /// What the runs say about one change more than those in these gaps.
+    fn analyse(&self, line: &Line, runs: &Runs, bots: usize, changes: &[usize]) -> Analysis {
+        let prior: Vec<f64> = (0..line.gaps.len()).map(|gap| line.mass(gap)).collect();
+        let setting = Setting {
+            sites: line.sites.len(),
+            bots,
+            changes,
+            prior: &prior,
+            magnitude: self.question.magnitude(&runs.values),
+            direction: self.question.direction,
+        };
+        let no_change = if changes.is_empty() {
+            NO_CHANGE
+        } else {
+            NO_FURTHER_CHANGE
+        };
+        posterior::analyse(runs, setting, no_change)
+    }
+
+    /// Decides, and asks for what is needed. True when nothing is left.
+    fn decide(&mut self, lab: &mut Lab) -> bool {
+        let Some(line) = self.line.take() else {
+            return false;
+        };
+        let done = self.decide_on(&line, lab);
+        self.line = Some(line);
+        done
+    }
+
+    fn decide_on(&mut self, line: &Line, lab: &mut Lab) -> bool {
+        let first: Vec<(Position, u32)> = [Position::Good, Position::Bad]
+            .map(|end| (end, Self::FIRST_RUNS))
+            .to_vec();
+        if (first.iter()).any(|(end, runs)| lab.get(*end).is_some_and(|end| end.runs() < *runs)) {
+            if let Err(exhausted) = lab.run_up_to(&first) {
+                self.exhausted = Some(exhausted);
+                return true;
+            }
+            return false;
+        }
+        let (runs, bots) = collect(line, lab);
+        self.look_again(line, &runs, bots);
+        let threshold = self.threshold();
+        loop {
+            let changes = self.gaps_of_changes(line, None);
+            let analysis = self.analyse(line, &runs, bots, &changes);
+            let nothing = analysis.no_change >= self.question.confidence;
+            let likely = (0..line.gaps.len())
+                .find(|gap| analysis.gaps[*gap] >= threshold)
+                .filter(|_| !nothing);
+            self.analysis = Some(analysis);
+            if nothing {
+                return true;
+            }
+            let Some(gap) = likely else {
+                return self.learn(line, lab, &changes);
+            };
+            let (lower, higher) = (line.sites[gap], line.sites[gap + 1]);
+            let can_build = lab.builds_left() != Some(0);
+            if line.gaps[gap].len() > 0 && !line.is_exhausted(gap) {
+                if can_build {
+                    return self.learn(line, lab, &changes);
+                }
+                self.exhausted.get_or_insert(Exhausted::Builds);
+            }
+            if line.gaps[gap].len() == 0 {
+                let pair: Vec<(Position, u32)> = [lower, higher]
+                    .into_iter()
+                    .filter(|site| {
+                        lab.get(*site).is_some_and(|site| {
+                            site.build == BuildState::Built && site.runs() < PAIR_RUNS
+                        })
+                    })
+                    .map(|site| (site, PAIR_RUNS))
+                    .collect();
+                if !pair.is_empty() {
+                    return match lab.run_up_to(&pair) {
+                        Ok(()) => false,
+                        Err(exhausted) => {
+                            self.exhausted = Some(exhausted);
+                            true
+                        }
+                    };
+                }
+                if self.question.lists && !self.listed.contains(&(lower, higher)) {
+                    self.listing = Some((lab.list(lower, higher), lower, higher));
+                    return false;
+                }
+            }
+            if let Some(analysis) = &self.analysis {
+                self.changes.push(Change {
+                    lower,
+                    higher,
+                    probability: analysis.gaps[gap],
+                    by_failures: analysis.by_failures[gap],
+                });
+            }
+        }
+    }
+
+    /// Are the changes found still as certain, given the others and all runs
+    /// since?
+    fn look_again(&mut self, line: &Line, runs: &Runs, bots: usize) {
+        let mut index = 0;
+        while index < self.changes.len() {
+            let others = self.gaps_of_changes(line, Some(index));
+            let analysis = self.analyse(line, runs, bots, &others);
+            let change = &mut self.changes[index];
+            let gap = (line.sites.iter()).position(|site| *site == change.lower);
+            let adjacent = gap.filter(|gap| line.sites[gap + 1] == change.higher);
+            match adjacent {
+                Some(gap) if analysis.gaps[gap] >= self.question.confidence => {
+                    change.probability = analysis.gaps[gap];
+                    change.by_failures = analysis.by_failures[gap];
+                    index += 1;
+                }
+                _ => {
+                    self.changes.remove(index);
+                }
+            }
+        }
+    }
+
+    /// Asks for what tells most. True when there is nothing.
+    fn learn(&mut self, line: &Line, lab: &mut Lab, changes: &[usize]) -> bool {
+        let Some(analysis) = &self.analysis else {
+            return true;
+        };
+        let measured = |site: &Position| lab.get(*site);
+        let runs: Vec<f64> = (line.sites.iter())
+            .map(|site| measured(site).map_or(0.0, |site| f64::from(site.runs())))
+            .collect();
+        let usable: Vec<bool> = (line.sites.iter())
+            .map(|site| measured(site).is_some_and(|site| site.build == BuildState::Built))
+            .collect();
+        if lab.runs() >= MOST_RUNS {
+            return true;
+        }
+        let batch = (lab.runs() / RUNS_PER_BATCHED)
+            .clamp(1, MOST_BATCHED)
+            .max(lab.runs() / RUNS_PER_LATE);
+        let batch = batch.min(lab.runs_left().unwrap_or(batch));
+        if batch == 0 {
+            self.exhausted = Some(Exhausted::Runs);
+            return true;
+        }
+        let means = Means {
+            runs: &runs,
+            usable: &usable,
+            build_cost: (lab.builds_left() != Some(0))
+                .then_some(self.question.build_cost * FIRST_USE),
+            batch: batch as u32,
+        };
+        let asked = match choice::choose(line, analysis, changes, means) {
+            None => {
+                if means.build_cost.is_none() {
+                    self.exhausted.get_or_insert(Exhausted::Builds);
+                }
+                return true;
+            }
+            Some(Choice::Build(commit)) => {
+                self.building = Some(commit);
+                lab.build(commit)
+            }
+            Some(Choice::Run(more)) => {
+                let totals: Vec<(Position, u32)> = (more.iter())
+                    .map(|(site, more)| (*site, more + lab.get(*site).map_or(0, |s| s.asked())))
+                    .collect();
+                lab.run_up_to(&totals)
+            }
+        };
+        match asked {
+            Ok(()) => false,
+            Err(exhausted) => {
+                self.exhausted = Some(exhausted);
+                true
+            }
+        }
+    }
+
+    /// The fewest gaps that hold the next change with the probability asked,
+    /// if there is one; in order.
+    fn likeliest(&self) -> Vec<usize> {
+        let Some(analysis) = &self.analysis else {
+            return Vec::new();
+        };
+        let mut gaps: Vec<usize> = (0..analysis.gaps.len())
+            .filter(|gap| analysis.gaps[*gap] > 0.0)
+            .collect();
+        // By probability for each commit.
+        let density = |gap: &usize| {
+            analysis.gaps[*gap] / self.line.as_ref().map_or(1, |line| line.commits(*gap)) as f64
+        };
+        gaps.sort_by(|a, b| density(b).total_cmp(&density(a)).then(a.cmp(b)));
+        let wanted = self.question.confidence * analysis.gaps.iter().sum::<f64>();
+        let mut sum = 0.0;
+        let count = (gaps.iter())
+            .position(|gap| {
+                sum += analysis.gaps[*gap];
+                sum >= wanted
+            })
+            .map_or(gaps.len(), |last| last + 1);
+        gaps.truncate(count);
+        gaps.sort_unstable();
+        gaps
+    }
+
+    /// Whether the runs leave something open.
+    fn is_open(&self) -> bool {
+        (self.analysis.as_ref())
+            .is_none_or(|analysis| analysis.no_change < self.question.confidence)
+    }
+}
+
+impl Question {
+    /// In the unit of the values.
+    fn magnitude(&self, values: &[Value]) -> Option<f64> {
+        match self.magnitude? {
+            Magnitude::Absolute(magnitude) => Some(magnitude.abs()),
+            Magnitude::Percent(percent) => {
+                let good: Vec<f64> = (values.iter())
+                    .filter(|value| value.site == 0)
+                    .map(|value| value.value)
+                    .collect();
+                median(&good).map(|median| (median / 100.0 * percent).abs().min(f64::MAX))
+            }
+        }
+    }
+}
+
+/// Every run by its site, and the number of bots.
+fn collect(line: &Line, lab: &Lab) -> (Runs, usize) {
+    let mut values = Vec::new();
+    let mut order = Vec::new();
+    let mut tallies = vec![Tally::default(); line.sites.len()];
+    let mut bots: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    for (site, commit) in line.sites.iter().enumerate() {
+        for run in lab
+            .get(*commit)
+            .into_iter()
+            .flat_map(|commit| commit.each_run())
+        {
+            tallies[site].runs += 1.0;
+            match median(&run.values) {
+                None => tallies[site].failures += 1.0,
+                Some(value) => {
+                    let next = bots.len();
+                    let bot = *bots.entry(run.bot.as_deref()).or_insert(next);
+                    order.push((run.started, run.sequence, values.len()));
+                    values.push(Value {
+                        site,
+                        value,
+                        bot,
+                        time: 0.0,
+                    });
+                }
+            }
+        }
+    }
+    order.sort_unstable();
+    let last = order.len().saturating_sub(1).max(1) as f64;
+    for (place, (_, _, index)) in order.into_iter().enumerate() {
+        values[index].time = place as f64 / last - 0.5;
+    }
+    (Runs { values, tallies }, bots.len())
+}
+
+impl Searching for AdaptiveSearch {
+    fn advance(&mut self, lab: &mut Lab) -> Result<bool, CompareError> {
+        if self.exhausted.is_some() && self.line.is_none() {
+            return Ok(true);
+        }
+        Ok(self.catch_up(lab) && self.decide(lab))
+    }
+
+    fn stop(&mut self, lab: &Lab) {
+        if let Some(line) = self.line.take() {
+            if line.sites.iter().all(|site| lab.get(*site).is_some()) {
+                let (runs, bots) = collect(&line, lab);
+                self.look_again(&line, &runs, bots);
+                let changes = self.gaps_of_changes(&line, None);
+                self.analysis = Some(self.analyse(&line, &runs, bots, &changes));
+            }
+            self.line = Some(line);
+        }
+    }
+
+    fn exhausted(&self) -> Option<Exhausted> {
+        self.exhausted
+    }
+
+    fn culprits(&self, lab: &Lab) -> Result<Vec<Culprit>, CompareError> {
+        let Some(line) = &self.line else {
+            return Ok(Vec::new());
+        };
+        let changes = self.gaps_of_changes(line, None);
+        let mut found = Vec::new();
+        let mut from = 0;
+        for (place, gap) in changes.iter().copied().enumerate() {
+            let to = changes.get(place + 1).copied().unwrap_or(line.gaps.len());
+            let known = self
+                .changes
+                .iter()
+                .find(|change| change.lower == line.sites[gap]);
+            if let Some(change) = known.filter(|_| line.gaps[gap].len() == 0) {
+                let (before, after) = (&line.sites[from..=gap], &line.sites[gap + 1..=to]);
+                found.push(Culprit {
+                    commit: change.higher,
+                    prior: change.lower,
+                    probability: Some(change.probability),
+                    effect: self.effect(lab, change, before, after)?,
+                });
+            }
+            from = gap + 1;
+        }
+        Ok(found)
+    }
+
+    fn candidates(&self) -> Vec<Position> {
+        let Some(line) = &self.line else {
+            return Vec::new();
+        };
+        // Changes that could not be told from their neighbours.
+        let mut gaps: Vec<usize> = (self.gaps_of_changes(line, None).into_iter())
+            .filter(|gap| line.gaps[*gap].len() > 0)
+            .collect();
+        if self.is_open() {
+            gaps.extend(self.likeliest());
+        }
+        gaps.sort_unstable();
+        gaps.dedup();
+        gaps.into_iter()
+            .flat_map(|gap| line.candidates(gap))
+            .collect()
+    }
+
+    fn posterior(&self) -> Option<Posterior> {
+        let (line, analysis) = (self.line.as_ref()?, self.analysis.as_ref()?);
+        Some(Posterior {
+            no_change: analysis.no_change,
+            spans: (0..line.gaps.len().min(analysis.gaps.len()))
+                .map(|gap| Span {
+                    after: line.sites[gap],
+                    last: line.sites[gap + 1],
+                    commits: line.commits(gap),
+                    probability: analysis.gaps[gap],
+                })
+                .collect(),
+        })
+    }
+
+    fn comparisons(&self) -> Vec<Comparison> {
+        Vec::new()
+    }
+
+    fn open_ranges(&self) -> Vec<OpenRange> {
+        let Some(line) = &self.line else {
+            return Vec::new();
+        };
+        if !self.is_open() {
+            return Vec::new();
+        }
+        (self.likeliest().into_iter())
+            .map(|gap| OpenRange {
+                lower: line.sites[gap],
+                higher: line.sites[gap + 1],
+                between: line.gaps[gap].len(),
+            })
+            .collect()
+    }
+
+    /// A run for each halving of what is left.
+    fn runs_to_come(&self, _: &Lab) -> u64 {
+        let open: u64 = self
+            .open_ranges()
+            .iter()
+            .map(|range| range.between + 1)
+            .sum();
+        u64::from(u64::BITS - open.leading_zeros())
+    }
+}
+
+impl AdaptiveSearch {
+    /// What all runs of two stretches of commits tell of the change between.
+    fn effect(
+        &self,
+        lab: &Lab,
+        change: &Change,
+        before: &[Position],
+        after: &[Position],
+    ) -> Result<Effect, CompareError> {
+        let values = |sites: &[Position]| -> Vec<f64> {
+            (sites.iter())
+                .filter_map(|site| lab.get(*site))
+                .flat_map(|site| site.values())
+                .collect()
+        };
+        let tally = |sites: &[Position]| {
+            (sites.iter()).filter_map(|site| lab.get(*site)).fold(
+                (0, 0),
+                |(failures, runs), site| {
+                    (
+                        failures + u64::from(site.failures()),
+                        runs + u64::from(site.runs()),
+                    )
+                },
+            )
+        };
+        let (old, new) = (values(before), values(after));
+        if change.by_failures || old.is_empty() || new.is_empty() {
+            Effect::of_failures(tally(before), tally(after), self.question.confidence)
+        } else {
+            Effect::of_values(&old, &new, self.question.confidence)
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! How probable a change is at each place, from values and failures together.
+
+use libm::exp;
+
+use super::failures::{self, Tally};
+use super::values::{self, Setting, Value};
+
+/// What a change may change, where there are values, with its prior
+/// probability: only values, only failures, both.
+const KINDS: [f64; 3] = [0.5, 0.4, 0.1];
+
+/// The same as long as no run failed.
+const NEVER_FAILED: [f64; 3] = [0.95, 0.05, 0.0];
+
+/// What all runs so far say about the next change.
+#[derive(Debug, Clone)]
+pub(crate) struct Analysis {
+    /// The probability that there is none worth finding.
+    pub(crate) no_change: f64,
+    /// The probability that it is in each gap, or the site behind it.
+    pub(crate) gaps: Vec<f64>,
+    /// Whether failures tell of it more than values do.
+    pub(crate) by_failures: Vec<bool>,
+    /// How far apart a run before and a run behind the change are, squared, in
+    /// standard deviations of the noise.
+    pub(crate) separation: f64,
+}
+
+/// The runs of a search, by site.
+#[derive(Debug, Clone)]
+pub(crate) struct Runs {
+    pub(crate) values: Vec<Value>,
+    pub(crate) tallies: Vec<Tally>,
+}
+
+/// Combines prior, values and failures. `no_change` is the prior probability
+/// that there is nothing to find.
+pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Analysis {
+    let gaps = setting.sites - 1;
+    let evidence = values::weigh(&runs.values, setting);
+    let (failing, rates) = failures::weigh(&runs.tallies, setting.changes);
+    let any_failure = runs.tallies.iter().any(|tally| tally.failures > 0.0);
+    let any_value = runs.values.len() > 1;
+    let kinds = match (any_value, any_failure) {
+        (true, true) => KINDS,
+        (true, false) => NEVER_FAILED,
+        (false, _) => [0.0, 1.0, 0.0],
+    };
+    // Where all runs of a side fail, nothing tells whether values changed.
+    let blind = blind_gaps(&runs.tallies, setting.changes);
+    let mut weights = vec![0.0; gaps];
+    let mut better = 0.0;
+    let mut by_failures = vec![false; gaps];
+    // The largest exponent, so that none overflows.
+    let largest = (0..gaps)
+        .flat_map(|gap| {
+            let (value, failure) = (evidence.worse[gap], failing[gap]);
+            [value, failure, value + failure, evidence.better[gap]]
+        })
+        .fold(0.0, f64::max);
+    let mass: f64 = (0..gaps)
+        .filter(|gap| !setting.changes.contains(gap))
+        .map(|gap| setting.prior[gap])
+        .sum();
+    if mass > 0.0 {
+        for gap in (0..gaps).filter(|gap| !setting.changes.contains(gap)) {
+            let prior = (1.0 - no_change) * setting.prior[gap] / mass;
+            let (value, failure) = (evidence.worse[gap], failing[gap]);
+            weights[gap] = prior
+                * (if blind[gap] {
+                    0.0
+                } else {
+                    kinds[0] * exp(value - largest)
+                } + kinds[1] * exp(failure - largest)
+                    + kinds[2] * exp(value + failure - largest));
+            better += prior * exp(evidence.better[gap] - largest);
+            by_failures[gap] = kinds[1] > 0.0 && failure > value;
+        }
+    }
+    let nothing = no_change * exp(-largest) + better;
+    let change: f64 = weights.iter().sum();
+    let separation = if change > 0.0 {
+        (weights.iter().enumerate())
+            .map(|(gap, weight)| {
+                let values = if kinds[0] > 0.0 {
+                    evidence.step[gap] * evidence.step[gap]
+                } else {
+                    0.0
+                };
+                let failures = if any_failure {
+                    distance(rates[gap])
+                } else {
+                    0.0
+                };
+                weight / change * (values + failures)
+            })
+            .sum()
+    } else {
+        1.0
+    };
+    let all = (nothing + change).max(f64::MIN_POSITIVE);
+    Analysis {
+        no_change: nothing / all,
+        gaps: weights.iter().map(|weight| weight / all).collect(),
+        by_failures,
+        separation: separation.clamp(0.05, 100.0),
+    }
+}
+
+/// The squared distance of two normal distributions, one standard deviation
+/// wide, that one run tells apart as well as these two rates.
+fn distance(rates: [f64; 2]) -> f64 {
+    let entropy = |rate: f64| super::choice::entropy(rate);
+    let bit = std::f64::consts::LN_2;
+    let middle = (rates[0] + rates[1]) / 2.0;
+    let information = entropy(middle) - (entropy(rates[0]) + entropy(rates[1])) / 2.0;
+    -8.0 * bit * libm::log1p(-(information / bit).clamp(0.0, 0.999))
+}
+
+/// Whether all runs before each gap failed, or all behind it.
+fn blind_gaps(tallies: &[Tally], changes: &[usize]) -> Vec<bool> {
+    let is_blind = |sites: &[Tally]| {
+        let runs: f64 = sites.iter().map(|site| site.runs).sum();
+        runs > 0.0 && sites.iter().all(|site| site.failures == site.runs)
+    };
+    let mut blind = vec![false; tallies.len() - 1];
+    let mut from = 0;
+    for to in changes.iter().copied().chain([tallies.len() - 1]) {
+        for gap in from..to {
+            blind[gap] = is_blind(&tallies[from..=gap]) || is_blind(&tallies[gap + 1..=to]);
+        }
+        from = to + 1;
+    }
+    blind
+}

@@ -1,0 +1,508 @@
+//! How much the values of all runs speak for a change at each place.
+//!
+//! The model of a value is a line with one step in it:
+//!
+//! ```text
+//! value = level + step · [commit is at or behind the change] + drift + bot + noise
+//! ```
+//!
+//! A *Bayes factor* compares, for a change in each gap, how well the best step
+//! of every plausible size explains all values, with how well no step does. All
+//! runs on the same side of a gap are pooled, so that a run of any commit tells
+//! something about every place. Level, noise and the sizes of the nuisances are
+//! unknown and averaged over (the textbook marginal likelihood of a linear model
+//! with conjugate priors: Gelman et al., *Bayesian Data Analysis*, 2013,
+//! chapter 14). The sums over a side come from running sums over the sites, so
+//! that all places together cost one pass over the runs.
+//!
+//! Noise is not assumed to be normal. Each value has a *weight*, small for values
+//! far away from every level: that of a Student distribution with
+//! [`FREEDOM`] degrees of freedom (Lange, Little and Taylor, JASA 84, 1989). Far
+//! means far from the *nearer* of the two levels around the best step, so that a
+//! slow commit's values are not taken for outliers of the fast ones.
+
+use libm::{exp, log};
+use pinpoint_compare::Direction;
+
+/// Degrees of freedom of the Student distribution behind the weights.
+const FREEDOM: f64 = 4.0;
+/// The interquartile range of that distribution, in units of its scale.
+const QUARTILES: f64 = 1.4814;
+/// Sizes of a step, in smallest ones looked for, with their prior probabilities.
+/// Each stands for sizes about it.
+const SIZES: [(f64, f64); 6] = [
+    (1.0, 0.35),
+    (1.7, 0.25),
+    (3.0, 0.15),
+    (6.0, 0.1),
+    (12.0, 0.1),
+    (36.0, 0.05),
+];
+/// How far about it, in parts of it.
+const SPREAD: f64 = 0.35;
+/// Half the magnitude told is looked for, too, since magnitudes are guesses; but
+/// not where that is less than so many interquartile ranges of the noise, which
+/// takes many runs.
+const CHEAP: f64 = 0.6;
+/// Nothing smaller than so many interquartile ranges is looked for, however
+/// small the magnitude told: it would take thousands of runs.
+const LEAST: f64 = 0.25;
+
+/// A run that gave values.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Value {
+    pub(crate) site: usize,
+    pub(crate) value: f64,
+    /// The number of its bot; 0 where none is named.
+    pub(crate) bot: usize,
+    /// When it ran, from -0.5 for the first to 0.5 for the last run.
+    pub(crate) time: f64,
+}
+
+/// What is known beside the values.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setting<'a> {
+    pub(crate) sites: usize,
+    pub(crate) bots: usize,
+    /// Gaps where a change is known to be, rising.
+    pub(crate) changes: &'a [usize],
+    /// The prior probability of each gap.
+    pub(crate) prior: &'a [f64],
+    /// The smallest change worth finding, in the unit of the values.
+    pub(crate) magnitude: Option<f64>,
+    pub(crate) direction: Direction,
+}
+
+/// What the values say.
+#[derive(Debug, Clone)]
+pub(crate) struct Evidence {
+    /// For each gap, the logarithm of the Bayes factor of a change for the worse.
+    pub(crate) worse: Vec<f64>,
+    /// For the better; nothing where the direction is not known, since every
+    /// change is one for the worse then.
+    pub(crate) better: Vec<f64>,
+    /// For each gap, the estimated step in units of the noise's standard deviation.
+    pub(crate) step: Vec<f64>,
+}
+
+/// Weighted least squares over level, known changes, drift and bots, and for
+/// each gap what a step there would add.
+struct Fit {
+    /// Log evidence of the nuisances, without a step.
+    evidence: f64,
+    /// Residual sum of squares without a step.
+    rest: f64,
+    /// For each gap the step's cross product with the residuals, and its own
+    /// square, both after the nuisances are taken out.
+    steps: Vec<(f64, f64)>,
+    /// Coefficients of the nuisances.
+    coefficients: Vec<f64>,
+    /// Coefficients without a prior.
+    free: usize,
+}
+
+impl Fit {
+    /// The gap with the best step among those that fit.
+    fn best(&self, fits: impl Fn(usize) -> bool) -> Option<usize> {
+        (0..self.steps.len())
+            .filter(|gap| fits(*gap))
+            .map(|gap| {
+                let (cross, square) = self.steps[gap];
+                (
+                    gap,
+                    if square > 0.0 {
+                        cross * cross / square
+                    } else {
+                        0.0
+                    },
+                )
+            })
+            .fold(None, |best: Option<(usize, f64)>, (gap, gain)| {
+                if best.is_none_or(|(_, most)| gain > most) {
+                    Some((gap, gain))
+                } else {
+                    best
+                }
+            })
+            .map(|(gap, _)| gap)
+    }
+}
+
+struct Model<'a> {
+    setting: Setting<'a>,
+    values: Vec<Value>,
+    weights: Vec<f64>,
+    /// Standard deviation of the noise.
+    scale: f64,
+    /// The values without drift and bots.
+    plain: Vec<f64>,
+    /// The stretches between known changes.
+    stretches: Vec<Stretch>,
+}
+
+/// The sites between two known changes, with the levels around the best step.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stretch {
+    pub(crate) from: usize,
+    pub(crate) best: usize,
+    pub(crate) to: usize,
+    pub(crate) levels: [Option<f64>; 2],
+}
+
+/// The evidence of all values; none without at least two of them.
+///
+/// Cost: O(n·p² + m·p²) for n values at m sites with p nuisances.
+pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
+    let gaps = setting.sites - 1;
+    let mut evidence = Evidence {
+        worse: vec![0.0; gaps],
+        better: vec![f64::NEG_INFINITY; gaps],
+        step: vec![0.0; gaps],
+    };
+    let Some((unit, tick, values)) = normalise(values) else {
+        return evidence;
+    };
+    let setting = Setting {
+        magnitude: setting.magnitude.map(|magnitude| magnitude / unit),
+        ..setting
+    };
+    let count = values.len() as f64;
+    // Values that are rounded are as if they had that much more noise.
+    let floor = tick * tick / 12.0;
+    let mut model = Model {
+        setting,
+        weights: values.iter().map(|_| 1.0).collect(),
+        values,
+        scale: 1.0,
+        plain: Vec::new(),
+        stretches: Vec::new(),
+    };
+    for round in 0..3 {
+        let fit = model.fit(model.setting.bots > 1, floor);
+        model.reweigh(&fit, floor, round == 0);
+    }
+    let mut fits = vec![(0.0, model.fit(false, floor))];
+    if model.setting.bots > 1 {
+        fits.push((0.0, model.fit(true, floor)));
+    }
+    let strongest = fits
+        .iter()
+        .map(|(_, fit)| fit.evidence)
+        .fold(f64::NEG_INFINITY, f64::max);
+    let mut sum = 0.0;
+    for (share, fit) in &mut fits {
+        *share = exp(fit.evidence - strongest);
+        sum += *share;
+    }
+    let range = model.scale * QUARTILES;
+    let smallest = (setting.magnitude).map_or(range, |magnitude| {
+        (magnitude / 2.0)
+            .max(magnitude.min(CHEAP * range))
+            .max(LEAST * range)
+    });
+    let signs = match setting.direction {
+        Direction::Unknown => [0.5, 0.5],
+        Direction::Down => [1.0, 0.0],
+        Direction::Up => [0.0, 1.0],
+    };
+    for gap in 0..gaps {
+        let (mut up, mut down, mut step) = (0.0, 0.0, 0.0);
+        for (share, fit) in &fits {
+            let share = share / sum;
+            let freedom = (count - fit.free as f64).max(1.0);
+            let factor = |centre: f64| model.factor(fit, gap, centre, freedom);
+            for (size, prior) in SIZES {
+                up += share * prior * factor(size * smallest);
+                down += share * prior * factor(-size * smallest);
+            }
+            let (cross, square) = fit.steps[gap];
+            if square > 0.0 {
+                step += share * cross / square / model.scale;
+            }
+        }
+        evidence.worse[gap] = log(signs[0] * up + signs[1] * down);
+        if setting.direction != Direction::Unknown {
+            evidence.better[gap] = log(signs[1] * up + signs[0] * down);
+        }
+        evidence.step[gap] = step;
+    }
+    super::place::locate(
+        &model.plain,
+        &model.values,
+        &model.weights,
+        &model.stretches,
+        model.scale,
+        tick,
+        setting.prior,
+        &mut evidence,
+    );
+    evidence
+}
+
+/// The values about their median, in units of their spread, with the unit and
+/// the smallest step between two of them; none when there are fewer than two.
+fn normalise(values: &[Value]) -> Option<(f64, f64, Vec<Value>)> {
+    if values.len() < 2 {
+        return None;
+    }
+    // Halves, so that no difference leaves the range of numbers.
+    let mut sorted: Vec<f64> = values.iter().map(|value| value.value / 2.0).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let count = sorted.len();
+    let median = sorted[count / 2];
+    let spread = sorted[3 * count / 4] - sorted[count / 4];
+    let most = (sorted[count - 1] - median).max(median - sorted[0]);
+    let unit = [spread, most, median.abs()]
+        .into_iter()
+        .find(|unit| *unit > f64::MIN_POSITIVE)
+        .unwrap_or(1.0);
+    let normalised = |value: f64| ((value - median) / unit).clamp(-1e6, 1e6);
+    let tick = (sorted.windows(2))
+        .map(|pair| normalised(pair[1]) - normalised(pair[0]))
+        .filter(|gap| *gap > 0.0)
+        .fold(f64::INFINITY, f64::min);
+    // All equal: as if they had been rounded to the ninth digit.
+    let tick = if tick.is_finite() { tick } else { 1e-9 };
+    let values = (values.iter())
+        .map(|value| Value {
+            value: normalised(value.value / 2.0),
+            ..*value
+        })
+        .collect();
+    Some((2.0 * unit, tick.max(1e-9), values))
+}
+
+impl Model<'_> {
+    /// The columns of a run: level, known changes, drift, bots.
+    fn columns(&self, value: &Value, bots: bool, row: &mut [f64]) {
+        row.fill(0.0);
+        row[0] = 1.0;
+        let changes = self.setting.changes;
+        for (column, change) in changes.iter().enumerate() {
+            row[1 + column] = if value.site > *change { 1.0 } else { 0.0 };
+        }
+        row[1 + changes.len()] = value.time;
+        if bots {
+            row[2 + changes.len() + value.bot] = 1.0;
+        }
+    }
+
+    fn fit(&self, bots: bool, floor: f64) -> Fit {
+        let (sites, changes) = (self.setting.sites, self.setting.changes);
+        let free = 1 + changes.len();
+        let columns = free + 1 + if bots { self.setting.bots } else { 0 };
+        let count = self.values.len() as f64;
+        // A drift of so many standard deviations over all runs, and bots that
+        // differ by so many, are as expected.
+        let drift = (0.004 * count).min(2.0) * self.scale;
+        let offset = 1.0 * self.scale;
+        let penalty: Vec<f64> = (0..columns)
+            .map(|column| match column {
+                column if column < free => 1e-9,
+                column if column == free => 1.0 / (drift * drift),
+                _ => 1.0 / (offset * offset),
+            })
+            .collect();
+        let noise = self.scale * self.scale;
+        let mut normal = vec![0.0; columns * columns];
+        let mut right = vec![0.0; columns];
+        let mut total = floor * count;
+        let mut by_site = vec![0.0; sites * (columns + 2)];
+        let mut row = vec![0.0; columns];
+        for (value, weight) in self.values.iter().zip(&self.weights) {
+            self.columns(value, bots, &mut row);
+            let sums = &mut by_site[value.site * (columns + 2)..][..columns + 2];
+            for i in 0..columns {
+                let weighted = weight * row[i];
+                sums[i] += weighted;
+                right[i] += weighted * value.value;
+                for j in 0..=i {
+                    normal[i * columns + j] += weighted * row[j];
+                }
+            }
+            sums[columns] += weight * value.value;
+            sums[columns + 1] += weight;
+            total += weight * value.value * value.value;
+        }
+        for (column, penalty) in penalty.iter().enumerate() {
+            normal[column * columns + column] += penalty * noise;
+        }
+        factorise(&mut normal, columns);
+        let solved = forward(&normal, &right, columns);
+        let explained: f64 = solved.iter().map(|x| x * x).sum();
+        let rest = (total - explained)
+            .max(floor * count)
+            .max(f64::MIN_POSITIVE);
+        let mut steps = vec![(0.0, 0.0); sites - 1];
+        let mut sums = vec![0.0; columns + 2];
+        for gap in (0..sites - 1).rev() {
+            for (sum, site) in (sums.iter_mut()).zip(&by_site[(gap + 1) * (columns + 2)..]) {
+                *sum += site;
+            }
+            let crossed = forward(&normal, &sums[..columns], columns);
+            let (mut cross, mut square) = (sums[columns], sums[columns + 1]);
+            for (x, y) in crossed.iter().zip(&solved) {
+                cross -= x * y;
+                square -= x * x;
+            }
+            // What the nuisances explain wholly is no step.
+            if square > 1e-6 * sums[columns + 1] {
+                steps[gap] = (cross, square);
+            }
+        }
+        let determinant: f64 = (0..columns)
+            .map(|column| log(normal[column * columns + column]))
+            .sum();
+        let prior: f64 = (free..columns)
+            .map(|column| 0.5 * log(penalty[column] * noise))
+            .sum();
+        Fit {
+            evidence: prior - determinant - 0.5 * (count - free as f64) * log(rest),
+            rest,
+            steps,
+            coefficients: backward(&normal, &solved, columns),
+            free,
+        }
+    }
+
+    /// New weights and a new scale from the distances to the nearer level.
+    fn reweigh(&mut self, fit: &Fit, floor: f64, first: bool) {
+        let free = fit.free;
+        let bots = fit.coefficients.len() > free + 1;
+        let mut row = vec![0.0; fit.coefficients.len()];
+        let plain: Vec<f64> = (self.values.iter())
+            .map(|value| {
+                self.columns(value, bots, &mut row);
+                let nuisance: f64 = (row[free..].iter())
+                    .zip(&fit.coefficients[free..])
+                    .map(|(x, coefficient)| x * coefficient)
+                    .sum();
+                value.value - nuisance
+            })
+            .collect();
+        // The levels of each stretch between known changes: before and behind
+        // the best step there.
+        let mut distances = vec![0.0; plain.len()];
+        self.stretches.clear();
+        let changes = self.setting.changes;
+        for stretch in 0..=changes.len() {
+            let from = if stretch == 0 {
+                0
+            } else {
+                changes[stretch - 1] + 1
+            };
+            let to = changes
+                .get(stretch)
+                .map_or(self.setting.sites - 1, |change| *change);
+            let best = fit.best(|gap| (from..to).contains(&gap)).unwrap_or(to);
+            let level = |sites: std::ops::RangeInclusive<usize>| {
+                let mut side: Vec<f64> = (plain.iter().zip(&self.values))
+                    .filter(|(_, value)| sites.contains(&value.site))
+                    .map(|(plain, _)| *plain)
+                    .collect();
+                (!side.is_empty()).then(|| median(&mut side))
+            };
+            let levels = [level(from..=best), level(best + 1..=to)];
+            self.stretches.push(Stretch {
+                from,
+                best,
+                to,
+                levels,
+            });
+            for (distance, (plain, value)) in
+                distances.iter_mut().zip(plain.iter().zip(&self.values))
+            {
+                if (from..=to).contains(&value.site) {
+                    *distance = (levels.iter().flatten())
+                        .map(|level| (plain - level).abs())
+                        .fold(f64::INFINITY, f64::min);
+                }
+            }
+        }
+        let count = distances.len() as f64;
+        if first {
+            let mut sorted = distances.clone();
+            self.scale = median(&mut sorted) * 1.35;
+        }
+        let least = floor.max(1e-18).sqrt();
+        let mut scale = self.scale.max(least);
+        for _ in 0..4 {
+            let square: f64 = (distances.iter())
+                .map(|distance| {
+                    let square = distance * distance;
+                    (FREEDOM + 1.0) * square / (FREEDOM + square / (scale * scale))
+                })
+                .sum();
+            let freedom = (count - free as f64 - 1.0).max(1.0);
+            scale = (square / freedom).sqrt().max(least);
+        }
+        self.scale = scale;
+        self.plain = plain;
+        for (weight, distance) in self.weights.iter_mut().zip(&distances) {
+            let square = distance * distance / (scale * scale);
+            *weight = (FREEDOM + 1.0) / (FREEDOM + square);
+        }
+    }
+
+    /// The Bayes factor of a step about so large in a gap.
+    fn factor(&self, fit: &Fit, gap: usize, centre: f64, freedom: f64) -> f64 {
+        let (cross, square) = fit.steps[gap];
+        if square <= 0.0 {
+            return 1.0;
+        }
+        let spread = SPREAD * centre;
+        let information = square / (self.scale * self.scale);
+        let shrink = 1.0 + information * spread * spread;
+        let estimate = cross / square;
+        let off = estimate - centre;
+        let rest =
+            (fit.rest - cross * estimate).max(1e-12 * fit.rest) + off * off * square / shrink;
+        exp(-0.5 * log(shrink) - 0.5 * freedom * log(rest / fit.rest))
+    }
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    let middle = values.len() / 2;
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+/// The lower triangle of a positive definite matrix becomes its Cholesky factor.
+fn factorise(matrix: &mut [f64], size: usize) {
+    for i in 0..size {
+        for j in 0..=i {
+            let mut sum = matrix[i * size + j];
+            for k in 0..j {
+                sum -= matrix[i * size + k] * matrix[j * size + k];
+            }
+            matrix[i * size + j] = if i == j {
+                sum.max(1e-300).sqrt()
+            } else {
+                sum / matrix[j * size + j]
+            };
+        }
+    }
+}
+
+/// Solves L·x = b.
+fn forward(factor: &[f64], b: &[f64], size: usize) -> Vec<f64> {
+    let mut x = b.to_vec();
+    for i in 0..size {
+        for k in 0..i {
+            x[i] -= factor[i * size + k] * x[k];
+        }
+        x[i] /= factor[i * size + i];
+    }
+    x
+}
+
+/// Solves Lᵀ·x = b.
+fn backward(factor: &[f64], b: &[f64], size: usize) -> Vec<f64> {
+    let mut x = b.to_vec();
+    for i in (0..size).rev() {
+        for k in i + 1..size {
+            x[i] -= factor[k * size + i] * x[k];
+        }
+        x[i] /= factor[i * size + i];
+    }
+    x
+}

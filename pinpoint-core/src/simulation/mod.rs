@@ -1,0 +1,47 @@
+//! Searches in worlds whose truth is known: how often a strategy is right, and
+//! what it costs.
+//!
+//! A [`Scenario`] is a world: how many commits, how values scatter, what one or
+//! several of the commits change, and what else goes wrong. A search in it asks
+//! the public [`Bisection`](crate::Bisection) machine, answers its actions from
+//! random numbers, and compares the answer with the truth: that is a
+//! [`Trial`]. Many of them make a [`Summary`].
+//!
+//! ```
+//! use pinpoint_core::simulation::{Scenario, Summary};
+//! use pinpoint_core::{BisectionSpec, Magnitude};
+//!
+//! // One of 128 commits makes the benchmark slower by two interquartile ranges
+//! // of its noise.
+//! let scenario = Scenario { changes: vec![2.0], ..Scenario::new(128) };
+//! let spec = BisectionSpec {
+//!     magnitude: Some(Magnitude::Absolute(2.0)),
+//!     ..BisectionSpec::new(scenario.range())
+//! };
+//! let trials = (0..100)
+//!     .map(|seed| scenario.search(&spec, seed))
+//!     .collect::<Result<Vec<_>, _>>()?;
+//! let summary = Summary::of(&trials);
+//! assert!(summary.exactly_right.value > 0.9);
+//! assert!(summary.runs.mean.value < 60.0);
+//! # Ok::<(), pinpoint_core::SpecError>(())
+//! ```
+//!
+//! [`Scenario::ideal`] is the practical limit: what a searcher needs that is
+//! told both distributions and that there is exactly one change.
+//!
+//! Everything is decided by the seed and single-threaded: the same scenario, spec
+//! and seed give the same trial, bit for bit. Trials are independent of each
+//! other, so a caller may spread them over its cores.
+
+mod ideal;
+mod noise;
+mod scenario;
+mod search;
+mod summary;
+
+pub use ideal::Ideal;
+pub use noise::Noise;
+pub use scenario::Scenario;
+pub use search::{Simulation, Trial};
+pub use summary::{Calibration, Cost, Mean, Summary};

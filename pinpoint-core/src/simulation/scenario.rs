@@ -1,0 +1,83 @@
+//! A world to search in.
+
+use super::Noise;
+use crate::Range;
+
+/// A world to search in: commits, what they do, and what goes wrong.
+///
+/// Sizes are in the unit of the noise: interquartile ranges, except for
+/// [`Noise::Measured`].
+///
+/// ```
+/// use pinpoint_core::simulation::{Noise, Scenario};
+///
+/// // Slower by 2, and by 4 faster again later, on a machine that grows slower.
+/// let scenario = Scenario {
+///     noise: Noise::Outliers,
+///     changes: vec![2.0, -4.0],
+///     drift: 0.002,
+///     ..Scenario::new(1_024)
+/// };
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// Commits that may be the culprit: those between the ends, and the bad end.
+    pub commits: u64,
+    /// The value of the good end, without noise.
+    pub level: f64,
+    /// How values scatter.
+    pub noise: Noise,
+    /// By how much values change, in the order of history; none: nothing
+    /// changed. Each change is made by a commit of its own, and every search
+    /// draws which, each set of commits being as likely as any other.
+    pub changes: Vec<f64>,
+    /// The probability that a run fails: before the first change, and from
+    /// there on.
+    pub failure_rates: [f64; 2],
+    /// By how much values grow with every run that was made, whichever commit
+    /// it was of. In all they grow by [`Scenario::MOST_DRIFT`] at most.
+    pub drift: f64,
+    /// Bots that run the benchmark, and differ: the values of each are higher
+    /// or lower by an amount of its own, normally distributed with an
+    /// interquartile range of 1. Each run takes one of them at random, and names
+    /// it. With 0, runs name no bot and none differ.
+    pub bots: u32,
+    /// The probability that a commit does not build. The ends, the culprits and
+    /// the commits just before these always do, so that every culprit can be
+    /// told.
+    pub unbuildable: f64,
+    /// Milliseconds that a build takes.
+    pub build_time: u64,
+    /// Milliseconds that a run takes.
+    pub run_time: u64,
+}
+
+impl Scenario {
+    /// The most that values grow by drift.
+    pub const MOST_DRIFT: f64 = 1.0;
+
+    /// So many commits that may be the culprit, at least 1, of which none is:
+    /// normal noise around a level of 100, nothing goes wrong, and a build and a
+    /// run take a minute each.
+    pub fn new(commits: u64) -> Self {
+        Self {
+            commits: commits.max(1),
+            level: 100.0,
+            noise: Noise::Normal,
+            changes: Vec::new(),
+            failure_rates: [0.0; 2],
+            drift: 0.0,
+            bots: 0,
+            unbuildable: 0.0,
+            build_time: 60_000,
+            run_time: 60_000,
+        }
+    }
+
+    /// The range to search, for a spec.
+    pub fn range(&self) -> Range {
+        Range::Counted {
+            between: self.commits.saturating_sub(1),
+        }
+    }
+}

@@ -1,0 +1,512 @@
+//! One search, and how its answer compares with the truth.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::Scenario;
+use crate::random::SplitMix64;
+use crate::{Action, Bisection, BisectionSpec, Event, Machine, Position, SpecError, Status, Task};
+
+/// The interquartile range of a standard normal number.
+const NORMAL_RANGE: f64 = 1.348_979_500_392_163_4;
+
+/// A search of a scenario under way, one answer at a time.
+///
+/// One action is carried out after the other, in the order in which the machine
+/// asked for them, and the machine hears each answer before the next begins.
+///
+/// ```
+/// use pinpoint_core::simulation::{Scenario, Simulation};
+/// use pinpoint_core::{BisectionSpec, Machine};
+///
+/// let scenario = Scenario { changes: vec![8.0], ..Scenario::new(16) };
+/// let spec = BisectionSpec::new(scenario.range());
+/// let mut simulation = Simulation::new(&scenario, &spec, 1)?;
+/// while simulation.step() {
+///     assert!(simulation.machine().progress().runs <= 1_000);
+/// }
+/// assert!(simulation.machine().outcome().is_some());
+/// # Ok::<(), pinpoint_core::SpecError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Simulation<'a> {
+    scenario: &'a Scenario,
+    machine: Bisection,
+    truth: Truth,
+    random: SplitMix64,
+    chart: String,
+    waiting: VecDeque<Action>,
+    /// Runs that were made.
+    runs: u64,
+    /// Milliseconds since the search began.
+    elapsed: u64,
+}
+
+/// What a search is not told.
+#[derive(Debug, Clone)]
+pub(super) struct Truth {
+    /// The commits that change something, and by how much. 0 is the first commit
+    /// after the good end, the last one is the bad end.
+    pub(super) changes: BTreeMap<u64, f64>,
+    /// By how much the values of each bot are higher.
+    bots: Vec<f64>,
+    /// Commits that do not build.
+    broken: BTreeSet<u64>,
+}
+
+/// A search that ended, and what is true of its answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    /// The answer in a word.
+    pub status: Status,
+    /// Commits that changed something.
+    pub changes: u32,
+    /// How many of them were named as culprits.
+    pub found: u32,
+    /// Every commit that was named a culprit: how probable it was said to be, if
+    /// anything was said, and whether it is one.
+    pub named: Vec<(Option<f64>, bool)>,
+    /// Commits that were left as candidates.
+    pub candidates: u64,
+    /// Whether each commit that changed something was named or left as a
+    /// candidate.
+    pub holds: bool,
+    /// Runs that were made.
+    pub runs: u64,
+    /// Commits that were built.
+    pub builds: u64,
+}
+
+impl Trial {
+    /// The commits that changed something were named, and no others. Where nothing
+    /// changed: no commit was named, and none was left as a candidate.
+    pub fn is_exactly_right(&self) -> bool {
+        let nothing_claimed = self.changes > 0 || self.status == Status::NoRegression;
+        self.found == self.changes && self.false_culprits() == 0 && nothing_claimed
+    }
+
+    /// No commit was named, but all that changed something are among the
+    /// candidates.
+    pub fn is_right_range(&self) -> bool {
+        self.named.is_empty() && self.candidates > 0 && self.holds
+    }
+
+    /// Commits named as culprits that changed nothing.
+    pub fn false_culprits(&self) -> u32 {
+        self.named.len() as u32 - self.found
+    }
+}
+
+impl Scenario {
+    /// Searches this world, asking what the spec asks, and compares the answer
+    /// with the truth. The range and the seed of the spec do not count: those of
+    /// the scenario and this seed do.
+    ///
+    /// In a scenario with numbers that are not finite, the trial has failed.
+    ///
+    /// Errors: as [`Bisection::new`].
+    ///
+    /// Cost: that of the machine, plus one step for each commit where some do not
+    /// build.
+    pub fn search(&self, spec: &BisectionSpec, seed: u64) -> Result<Trial, SpecError> {
+        let mut simulation = Simulation::new(self, spec, seed)?;
+        while simulation.step() {}
+        Ok(simulation.trial())
+    }
+}
+
+impl<'a> Simulation<'a> {
+    /// A search about to begin; [`Scenario::search`] says what of the spec counts.
+    pub fn new(scenario: &'a Scenario, spec: &BisectionSpec, seed: u64) -> Result<Self, SpecError> {
+        let mut random = SplitMix64::new(seed);
+        let machine = Bisection::new(BisectionSpec {
+            range: scenario.range(),
+            seed: random.next(),
+            ..spec.clone()
+        })?;
+        let truth = Truth::draw(scenario, &mut random);
+        Ok(Self {
+            scenario,
+            machine,
+            truth,
+            random,
+            chart: spec.chart.clone().unwrap_or_else(|| "value".to_owned()),
+            waiting: VecDeque::new(),
+            runs: 0,
+            elapsed: 0,
+        })
+    }
+
+    /// Answers one action. False when there was none, because the search has
+    /// ended, or when the scenario gives a value that is no number.
+    pub fn step(&mut self) -> bool {
+        self.waiting.extend(self.machine.poll());
+        let Some(action) = self.waiting.pop_front() else {
+            return false;
+        };
+        let event = self.answer(action);
+        // An event that can't have happened, like a value that is no number,
+        // answers nothing.
+        self.machine.handle(event).is_ok()
+    }
+
+    /// The machine as it is now.
+    pub fn machine(&self) -> &Bisection {
+        &self.machine
+    }
+
+    /// The commits that change something, oldest first: 0 is the first commit
+    /// after the good end, the last one is the bad end.
+    pub fn culprits(&self) -> impl Iterator<Item = u64> {
+        self.truth.changes.keys().copied()
+    }
+
+    fn answer(&mut self, action: Action) -> Event {
+        let number = action.number;
+        let scenario = self.scenario;
+        match action.task {
+            Task::Build { commit } => {
+                self.elapsed += scenario.build_time;
+                if place(scenario, commit).is_some_and(|place| self.truth.broken.contains(&place)) {
+                    Event::BuildFailed {
+                        action: number,
+                        reason: "does not build".to_owned(),
+                    }
+                } else {
+                    Event::Built { action: number }
+                }
+            }
+            Task::Run { commit, bot, .. } => self.run(number, commit, bot),
+            // A range of which the count is known is never listed.
+            Task::List { range, .. } => Event::Listed {
+                action: number,
+                range,
+                count: 0,
+            },
+            Task::Cancel { action } => {
+                self.waiting.retain(|waiting| waiting.number != action);
+                Event::Cancelled { action: number }
+            }
+        }
+    }
+
+    fn run(&mut self, action: u64, commit: Position, bot: Option<String>) -> Event {
+        let (scenario, random) = (self.scenario, &mut self.random);
+        let started = self.elapsed;
+        self.elapsed += scenario.run_time;
+        let drift = (scenario.drift * self.runs as f64).min(Scenario::MOST_DRIFT);
+        self.runs += 1;
+
+        let bots = &self.truth.bots;
+        let number = bot
+            .as_ref()
+            .and_then(|name| name.parse().ok())
+            .filter(|number| *number < bots.len())
+            .or_else(|| (!bots.is_empty()).then(|| random.below(bots.len() as u64) as usize));
+        let offset = number.map_or(0.0, |number| bots[number]);
+        let bot = number.map(|number| number.to_string());
+
+        let place = place(scenario, commit);
+        let changed = |place: u64| self.truth.changes.range(..=place);
+        let change: f64 = place.map_or(0.0, |place| changed(place).map(|(_, by)| by).sum());
+        let is_changed = place.is_some_and(|place| changed(place).next().is_some());
+        if random.chance(scenario.failure_rates[usize::from(is_changed)]) {
+            return Event::RunFailed {
+                action,
+                bot,
+                started,
+                reason: "failed".to_owned(),
+            };
+        }
+        let level = scenario.level + change + drift + offset;
+        let value = scenario.noise.observe(level, random);
+        Event::Ran {
+            action,
+            bot,
+            started,
+            values: BTreeMap::from([(self.chart.clone(), vec![value])]),
+        }
+    }
+
+    /// Compares the answer with the truth. A search without an answer has failed.
+    fn trial(&self) -> Trial {
+        let changes = &self.truth.changes;
+        let outcome = self.machine.outcome();
+        let (culprits, candidates) = outcome.map_or((&[][..], &[][..]), |outcome| {
+            (&outcome.culprits[..], &outcome.candidates[..])
+        });
+        let named: BTreeMap<Option<u64>, Option<f64>> = culprits
+            .iter()
+            .map(|culprit| (place(self.scenario, culprit.commit), culprit.probability))
+            .collect();
+        let left: BTreeSet<Option<u64>> = candidates
+            .iter()
+            .map(|candidate| place(self.scenario, *candidate))
+            .collect();
+        let is_named = |change: &&u64| named.contains_key(&Some(**change));
+        Trial {
+            status: outcome.map_or(Status::Failed, |outcome| outcome.status),
+            changes: changes.len() as u32,
+            found: changes.keys().filter(is_named).count() as u32,
+            named: named
+                .iter()
+                .map(|(place, probability)| {
+                    let is_true = place.is_some_and(|place| changes.contains_key(&place));
+                    (*probability, is_true)
+                })
+                .collect(),
+            candidates: left.len() as u64,
+            holds: changes
+                .keys()
+                .all(|change| is_named(&change) || left.contains(&Some(*change))),
+            runs: outcome.map_or(self.runs, |outcome| outcome.runs),
+            builds: outcome.map_or(0, |outcome| outcome.builds),
+        }
+    }
+}
+
+impl Truth {
+    pub(super) fn draw(scenario: &Scenario, random: &mut SplitMix64) -> Self {
+        let wanted = scenario
+            .changes
+            .len()
+            .min(usize::try_from(scenario.commits).unwrap_or(usize::MAX));
+        let mut places = BTreeSet::new();
+        while places.len() < wanted {
+            places.insert(random.below(scenario.commits));
+        }
+        let changes: BTreeMap<u64, f64> = places
+            .into_iter()
+            .zip(scenario.changes.iter().copied())
+            .collect();
+        let bots = (0..scenario.bots)
+            .map(|_| random.normal() / NORMAL_RANGE)
+            .collect();
+        let mut broken = BTreeSet::new();
+        if scenario.unbuildable > 0.0 {
+            let needed =
+                |place: &u64| changes.contains_key(place) || changes.contains_key(&(place + 1));
+            broken.extend(
+                (0..scenario.commits.saturating_sub(1))
+                    .filter(|_| random.chance(scenario.unbuildable))
+                    .filter(|place| !needed(place)),
+            );
+        }
+        Self {
+            changes,
+            bots,
+            broken,
+        }
+    }
+}
+
+/// 0 is the first commit after the good end, which itself has no place.
+fn place(scenario: &Scenario, commit: Position) -> Option<u64> {
+    match commit {
+        Position::Good => None,
+        Position::Within { offset, .. } => Some(offset),
+        Position::Bad => Some(scenario.commits.saturating_sub(1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::Noise;
+    use crate::{Magnitude, Strategy};
+
+    fn spec() -> BisectionSpec {
+        BisectionSpec {
+            // Its requests are known.
+            strategy: Strategy::Pinpoint,
+            magnitude: Some(Magnitude::Absolute(4.0)),
+            ..BisectionSpec::new(Scenario::new(1).range())
+        }
+    }
+
+    /// The truth, and everything that happened.
+    fn record(scenario: &Scenario, seed: u64) -> (Truth, Vec<(Task, Event)>) {
+        let mut simulation = Simulation::new(scenario, &spec(), seed).expect("a valid spec");
+        let mut events = Vec::new();
+        loop {
+            simulation.waiting.extend(simulation.machine.poll());
+            let Some(action) = simulation.waiting.pop_front() else {
+                return (simulation.truth, events);
+            };
+            let event = simulation.answer(action.clone());
+            events.push((action.task, event.clone()));
+            simulation.machine.handle(event).expect("a possible event");
+        }
+    }
+
+    /// Of every run: its place, its bot, and its value unless it failed.
+    fn runs(
+        events: &[(Task, Event)],
+        scenario: &Scenario,
+    ) -> Vec<(Option<u64>, Option<String>, Option<f64>)> {
+        events
+            .iter()
+            .filter_map(|(task, event)| {
+                let Task::Run { commit, .. } = task else {
+                    return None;
+                };
+                let place = place(scenario, *commit);
+                match event {
+                    Event::Ran { bot, values, .. } => {
+                        Some((place, bot.clone(), Some(values["value"][0])))
+                    }
+                    Event::RunFailed { bot, .. } => Some((place, bot.clone(), None)),
+                    other => panic!("no answer to a run: {other:?}"),
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn values_change_where_the_truth_says() {
+        let scenario = Scenario {
+            noise: Noise::Measured(Vec::new()),
+            changes: vec![4.0, -8.0],
+            ..Scenario::new(32)
+        };
+        for seed in 0..20 {
+            let (truth, events) = record(&scenario, seed);
+            let places: Vec<u64> = truth.changes.keys().copied().collect();
+            for (place, _, value) in runs(&events, &scenario) {
+                let expected = match place {
+                    Some(place) if place >= places[1] => 96.0,
+                    Some(place) if place >= places[0] => 104.0,
+                    _ => 100.0,
+                };
+                assert_eq!(value, Some(expected), "{places:?} {place:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_place_is_about_as_likely() {
+        let scenario = Scenario {
+            changes: vec![1.0],
+            ..Scenario::new(4)
+        };
+        let mut seen = [0; 4];
+        for seed in 0..2_000 {
+            let truth = Truth::draw(&scenario, &mut SplitMix64::new(seed));
+            seen[*truth.changes.keys().next().expect("a change") as usize] += 1;
+        }
+        assert!(
+            seen.iter().all(|count| (420..580).contains(count)),
+            "{seen:?}"
+        );
+    }
+
+    #[test]
+    fn values_drift_with_each_run_but_not_for_ever() {
+        let scenario = Scenario {
+            noise: Noise::Measured(Vec::new()),
+            drift: 0.25,
+            ..Scenario::new(4)
+        };
+        let (_, events) = record(&scenario, 1);
+        let values: Vec<_> = runs(&events, &scenario)
+            .into_iter()
+            .filter_map(|run| run.2)
+            .collect();
+        assert_eq!(values[..6], [100.0, 100.25, 100.5, 100.75, 101.0, 101.0]);
+    }
+
+    #[test]
+    fn bots_differ_and_are_named() {
+        let scenario = Scenario {
+            noise: Noise::Measured(Vec::new()),
+            bots: 3,
+            ..Scenario::new(4)
+        };
+        let (truth, events) = record(&scenario, 1);
+        let mut seen = BTreeSet::new();
+        for (_, bot, value) in runs(&events, &scenario) {
+            let bot = bot.expect("a bot");
+            let offset = truth.bots[bot.parse::<usize>().expect("a number")];
+            assert_eq!(value, Some(100.0 + offset));
+            seen.insert(bot);
+        }
+        assert_eq!(seen.len(), 3);
+    }
+
+    #[test]
+    fn a_bot_that_was_asked_for_makes_the_run() {
+        let scenario = Scenario {
+            bots: 3,
+            ..Scenario::new(4)
+        };
+        let mut simulation = Simulation::new(&scenario, &spec(), 1).expect("a valid spec");
+        for _ in 0..20 {
+            let event = simulation.run(0, Position::Good, Some("2".to_owned()));
+            assert!(matches!(event, Event::Ran { bot, .. } if bot.as_deref() == Some("2")));
+        }
+    }
+
+    #[test]
+    fn culprits_and_the_commits_before_them_build() {
+        let scenario = Scenario {
+            changes: vec![4.0],
+            unbuildable: 0.9,
+            ..Scenario::new(64)
+        };
+        for seed in 0..50 {
+            let (truth, events) = record(&scenario, seed);
+            let culprit = *truth.changes.keys().next().expect("a change");
+            assert!(truth.broken.len() > 40);
+            for needed in [Some(culprit), culprit.checked_sub(1), Some(63)] {
+                assert!(needed.is_none_or(|place| !truth.broken.contains(&place)));
+            }
+            for (task, event) in events {
+                if let Task::Build { commit } = task {
+                    let fails =
+                        place(&scenario, commit).is_some_and(|place| truth.broken.contains(&place));
+                    assert_eq!(matches!(event, Event::BuildFailed { .. }), fails);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn runs_fail_as_often_as_the_rates_say() {
+        let scenario = Scenario {
+            changes: vec![0.0],
+            failure_rates: [0.0, 0.5],
+            ..Scenario::new(16)
+        };
+        let (mut made, mut failed) = (0, 0);
+        for seed in 0..100 {
+            let (truth, events) = record(&scenario, seed);
+            let culprit = *truth.changes.keys().next().expect("a change");
+            for (place, _, value) in runs(&events, &scenario) {
+                if place.is_some_and(|place| place >= culprit) {
+                    made += 1;
+                    failed += i32::from(value.is_none());
+                } else {
+                    assert!(value.is_some());
+                }
+            }
+        }
+        assert!((2 * failed - made).abs() * 20 < made, "{failed} of {made}");
+    }
+
+    #[test]
+    fn builds_and_runs_take_their_time() {
+        let scenario = Scenario {
+            build_time: 1_000,
+            run_time: 10,
+            ..Scenario::new(4)
+        };
+        let (_, events) = record(&scenario, 1);
+        let started: Vec<u64> = events
+            .iter()
+            .filter_map(|(_, event)| match event {
+                Event::Ran { started, .. } => Some(*started),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(started[..3], [2_000, 2_010, 2_020]);
+    }
+}
