@@ -48,8 +48,8 @@ pub(crate) struct NamedCulprit {
     pub(crate) prior: CombinedCommit,
     pub(crate) probability: Option<f64>,
     pub(crate) effect: Effect,
-    /// The commit to blame: of the main repository, of a merged branch, or of a
-    /// dependency.
+    /// The commit to blame, as its repository has it: of the main repository, of
+    /// a merged branch, or of a dependency.
     pub(crate) blamed: Commit,
     /// It is to blame because a dependency was set back and lost it.
     pub(crate) undone: bool,
@@ -216,17 +216,19 @@ fn blame(
             change.repository == moved.repository && change.followed == Followed::Backward
         })
     });
+    // What it was merged into to be measured is innocent.
+    let own = |commit: &Commit| Commit::new(&*commit.repository, commit.newest());
     let Some(change) = change else {
-        return (moved.clone(), false);
+        return (own(moved), false);
     };
     // What the prior had and the culprit has not: the prior's own commit.
     let held = prior.modified_deps.iter().rfind(|held| {
         held.commit.repository == moved.repository && !commit.modified_deps.contains(held)
     });
     let lost = match (held, &change.before) {
-        (Some(held), _) => held.commit.clone(),
+        (Some(held), _) => own(&held.commit),
         (None, Some(before)) => Commit::new(moved.repository.clone(), before.clone()),
-        (None, None) => moved.clone(),
+        (None, None) => own(moved),
     };
     (lost, true)
 }

@@ -323,6 +323,7 @@ fn a_culprit_in_a_merged_branch() {
     let document = finished.document();
     let found = &document["culprits"][0];
     assert_eq!(found["blamed"]["subject"], "b3", "{document:#}");
+    assert_eq!(found["blamed"]["git_hash"], *branch[2], "{document:#}");
     assert_eq!(found["commit"]["main"]["merged"][0], *branch[2]);
     assert_eq!(found["prior"]["main"]["merged"][0], *branch[1]);
     assert_eq!(found["commit"]["main"]["git_hash"], *world.commits[2]);
