@@ -331,6 +331,19 @@ fn a_culprit_in_a_merged_branch() {
 }
 
 #[test]
+fn commits_of_a_merged_branch_are_skipped_on_request() {
+    let (world, branch) = merged(false);
+    let options = [
+        "--format", "lines", "--output", "json", "--skip", &branch[2],
+    ];
+    let finished = world.bisect(&options, crate::world::BENCHMARK).ends_with(4);
+    let document = finished.document();
+    let skipped = &document["skipped"][0];
+    assert_eq!(skipped["commit"]["main"]["merged"][0], *branch[2]);
+    assert_eq!(skipped["reason"], "skipped on request", "{document:#}");
+}
+
+#[test]
 fn a_merge_of_which_nothing_can_be_made_is_the_answer_itself() {
     let (world, _) = merged(true);
     let options = ["--format", "lines", "--output", "json"];
