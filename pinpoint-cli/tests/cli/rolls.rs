@@ -205,6 +205,27 @@ fn a_culprit_in_a_recursed_dependency_of_deps() {
 }
 
 #[test]
+fn a_file_that_only_happens_to_be_called_deps_is_in_nobodys_way() {
+    let nested = nested(|path, url, hash| {
+        let mut entries = submodule(path, url, hash);
+        entries.push(("DEPS", Entry::File("see the wiki\n".into())));
+        entries
+    });
+    // As `git submodule update` leaves it.
+    let middle = nested.world.path("repos/middle");
+    let clone = ["clone", "-q", "--bare", middle.to_str().unwrap()];
+    git(
+        &nested.world.repository,
+        &[&clone[..], &[".git/modules/middle"]].concat(),
+    );
+    let options = ["--format", "lines", "--output", "json"];
+    let finished = nested.world.bisect(&options, BENCHMARK).ends_with(0);
+    let document = finished.document();
+    let found = &document["culprits"][0];
+    assert_eq!(found["blamed"]["git_hash"], *nested.inner[2], "{found:#}");
+}
+
+#[test]
 fn midpoint_shows_what_lies_between() {
     let nested = nested(submodule);
     let [lower, higher] = [&nested.outer[4], &nested.outer[5]];
