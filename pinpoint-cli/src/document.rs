@@ -48,8 +48,8 @@ pub(crate) struct NamedCulprit {
     pub(crate) prior: CombinedCommit,
     pub(crate) probability: Option<f64>,
     pub(crate) effect: Effect,
-    /// The commit to blame: of the main repository, of a merged branch, or of a
-    /// dependency.
+    /// The commit to blame, as its repository has it: of the main repository, of
+    /// a merged branch, or of a dependency.
     pub(crate) blamed: Commit,
     /// It is to blame because a dependency was set back and lost it.
     pub(crate) undone: bool,
@@ -101,10 +101,13 @@ impl Document {
                 names.of(culprit.commit).await?,
                 names.of(culprit.prior).await?,
             );
-            let (blamed, undone) = blame(&atlas, culprit.commit, &commit, &prior);
+            let lost = lost(&atlas, culprit.commit, &commit, &prior);
             culprits.push(NamedCulprit {
-                blamed: executor.describe_commit(blamed).await?,
-                undone,
+                undone: lost.is_some(),
+                blamed: match lost {
+                    Some(lost) => executor.describe_commit(lost).await?,
+                    None => executor.blamed(&prior, &commit).await?,
+                },
                 other_changes: not_followed(&atlas, &prior, &commit),
                 reproduce: match (&commit.modified_deps[..], &prior.modified_deps[..]) {
                     ([], []) if commit.main.merged.is_empty() && prior.main.merged.is_empty() => {
@@ -198,37 +201,29 @@ impl From<Comparison> for Evidence {
     }
 }
 
-/// The commit that made the difference between a culprit and its prior, and
-/// whether it did so by being taken back.
-fn blame(
+/// The commit that a culprit lost against its prior, where a dependency was set
+/// back.
+fn lost(
     atlas: &Atlas,
     position: Position,
     commit: &CombinedCommit,
     prior: &CombinedCommit,
-) -> (Commit, bool) {
+) -> Option<Commit> {
+    let Position::Within { range, .. } = position else {
+        return None;
+    };
     let moved = commit.moved_since(prior);
-    let listing = match position {
-        Position::Within { range, .. } => atlas.range(range),
-        _ => None,
-    };
-    let change = listing.and_then(|listing| {
-        listing.changes.iter().find(|change| {
-            change.repository == moved.repository && change.followed == Followed::Backward
-        })
-    });
-    let Some(change) = change else {
-        return (moved.clone(), false);
-    };
-    // What the prior had and the culprit has not: the prior's own commit.
+    let change = atlas.range(range)?.changes.iter().find(|change| {
+        change.repository == moved.repository && change.followed == Followed::Backward
+    })?;
     let held = prior.modified_deps.iter().rfind(|held| {
         held.commit.repository == moved.repository && !commit.modified_deps.contains(held)
     });
-    let lost = match (held, &change.before) {
-        (Some(held), _) => held.commit.clone(),
-        (None, Some(before)) => Commit::new(moved.repository.clone(), before.clone()),
-        (None, None) => moved.clone(),
+    let hash = match held {
+        Some(held) => held.commit.newest(),
+        None => change.before.as_deref()?,
     };
-    (lost, true)
+    Some(Commit::new(&*moved.repository, hash))
 }
 
 fn not_followed(

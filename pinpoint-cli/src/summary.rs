@@ -157,7 +157,7 @@ fn write_culprit(
     culprit: &NamedCulprit,
 ) -> std::fmt::Result {
     let commit = &culprit.blamed;
-    let hash = commit.newest();
+    let hash = &commit.git_hash;
     if culprit.undone {
         writeln!(
             text,
@@ -169,7 +169,7 @@ fn write_culprit(
     if commit.repository != document.good.main.repository {
         writeln!(text, "  in        {}", plain(&commit.repository))?;
         writeln!(text, "  found at  {}", short(&culprit.commit))?;
-    } else if !commit.merged.is_empty() {
+    } else if !culprit.commit.main.merged.is_empty() {
         writeln!(text, "  found at  {}", short(&culprit.commit))?;
     }
     if let Some(subject) = &commit.subject {

@@ -183,11 +183,12 @@ impl CombinedCommit {
     /// The commit that was moved last on the way from another state to this one:
     /// the deepest dependency that the other holds elsewhere or not at all, or
     /// else the main commit. Of a culprit and its prior, the commit to blame.
+    ///
+    /// Main commits may differ although a dependency was moved last: by commits
+    /// that are no candidates, such as those that touch none of the paths asked
+    /// for.
     pub fn moved_since(&self, prior: &Self) -> &Commit {
         let held = |dependency: &&ModifiedDependency| !prior.modified_deps.contains(dependency);
-        if self.main != prior.main {
-            return &self.main;
-        }
         match self.modified_deps.iter().rfind(held) {
             Some(dependency) => &dependency.commit,
             None => &self.main,
@@ -335,6 +336,11 @@ mod tests {
                 with("a", std::slice::from_ref(&skia)),
                 with("b", &[]),
                 Commit::new("main", "b"),
+            ),
+            (
+                with("a", &[]),
+                with("b", std::slice::from_ref(&skia)),
+                skia.commit.clone(),
             ),
             (
                 with("a", &[]),

@@ -231,6 +231,29 @@ async fn branch(
     }))
 }
 
+/// The one commit that a merge adds to the commit before it, with what is merged
+/// into that, if it is one commit and the merge is nothing else.
+pub(crate) async fn last_of_branch(
+    history: &dyn History,
+    before: &Commit,
+    merge: &str,
+) -> Result<Option<String>, HistoryError> {
+    let parents = history.parents(merge).await?;
+    let branches = parents.get(1..).unwrap_or_default();
+    let Some((last, others)) = branches.split_last() else {
+        return Ok(None);
+    };
+    let (from, merged) = match before.merged.split_last() {
+        Some((from, merged)) => (from, merged),
+        None => (&before.git_hash, &[][..]),
+    };
+    let is_next = merged == others
+        && history.count(from, last).await? == 1
+        && history.merged_tree(&before.git_hash, branches).await?
+            == history.merged_tree(merge, &[]).await?;
+    Ok(is_next.then(|| last.clone()))
+}
+
 /// Leaves out what conflicts, and what is no other tree than its neighbour.
 async fn states_of_their_own(
     history: &dyn History,

@@ -199,6 +199,37 @@ impl Midpoints {
         })
     }
 
+    /// The commit that made the difference between a state and the one before it,
+    /// between which nothing lies: as [`CombinedCommit::moved_since`] says, by its
+    /// own hash.
+    ///
+    /// A merge that only adds the last commit of its branch to the state before
+    /// it is innocent: that commit is to blame.
+    ///
+    /// # Errors
+    ///
+    /// When a repository can't be read.
+    pub async fn blamed(
+        &self,
+        prior: &CombinedCommit,
+        culprit: &CombinedCommit,
+    ) -> Result<Commit, MidpointError> {
+        let moved = culprit.moved_since(prior);
+        let before = prior
+            .modified_deps
+            .iter()
+            .map(|held| &held.commit)
+            .rfind(|held| held.repository == moved.repository)
+            .unwrap_or(&prior.main);
+        if before.repository == moved.repository && moved.merged.is_empty() {
+            let history = self.open(&moved.repository).await?;
+            if let Some(last) = line::last_of_branch(&*history, before, &moved.git_hash).await? {
+                return Ok(Commit::new(&*moved.repository, last));
+            }
+        }
+        Ok(Commit::new(&*moved.repository, moved.newest()))
+    }
+
     /// The same commit with a dependency held at another revision. The one who
     /// names it is found in the manifests: those of the main repository first,
     /// then those of the dependencies held, the last one first.

@@ -86,21 +86,18 @@ impl Place {
         let mut rolls = Rolls::default();
         let mut repositories: BTreeMap<String, Vec<Both>> = BTreeMap::new();
         let missing = ManifestFile::missing();
+        let mut unreadable = None;
         for file in &self.manifests {
             let before = before.get(file).unwrap_or(&missing);
             let after = after.get(file).unwrap_or(&missing);
             let (before, after) = match (&before.names, &after.names) {
                 (Ok(names), Ok(names_after)) => (names, names_after),
-                (Err(error), _) | (_, Err(error)) if !held.is_empty() => {
-                    return Err(MidpointError::Manifest {
-                        repository: self.repository().to_owned(),
-                        revision: self.lower.commit.revision(),
-                        source: Box::new(error.clone()),
-                    });
-                }
-                // What it names can't be told, but that it changed nothing.
-                _ if before.text == after.text => continue,
                 (Err(error), _) | (_, Err(error)) => {
+                    unreadable = Some(error);
+                    // What it names can't be told, but that it changed nothing.
+                    if before.text == after.text {
+                        continue;
+                    }
                     rolls.changes.push(DependencyChange {
                         path: file.clone(),
                         repository: self.repository().to_owned(),
@@ -127,13 +124,23 @@ impl Place {
             }
         }
         for repository in &held {
-            if !repositories.contains_key(*repository) && !rolls.mentions(repository) {
-                return Err(MidpointError::NotNamed {
-                    dependency: (*repository).to_owned(),
-                    repository: self.repository().to_owned(),
-                    revision: self.lower.commit.revision(),
-                });
+            if repositories.contains_key(*repository) || rolls.mentions(repository) {
+                continue;
             }
+            let namer = self.repository().to_owned();
+            let revision = self.lower.commit.revision();
+            return Err(match unreadable {
+                Some(error) => MidpointError::Manifest {
+                    repository: namer,
+                    revision,
+                    source: Box::new(error.clone()),
+                },
+                None => MidpointError::NotNamed {
+                    dependency: (*repository).to_owned(),
+                    repository: namer,
+                    revision,
+                },
+            });
         }
         let mut found = Vec::new();
         for (repository, everywhere) in repositories {

@@ -137,7 +137,8 @@ impl LocalExecutor {
         key: String,
         work: &Arc<Work>,
     ) -> Result<Made, LocalError> {
-        if self.config.skip.contains(&commit.main.git_hash) {
+        let is_skipped = |hash| self.config.skip.contains(hash);
+        if is_skipped(&commit.main.git_hash) || commit.main.merged.iter().any(is_skipped) {
             return Ok(Made::Failed(Arc::new(Failure {
                 reason: "skipped on request".into(),
                 duration: 0,

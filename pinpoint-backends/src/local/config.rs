@@ -55,7 +55,8 @@ pub struct LocalConfig {
     pub build_jobs: u32,
     /// Bytes that finished builds may occupy once nobody uses them.
     pub cache_size: u64,
-    /// Full hashes of commits that count as not building.
+    /// Full hashes of commits that count as not building, nor does what is made
+    /// of them: with dependencies held elsewhere, or merged into another.
     #[serde(default)]
     pub skip: Vec<String>,
     /// Only commits that touch one of these paths are in a range; all commits

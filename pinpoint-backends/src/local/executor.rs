@@ -11,7 +11,7 @@ use pinpoint_core::{
     BuildReport, BuildRequest, CombinedCommit, Commit, Executor, ExecutorError, Key, ListRequest,
     Listing, Located, RunReport, RunRequest,
 };
-use pinpoint_midpoint::{Between, MidpointError, Midpoints, Repositories};
+use pinpoint_midpoint::{Between, History, MidpointError, Midpoints, Repositories};
 use tokio::sync::{OnceCell, Semaphore};
 
 use super::at_hand::AtHand;
@@ -213,6 +213,21 @@ impl LocalExecutor {
         Ok(self.describe(commit.into()).await?.main)
     }
 
+    /// The commit that made the difference between a culprit and its prior, with
+    /// author, date and subject.
+    ///
+    /// # Errors
+    ///
+    /// When a repository can't be read.
+    pub async fn blamed(
+        &self,
+        prior: &CombinedCommit,
+        culprit: &CombinedCommit,
+    ) -> Result<Commit, LocalError> {
+        let blamed = self.midpoints.blamed(prior, culprit).await?;
+        self.describe_commit(blamed).await
+    }
+
     /// The name of a commit alone.
     pub(super) async fn name(&self, located: &Located) -> Result<CombinedCommit, LocalError> {
         let (listing, offset) = match located {
@@ -250,26 +265,25 @@ impl LocalExecutor {
         lower: &CombinedCommit,
         higher: &CombinedCommit,
     ) -> Result<Found, LocalError> {
-        let is_plain = |commit: &CombinedCommit| {
-            commit.modified_deps.is_empty() && commit.main.merged.is_empty()
-        };
-        if self.config.paths.is_empty() || lower.main == higher.main || !is_plain(lower) {
+        if lower.main == higher.main || !is_plain(lower) {
             return Ok(Found::Between(self.midpoints.between(lower, higher).await?));
         }
-        let hashes = self.path_range(&lower.main, &higher.main).await?;
-        if hashes.count() > 0 {
-            return Ok(Found::Paths(hashes));
+        let history = self.repositories.open(&higher.main.repository).await;
+        let history = history.map_err(MidpointError::from)?;
+        if !self.config.paths.is_empty() {
+            let hashes = self.path_range(&lower.main, &higher.main).await?;
+            if hashes.count() > 0 {
+                return Ok(Found::Paths(hashes));
+            }
+        } else if !is_beside(&*history, lower, higher).await? {
+            return Ok(Found::Between(self.midpoints.between(lower, higher).await?));
         }
-        // No commit before the higher one touches the paths, so that whatever
+        // No commit of the range comes before the higher one, so that whatever
         // is opened between the two begins at its first parent.
         let mut from = lower.clone();
         from.main.git_hash = if is_plain(higher) {
-            let history = self.repositories.open(&higher.main.repository).await;
-            let parents = history
-                .map_err(MidpointError::from)?
-                .parents(&higher.main.git_hash)
-                .await
-                .map_err(MidpointError::from)?;
+            let parents = history.parents(&higher.main.git_hash).await;
+            let parents = parents.map_err(MidpointError::from)?;
             parents.into_iter().next().unwrap_or(from.main.git_hash)
         } else {
             higher.main.git_hash.clone()
@@ -381,6 +395,26 @@ where
             Err(_shut_down) => Err(LocalError::ShutDown),
         },
     }
+}
+
+/// Is it a commit of the main repository's own history, and nothing else?
+fn is_plain(commit: &CombinedCommit) -> bool {
+    commit.modified_deps.is_empty() && commit.main.merged.is_empty()
+}
+
+/// Is the lower commit on a branch that was merged later, and the higher one
+/// where the line that it was merged into begins: the first commit that this has
+/// besides, or the one that both have, with something more?
+async fn is_beside(
+    history: &dyn History,
+    lower: &CombinedCommit,
+    higher: &CombinedCommit,
+) -> Result<bool, MidpointError> {
+    let (older, newer) = (&lower.main.git_hash, &higher.main.git_hash);
+    if history.is_ancestor(older, newer).await? {
+        return Ok(false);
+    }
+    Ok(history.count(older, newer).await? == u64::from(is_plain(higher)))
 }
 
 /// Does the path name something below wherever it is looked up, by its words?

@@ -205,6 +205,27 @@ fn a_culprit_in_a_recursed_dependency_of_deps() {
 }
 
 #[test]
+fn a_file_that_only_happens_to_be_called_deps_is_in_nobodys_way() {
+    let nested = nested(|path, url, hash| {
+        let mut entries = submodule(path, url, hash);
+        entries.push(("DEPS", Entry::File("see the wiki\n".into())));
+        entries
+    });
+    // As `git submodule update` leaves it.
+    let middle = nested.world.path("repos/middle");
+    let clone = ["clone", "-q", "--bare", middle.to_str().unwrap()];
+    git(
+        &nested.world.repository,
+        &[&clone[..], &[".git/modules/middle"]].concat(),
+    );
+    let options = ["--format", "lines", "--output", "json"];
+    let finished = nested.world.bisect(&options, BENCHMARK).ends_with(0);
+    let document = finished.document();
+    let found = &document["culprits"][0];
+    assert_eq!(found["blamed"]["git_hash"], *nested.inner[2], "{found:#}");
+}
+
+#[test]
 fn midpoint_shows_what_lies_between() {
     let nested = nested(submodule);
     let [lower, higher] = [&nested.outer[4], &nested.outer[5]];
@@ -258,8 +279,8 @@ fn a_midpoint_of_nothing_is_refused_with_a_reason() {
 }
 
 /// `main` with a branch merged at its end: 0, 1, 2, and then the merge of
-/// b1 … b5, of which b3 makes it slow.
-fn merged(conflict: bool) -> (World, Vec<String>) {
+/// b1 … b5, of which one makes it slow.
+fn merged(slow: usize, conflict: bool) -> (World, Vec<String>) {
     let mut world = World::with_values([1, 1, 1]);
     let repository = world.repository.clone();
     let commit = |file: &str, text: &str, subject: &str| {
@@ -280,7 +301,7 @@ fn merged(conflict: bool) -> (World, Vec<String>) {
     git(&repository, &["checkout", "-q", "-b", "branch", "HEAD~1"]);
     let mut branch = Vec::new();
     for at in 1..=5 {
-        let (file, text) = if at == 3 {
+        let (file, text) = if at == slow {
             ("value", "2\n".to_owned())
         } else {
             ("other", format!("{at}\n"))
@@ -311,7 +332,7 @@ fn merged(conflict: bool) -> (World, Vec<String>) {
 
 #[test]
 fn a_culprit_in_a_merged_branch() {
-    let (world, branch) = merged(false);
+    let (world, branch) = merged(3, false);
     // Git may note that it has met an object again, in the time of its file.
     let content = |world: &World| -> Vec<_> {
         let files = world.snapshot().into_iter();
@@ -323,6 +344,7 @@ fn a_culprit_in_a_merged_branch() {
     let document = finished.document();
     let found = &document["culprits"][0];
     assert_eq!(found["blamed"]["subject"], "b3", "{document:#}");
+    assert_eq!(found["blamed"]["git_hash"], *branch[2], "{document:#}");
     assert_eq!(found["commit"]["main"]["merged"][0], *branch[2]);
     assert_eq!(found["prior"]["main"]["merged"][0], *branch[1]);
     assert_eq!(found["commit"]["main"]["git_hash"], *world.commits[2]);
@@ -330,12 +352,139 @@ fn a_culprit_in_a_merged_branch() {
 }
 
 #[test]
+fn commits_of_a_merged_branch_are_skipped_on_request() {
+    let (world, branch) = merged(3, false);
+    let options = [
+        "--format", "lines", "--output", "json", "--skip", &branch[2],
+    ];
+    let finished = world.bisect(&options, crate::world::BENCHMARK).ends_with(4);
+    let document = finished.document();
+    let skipped = &document["skipped"][0];
+    assert_eq!(skipped["commit"]["main"]["merged"][0], *branch[2]);
+    assert_eq!(skipped["reason"], "skipped on request", "{document:#}");
+}
+
+#[test]
+fn the_last_commit_of_a_merged_branch_is_to_blame_and_not_the_merge() {
+    let (world, branch) = merged(5, false);
+    let options = ["--format", "lines", "--output", "json"];
+    let finished = world.bisect(&options, crate::world::BENCHMARK).ends_with(0);
+    let document = finished.document();
+    let found = &document["culprits"][0];
+    assert_eq!(found["blamed"]["git_hash"], *branch[4], "{document:#}");
+    assert_eq!(found["blamed"]["subject"], "b5");
+    assert_eq!(found["commit"]["main"]["git_hash"], *world.bad());
+}
+
+#[test]
 fn a_merge_of_which_nothing_can_be_made_is_the_answer_itself() {
-    let (world, _) = merged(true);
+    let (world, _) = merged(3, true);
     let options = ["--format", "lines", "--output", "json"];
     let finished = world.bisect(&options, crate::world::BENCHMARK).ends_with(0);
     let document = finished.document();
     let found = &document["culprits"][0];
     assert_eq!(found["blamed"]["subject"], "Merge", "{document:#}");
     assert_eq!(found["commit"]["main"]["git_hash"], *world.bad());
+}
+
+const OF_DEPENDENCY: &str = "echo \"latency: $(($(cat middle/speed) * 100 \
+                             + ${PINPOINT_RUN:-0} * 7 % 10)) ms\"";
+
+/// A dependency that is slow from its commit 1 on.
+fn slow_dependency(world: &World) -> (PathBuf, Vec<String>) {
+    let path = world.path("repos/middle");
+    let commits = [1, 2, 2, 2].into_iter().enumerate();
+    let commits: Vec<_> = commits
+        .map(|(at, speed)| vec![("number", number(at)), ("speed", number(speed))])
+        .collect();
+    let commits = line(&path, &commits);
+    (path, commits)
+}
+
+#[test]
+fn the_first_commit_of_a_roll_that_other_commits_precede_outside_of_the_paths() {
+    let mut world = World::new();
+    let (path, middle) = slow_dependency(&world);
+    let commits: Vec<_> = (0..6)
+        .map(|at| {
+            let mut entries = submodule("middle", &path, &middle[if at < 4 { 0 } else { 3 }]);
+            entries.push(("number", number(at)));
+            entries
+        })
+        .collect();
+    world.repository = world.path("repos/outer");
+    world.commits = line(&world.repository, &commits);
+    let options = ["--format", "lines", "--output", "json", "--path", "middle"];
+    let finished = world.bisect(&options, OF_DEPENDENCY).ends_with(0);
+    let document = finished.document();
+    let found = &document["culprits"][0];
+    assert_eq!(found["prior"]["main"]["git_hash"], *world.commits[0]);
+    assert_eq!(found["commit"]["main"]["git_hash"], *world.commits[3]);
+    assert_eq!(found["blamed"]["git_hash"], *middle[1], "{document:#}");
+}
+
+/// The good end is on a branch that was merged later; the culprit is the first
+/// commit that the main branch has besides:
+///
+/// ```text
+/// fork ─ first ─ second ─ merge
+///     ╲                 ╱
+///      ─────── good ───
+/// ```
+fn beside(world: &mut World, before: &str, first: &str) {
+    let file = |name: &str, text: &str| format!("M 100644 inline {name}\ndata 2\n{text}\n");
+    let commits = [
+        ("main", format!("{before}\n")),
+        ("side", format!("from :1\n{}", file("other", "1"))),
+        ("main", format!("from :1\n{first}\n")),
+        ("main", format!("from :3\n{}", file("number", "1"))),
+        ("main", format!("from :4\nmerge :2\n{}", file("other", "1"))),
+    ];
+    let mut stream = String::new();
+    for (at, (branch, changes)) in (1..).zip(commits) {
+        let time = 1_700_000_000 + at * 3600;
+        let _ = writeln!(
+            stream,
+            "commit refs/heads/{branch}\nmark :{at}\n\
+             committer Ada Lovelace <ada@example.org> {time} +0000\n\
+             data 6\ntest {at}\n{changes}"
+        );
+    }
+    fast_import(&world.repository, &stream);
+    let names = ["side", "main~2", "main~1", "main"];
+    let hashes = names.map(|name| git(&world.repository, &["rev-parse", name]));
+    world.commits = hashes.into();
+}
+
+#[test]
+fn a_good_end_that_came_in_by_a_merge() {
+    let mut world = World::new();
+    let value = |value: &str| format!("M 100644 inline value\ndata 2\n{value}\n");
+    beside(&mut world, &value("1"), &value("2"));
+    let options = ["--format", "lines", "--output", "json"];
+    let finished = world.bisect(&options, crate::world::BENCHMARK).ends_with(0);
+    let document = finished.document();
+    let found = &document["culprits"][0];
+    assert_eq!(found["blamed"]["git_hash"], *world.commits[1]);
+    assert_eq!(found["prior"]["main"]["git_hash"], *world.good());
+}
+
+#[test]
+fn a_roll_next_to_a_good_end_that_came_in_by_a_merge() {
+    let mut world = World::new();
+    let (path, middle) = slow_dependency(&world);
+    let Entry::File(text) = modules("middle", &path) else {
+        unreachable!("it is a file")
+    };
+    let names = |hash: &str| {
+        let length = text.len();
+        format!("M 160000 {hash} middle\nM 100644 inline .gitmodules\ndata {length}\n{text}")
+    };
+    beside(&mut world, &names(&middle[0]), &names(&middle[3]));
+    let options = ["--format", "lines", "--output", "json"];
+    let finished = world.bisect(&options, OF_DEPENDENCY).ends_with(0);
+    let document = finished.document();
+    let found = &document["culprits"][0];
+    assert_eq!(found["blamed"]["git_hash"], *middle[1], "{document:#}");
+    assert_eq!(found["prior"]["main"]["git_hash"], *world.good());
 }

@@ -47,8 +47,8 @@
 //! names; a revision that the clone lacks. A submodule whose revision is not there
 //! yet is left to the build command, which may fetch it, and so is a dependency
 //! under a condition, which may be meant for other machines. And a file that only
-//! happens to be called `DEPS` is no manifest: where no other repository is at hand,
-//! one that can't be read is left alone, too.
+//! happens to be called `DEPS` is no manifest: where the user names no other
+//! repository, one that can't be read is left alone, too.
 
 mod cargo_lock;
 mod go_mod;
@@ -172,7 +172,7 @@ impl<'a> Layout<'a> {
             }
             let text = match fs::read_to_string(&path) {
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                    self.unreadable(holder, format!("{file} is not UTF-8"))?;
+                    self.unreadable(holder, file, format!("{file} is not UTF-8"))?;
                     continue;
                 }
                 other => other.map_err(LocalError::io("read", &path))?,
@@ -195,13 +195,13 @@ impl<'a> Layout<'a> {
     ) -> Result<(), Trouble> {
         let paths = match Submodules.gitlinks(text) {
             Ok(paths) => paths,
-            Err(error) => return self.unreadable(holder, error.to_string()),
+            Err(error) => return self.unreadable(holder, file, error.to_string()),
         };
         let tree = holder.tree.clone();
         let gitlinks = blocking((), move || Ok(repository::gitlinks(&tree, &paths)?)).await?;
         let submodules = match Submodules.read(text, &gitlinks) {
             Ok(submodules) => submodules,
-            Err(error) => return self.unreadable(holder, error.to_string()),
+            Err(error) => return self.unreadable(holder, file, error.to_string()),
         };
         for (path, submodule) in &submodules {
             let Source::Git { url, revision } = &submodule.source else {
@@ -242,7 +242,7 @@ impl<'a> Layout<'a> {
         let (dependencies, is_relative) = match read() {
             Ok(answer) => answer,
             Err::<_, ManifestError>(error) => {
-                return self.unreadable(holder, error.to_string());
+                return self.unreadable(holder, file, error.to_string());
             }
         };
         let solution = holder.solution.clone().unwrap_or_else(|| Solution {
@@ -394,7 +394,7 @@ impl<'a> Layout<'a> {
         }
         let modules = match GoMod.read(&text, &BTreeMap::new()) {
             Ok(modules) => modules,
-            Err(error) => return self.unreadable(holder, error.to_string()),
+            Err(error) => return self.unreadable(holder, GoMod.file(), error.to_string()),
         };
         // A repository may hold several modules.
         let mut checkouts: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
@@ -456,8 +456,15 @@ impl<'a> Layout<'a> {
 
     /// What to do about a manifest that can't be read: nothing, if nothing that
     /// it names could be laid out anyway.
-    fn unreadable(&self, holder: &Holder, problem: String) -> Result<(), Trouble> {
-        if self.holds_for(holder) || !self.making.executor.at_hand.names().is_empty() {
+    fn unreadable(&self, holder: &Holder, file: &str, problem: String) -> Result<(), Trouble> {
+        let executor = self.making.executor;
+        let matters = match file {
+            // Submodules have their own file, and what is held and named nowhere
+            // else is found out in the end.
+            "DEPS" => !executor.config.repositories.is_empty(),
+            _ => self.holds_for(holder) || !executor.at_hand.names().is_empty(),
+        };
+        if matters {
             let repository = &holder.repository;
             return Err(Trouble::Build(format!("in {repository}, {problem}")));
         }

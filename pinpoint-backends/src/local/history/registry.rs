@@ -169,7 +169,7 @@ impl Inner {
         url::local_path(name)
             .or_else(|| keys.iter().find_map(|key| url::local_path(key)))
             .filter(|path| is_repository(path))
-            .or_else(|| submodule(&main, &is_asked, 0))
+            .or_else(|| submodule(&main, &names, &is_asked, 0))
     }
 }
 
@@ -276,9 +276,13 @@ fn clones(git_dir: &Path) -> Vec<PathBuf> {
 }
 
 /// The clone of a submodule that has one of the URLs asked for, of whatever
-/// depth.
+/// depth. `bases` are what the superproject is called.
+///
+/// Relative URLs of submodules of submodules are relative to what the one above
+/// is called, by its own remotes or by the superproject's relative URL.
 fn submodule(
     superproject: &Cloned,
+    bases: &[String],
     is_asked: &impl Fn(&String) -> bool,
     depth: usize,
 ) -> Option<PathBuf> {
@@ -286,26 +290,33 @@ fn submodule(
         return None;
     }
     let top = superproject.git_dir.join("modules");
-    let clones = clones(&superproject.git_dir);
+    let mut clones: Vec<(Cloned, Vec<String>)> = clones(&superproject.git_dir)
+        .iter()
+        .map(|clone| (Cloned::read(clone), Vec::new()))
+        .collect();
     if clones.is_empty() {
         return None;
     }
-    let clones: Vec<Cloned> = clones.iter().map(|clone| Cloned::read(clone)).collect();
-    let bases = superproject.names();
     for (name, url) in superproject.submodules() {
-        let clone = clones.iter().find(|clone| clone.git_dir == top.join(&name));
-        if let Some(clone) = clone
-            && bases.iter().any(|base| is_asked(&url::resolve(base, &url)))
-        {
-            return Some(clone.git_dir.clone());
+        let place = top.join(&name);
+        if let Some((_, names)) = clones.iter_mut().find(|(clone, _)| clone.git_dir == place) {
+            names.extend(bases.iter().map(|base| url::resolve(base, &url)));
         }
     }
-    let by_remote = clones
-        .iter()
-        .find(|clone| clone.names().iter().any(is_asked));
-    by_remote.map(|clone| clone.git_dir.clone()).or_else(|| {
-        clones
-            .iter()
-            .find_map(|clone| submodule(clone, is_asked, depth + 1))
-    })
+    if let Some((clone, _)) = clones.iter().find(|(_, names)| names.iter().any(is_asked)) {
+        return Some(clone.git_dir.clone());
+    }
+    for (clone, names) in &mut clones {
+        names.extend(clone.names());
+        names.sort();
+        names.dedup();
+    }
+    let by_remote = clones.iter().find(|(_, names)| names.iter().any(is_asked));
+    by_remote
+        .map(|(clone, _)| clone.git_dir.clone())
+        .or_else(|| {
+            clones
+                .iter()
+                .find_map(|(clone, names)| submodule(clone, names, is_asked, depth + 1))
+        })
 }

@@ -163,6 +163,11 @@ async fn submodules_of_submodules_by_any_of_their_urls() {
         inner
     );
     assert_eq!(head(&repositories, "../middle").await, middle);
+    // Seen from where the main repository itself is, too, where there is nothing.
+    for (name, commit) in [("middle", &middle), ("inner", &inner)] {
+        let beside = world.repository.with_file_name(name);
+        assert_eq!(head(&repositories, beside.to_str().unwrap()).await, *commit);
+    }
     let path = |name: &str| upstream.join(name).to_str().unwrap().to_owned();
     assert_eq!(head(&repositories, &path("middle")).await, middle);
     // Where upstream is gone, the clones are left.
