@@ -3,6 +3,7 @@
 mod choice;
 mod failures;
 mod line;
+mod place;
 mod posterior;
 mod values;
 
@@ -107,7 +108,7 @@ impl AdaptiveSearch {
 
     /// The probability at which something counts as known.
     fn threshold(&self) -> f64 {
-        1.0 - (1.0 - self.question.confidence) * MARGIN
+        1.0 - (1.0 - self.question.confidence) * values::tune("MARGIN",MARGIN)
     }
 
     /// Takes in what was listed, built and lost. False while something that was
@@ -181,7 +182,7 @@ impl AdaptiveSearch {
         let no_change = if changes.is_empty() {
             NO_CHANGE
         } else {
-            NO_FURTHER_CHANGE
+            values::tune("NFC",NO_FURTHER_CHANGE)
         };
         posterior::analyse(runs, setting, no_change)
     }
@@ -215,7 +216,7 @@ impl AdaptiveSearch {
         loop {
             let changes = self.gaps_of_changes(line, None);
             let analysis = self.analyse(line, &runs, bots, &changes);
-            let nothing = analysis.no_change >= threshold;
+            let nothing = analysis.no_change >= self.question.confidence;
             let likely = (0..line.gaps.len())
                 .find(|gap| analysis.gaps[*gap] >= threshold)
                 .filter(|_| !nothing);

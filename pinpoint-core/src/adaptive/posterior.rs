@@ -43,6 +43,8 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
         (true, false) => [1.0, 0.0, 0.0],
         (false, _) => [0.0, 1.0, 0.0],
     };
+    // Where all runs of a side fail, nothing tells whether values changed.
+    let blind = blind_gaps(&runs.tallies, setting.changes);
     let mut weights = vec![0.0; gaps];
     let mut better = 0.0;
     let mut by_failures = vec![false; gaps];
@@ -62,7 +64,7 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
             let prior = (1.0 - no_change) * setting.prior[gap] / mass;
             let (value, failure) = (evidence.worse[gap], failing[gap]);
             weights[gap] = prior
-                * (kinds[0] * exp(value - largest)
+                * (if blind[gap] { 0.0 } else { kinds[0] * exp(value - largest) }
                     + kinds[1] * exp(failure - largest)
                     + kinds[2] * exp(value + failure - largest));
             better += prior * exp(evidence.better[gap] - largest);
@@ -103,4 +105,21 @@ fn distance(rates: [f64; 2]) -> f64 {
     let middle = (rates[0] + rates[1]) / 2.0;
     let information = entropy(middle) - (entropy(rates[0]) + entropy(rates[1])) / 2.0;
     -8.0 * bit * libm::log1p(-(information / bit).clamp(0.0, 0.999))
+}
+
+/// Whether all runs before each gap failed, or all behind it.
+fn blind_gaps(tallies: &[Tally], changes: &[usize]) -> Vec<bool> {
+    let is_blind = |sites: &[Tally]| {
+        let runs: f64 = sites.iter().map(|site| site.runs).sum();
+        runs > 0.0 && sites.iter().all(|site| site.failures == site.runs)
+    };
+    let mut blind = vec![false; tallies.len() - 1];
+    let mut from = 0;
+    for to in changes.iter().copied().chain([tallies.len() - 1]) {
+        for gap in from..to {
+            blind[gap] = is_blind(&tallies[from..=gap]) || is_blind(&tallies[gap + 1..=to]);
+        }
+        from = to + 1;
+    }
+    blind
 }

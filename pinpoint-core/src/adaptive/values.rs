@@ -26,6 +26,7 @@ use pinpoint_compare::Direction;
 
 /// Degrees of freedom of the Student distribution behind the weights.
 const FREEDOM: f64 = 4.0;
+pub(crate) fn tune(n:&str,d:f64)->f64{ use std::sync::OnceLock; use std::collections::HashMap; static M:OnceLock<HashMap<String,f64>>=OnceLock::new(); *M.get_or_init(||std::env::vars().filter_map(|(k,v)|v.parse().ok().map(|v|(k,v))).collect()).get(n).unwrap_or(&d)}
 /// The interquartile range of that distribution, in units of its scale.
 const QUARTILES: f64 = 1.4814;
 /// Sizes of a step, in smallest changes worth finding, with their prior
@@ -123,6 +124,19 @@ struct Model<'a> {
     weights: Vec<f64>,
     /// Standard deviation of the noise.
     scale: f64,
+    /// The values without drift and bots.
+    plain: Vec<f64>,
+    /// The stretches between known changes.
+    stretches: Vec<Stretch>,
+}
+
+/// The sites between two known changes, with the levels around the best step.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stretch {
+    pub(crate) from: usize,
+    pub(crate) best: usize,
+    pub(crate) to: usize,
+    pub(crate) levels: [Option<f64>; 2],
 }
 
 /// The evidence of all values; none without at least two of them.
@@ -150,11 +164,14 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         weights: values.iter().map(|_| 1.0).collect(),
         values,
         scale: 1.0,
+        plain: Vec::new(),
+        stretches: Vec::new(),
     };
     let mut efficiency = 1.0;
     for round in 0..3 {
         let fit = model.fit(model.setting.bots > 1, floor);
         efficiency = model.reweigh(&fit, floor, round == 0);
+        if tune("NOW",0.0)>0.0 { efficiency=1.0; let k=tune("CLIP",1e9); for w in model.weights.iter_mut(){ *w=1.0; } let _=k; }
     }
     let mut fits = vec![(0.0, model.fit(false, floor))];
     if model.setting.bots > 1 {
@@ -197,6 +214,7 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         }
         evidence.step[gap] = step;
     }
+    if tune("G",1.0) > 0.0 { super::place::locate(&model.plain, &model.values, &model.weights, &model.stretches, model.scale, setting.prior, &mut evidence); }
     evidence
 }
 
@@ -344,6 +362,7 @@ impl Model<'_> {
         // The levels of each stretch between known changes: before and behind
         // the best step there.
         let mut distances = vec![0.0; plain.len()];
+        self.stretches.clear();
         let changes = self.setting.changes;
         for stretch in 0..=changes.len() {
             let from = if stretch == 0 { 0 } else { changes[stretch - 1] + 1 };
@@ -357,6 +376,7 @@ impl Model<'_> {
                 (!side.is_empty()).then(|| median(&mut side))
             };
             let levels = [level(from..=best), level(best + 1..=to)];
+            self.stretches.push(Stretch { from, best, to, levels });
             for (distance, (plain, value)) in
                 distances.iter_mut().zip(plain.iter().zip(&self.values))
             {
@@ -385,6 +405,7 @@ impl Model<'_> {
             scale = (square / freedom).sqrt().max(least);
         }
         self.scale = scale;
+        self.plain = plain;
         let (mut curvature, mut variance) = (0.0, 0.0);
         for (weight, distance) in self.weights.iter_mut().zip(&distances) {
             let square = distance * distance / (scale * scale);
@@ -392,7 +413,7 @@ impl Model<'_> {
             curvature += *weight;
             variance += *weight * *weight * square;
         }
-        (curvature / variance.max(f64::MIN_POSITIVE)).clamp(1.0, 1.4)
+        (curvature / variance.max(f64::MIN_POSITIVE)).clamp(1.0, 1.4).min(tune("KAP",1.4))
     }
 
     /// The Bayes factor of a step about so large in a gap.
@@ -407,7 +428,7 @@ impl Model<'_> {
         let estimate = cross / square;
         let off = estimate - centre;
         let rest = (fit.rest - cross * estimate).max(1e-12 * fit.rest) + off * off * square / shrink;
-        exp(-0.5 * log(shrink) - 0.5 * efficiency * freedom * log(rest / fit.rest))
+        exp(-0.5 * log(shrink) - 0.5 * efficiency * (freedom*tune("TEMP",1.0)-tune("DF",0.0)).max(1.0) * log(rest / fit.rest))
     }
 }
 
