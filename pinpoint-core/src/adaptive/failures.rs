@@ -4,10 +4,14 @@
 //! chance of the failures seen on a side, averaged over all rates, is a ratio of
 //! beta functions; the *Bayes factor* of a change is the product over the two
 //! sides by that of both sides taken together. Rates near 0 and near 1 are the
-//! likelier ones beforehand (Jeffreys' prior). Source: Gelman et al., *Bayesian
+//! likelier ones beforehand, since most benchmarks fail hardly ever or always: a
+//! beta prior. Source: Gelman et al., *Bayesian
 //! Data Analysis*, 2013, sections 2.4 and 2.8.
 
 use libm::lgamma;
+
+/// The weight of each of the two extreme rates beforehand, in runs.
+const PRIOR: f64 = 0.2;
 
 /// Failures and runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -24,12 +28,11 @@ impl Tally {
 
     /// The rate of failures, drawn towards a half.
     pub(crate) fn rate(self) -> f64 {
-        (self.failures + 0.25) / (self.runs + 0.5)
+        (self.failures + PRIOR) / (self.runs + 2.0 * PRIOR)
     }
 
     /// The logarithm of the chance of this tally.
     fn evidence(self) -> f64 {
-        const PRIOR: f64 = 0.5;
         lgamma(self.failures + PRIOR) + lgamma(self.runs - self.failures + PRIOR)
             - lgamma(self.runs + 2.0 * PRIOR)
             - (2.0 * lgamma(PRIOR) - lgamma(2.0 * PRIOR))

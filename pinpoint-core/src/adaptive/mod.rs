@@ -28,10 +28,13 @@ const NO_FURTHER_CHANGE: f64 = 0.9;
 /// Runs that a culprit and its neighbour have each at least.
 const PAIR_RUNS: u32 = 2;
 /// One more run in a batch for so many runs already made.
-const RUNS_PER_BATCHED: u64 = 10;
-const MOST_BATCHED: u64 = 8;
+const RUNS_PER_BATCHED: u64 = 20;
+const MOST_BATCHED: u64 = 4;
 /// Of the error allowed, the part that the model may be certain to.
-const MARGIN: f64 = 0.7;
+const MARGIN: f64 = 0.9;
+/// The part of the cost of a build that its first runs must be worth: it serves
+/// later ones, too.
+const FIRST_USE: f64 = 0.4;
 
 #[derive(Debug, Clone)]
 pub(crate) struct AdaptiveSearch {
@@ -108,7 +111,7 @@ impl AdaptiveSearch {
 
     /// The probability at which something counts as known.
     fn threshold(&self) -> f64 {
-        1.0 - (1.0 - self.question.confidence) * values::tune("MARGIN",MARGIN)
+        1.0 - (1.0 - self.question.confidence) * MARGIN
     }
 
     /// Takes in what was listed, built and lost. False while something that was
@@ -182,7 +185,7 @@ impl AdaptiveSearch {
         let no_change = if changes.is_empty() {
             NO_CHANGE
         } else {
-            values::tune("NFC",NO_FURTHER_CHANGE)
+            NO_FURTHER_CHANGE
         };
         posterior::analyse(runs, setting, no_change)
     }
@@ -314,7 +317,7 @@ impl AdaptiveSearch {
         let means = Means {
             runs: &runs,
             usable: &usable,
-            build_cost: (lab.builds_left() != Some(0)).then_some(self.question.build_cost),
+            build_cost: (lab.builds_left() != Some(0)).then_some(self.question.build_cost * FIRST_USE),
             batch: batch as u32,
         };
         let asked = match choice::choose(line, analysis, changes, means) {
@@ -358,7 +361,7 @@ impl AdaptiveSearch {
             analysis.gaps[*gap] / self.line.as_ref().map_or(1, |line| line.commits(*gap)) as f64
         };
         gaps.sort_by(|a, b| density(b).total_cmp(&density(a)).then(a.cmp(b)));
-        let wanted = self.threshold() * analysis.gaps.iter().sum::<f64>();
+        let wanted = self.question.confidence * analysis.gaps.iter().sum::<f64>();
         let mut sum = 0.0;
         let count = (gaps.iter())
             .position(|gap| {
@@ -373,7 +376,8 @@ impl AdaptiveSearch {
 
     /// Whether the runs leave something open.
     fn is_open(&self) -> bool {
-        (self.analysis.as_ref()).is_none_or(|analysis| analysis.no_change < self.threshold())
+        (self.analysis.as_ref())
+            .is_none_or(|analysis| analysis.no_change < self.question.confidence)
     }
 }
 

@@ -14,13 +14,15 @@
 
 use libm::{exp, log};
 
-use super::values::{Evidence, Stretch, Value, tune};
+use super::values::{Evidence, Stretch, Value};
 
 const FREEDOM: f64 = 4.0;
 /// Smoothing widths, in scales of the noise, for 50 values.
 const WIDTHS: [f64; 3] = [0.12, 0.25, 0.5];
 /// Values that the Student distribution counts for in a smoothed shape.
 const PRIOR_VALUES: f64 = 5.0;
+/// By so much, in log likelihood, a smoothed shape must be the better one.
+const PREFERENCE: f64 = 3.0;
 /// Fewer values have no shape of their own.
 const LEAST_VALUES: usize = 25;
 
@@ -122,6 +124,7 @@ pub(crate) fn locate(
     weights: &[f64],
     stretches: &[Stretch],
     scale: f64,
+    tick: f64,
     prior: &[f64],
     evidence: &mut Evidence,
 ) {
@@ -146,7 +149,7 @@ pub(crate) fn locate(
                 .map_or(0.0, |level| plain - level)
         })
         .collect();
-    let shape = choose_shape(&distances, scale);
+    let shape = choose_shape(&distances, scale, tick);
     for (index, stretch) in stretches.iter().enumerate() {
         let (Some(old), Some(new)) = (level(index, 0), level(index, 1)) else {
             continue;
@@ -167,9 +170,9 @@ pub(crate) fn locate(
         let [sum, count] = by_site
             .iter()
             .fold([0.0; 2], |all, site| [all[0] + site[0], all[1] + site[1]]);
-        let freedom = (count - 2.0).max(1.0) * tune("GT", 1.0);
+        let freedom = (count - 2.0).max(1.0);
         // Levels closer than the noise allows to tell give ratios near 0.
-        let floor = 1e-9 + tune("GF", 0.0) * (new - old) * (new - old) / (scale * scale);
+        let floor = 1e-9;
         let mut before = [0.0; 2];
         let mut logs = vec![f64::NEG_INFINITY; sites - 1];
         for (gap, log_likelihood) in logs.iter_mut().enumerate() {
@@ -216,7 +219,7 @@ pub(crate) fn locate(
 }
 
 /// The shape that predicts each distance best from the others.
-fn choose_shape(distances: &[f64], scale: f64) -> Shape {
+fn choose_shape(distances: &[f64], scale: f64, tick: f64) -> Shape {
     let count = distances.len() as f64;
     let square: f64 = distances.iter().map(|distance| distance * distance).sum();
     let deviation = (square / (count - 2.0).max(1.0)).sqrt().max(1e-3 * scale);
@@ -234,9 +237,10 @@ fn choose_shape(distances: &[f64], scale: f64) -> Shape {
         (best, most) = (normal, found);
     }
     if distances.len() >= LEAST_VALUES {
-        most += tune("KP", 3.0);
+        most += PREFERENCE;
         for width in WIDTHS {
             let width = width * scale * libm::pow(count / 50.0, -0.2);
+            let width = width.max(0.7*tick);
             let smoothed = Shape::Smoothed(Smoothed::new(distances, scale, width));
             let found = fit(&smoothed);
             if found > most {

@@ -26,23 +26,26 @@ use pinpoint_compare::Direction;
 
 /// Degrees of freedom of the Student distribution behind the weights.
 const FREEDOM: f64 = 4.0;
-pub(crate) fn tune(n:&str,d:f64)->f64{ use std::sync::OnceLock; use std::collections::HashMap; static M:OnceLock<HashMap<String,f64>>=OnceLock::new(); *M.get_or_init(||std::env::vars().filter_map(|(k,v)|v.parse().ok().map(|v|(k,v))).collect()).get(n).unwrap_or(&d)}
 /// The interquartile range of that distribution, in units of its scale.
 const QUARTILES: f64 = 1.4814;
-/// Sizes of a step, in smallest changes worth finding, with their prior
-/// probabilities. Each stands for sizes about it.
+/// Sizes of a step, in smallest ones looked for, with their prior probabilities.
+/// Each stands for sizes about it.
 const SIZES: [(f64, f64); 6] = [
-    (0.6, 0.25),
-    (1.1, 0.25),
-    (2.0, 0.2),
-    (4.0, 0.15),
-    (8.0, 0.1),
-    (24.0, 0.05),
+    (1.0, 0.35),
+    (1.7, 0.25),
+    (3.0, 0.15),
+    (6.0, 0.1),
+    (12.0, 0.1),
+    (36.0, 0.05),
 ];
 /// How far about it, in parts of it.
 const SPREAD: f64 = 0.35;
-/// The smallest change that is looked for, in interquartile ranges of the noise,
-/// however small the magnitude told: less takes thousands of runs.
+/// Half the magnitude told is looked for, too, since magnitudes are guesses; but
+/// not where that is less than so many interquartile ranges of the noise, which
+/// takes many runs.
+const CHEAP: f64 = 0.6;
+/// Nothing smaller than so many interquartile ranges is looked for, however
+/// small the magnitude told: it would take thousands of runs.
 const LEAST: f64 = 0.25;
 
 /// A run that gave values.
@@ -167,11 +170,9 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         plain: Vec::new(),
         stretches: Vec::new(),
     };
-    let mut efficiency = 1.0;
     for round in 0..3 {
         let fit = model.fit(model.setting.bots > 1, floor);
-        efficiency = model.reweigh(&fit, floor, round == 0);
-        if tune("NOW",0.0)>0.0 { efficiency=1.0; let k=tune("CLIP",1e9); for w in model.weights.iter_mut(){ *w=1.0; } let _=k; }
+        model.reweigh(&fit, floor, round == 0);
     }
     let mut fits = vec![(0.0, model.fit(false, floor))];
     if model.setting.bots > 1 {
@@ -183,9 +184,12 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         *share = exp(fit.evidence - strongest);
         sum += *share;
     }
-    let smallest = setting.magnitude.unwrap_or(0.0).max(
-        model.scale * QUARTILES * if setting.magnitude.is_some() { LEAST } else { 1.0 },
-    );
+    let range = model.scale * QUARTILES;
+    let smallest = (setting.magnitude).map_or(range, |magnitude| {
+        (magnitude / 2.0)
+            .max(magnitude.min(CHEAP * range))
+            .max(LEAST * range)
+    });
     let signs = match setting.direction {
         Direction::Unknown => [0.5, 0.5],
         Direction::Down => [1.0, 0.0],
@@ -196,9 +200,7 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         for (share, fit) in &fits {
             let share = share / sum;
             let freedom = (count - fit.free as f64).max(1.0);
-            let factor = |centre: f64| {
-                model.factor(fit, gap, centre, freedom, efficiency)
-            };
+            let factor = |centre: f64| model.factor(fit, gap, centre, freedom);
             for (size, prior) in SIZES {
                 up += share * prior * factor(size * smallest);
                 down += share * prior * factor(-size * smallest);
@@ -214,7 +216,7 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         }
         evidence.step[gap] = step;
     }
-    if tune("G",1.0) > 0.0 { super::place::locate(&model.plain, &model.values, &model.weights, &model.stretches, model.scale, setting.prior, &mut evidence); }
+        super::place::locate(&model.plain, &model.values, &model.weights, &model.stretches, model.scale, tick, setting.prior, &mut evidence);
     evidence
 }
 
@@ -343,9 +345,7 @@ impl Model<'_> {
     }
 
     /// New weights and a new scale from the distances to the nearer level.
-    /// Gives the factor by which weighted squares understate the information in
-    /// the values.
-    fn reweigh(&mut self, fit: &Fit, floor: f64, first: bool) -> f64 {
+    fn reweigh(&mut self, fit: &Fit, floor: f64, first: bool) {
         let free = fit.free;
         let bots = fit.coefficients.len() > free + 1;
         let mut row = vec![0.0; fit.coefficients.len()];
@@ -406,29 +406,25 @@ impl Model<'_> {
         }
         self.scale = scale;
         self.plain = plain;
-        let (mut curvature, mut variance) = (0.0, 0.0);
         for (weight, distance) in self.weights.iter_mut().zip(&distances) {
             let square = distance * distance / (scale * scale);
             *weight = (FREEDOM + 1.0) / (FREEDOM + square);
-            curvature += *weight;
-            variance += *weight * *weight * square;
         }
-        (curvature / variance.max(f64::MIN_POSITIVE)).clamp(1.0, 1.4).min(tune("KAP",1.4))
     }
 
     /// The Bayes factor of a step about so large in a gap.
-    fn factor(&self, fit: &Fit, gap: usize, centre: f64, freedom: f64, efficiency: f64) -> f64 {
+    fn factor(&self, fit: &Fit, gap: usize, centre: f64, freedom: f64) -> f64 {
         let (cross, square) = fit.steps[gap];
         if square <= 0.0 {
             return 1.0;
         }
         let spread = SPREAD * centre;
-        let information = efficiency * square / (self.scale * self.scale);
+        let information = square / (self.scale * self.scale);
         let shrink = 1.0 + information * spread * spread;
         let estimate = cross / square;
         let off = estimate - centre;
         let rest = (fit.rest - cross * estimate).max(1e-12 * fit.rest) + off * off * square / shrink;
-        exp(-0.5 * log(shrink) - 0.5 * efficiency * (freedom*tune("TEMP",1.0)-tune("DF",0.0)).max(1.0) * log(rest / fit.rest))
+        exp(-0.5 * log(shrink) - 0.5 * freedom * log(rest / fit.rest))
     }
 }
 
