@@ -15,7 +15,7 @@ use pinpoint_core::{
     Bisection, BisectionSpec, BuildReport, BuildRequest, CombinedCommit, Commit, Detail,
     DriveError, Event, Executor, ExecutorError, Journal, JournalError, Key, ListRequest, Listing,
     Located, Moment, Outcome, Position, Range, Record, RetryPolicy, RunReport, RunRequest, Series,
-    Status, Stop, Stopped, Usage, drive, drive_watched,
+    Status, Stop, Stopped, Strategy, Usage, drive, drive_watched,
 };
 use tokio::time::sleep;
 
@@ -26,10 +26,22 @@ fn commit(name: &str) -> CombinedCommit {
     CombinedCommit::from(Commit::new("repository", name))
 }
 
+/// The reference strategy, whose first runs are many, unless a test says
+/// otherwise.
 fn spec() -> BisectionSpec {
-    BisectionSpec::new(Range::Between {
-        good: commit("good"),
-        bad: commit("bad"),
+    BisectionSpec {
+        strategy: Strategy::Pinpoint,
+        ..BisectionSpec::new(Range::Between {
+            good: commit("good"),
+            bad: commit("bad"),
+        })
+    }
+}
+
+fn specs_of_all_strategies() -> [BisectionSpec; 2] {
+    [Strategy::Adaptive, Strategy::Pinpoint].map(|strategy| BisectionSpec {
+        strategy,
+        ..spec()
     })
 }
 
@@ -359,11 +371,12 @@ async fn an_event_is_written_before_the_machine_hears_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_replay_repeats_nothing_that_is_written() {
-    let (outcome, records) = undisturbed(&spec()).await;
+    for spec in specs_of_all_strategies() {
+    let (outcome, records) = undisturbed(&spec).await;
     for cut in 0..=records.len() {
         let world = World::new();
         let mut journal = Memory::holding(&records[..cut]);
-        assert_eq!(finish(&spec(), &world, &mut journal).await, outcome);
+        assert_eq!(finish(&spec, &world, &mut journal).await, outcome);
         assert_eq!(journal.read(), records, "after a cut at {cut}");
         let done = world.done.lock().unwrap();
         for (action, times) in answers(&records) {
@@ -373,6 +386,7 @@ async fn a_replay_repeats_nothing_that_is_written() {
             let expected = if written { None } else { Some(&times) };
             assert_eq!(done.get(&action), expected, "action {action}, cut at {cut}");
         }
+    }
     }
 }
 
@@ -796,41 +810,48 @@ async fn endure(
 
 #[tokio::test(start_paused = true)]
 async fn crashes_change_nothing() {
-    let (outcome, records) = undisturbed(&spec()).await;
-    let mut lives = 0;
-    for seed in 0..300 {
-        let (found, journal, lived) = endure(seed, &spec(), 0, 20).await;
-        assert_eq!(found, outcome, "seed {seed}");
-        assert_eq!(journal.read(), records, "seed {seed}");
-        lives += lived;
+    for spec in specs_of_all_strategies() {
+        let (outcome, records) = undisturbed(&spec).await;
+        assert_eq!(outcome.status, Status::CulpritFound);
+        let mut lives = 0;
+        for seed in 0..300 {
+            let (found, journal, lived) = endure(seed, &spec, 0, 20).await;
+            assert_eq!(found, outcome, "seed {seed}");
+            assert_eq!(journal.read(), records, "seed {seed}");
+            lives += lived;
+        }
+        // The fewer runs a strategy makes, the fewer lives it takes.
+        let expected = 15 * records.len() as u32;
+        assert!(lives > expected, "only {lives} lives of {expected}");
     }
-    assert!(lives > 1_000, "only {lives} lives");
 }
 
 #[tokio::test(start_paused = true)]
 async fn trouble_of_every_kind_comes_to_an_end() {
-    let spec = BisectionSpec {
-        retry: RetryPolicy {
-            tries: 2,
-            ..RetryPolicy::default()
-        },
-        ..spec()
-    };
-    let mut found = 0;
-    for seed in 0..300 {
-        let (outcome, journal, _) = endure(seed, &spec, 200, 20).await;
-        assert!(
-            answers(&journal.read()).values().all(|times| *times == 1),
-            "an action was answered twice with seed {seed}"
-        );
-        match outcome.status {
-            Status::CulpritFound => {
-                found += 1;
-                assert_eq!(outcome.culprits.len(), 1);
+    for spec in specs_of_all_strategies() {
+        let spec = BisectionSpec {
+            retry: RetryPolicy {
+                tries: 2,
+                ..RetryPolicy::default()
+            },
+            ..spec
+        };
+        let mut found = 0;
+        for seed in 0..300 {
+            let (outcome, journal, _) = endure(seed, &spec, 200, 20).await;
+            assert!(
+                answers(&journal.read()).values().all(|times| *times == 1),
+                "an action was answered twice with seed {seed}"
+            );
+            match outcome.status {
+                Status::CulpritFound => {
+                    found += 1;
+                    assert_eq!(outcome.culprits.len(), 1);
+                }
+                Status::Failed | Status::Inconclusive => {}
+                status => panic!("{status:?} with seed {seed}"),
             }
-            Status::Failed | Status::Inconclusive => {}
-            status => panic!("{status:?} with seed {seed}"),
         }
+        assert!(found > 150, "found in {found} of 300");
     }
-    assert!(found > 150, "found in {found} of 300");
 }

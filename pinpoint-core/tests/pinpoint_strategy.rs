@@ -9,7 +9,8 @@ mod world;
 
 use pinpoint_core::{
     Bisection, BisectionSpec, CombinedCommit, Commit, Direction, EffectOf, Event, Machine,
-    Magnitude, Outcome, Position, Range, RetryPolicy, SpecError, Status, Stopped, Task, Verdict,
+    Magnitude, Outcome, Position, Range, RetryPolicy, SpecError, Status, Stopped, Strategy, Task,
+    Verdict,
 };
 use proptest::prelude::*;
 use world::{World, at, culprits, ran};
@@ -79,6 +80,10 @@ fn the_first_runs_are_interleaved_by_the_seed() {
     }
 }
 
+fn adjacent() -> BisectionSpec {
+    World::of(0).spec()
+}
+
 /// A machine whose two ends give values that keep the verdict unknown.
 fn undecided_ends(spec: BisectionSpec) -> Vec<(u32, u32)> {
     let mut machine = Bisection::new(spec).unwrap();
@@ -115,7 +120,7 @@ fn undecided_ends(spec: BisectionSpec) -> Vec<(u32, u32)> {
 fn totals_double_from_ten_to_a_hundred_and_sixty() {
     let spec = BisectionSpec {
         magnitude: Some(Magnitude::Absolute(0.1)),
-        ..BisectionSpec::new(Range::Counted { between: 0 })
+        ..adjacent()
     };
     let looks = undecided_ends(spec);
     let ladder: Vec<u32> = looks.iter().map(|look| look.0).collect();
@@ -129,7 +134,7 @@ fn the_first_total_may_be_raised_but_not_lowered() {
     for (attempts, first) in [(1, 10), (20, 20), (30, 30), (200, 200)] {
         let spec = BisectionSpec {
             attempts,
-            ..BisectionSpec::new(Range::Counted { between: 0 })
+            ..adjacent()
         };
         assert_eq!(undecided_ends(spec)[0], (first, first));
     }
@@ -140,7 +145,7 @@ fn after_a_raised_first_total_the_ladder_goes_on_above_it() {
     let spec = BisectionSpec {
         attempts: 30,
         magnitude: Some(Magnitude::Absolute(0.1)),
-        ..BisectionSpec::new(Range::Counted { between: 0 })
+        ..adjacent()
     };
     let looks = undecided_ends(spec);
     assert_eq!(looks[..2], [(30, 30), (40, 40)]);
@@ -293,10 +298,13 @@ fn an_end_that_does_not_build_fails_the_job() {
 
 fn between_commits() -> BisectionSpec {
     let end = |hash| CombinedCommit::from(Commit::new("repository", hash));
-    BisectionSpec::new(Range::Between {
-        good: end("a"),
-        bad: end("b"),
-    })
+    BisectionSpec {
+        strategy: Strategy::Pinpoint,
+        ..BisectionSpec::new(Range::Between {
+            good: end("a"),
+            bad: end("b"),
+        })
+    }
 }
 
 #[test]

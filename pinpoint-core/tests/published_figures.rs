@@ -16,7 +16,7 @@ mod world;
 use std::f64::consts::TAU;
 
 use pinpoint_core::{
-    Bisection, BisectionSpec, Event, Machine, Magnitude, Outcome, Position, Range, Task,
+    Bisection, BisectionSpec, Event, Machine, Magnitude, Outcome, Position, Range, Strategy, Task,
 };
 use world::{at, culprits, ran};
 
@@ -59,6 +59,7 @@ fn search(noise: &mut Noise, place: u64, change: f64, magnitude: f64) -> Outcome
     let spec = BisectionSpec {
         magnitude: Some(Magnitude::Absolute(magnitude * QUARTILES)),
         seed: noise.bits(),
+        strategy: Strategy::Pinpoint,
         ..BisectionSpec::new(Range::Counted {
             between: COMMITS - 1,
         })

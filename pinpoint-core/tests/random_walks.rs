@@ -71,19 +71,31 @@ fn specs() -> impl Strategy<Value = BisectionSpec> {
         Just(Direction::Down),
         Just(Direction::Unknown)
     ];
+    let strategy = prop_oneof![
+        Just(pinpoint_core::Strategy::Adaptive),
+        Just(pinpoint_core::Strategy::Pinpoint)
+    ];
+    let limits = (
+        prop::option::of(80_u64..2_000),
+        prop::option::of(2_u64..20),
+        prop::option::of(1_u64..1_000_000),
+    );
     (
         range,
+        strategy,
         magnitude,
         direction,
         any::<u64>(),
         1_u32..40,
-        prop::option::of(80_u64..2_000),
-        prop::option::of(2_u64..20),
-        prop::option::of(1_u64..1_000_000),
+        0.0..30.0_f64,
+        limits,
     )
         .prop_map(
-            |(range, magnitude, direction, seed, attempts, max_runs, max_builds, max_time)| {
+            |(range, strategy, magnitude, direction, seed, attempts, build_cost, limits)| {
+                let (max_runs, max_builds, max_time) = limits;
                 BisectionSpec {
+                    strategy,
+                    build_cost,
                     magnitude,
                     direction,
                     seed,

@@ -30,6 +30,10 @@ const PAIR_RUNS: u32 = 2;
 /// One more run in a batch for so many runs already made.
 const RUNS_PER_BATCHED: u64 = 20;
 const MOST_BATCHED: u64 = 4;
+const RUNS_PER_LATE: u64 = 100;
+/// What so many runs could not decide, more will hardly: a search without a
+/// budget ends with the commits that are left.
+const MOST_RUNS: u64 = 3_000;
 /// Of the error allowed, the part that the model may be certain to.
 const MARGIN: f64 = 0.9;
 /// The part of the cost of a build that its first runs must be worth: it serves
@@ -308,7 +312,12 @@ impl AdaptiveSearch {
         let usable: Vec<bool> = (line.sites.iter())
             .map(|site| measured(site).is_some_and(|site| site.build == BuildState::Built))
             .collect();
-        let batch = (lab.runs() / RUNS_PER_BATCHED).clamp(1, MOST_BATCHED);
+        if lab.runs() >= MOST_RUNS {
+            return true;
+        }
+        let batch = (lab.runs() / RUNS_PER_BATCHED)
+            .clamp(1, MOST_BATCHED)
+            .max(lab.runs() / RUNS_PER_LATE);
         let batch = batch.min(lab.runs_left().unwrap_or(batch));
         if batch == 0 {
             self.exhausted = Some(Exhausted::Runs);

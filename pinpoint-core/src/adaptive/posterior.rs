@@ -7,7 +7,10 @@ use super::values::{self, Setting, Value};
 
 /// What a change may change, where there are values, with its prior
 /// probability: only values, only failures, both.
-const KINDS: [f64; 3] = [0.6, 0.3, 0.1];
+const KINDS: [f64; 3] = [0.5, 0.4, 0.1];
+
+/// The same as long as no run failed.
+const NEVER_FAILED: [f64; 3] = [0.95, 0.05, 0.0];
 
 /// What all runs so far say about the next change.
 #[derive(Debug, Clone)]
@@ -40,7 +43,7 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
     let any_value = runs.values.len() > 1;
     let kinds = match (any_value, any_failure) {
         (true, true) => KINDS,
-        (true, false) => [1.0, 0.0, 0.0],
+        (true, false) => NEVER_FAILED,
         (false, _) => [0.0, 1.0, 0.0],
     };
     // Where all runs of a side fail, nothing tells whether values changed.

@@ -9,12 +9,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pinpoint_core::{
-    Action, Bisection, BisectionSpec, Event, Machine, Outcome, Position, Range, Task,
+    Action, Bisection, BisectionSpec, Event, Machine, Outcome, Position, Range, Strategy, Task,
 };
 
 /// Values without noise: the machine's decisions on them are certain.
 #[derive(Clone)]
 pub(crate) struct World {
+    pub(crate) strategy: Strategy,
     pub(crate) between: u64,
     /// From this place on, the value is larger by so much. 0 is the first
     /// commit after the good end, `between` the bad end.
@@ -33,6 +34,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn of(between: u64) -> Self {
         Self {
+            strategy: Strategy::Pinpoint,
             between,
             steps: BTreeMap::new(),
             broken: BTreeSet::new(),
@@ -40,6 +42,12 @@ impl World {
             rolls: BTreeMap::new(),
             spread: 0.01,
         }
+    }
+
+    /// To be searched with the strategy `adaptive`, not the reference.
+    pub(crate) fn adaptive(mut self) -> Self {
+        self.strategy = Strategy::Adaptive;
+        self
     }
 
     pub(crate) fn slower_from(mut self, place: u64, by: f64) -> Self {
@@ -162,9 +170,12 @@ impl World {
     }
 
     pub(crate) fn spec(&self) -> BisectionSpec {
-        BisectionSpec::new(Range::Counted {
-            between: self.between,
-        })
+        BisectionSpec {
+            strategy: self.strategy,
+            ..BisectionSpec::new(Range::Counted {
+                between: self.between,
+            })
+        }
     }
 
     pub(crate) fn search(&self) -> Search {

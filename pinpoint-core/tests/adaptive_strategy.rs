@@ -1,0 +1,462 @@
+//! The strategy `adaptive`: its rules one by one, and one scenario for each kind
+//! of noise and trouble that it must bear.
+//!
+//! Scenarios run a fixed number of seeded searches. What is expected leaves room
+//! for a few standard errors, and is far from what a broken strategy reaches.
+
+#![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
+
+mod world;
+
+use pinpoint_core::simulation::{Noise, Scenario, Summary, Trial};
+use pinpoint_core::{
+    Bisection, BisectionSpec, CombinedCommit, Commit, Direction, EffectOf, Event, Machine,
+    Magnitude, Outcome, Position, Range, SpecError, Status, Stopped, Strategy, Task,
+};
+use world::{World, at, culprits};
+
+fn searches(scenario: &Scenario, magnitude: Option<f64>, count: u64) -> Vec<Trial> {
+    let spec = BisectionSpec {
+        strategy: Strategy::Adaptive,
+        magnitude: magnitude.map(Magnitude::Absolute),
+        ..BisectionSpec::new(scenario.range())
+    };
+    (0..count)
+        .map(|seed| scenario.search(&spec, seed).unwrap())
+        .collect()
+}
+
+/// So many of 40 searches are exactly right, with so many runs in the mean.
+#[track_caller]
+fn expect(scenario: &Scenario, magnitude: Option<f64>, right: f64, runs: f64) {
+    let summary = Summary::of(&searches(scenario, magnitude, 40));
+    let found = (summary.exactly_right.value, summary.runs.mean.value);
+    assert!(found.0 >= right && found.1 <= runs, "{found:?}: {scenario:?}");
+}
+
+fn one_change(effect: f64) -> Scenario {
+    Scenario {
+        changes: vec![effect],
+        ..Scenario::new(128)
+    }
+}
+
+#[test]
+fn finds_the_one_commit_that_is_slower() {
+    for place in 0..=14 {
+        let world = World::of(14).slower_from(place, 5.0).adaptive();
+        let outcome = world.search().outcome();
+        let expected = if place == 14 { Position::Bad } else { at(place) };
+        assert_eq!(outcome.status, Status::CulpritFound);
+        assert_eq!(outcome.stopped, Stopped::Decided);
+        assert_eq!(culprits(&outcome), [expected]);
+        assert_eq!(outcome.candidates, []);
+        assert!(outcome.culprits[0].probability.unwrap() >= 0.95);
+        let effect = &outcome.culprits[0].effect;
+        assert_eq!(effect.of, EffectOf::Values);
+        assert!((effect.estimate - 5.0).abs() < 0.1, "{effect:?}");
+        assert!(outcome.runs <= 30, "{} runs", outcome.runs);
+    }
+}
+
+#[test]
+fn it_is_the_default() {
+    assert_eq!(Strategy::default(), Strategy::Adaptive);
+    assert_eq!(World::of(3).adaptive().spec().build_cost, 1.0);
+}
+
+#[test]
+fn values_that_never_vary_are_decided_quickly() {
+    let mut world = World::of(100).slower_from(40, 5.0).adaptive();
+    world.spread = 0.0;
+    let outcome = world.search().outcome();
+    assert_eq!(culprits(&outcome), [at(40)]);
+    assert!(outcome.runs <= 60, "{} runs", outcome.runs);
+
+    let mut world = World::of(100).adaptive();
+    world.spread = 0.0;
+    let outcome = world.search().outcome();
+    assert_eq!(outcome.status, Status::NoRegression);
+    assert!(outcome.runs <= 60, "{} runs", outcome.runs);
+}
+
+#[test]
+fn the_posterior_adds_up_and_names_every_commit_once() {
+    let world = World::of(1_000).slower_from(300, 5.0).adaptive();
+    let mut search = world.search();
+    while search.machine.outcome().is_none() {
+        search.step();
+        let Some(posterior) = search.machine.posterior() else {
+            continue;
+        };
+        let sum: f64 = posterior.spans.iter().map(|span| span.probability).sum();
+        assert!((sum + posterior.no_change - 1.0).abs() < 1e-9);
+        let commits: u64 = posterior.spans.iter().map(|span| span.commits).sum();
+        assert_eq!(commits, 1_001);
+        assert_eq!(posterior.spans[0].after, Position::Good);
+        assert!(
+            (posterior.spans.windows(2)).all(|pair| pair[0].last == pair[1].after),
+            "{posterior:?}"
+        );
+    }
+    assert!(search.machine.outcome().unwrap().posterior.is_some());
+}
+
+#[test]
+fn a_suspicious_commit_is_looked_at_first() {
+    let mut priors = vec![1.0; 1_001];
+    priors[700] = 1e6;
+    let world = World::of(1_000).slower_from(700, 5.0).adaptive();
+    let spec = BisectionSpec {
+        priors: Some(priors),
+        ..world.spec()
+    };
+    let suspected = world.search_for(spec).outcome();
+    assert_eq!(culprits(&suspected), [at(700)]);
+    let unsuspected = world.search().outcome();
+    assert!(suspected.builds < unsuspected.builds - 4, "{} builds", suspected.builds);
+}
+
+#[test]
+fn a_wrong_suspicion_is_overcome() {
+    let mut priors = vec![1.0; 101];
+    priors[20] = 50.0;
+    let world = World::of(100).slower_from(70, 5.0).adaptive();
+    let spec = BisectionSpec {
+        priors: Some(priors),
+        ..world.spec()
+    };
+    assert_eq!(culprits(&world.search_for(spec).outcome()), [at(70)]);
+}
+
+#[test]
+fn priors_and_build_costs_that_make_no_sense_are_refused() {
+    let spec = World::of(3).adaptive().spec();
+    let refused = |priors: &[f64]| {
+        Bisection::new(BisectionSpec {
+            priors: Some(priors.to_vec()),
+            ..spec.clone()
+        })
+        .unwrap_err()
+    };
+    assert_eq!(
+        refused(&[1.0; 3]),
+        SpecError::PriorsLength {
+            found: 3,
+            expected: 4
+        }
+    );
+    assert_eq!(
+        refused(&[1.0, 1.0, -1.0, 1.0]),
+        SpecError::Prior {
+            index: 2,
+            value: -1.0
+        }
+    );
+    assert!(matches!(
+        refused(&[1.0, f64::NAN, 1.0, 1.0]),
+        SpecError::Prior { index: 1, .. }
+    ));
+    assert_eq!(refused(&[0.0; 4]), SpecError::PriorsSum);
+    assert_eq!(refused(&[f64::MAX; 4]), SpecError::PriorsSum);
+    for build_cost in [-1.0, f64::NAN, f64::INFINITY] {
+        let spec = BisectionSpec {
+            build_cost,
+            ..spec.clone()
+        };
+        assert!(matches!(
+            Bisection::new(spec),
+            Err(SpecError::BuildCost(_))
+        ));
+    }
+}
+
+fn between_commits() -> BisectionSpec {
+    let end = |hash| CombinedCommit::from(Commit::new("repository", hash));
+    BisectionSpec::new(Range::Between {
+        good: end("a"),
+        bad: end("b"),
+    })
+}
+
+#[test]
+fn priors_for_a_range_of_another_length_fail_the_job_once_it_is_listed() {
+    let spec = BisectionSpec {
+        priors: Some(vec![1.0; 6]),
+        ..between_commits()
+    };
+    let outcome = World::of(6).slower_from(4, 5.0).search_for(spec).outcome();
+    assert_eq!(outcome.status, Status::Failed);
+    let Stopped::Failed { reason, .. } = outcome.stopped else {
+        panic!("{outcome:?}");
+    };
+    assert!(reason.contains("6 prior weights for 7 commits"), "{reason}");
+}
+
+#[test]
+fn adjacent_commits_are_listed_again_and_a_roll_is_followed() {
+    let world = World::of(6).slower_from(4, 5.0).roll(4, 9, 7);
+    let outcome = world.search_for(between_commits()).outcome();
+    assert_eq!(outcome.culprits.len(), 1);
+    let Position::Within { range, offset } = outcome.culprits[0].commit else {
+        panic!("{outcome:?}");
+    };
+    assert!(range > 0);
+    assert_eq!(offset, 7);
+    // Nothing inside, and nothing between the ends at all.
+    let world = World::of(6).slower_from(4, 5.0);
+    assert_eq!(culprits(&world.search_for(between_commits()).outcome()), [at(4)]);
+    let world = World::of(0).slower_from(0, 5.0);
+    assert_eq!(
+        culprits(&world.search_for(between_commits()).outcome()),
+        [Position::Bad]
+    );
+}
+
+#[test]
+fn what_does_not_build_next_to_the_culprit_is_reported_as_a_range() {
+    let world = World::of(7).slower_from(4, 5.0).broken_at([3, 4]).adaptive();
+    let outcome = world.search().outcome();
+    assert_eq!(outcome.status, Status::Inconclusive);
+    assert_eq!(outcome.candidates, [at(3), at(4), at(5)]);
+    assert_eq!(outcome.skipped.len(), 2);
+    assert!(outcome.runs < 60, "{} runs", outcome.runs);
+}
+
+#[test]
+fn a_long_stretch_that_does_not_build_is_not_walked_through() {
+    let world = World::of(100_000)
+        .slower_from(50_000, 5.0)
+        .broken_at(30_000..70_000)
+        .adaptive();
+    let outcome = world.search().outcome();
+    assert_eq!(outcome.status, Status::Inconclusive);
+    assert!(outcome.candidates.contains(&at(50_000)));
+    assert!(outcome.skipped.len() < 60, "{}", outcome.skipped.len());
+    let world = World::of(100_000)
+        .slower_from(90_000, 5.0)
+        .broken_at(30_000..70_000)
+        .adaptive();
+    assert_eq!(culprits(&world.search().outcome()), [at(90_000)]);
+}
+
+#[test]
+fn budgets_end_the_search_with_the_commits_that_remain() {
+    let world = World::of(62).slower_from(40, 5.0).adaptive();
+    let check = |spec: BisectionSpec, stopped: Stopped| {
+        let outcome = world.search_for(spec).outcome();
+        assert_eq!(outcome.status, Status::Inconclusive);
+        assert_eq!(outcome.stopped, stopped);
+        assert!(outcome.candidates.contains(&at(40)));
+        assert!(outcome.candidates.len() < 40, "{}", outcome.candidates.len());
+        outcome
+    };
+    let spec = BisectionSpec {
+        max_runs: Some(9),
+        ..world.spec()
+    };
+    assert!(check(spec, Stopped::RunBudget).runs <= 9);
+    let spec = BisectionSpec {
+        max_builds: Some(4),
+        ..world.spec()
+    };
+    assert_eq!(check(spec, Stopped::BuildBudget).builds, 4);
+
+    let spec = BisectionSpec {
+        max_time: Some(60_000),
+        ..world.spec()
+    };
+    let mut search = world.search_for(spec);
+    for _ in 0..4 {
+        search.step();
+    }
+    (search.machine)
+        .handle(Event::TimePassed { elapsed: 60_000 })
+        .unwrap();
+    let (outcome, _) = search.finish();
+    assert_eq!(outcome.stopped, Stopped::TimeBudget);
+    assert!(outcome.candidates.contains(&at(40)));
+}
+
+#[test]
+fn a_change_for_the_better_is_no_regression() {
+    let world = World::of(6).slower_from(2, -5.0).adaptive();
+    let search = |direction| -> Outcome {
+        world
+            .search_for(BisectionSpec {
+                direction,
+                ..world.spec()
+            })
+            .outcome()
+    };
+    assert_eq!(search(Direction::Down).status, Status::NoRegression);
+    assert_eq!(culprits(&search(Direction::Up)), [at(2)]);
+    assert_eq!(culprits(&search(Direction::Unknown)), [at(2)]);
+}
+
+#[test]
+fn failing_and_slowing_down_are_told_apart() {
+    let world = World::of(14).slower_from(4, 5.0).fails_from(9).adaptive();
+    let outcome = world.search().outcome();
+    assert_eq!(culprits(&outcome), [at(4), at(9)]);
+    assert_eq!(outcome.culprits[0].effect.of, EffectOf::Values);
+    assert_eq!(outcome.culprits[1].effect.of, EffectOf::Failures);
+}
+
+#[test]
+fn two_ends_make_a_range_and_so_do_a_hundred_thousand_commits() {
+    for (between, place) in [(0, 0), (1, 0), (99_999, 12_345)] {
+        let outcome = World::of(between)
+            .slower_from(place, 5.0)
+            .adaptive()
+            .search()
+            .outcome();
+        let expected = if place == between { Position::Bad } else { at(place) };
+        assert_eq!(culprits(&outcome), [expected]);
+    }
+}
+
+#[test]
+fn any_magnitude_told_finds_the_change() {
+    for magnitude in [Some(1.0), Some(2.0), Some(4.0), None] {
+        expect(&one_change(2.0), magnitude, 0.9, 45.0);
+    }
+}
+
+#[test]
+fn smaller_changes_than_the_magnitude_are_not_pursued() {
+    let trials = searches(&one_change(0.5), Some(4.0), 40);
+    let pursued = (trials.iter())
+        .filter(|trial| trial.status == Status::CulpritFound)
+        .count();
+    assert!(pursued <= 4, "{pursued}");
+}
+
+#[test]
+fn nothing_changed_is_said_soon() {
+    for noise in Noise::FAMILIES {
+        let scenario = Scenario {
+            noise,
+            ..Scenario::new(1_024)
+        };
+        expect(&scenario, None, 0.9, 75.0);
+    }
+}
+
+#[test]
+fn every_shape_of_noise_is_borne() {
+    for noise in Noise::FAMILIES {
+        let scenario = Scenario {
+            noise,
+            ..one_change(2.0)
+        };
+        expect(&scenario, Some(2.0), 0.85, 55.0);
+    }
+}
+
+#[test]
+fn several_changes_are_found() {
+    for changes in [vec![4.0, 4.0], vec![4.0, -8.0], vec![4.0, -3.0, 4.0]] {
+        let scenario = Scenario {
+            changes,
+            ..Scenario::new(128)
+        };
+        expect(&scenario, Some(4.0), 0.8, 90.0);
+    }
+}
+
+#[test]
+fn drift_bots_flakiness_and_commits_that_do_not_build_are_borne() {
+    let troubles = [
+        Scenario {
+            drift: 0.002,
+            ..one_change(2.0)
+        },
+        Scenario {
+            bots: 5,
+            ..one_change(2.0)
+        },
+        Scenario {
+            failure_rates: [0.1; 2],
+            ..one_change(2.0)
+        },
+        Scenario {
+            unbuildable: 0.2,
+            ..one_change(2.0)
+        },
+    ];
+    for scenario in troubles {
+        expect(&scenario, Some(2.0), 0.85, 60.0);
+    }
+}
+
+#[test]
+fn commits_that_begin_to_fail_are_found() {
+    for (rates, runs) in [([0.0, 1.0], 30.0), ([0.05, 0.95], 50.0), ([0.0, 0.5], 90.0)] {
+        let scenario = Scenario {
+            failure_rates: rates,
+            ..one_change(0.0)
+        };
+        expect(&scenario, Some(1.0), 0.85, runs);
+    }
+}
+
+#[test]
+fn dear_builds_are_made_sparingly() {
+    let builds = |build_cost| {
+        let scenario = one_change(1.0);
+        let spec = BisectionSpec {
+            strategy: Strategy::Adaptive,
+            magnitude: Some(Magnitude::Absolute(1.0)),
+            build_cost,
+            ..BisectionSpec::new(scenario.range())
+        };
+        let trials: Vec<Trial> = (0..40)
+            .map(|seed| scenario.search(&spec, seed).unwrap())
+            .collect();
+        Summary::of(&trials).builds.mean.value
+    };
+    let (cheap, dear) = (builds(1.0), builds(20.0));
+    // 7 halvings of 128 commits, and the two ends.
+    assert!(dear < 10.0 && cheap > dear, "{cheap} and {dear}");
+}
+
+/// Of the answers given with a probability, at least so many are right.
+#[test]
+fn stated_probabilities_are_kept() {
+    for noise in Noise::FAMILIES {
+        let scenario = Scenario {
+            noise,
+            ..one_change(1.0)
+        };
+        let named: Vec<(f64, bool)> = (searches(&scenario, Some(1.0), 60).iter())
+            .flat_map(|trial| trial.named.clone())
+            .map(|(probability, right)| (probability.unwrap(), right))
+            .collect();
+        let count = named.len() as f64;
+        let stated = named.iter().map(|(probability, _)| probability).sum::<f64>() / count;
+        let right = named.iter().filter(|(_, right)| *right).count() as f64 / count;
+        let error = (stated * (1.0 - stated) / count).sqrt();
+        assert!(right >= stated - 0.05 - 3.0 * error, "{right} of {stated}: {scenario:?}");
+        assert!(stated >= 0.95);
+    }
+}
+
+/// A batch is asked for when the one before is answered, in an order that the
+/// seed decides.
+#[test]
+fn the_first_runs_are_of_both_ends() {
+    let world = World::of(6).slower_from(2, 5.0).adaptive();
+    let mut search = world.search();
+    search.step();
+    let runs: Vec<Position> = (search.machine.outstanding().into_iter())
+        .filter_map(|action| match action.task {
+            Task::Run { commit, .. } => Some(commit),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(runs.len(), 6);
+    for round in runs.chunks(2) {
+        assert_ne!(round[0], round[1]);
+    }
+}
