@@ -238,7 +238,9 @@ pub enum SpecError {
         expected: u64,
     },
     /// A weight that is no weight.
-    #[error("the prior weight at index {index} is {value}: weights must be finite and not negative")]
+    #[error(
+        "the prior weight at index {index} is {value}: weights must be finite and not negative"
+    )]
     Prior {
         /// The index of the weight.
         index: usize,
@@ -246,7 +248,9 @@ pub enum SpecError {
         value: f64,
     },
     /// No commit may be the culprit.
-    #[error("the prior weights must have a positive, finite sum: give some commit a weight above 0")]
+    #[error(
+        "the prior weights must have a positive, finite sum: give some commit a weight above 0"
+    )]
     PriorsSum,
     /// The ends are the same state.
     #[error("both ends of the search are the same commit")]

@@ -39,10 +39,7 @@ fn spec() -> BisectionSpec {
 }
 
 fn specs_of_all_strategies() -> [BisectionSpec; 2] {
-    [Strategy::Adaptive, Strategy::Pinpoint].map(|strategy| BisectionSpec {
-        strategy,
-        ..spec()
-    })
+    [Strategy::Adaptive, Strategy::Pinpoint].map(|strategy| BisectionSpec { strategy, ..spec() })
 }
 
 fn search(spec: &BisectionSpec) -> Bisection {
@@ -372,21 +369,21 @@ async fn an_event_is_written_before_the_machine_hears_it() {
 #[tokio::test(start_paused = true)]
 async fn a_replay_repeats_nothing_that_is_written() {
     for spec in specs_of_all_strategies() {
-    let (outcome, records) = undisturbed(&spec).await;
-    for cut in 0..=records.len() {
-        let world = World::new();
-        let mut journal = Memory::holding(&records[..cut]);
-        assert_eq!(finish(&spec, &world, &mut journal).await, outcome);
-        assert_eq!(journal.read(), records, "after a cut at {cut}");
-        let done = world.done.lock().unwrap();
-        for (action, times) in answers(&records) {
-            let written = records[..cut]
-                .iter()
-                .any(|record| record.event.action() == Some(action));
-            let expected = if written { None } else { Some(&times) };
-            assert_eq!(done.get(&action), expected, "action {action}, cut at {cut}");
+        let (outcome, records) = undisturbed(&spec).await;
+        for cut in 0..=records.len() {
+            let world = World::new();
+            let mut journal = Memory::holding(&records[..cut]);
+            assert_eq!(finish(&spec, &world, &mut journal).await, outcome);
+            assert_eq!(journal.read(), records, "after a cut at {cut}");
+            let done = world.done.lock().unwrap();
+            for (action, times) in answers(&records) {
+                let written = records[..cut]
+                    .iter()
+                    .any(|record| record.event.action() == Some(action));
+                let expected = if written { None } else { Some(&times) };
+                assert_eq!(done.get(&action), expected, "action {action}, cut at {cut}");
+            }
         }
-    }
     }
 }
 

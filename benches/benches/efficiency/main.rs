@@ -55,7 +55,7 @@ fn strategy(name: &str) -> Result<Strategy, String> {
 }
 
 /// Every strategy there is, the reference first.
-const STRATEGIES: [Strategy; 1] = [Strategy::Pinpoint];
+const STRATEGIES: [Strategy; 2] = [Strategy::Pinpoint, Strategy::Adaptive];
 
 /// What the searcher that knows the distributions needs.
 #[derive(Debug, Clone, Copy)]
@@ -139,6 +139,7 @@ fn trials(
 ) -> Result<Vec<Trial>, SpecError> {
     let spec = BisectionSpec {
         strategy,
+        build_cost: cell.build_cost,
         ..cell.spec.clone()
     };
     (seed..seed + searches)

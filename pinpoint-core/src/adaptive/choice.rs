@@ -90,9 +90,7 @@ impl Stretch {
     /// each weighted with the probabilities of both.
     fn told(&self, places: &[Place], first: usize, more: f64) -> f64 {
         let all = self.runs + more;
-        let before = |index: usize| {
-            places[index].before + if index >= first { more } else { 0.0 }
-        };
+        let before = |index: usize| places[index].before + if index >= first { more } else { 0.0 };
         let product = |one: f64, other: f64| {
             if one > 0.0 && other > 0.0 {
                 one * other / (one + other)
@@ -104,12 +102,12 @@ impl Stretch {
         for (index, place) in places.iter().enumerate() {
             let older = before(index);
             sum += self.no_change * place.probability * product(older, all - older);
-            for later in index + 1..places.len() {
+            for (later, other) in places.iter().enumerate().skip(index + 1) {
                 let newer = before(later);
                 let between = newer - older;
                 // The mean over either of the two being true.
                 let told = product(older, between) + product(between, all - newer);
-                sum += place.probability * places[later].probability * told / 2.0;
+                sum += place.probability * other.probability * told / 2.0;
             }
         }
         sum
@@ -125,8 +123,12 @@ fn information(most: f64, far: f64, told: f64) -> f64 {
     most * (1.0 - exp(-far * told / (2.0 * most)))
 }
 
+/// What may be done for one run.
+#[derive(Debug, Clone, Copy)]
 enum Step {
+    /// Run a site.
     Site(usize),
+    /// Build a commit, to run it.
     New(Position),
 }
 
@@ -226,8 +228,11 @@ fn stretches(analysis: &Analysis, changes: &[usize], runs: &[f64]) -> Vec<Stretc
         .filter(|gap| analysis.gaps[*gap] > 0.0 && !changes.contains(gap))
         .collect();
     if probable.len() > PLACES {
-        let by_probability =
-            |a: &usize, b: &usize| analysis.gaps[*b].total_cmp(&analysis.gaps[*a]).then(a.cmp(b));
+        let by_probability = |a: &usize, b: &usize| {
+            analysis.gaps[*b]
+                .total_cmp(&analysis.gaps[*a])
+                .then(a.cmp(b))
+        };
         probable.select_nth_unstable_by(PLACES, by_probability);
         probable.truncate(PLACES);
         probable.sort_unstable();

@@ -38,8 +38,8 @@ impl Tally {
     fn evidence(self) -> f64 {
         let passes = self.runs - self.failures;
         let beta = |a: f64, b: f64| lgamma(a) + lgamma(b) - lgamma(a + b);
-        let [extreme, flaky] = PRIORS
-            .map(|[a, b]| beta(self.failures + a, passes + b) - beta(a, b));
+        let [extreme, flaky] =
+            PRIORS.map(|[a, b]| beta(self.failures + a, passes + b) - beta(a, b));
         let largest = extreme.max(flaky);
         largest + log(0.5 * (exp(extreme - largest) + exp(flaky - largest)))
     }

@@ -1,4 +1,54 @@
-//! The strategy `adaptive`.
+//! The strategy `adaptive`: a probability for every commit, and the next run
+//! where it tells most.
+//!
+//! # The idea
+//!
+//! Somewhere between the good and the bad end one commit may have changed the
+//! benchmark. Before anything is run, each commit is as suspicious as any other,
+//! or as the caller says, and half of the belief is that nothing changed. Every
+//! run moves belief: a slow run of a commit in the middle says that the change is
+//! likelier before it than behind it, by as much as such a value is likelier on
+//! the new level than on the old one. What is left to doubt decides what to run
+//! next, and the search ends when one commit, or "nothing changed", is believed
+//! with the confidence asked for.
+//!
+//! ```text
+//! runs   good                      c                        bad
+//!   6    ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
+//!   9    ▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃|                          the middle was slow
+//!  12                 ▆▆▆▆▆▆▆▆▆▆▆▆▆|                          a quarter was fast
+//!  25                            |█                           one commit is left
+//! ```
+//!
+//! Unlike a bisection, no step is final: a commit that looked slow by bad luck is
+//! run again when later runs contradict it. And no run is lost: those of all
+//! commits on the same side are pooled, so that after a few steps both levels are
+//! known well and a commit takes one or two runs to be told, if the change is
+//! large.
+//!
+//! # Where to find what
+//!
+//! | | |
+//! | --- | --- |
+//! | `line` | the commits in a line, prior probabilities, commits that do not build |
+//! | `values` | is there a change in the values, and how large? |
+//! | `place` | where is it, for noise of any shape? |
+//! | `failures` | the same for failing runs |
+//! | `posterior` | all of it together, as probabilities |
+//! | `choice` | what to run or build next |
+//!
+//! # Several changes
+//!
+//! A change that was found splits the line in two stretches with levels of their
+//! own, and the same is done again for one change more in either of them, with a
+//! smaller prior probability. With every new run, each change found is looked at
+//! again given the others, and given up if it is no longer certain.
+//!
+//! # What the answer rests on
+//!
+//! A culprit and the commit before it were both run. The probability stated is
+//! that of the model; the search asks a little more of it than the confidence,
+//! because noise is never quite as modelled.
 
 mod choice;
 mod failures;
@@ -24,7 +74,7 @@ use crate::{BisectionSpec, Magnitude, Position, Range};
 /// The prior probability that there is nothing to find.
 const NO_CHANGE: f64 = 0.5;
 /// The prior probability that there is nothing more to find.
-const NO_FURTHER_CHANGE: f64 = 0.9;
+const NO_FURTHER_CHANGE: f64 = 0.85;
 /// Runs that a culprit and its neighbour have each at least.
 const PAIR_RUNS: u32 = 2;
 /// One more run in a batch for so many runs already made.
@@ -140,7 +190,10 @@ impl AdaptiveSearch {
             }
         }
         for end in [Position::Good, Position::Bad] {
-            if lab.get(end).is_none_or(|end| end.build != BuildState::Built) {
+            if lab
+                .get(end)
+                .is_none_or(|end| end.build != BuildState::Built)
+            {
                 return false;
             }
         }
@@ -208,9 +261,7 @@ impl AdaptiveSearch {
         let first: Vec<(Position, u32)> = [Position::Good, Position::Bad]
             .map(|end| (end, Self::FIRST_RUNS))
             .to_vec();
-        if (first.iter())
-            .any(|(end, runs)| lab.get(*end).is_some_and(|end| end.runs() < *runs))
-        {
+        if (first.iter()).any(|(end, runs)| lab.get(*end).is_some_and(|end| end.runs() < *runs)) {
             if let Err(exhausted) = lab.run_up_to(&first) {
                 self.exhausted = Some(exhausted);
                 return true;
@@ -326,7 +377,8 @@ impl AdaptiveSearch {
         let means = Means {
             runs: &runs,
             usable: &usable,
-            build_cost: (lab.builds_left() != Some(0)).then_some(self.question.build_cost * FIRST_USE),
+            build_cost: (lab.builds_left() != Some(0))
+                .then_some(self.question.build_cost * FIRST_USE),
             batch: batch as u32,
         };
         let asked = match choice::choose(line, analysis, changes, means) {
@@ -413,7 +465,11 @@ fn collect(line: &Line, lab: &Lab) -> (Runs, usize) {
     let mut tallies = vec![Tally::default(); line.sites.len()];
     let mut bots: BTreeMap<Option<&str>, usize> = BTreeMap::new();
     for (site, commit) in line.sites.iter().enumerate() {
-        for run in lab.get(*commit).into_iter().flat_map(|commit| commit.each_run()) {
+        for run in lab
+            .get(*commit)
+            .into_iter()
+            .flat_map(|commit| commit.each_run())
+        {
             tallies[site].runs += 1.0;
             match median(&run.values) {
                 None => tallies[site].failures += 1.0,
@@ -472,7 +528,10 @@ impl Searching for AdaptiveSearch {
         let mut from = 0;
         for (place, gap) in changes.iter().copied().enumerate() {
             let to = changes.get(place + 1).copied().unwrap_or(line.gaps.len());
-            let known = self.changes.iter().find(|change| change.lower == line.sites[gap]);
+            let known = self
+                .changes
+                .iter()
+                .find(|change| change.lower == line.sites[gap]);
             if let Some(change) = known.filter(|_| line.gaps[gap].len() == 0) {
                 let (before, after) = (&line.sites[from..=gap], &line.sites[gap + 1..=to]);
                 found.push(Culprit {
@@ -500,7 +559,9 @@ impl Searching for AdaptiveSearch {
         }
         gaps.sort_unstable();
         gaps.dedup();
-        gaps.into_iter().flat_map(|gap| line.candidates(gap)).collect()
+        gaps.into_iter()
+            .flat_map(|gap| line.candidates(gap))
+            .collect()
     }
 
     fn posterior(&self) -> Option<Posterior> {
@@ -540,7 +601,11 @@ impl Searching for AdaptiveSearch {
 
     /// A run for each halving of what is left.
     fn runs_to_come(&self, _: &Lab) -> u64 {
-        let open: u64 = self.open_ranges().iter().map(|range| range.between + 1).sum();
+        let open: u64 = self
+            .open_ranges()
+            .iter()
+            .map(|range| range.between + 1)
+            .sum();
         u64::from(u64::BITS - open.leading_zeros())
     }
 }
@@ -561,11 +626,15 @@ impl AdaptiveSearch {
                 .collect()
         };
         let tally = |sites: &[Position]| {
-            (sites.iter())
-                .filter_map(|site| lab.get(*site))
-                .fold((0, 0), |(failures, runs), site| {
-                    (failures + u64::from(site.failures()), runs + u64::from(site.runs()))
-                })
+            (sites.iter()).filter_map(|site| lab.get(*site)).fold(
+                (0, 0),
+                |(failures, runs), site| {
+                    (
+                        failures + u64::from(site.failures()),
+                        runs + u64::from(site.runs()),
+                    )
+                },
+            )
         };
         let (old, new) = (values(before), values(after));
         if change.by_failures || old.is_empty() || new.is_empty() {
