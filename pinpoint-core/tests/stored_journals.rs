@@ -28,7 +28,7 @@ fn every_stored_journal_gives_its_outcome() {
             format!("{:?}-{}.json", stored.spec.strategy, stored.spec.version).to_lowercase();
         assert_eq!(path.file_name(), Some(name.as_ref()));
         versions.push(stored.spec.version);
-        assert!(stored.events.len() > 50, "{}", path.display());
+        assert!(stored.events.len() > 40, "{}", path.display());
         let machine = Bisection::replay(stored.spec, stored.events).unwrap();
         assert_eq!(
             machine.outcome(),
