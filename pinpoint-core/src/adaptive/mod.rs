@@ -74,7 +74,7 @@ use crate::{BisectionSpec, Magnitude, Position, Range};
 /// The prior probability that there is nothing to find.
 const NO_CHANGE: f64 = 0.5;
 /// The prior probability that there is nothing more to find.
-const NO_FURTHER_CHANGE: f64 = 0.85;
+const NO_FURTHER_CHANGE: f64 = 0.9;
 /// Runs that a culprit and its neighbour have each at least.
 const PAIR_RUNS: u32 = 2;
 /// One more run in a batch for so many runs already made.
