@@ -34,6 +34,8 @@ Exit codes: 0 a culprit was found; 3 no difference; 4 not decided (a range is re
 pub(crate) enum Command {
     /// Find the commit between a good and a bad one that changed a benchmark.
     Bisect(Box<Bisect>),
+    /// Tell what a bisection would cost and how sure it would be, before it is run.
+    Plan(Box<Plan>),
     /// Look at jobs, and take them up again or end them.
     #[command(subcommand)]
     Jobs(Jobs),
@@ -112,26 +114,8 @@ Examples:
   pinpoint bisect v1.2 main --format 'regex:took (?<value>[0-9.]+) (?<unit>ms)' -- ./bench
   pinpoint bisect v1.2 main --format time --chart peak_memory -- ./bench")]
 pub(crate) struct Bisect {
-    /// The repository, or any directory in it.
-    #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
-    pub(crate) repo: PathBuf,
-    /// Run once for each commit, in its own work tree, before it is measured.
-    #[arg(long, value_name = "SHELL COMMAND")]
-    pub(crate) build: Option<String>,
-    /// The metric that decides; needed when the benchmark gives several.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) chart: Option<String>,
-    /// How results are read: auto, time, lines (`name: value unit`),
-    /// json:POINTER, or regex:PATTERN with a group named `value`.
-    #[arg(long, value_name = "FORMAT", default_value = "auto")]
-    pub(crate) format: Format,
-    /// A file the benchmark writes its results to, in the work tree [default: its standard output].
-    #[arg(long, value_name = "PATH")]
-    pub(crate) results: Option<PathBuf>,
-    /// How several values of one run become one: sum, mean, min, max, count,
-    /// std, median or geometric-mean [default: median].
-    #[arg(long, value_name = "METHOD")]
-    pub(crate) aggregate: Option<Aggregate>,
+    #[command(flatten)]
+    pub(crate) benchmark: Benchmark,
     /// Where better lies [default: down for times and memory, else unknown].
     #[arg(long, value_enum)]
     pub(crate) direction: Option<DirectionArgument>,
@@ -141,7 +125,7 @@ pub(crate) struct Bisect {
     #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, allow_negative_numbers = true)]
     pub(crate) magnitude: Option<Magnitude>,
     /// How to search.
-    #[arg(long, value_enum, default_value_t = StrategyArgument::Pinpoint)]
+    #[arg(long, value_enum, default_value_t = StrategyArgument::DEFAULT)]
     pub(crate) strategy: StrategyArgument,
     /// The confidence of the intervals reported.
     #[arg(long, value_name = "P", default_value_t = 0.95)]
@@ -167,30 +151,138 @@ pub(crate) struct Bisect {
     /// Consider only commits that touch this path; may be repeated.
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Vec<String>,
-    /// Runs of each build that are made first and not counted.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) warmup: u32,
-    /// A variable for the build and the benchmark; may be repeated.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
-    pub(crate) env: Vec<(String, String)>,
     /// A patch laid on top of every commit before it is built.
     #[arg(long, value_name = "FILE")]
     pub(crate) patch: Option<PathBuf>,
-    /// The longest that one build or one run may take.
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
-    pub(crate) timeout: Option<Duration>,
     /// Builds at the same time. Nothing is measured while anything is built.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) build_jobs: u32,
-    /// How much room finished builds may take, as in 500MB or 20GiB.
-    #[arg(long, value_name = "SIZE", default_value = "10GiB")]
-    pub(crate) cache_size: ByteSize,
     /// The commit that is fast: a branch, a tag, a hash, HEAD~20.
     pub(crate) good: String,
     /// The commit that is slow.
     pub(crate) bad: String,
     /// The benchmark and its arguments.
     #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+/// The benchmark: how it is built and run, and how its results are read.
+#[derive(Debug, Args)]
+pub(crate) struct Benchmark {
+    /// The repository, or any directory in it.
+    #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
+    pub(crate) repo: PathBuf,
+    /// Run once for each commit, in its own work tree, before it is measured.
+    #[arg(long, value_name = "SHELL COMMAND")]
+    pub(crate) build: Option<String>,
+    /// The metric that decides; needed when the benchmark gives several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) chart: Option<String>,
+    /// How results are read: auto, time, lines (`name: value unit`),
+    /// json:POINTER, or regex:PATTERN with a group named `value`.
+    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    pub(crate) format: Format,
+    /// A file the benchmark writes its results to, in the work tree [default: its standard output].
+    #[arg(long, value_name = "PATH")]
+    pub(crate) results: Option<PathBuf>,
+    /// How several values of one run become one: sum, mean, min, max, count,
+    /// std, median or geometric-mean [default: median].
+    #[arg(long, value_name = "METHOD")]
+    pub(crate) aggregate: Option<Aggregate>,
+    /// Runs of each build that are made first and not counted.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) warmup: u32,
+    /// A variable for the build and the benchmark; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    pub(crate) env: Vec<(String, String)>,
+    /// The longest that one build or one run may take.
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// How much room finished builds may take, as in 500MB or 20GiB.
+    #[arg(long, value_name = "SIZE", default_value = "10GiB")]
+    pub(crate) cache_size: ByteSize,
+}
+
+/// Tell what a bisection would cost and how sure it would be, before it is run.
+///
+/// Bisections with a known culprit are simulated, thousands of them, with the
+/// noise of the benchmark: how many runs and builds they take, and how often
+/// they name the right commit.
+///
+/// The noise comes from numbers that you give (--noise), from a few runs of one
+/// commit that you have made (--values), or from runs of the good end that are
+/// made now (a command after `--`).
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pinpoint plan --commits 128 --noise 1.2 --magnitude 2
+  pinpoint plan --commits 128 --noise 3% --run-time 5m --build-time 1h
+  pinpoint plan v1.2 main --values times.txt --magnitude 5%
+  pinpoint plan v1.2 main --build 'make -j2' --runs 20 -- ./build/bench")]
+pub(crate) struct Plan {
+    #[command(flatten)]
+    pub(crate) benchmark: Benchmark,
+    /// So many commits, any of which may be the culprit; instead of two ends.
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with = "good",
+        required_unless_present = "good"
+    )]
+    pub(crate) commits: Option<u64>,
+    /// How much runs of one commit scatter: the interquartile range of their
+    /// values, in the metric's unit or, with a % sign, in percent of their
+    /// median.
+    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, conflicts_with_all = ["values", "command"])]
+    pub(crate) noise: Option<Magnitude>,
+    /// A file with the values of runs of one commit, one on each line; - is
+    /// standard input.
+    #[arg(long, value_name = "FILE", conflicts_with = "command")]
+    pub(crate) values: Option<PathBuf>,
+    /// How often to run the good end, when a command is given.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) runs: u32,
+    /// The change to be found, in the metric's unit or, with a % sign, in percent
+    /// of the median [default: several sizes are tried].
+    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude)]
+    pub(crate) magnitude: Option<Magnitude>,
+    /// How to search.
+    #[arg(long, value_enum, default_value_t = StrategyArgument::DEFAULT)]
+    pub(crate) strategy: StrategyArgument,
+    /// How sure the answer is to be.
+    #[arg(long, value_name = "P", default_value_t = 0.95)]
+    pub(crate) confidence: f64,
+    /// Runs of each end before they are first compared; at least 10 are made.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) attempts: u32,
+    /// The first simulated search has this seed, the next one the next.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// The most runs that the bisection may make.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_runs: Option<u64>,
+    /// The most commits that it may build.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_builds: Option<u64>,
+    /// What a build costs, in runs.
+    #[arg(long, value_name = "RUNS", default_value_t = 1.0)]
+    pub(crate) build_cost: f64,
+    /// How long a run takes, as in 90s or 5m [default: as measured].
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    pub(crate) run_time: Option<Duration>,
+    /// How long a build takes [default: as measured].
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    pub(crate) build_time: Option<Duration>,
+    /// Consider only commits that touch this path; may be repeated.
+    #[arg(long, value_name = "PATH", requires = "good")]
+    pub(crate) path: Vec<String>,
+    /// The commit that is fast: a branch, a tag, a hash, HEAD~20.
+    #[arg(requires = "bad")]
+    pub(crate) good: Option<String>,
+    /// The commit that is slow.
+    pub(crate) bad: Option<String>,
+    /// The benchmark and its arguments.
+    #[arg(last = true, value_name = "COMMAND", requires = "good")]
     pub(crate) command: Vec<String>,
 }
 
@@ -216,13 +308,21 @@ impl From<DirectionArgument> for Direction {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StrategyArgument {
+    /// Keeps a probability for every commit, and runs what tells most.
+    Adaptive,
     /// As Chromium's Pinpoint: pairwise comparisons with 10 to 160 runs each.
     Pinpoint,
+}
+
+impl StrategyArgument {
+    /// What a bisection uses, and so what is planned.
+    const DEFAULT: Self = Self::Pinpoint;
 }
 
 impl From<StrategyArgument> for Strategy {
     fn from(argument: StrategyArgument) -> Self {
         match argument {
+            StrategyArgument::Adaptive => Self::Adaptive,
             StrategyArgument::Pinpoint => Self::Pinpoint,
         }
     }

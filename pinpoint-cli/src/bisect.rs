@@ -27,7 +27,7 @@ pub(crate) async fn bisect(
     command_line: CommandLine,
     display: &Display,
 ) -> Result<Document, CliError> {
-    let repository = Repository::discover(&arguments.repo)?;
+    let repository = Repository::discover(&arguments.benchmark.repo)?;
     let good = repository.resolve_revision(&arguments.good)?;
     let bad = repository.resolve_revision(&arguments.bad)?;
     repository
@@ -84,22 +84,10 @@ pub(crate) async fn bisect(
     let store = Store::open(&state_dir(display)?).await?;
     let mut config = JobConfig {
         local: LocalConfig {
-            repository: repository.path().to_owned(),
-            good,
-            build: arguments.build,
-            command: arguments.command,
-            env: arguments.env.into_iter().collect(),
-            patch: None,
-            format: arguments.format,
-            chart: arguments.chart,
-            aggregate: arguments.aggregate,
-            results: arguments.results,
-            warmup: arguments.warmup,
-            timeout: arguments.timeout,
             build_jobs: arguments.build_jobs,
-            cache_size: arguments.cache_size.as_u64(),
             skip,
             paths,
+            ..(arguments.benchmark).into_config(&repository, good, arguments.command)
         },
         direction_by_unit: arguments.direction.is_none(),
         command_line,

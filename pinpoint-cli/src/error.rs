@@ -58,6 +58,9 @@ pub(crate) enum CliError {
         path: PathBuf,
         source: std::io::Error,
     },
+    /// What stopped a measurement that belongs to no job.
+    #[error(transparent)]
+    Measurement(Stopped),
     /// The job stopped, and can be resumed when this is mended.
     #[error("{error}")]
     Stopped { job: String, error: Stopped },
@@ -143,9 +146,15 @@ impl CliError {
             }
             Self::Store(StoreError::Unknown { .. } | StoreError::Ambiguous { .. }) => WRONG_INPUT,
             Self::Store(_) | Self::Local(_) => FAILED,
-            Self::Stopped { error, .. } if error.is_interrupt() => INTERRUPTED,
-            Self::Stopped { error, .. } if error.is_wrong_input() => WRONG_INPUT,
-            Self::Stopped { .. } => FAILED,
+            Self::Stopped { error, .. } | Self::Measurement(error) => {
+                if error.is_interrupt() {
+                    INTERRUPTED
+                } else if error.is_wrong_input() {
+                    WRONG_INPUT
+                } else {
+                    FAILED
+                }
+            }
         }
     }
 

@@ -4,18 +4,20 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use clap::Parser;
-use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, Metric, default_machine_dir};
+use pinpoint_backends::local::{
+    LocalConfig, LocalExecutor, Location, Metric, Repository, default_machine_dir,
+};
 use pinpoint_backends::sqlite::{Job, JobId, JobLock, Store};
 use pinpoint_core::results::is_time_or_memory;
 use pinpoint_core::{
-    Bisection, BisectionSpec, BuildReport, BuildRequest, Direction, Event, Executor, ExecutorError,
-    JobState, Journal, Key, ListRequest, Listing, Located, Range, Record, RunReport, RunRequest,
-    Status, Stop, drive_watched,
+    Bisection, BisectionSpec, BuildReport, BuildRequest, CombinedCommit, Direction, Event,
+    Executor, ExecutorError, JobState, Journal, Key, ListRequest, Listing, Located, Range, Record,
+    RunReport, RunRequest, Status, Stop, drive_watched,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::arguments::{Arguments, Command, Display, Output};
+use crate::arguments::{Arguments, Benchmark, Command, Display, Output};
 use crate::document::Document;
 use crate::error::{CliError, Stopped};
 use crate::reporter::Reporter;
@@ -29,6 +31,35 @@ pub(crate) struct JobConfig {
     #[serde(default)]
     pub(crate) direction_by_unit: bool,
     pub(crate) command_line: CommandLine,
+}
+
+impl Benchmark {
+    /// What an executor needs to measure commits of this repository.
+    pub(crate) fn into_config(
+        self,
+        repository: &Repository,
+        good: CombinedCommit,
+        command: Vec<String>,
+    ) -> LocalConfig {
+        LocalConfig {
+            repository: repository.path().to_owned(),
+            good,
+            build: self.build,
+            command,
+            env: self.env.into_iter().collect(),
+            patch: None,
+            format: self.format,
+            chart: self.chart,
+            aggregate: self.aggregate,
+            results: self.results,
+            warmup: self.warmup,
+            timeout: self.timeout,
+            build_jobs: 1,
+            cache_size: self.cache_size.as_u64(),
+            skip: Vec::new(),
+            paths: Vec::new(),
+        }
+    }
 }
 
 /// The words of the command that made a job.

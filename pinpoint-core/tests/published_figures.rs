@@ -1,8 +1,8 @@
 //! The reference strategy is the reference strategy: on simulated searches it
 //! is right as often, and needs as many runs, as was measured of the original.
 //!
-//! The published figures are for ranges of 128 commits, exactly one of which
-//! changed the benchmark, each as likely as any other; one normally distributed
+//! The published figures are for ranges of 128 and 1,024 commits, exactly one of
+//! which changed the benchmark, each as likely as any other; one normally distributed
 //! value a run; the strategy is told the true size of the change. Sizes are in
 //! interquartile ranges of the noise. "Right" is that commit and no other.
 
@@ -11,199 +11,171 @@
     reason = "`cargo test -- --nocapture` shows the figures beside the published ones"
 )]
 
-mod world;
+use pinpoint_core::simulation::{Mean, Scenario, Simulation, Summary};
+use pinpoint_core::{BisectionSpec, Machine, Magnitude, Outcome, Position, Strategy};
 
-use std::f64::consts::TAU;
-
-use pinpoint_core::{
-    Bisection, BisectionSpec, Event, Machine, Magnitude, Outcome, Position, Range, Strategy, Task,
-};
-use world::{at, culprits, ran};
-
-/// The interquartile range of a normal distribution, in standard deviations.
-const QUARTILES: f64 = 1.348_979_500_392_163_5;
-/// Commits that may be the culprit: those between the ends, and the bad one.
 const COMMITS: u64 = 128;
-const SEARCHES: u32 = 600;
+const SEARCHES: u64 = 600;
 /// A figure of this test may lie so many standard errors from the published
-/// one, whose own error is about as large: with six figures a test that is
-/// right fails once in many thousand seeds, and the seed is fixed.
+/// one, whose own error is about as large: with so few figures a test that is
+/// right fails once in many thousand seeds, and the seeds are fixed.
 const STANDARD_ERRORS: f64 = 4.0;
 
-/// SplitMix64 and the transform of Box and Muller.
-struct Noise(u64);
-
-impl Noise {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Above 0, at most 1.
-    fn uniform(&mut self) -> f64 {
-        ((self.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * libm::log(self.uniform())).sqrt();
-        radius * libm::cos(TAU * self.uniform())
-    }
-}
-
-/// One search for the commit at `place`, which makes the benchmark slower by
-/// so many interquartile ranges.
-fn search(noise: &mut Noise, place: u64, change: f64, magnitude: f64) -> Outcome {
-    let spec = BisectionSpec {
-        magnitude: Some(Magnitude::Absolute(magnitude * QUARTILES)),
-        seed: noise.bits(),
+fn spec(scenario: &Scenario, magnitude: f64) -> BisectionSpec {
+    BisectionSpec {
         strategy: Strategy::Pinpoint,
-        ..BisectionSpec::new(Range::Counted {
-            between: COMMITS - 1,
-        })
+        magnitude: Some(Magnitude::Absolute(magnitude)),
+        ..BisectionSpec::new(scenario.range())
+    }
+}
+
+fn summary(scenario: &Scenario, magnitude: f64) -> Summary {
+    let spec = spec(scenario, magnitude);
+    let trials: Vec<_> = (0..SEARCHES)
+        .map(|seed| scenario.search(&spec, seed).expect("a valid spec"))
+        .collect();
+    Summary::of(&trials)
+}
+
+/// The published figure is rounded to a whole `unit`, and has an error of its
+/// own, about that of this one.
+#[track_caller]
+fn assert_agrees(what: &str, mean: Mean, published: f64, unit: f64) {
+    let allowed = STANDARD_ERRORS * mean.standard_error * 2.0_f64.sqrt() + unit / 2.0;
+    let report = format!(
+        "{what}: {:.3} ± {:.3}, published {published}",
+        mean.value, mean.standard_error
+    );
+    println!("{report}");
+    assert!((mean.value - published).abs() <= allowed, "{report}");
+}
+
+#[track_caller]
+fn check_change(commits: u64, change: f64, right: f64, runs: f64) {
+    let scenario = Scenario {
+        changes: vec![change],
+        ..Scenario::new(commits)
     };
-    let mut machine = Bisection::new(spec).expect("a valid spec");
-    while machine.outcome().is_none() {
-        let actions = machine.poll();
-        assert!(!actions.is_empty(), "the search is stuck");
-        for action in actions {
-            let event = match action.task {
-                Task::Build { .. } => Event::Built {
-                    action: action.number,
-                },
-                Task::Run { commit, .. } => {
-                    let slow = match commit {
-                        Position::Good => false,
-                        Position::Bad => true,
-                        Position::Within { offset, .. } => offset >= place,
-                    };
-                    let shift = if slow { change * QUARTILES } else { 0.0 };
-                    ran(action.number, 100.0 + shift + noise.normal())
-                }
-                other => panic!("nothing to list or to cancel here: {other:?}"),
-            };
-            machine.handle(event).expect("a possible event");
-        }
-    }
-    machine.outcome().expect("an outcome").clone()
-}
-
-/// The mean of numbers, with its standard error.
-#[derive(Default)]
-struct Mean {
-    count: f64,
-    sum: f64,
-    squares: f64,
-}
-
-impl Mean {
-    fn add(&mut self, value: f64) {
-        self.count += 1.0;
-        self.sum += value;
-        self.squares += value * value;
-    }
-
-    fn value(&self) -> f64 {
-        self.sum / self.count
-    }
-
-    fn standard_error(&self) -> f64 {
-        let variance = self.squares / self.count - self.value() * self.value();
-        (variance / self.count).sqrt()
-    }
-
-    /// The published figure is rounded to a whole `unit`.
-    fn agrees_with(&self, published: f64, unit: f64) -> bool {
-        // The published mean has an error of its own, about that of this one.
-        let allowed = STANDARD_ERRORS * self.standard_error() * 2.0_f64.sqrt() + unit / 2.0;
-        (self.value() - published).abs() <= allowed
-    }
-}
-
-fn check_change(change: f64, right_published: f64, runs_published: f64) {
-    let mut noise = Noise(2_026 + change.to_bits());
-    let (mut right, mut runs, mut builds) = (Mean::default(), Mean::default(), Mean::default());
-    for _ in 0..SEARCHES {
-        let place = noise.bits() % COMMITS;
-        let outcome = search(&mut noise, place, change, change);
-        let culprit = if place == COMMITS - 1 {
-            Position::Bad
-        } else {
-            at(place)
-        };
-        right.add(if culprits(&outcome) == [culprit] {
-            1.0
-        } else {
-            0.0
-        });
-        runs.add(outcome.runs as f64);
-        builds.add(outcome.builds as f64);
-    }
-    let report = format!(
-        "change {change}: right {:.3} ± {:.3} (published {right_published}), runs {:.1} ± {:.1} (published {runs_published}), builds {:.1}",
-        right.value(),
-        right.standard_error(),
-        runs.value(),
-        runs.standard_error(),
-        builds.value(),
+    let summary = summary(&scenario, change);
+    let what = format!("{commits} commits, change {change}");
+    assert_agrees(
+        &format!("{what}, right"),
+        summary.exactly_right,
+        right,
+        0.01,
     );
-    println!("{report}");
-    assert!(right.agrees_with(right_published, 0.01), "{report}");
-    assert!(runs.agrees_with(runs_published, 1.0), "{report}");
-}
-
-fn check_nothing(magnitude: f64, runs_published: f64) {
-    let mut noise = Noise(2_027 + magnitude.to_bits());
-    let mut runs = Mean::default();
-    for _ in 0..SEARCHES {
-        runs.add(search(&mut noise, 0, 0.0, magnitude).runs as f64);
-    }
-    let report = format!(
-        "nothing changed, magnitude {magnitude}: runs {:.1} ± {:.1} (published {runs_published})",
-        runs.value(),
-        runs.standard_error(),
-    );
-    println!("{report}");
-    assert!(runs.agrees_with(runs_published, 1.0), "{report}");
+    assert_agrees(&format!("{what}, runs"), summary.runs.mean, runs, 1.0);
 }
 
 #[test]
 fn half_an_interquartile_range() {
-    check_change(0.5, 0.74, 791.0);
+    check_change(128, 0.5, 0.74, 791.0);
 }
 
 #[test]
 fn one_interquartile_range() {
-    check_change(1.0, 0.79, 213.0);
+    check_change(128, 1.0, 0.79, 213.0);
+    check_change(1_024, 1.0, 0.80, 307.0);
 }
 
 #[test]
 fn two_interquartile_ranges() {
-    check_change(2.0, 0.90, 100.0);
+    check_change(128, 2.0, 0.90, 100.0);
+    check_change(1_024, 2.0, 0.90, 134.0);
 }
 
 #[test]
 fn four_interquartile_ranges() {
-    check_change(4.0, 0.90, 96.0);
+    check_change(128, 4.0, 0.90, 96.0);
+    check_change(1_024, 4.0, 0.90, 128.0);
 }
 
 #[test]
 fn nothing_changed() {
-    check_nothing(1.0, 41.0);
-    check_nothing(0.5, 150.0);
+    for (magnitude, runs) in [(1.0, 41.0), (0.5, 150.0)] {
+        let summary = summary(&Scenario::new(COMMITS), magnitude);
+        assert_agrees(
+            &format!("nothing, told {magnitude}"),
+            summary.runs.mean,
+            runs,
+            1.0,
+        );
+    }
+}
+
+/// What the searcher needs that knows both distributions: so the limit against
+/// which strategies are measured is the published one.
+#[test]
+fn the_ideal_searcher() {
+    let check = |scenario: Scenario, runs: f64| {
+        let ideals: Vec<_> = (0..SEARCHES)
+            .map(|seed| scenario.ideal(0.95, seed).expect("one change"))
+            .collect();
+        let what = format!(
+            "ideal, {} {:?} {:?}",
+            scenario.commits, scenario.changes, scenario.failure_rates
+        );
+        let right = Mean::share(&ideals, |ideal| ideal.right);
+        assert!(
+            right.value + 4.0 * right.standard_error >= 0.95,
+            "{what}: {right:?}"
+        );
+        let made = Mean::of(ideals.iter().map(|ideal| ideal.runs as f64));
+        assert_agrees(&what, made, runs, 1.0);
+    };
+    for (commits, runs) in [
+        (128, [98.0, 28.0, 11.0, 7.0]),
+        (1_024, [141.0, 39.0, 15.0, 10.0]),
+    ] {
+        for (effect, runs) in [0.5, 1.0, 2.0, 4.0].into_iter().zip(runs) {
+            let changes = vec![effect];
+            check(
+                Scenario {
+                    changes,
+                    ..Scenario::new(commits)
+                },
+                runs,
+            );
+        }
+    }
+    for (rates, runs) in [
+        ([0.0, 1.0], 10.0),
+        ([0.05, 0.95], 15.0),
+        ([0.05, 0.5], 51.0),
+        ([0.1, 0.3], 226.0),
+        ([0.0, 0.2], 85.0),
+    ] {
+        let scenario = Scenario {
+            changes: vec![0.0],
+            failure_rates: rates,
+            ..Scenario::new(1_024)
+        };
+        check(scenario, runs);
+    }
+}
+
+fn outcome(scenario: &Scenario, seed: u64) -> Outcome {
+    let mut simulation =
+        Simulation::new(scenario, &spec(scenario, 1.0), seed).expect("a valid spec");
+    while simulation.step() {}
+    simulation.machine().outcome().expect("an outcome").clone()
+}
+
+fn at(offset: u64) -> Position {
+    Position::Within { range: 0, offset }
 }
 
 /// A middle commit is compared with both its neighbours as soon as it has its
 /// runs: the older half's wish for more does not hold up the newer half.
 #[test]
 fn both_halves_are_compared_with_the_same_runs_of_the_middle() {
-    let mut noise = Noise(2_028);
+    let scenario = Scenario {
+        changes: vec![1.0],
+        ..Scenario::new(COMMITS)
+    };
     let mut seen = 0;
-    for _ in 0..100 {
-        let place = noise.bits() % COMMITS;
-        let looks = search(&mut noise, place, 1.0, 1.0).comparisons;
+    for seed in 0..100 {
+        let looks = outcome(&scenario, seed).comparisons;
         for offset in 0..COMMITS - 1 {
             let first = |runs: Vec<u32>| runs.into_iter().min();
             let newer = first(

@@ -12,8 +12,6 @@ pub(crate) struct Cell {
     pub(crate) spec: BisectionSpec,
     /// What the strategy is told of the size of the change.
     pub(crate) told: Told,
-    /// Runs that a build costs as much as.
-    pub(crate) build_cost: f64,
     /// It is part of the quick table.
     pub(crate) is_quick: bool,
 }
@@ -101,7 +99,6 @@ impl Cell {
             },
             scenario,
             told,
-            build_cost: 1.0,
             is_quick: false,
         }
     }
@@ -186,10 +183,14 @@ fn disturbed(cells: &mut Vec<Cell>) {
             }
         }
         for effect in EFFECTS {
+            let cell = Cell::one_change("build-cost-20", scenario.clone(), effect, Told::Right);
             cells.push(Cell {
                 is_quick: commits == 1_024 && matches!(effect, 1.0 | 4.0),
-                build_cost: 20.0,
-                ..Cell::one_change("build-cost-20", scenario.clone(), effect, Told::Right)
+                spec: BisectionSpec {
+                    build_cost: 20.0,
+                    ..cell.spec
+                },
+                ..cell
             });
         }
     }
@@ -216,7 +217,6 @@ fn nothing(cells: &mut Vec<Cell>) {
                 } else {
                     Told::Right
                 },
-                build_cost: 1.0,
                 is_quick: noise == Noise::Normal || magnitude.is_none(),
             });
         }
@@ -276,7 +276,6 @@ fn pass_fail(cells: &mut Vec<Cell>) {
                 },
                 scenario,
                 told: Told::Right,
-                build_cost: 1.0,
                 is_quick: noise == Noise::Normal,
             });
         }

@@ -101,7 +101,15 @@ fn or_dash<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
 
 /// Culprits by strategy, noise and the probability they were named with.
 #[derive(Debug, Default)]
-pub(crate) struct CalibrationTable(BTreeMap<(String, &'static str, usize), Vec<(f64, bool)>>);
+pub(crate) struct CalibrationTable(BTreeMap<Row, Vec<(f64, bool)>>);
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Row {
+    strategy: String,
+    noise: &'static str,
+    /// Of [`CLASSES`].
+    class: usize,
+}
 
 /// Lower edges of the classes of stated probabilities.
 const CLASSES: [f64; 5] = [0.0, 0.9, 0.95, 0.98, 0.99];
@@ -110,10 +118,12 @@ impl CalibrationTable {
     pub(crate) fn add(&mut self, strategy: Strategy, cell: &Cell, trials: &[Trial]) {
         for (stated, is_true) in trials.iter().flat_map(|trial| &trial.named) {
             if let Some(stated) = stated {
-                let class = CLASSES.iter().rposition(|edge| stated >= edge).unwrap_or(0);
-                let strategy = format!("{strategy:?}").to_lowercase();
-                let key = (strategy, cell.scenario.noise.name(), class);
-                self.0.entry(key).or_default().push((*stated, *is_true));
+                let row = Row {
+                    strategy: format!("{strategy:?}").to_lowercase(),
+                    noise: cell.scenario.noise.name(),
+                    class: CLASSES.iter().rposition(|edge| stated >= edge).unwrap_or(0),
+                };
+                self.0.entry(row).or_default().push((*stated, *is_true));
             }
         }
     }
@@ -123,7 +133,12 @@ impl CalibrationTable {
             return;
         }
         println!("\nstrategy  noise          stated at least  culprits  stated %  true %");
-        for ((strategy, noise, class), culprits) in &self.0 {
+        for (row, culprits) in &self.0 {
+            let Row {
+                strategy,
+                noise,
+                class,
+            } = row;
             let stated = Mean::of(culprits.iter().map(|(stated, _)| *stated)).value;
             let observed = Mean::share(culprits, |(_, is_true)| *is_true);
             println!(

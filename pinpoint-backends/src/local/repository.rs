@@ -375,6 +375,22 @@ impl Repository {
         Ok(paths)
     }
 
+    /// How many commits lie strictly between two, named by full hashes; with
+    /// `paths`, as [`paths_between`](Self::paths_between) gives them, only those
+    /// that touch one of them.
+    ///
+    /// # Errors
+    ///
+    /// [`RepositoryError::Git`] when an end does not exist.
+    pub fn count_between(
+        &self,
+        good: &str,
+        bad: &str,
+        paths: &[String],
+    ) -> Result<u64, RepositoryError> {
+        Ok(self.range(good, bad, paths)?.count())
+    }
+
     /// The commits strictly between two, oldest first.
     ///
     /// The rule: of the higher end's line of first parents, those that the

@@ -13,6 +13,7 @@
 mod company;
 mod find;
 mod kill;
+mod plan;
 mod refuse;
 mod stop;
 

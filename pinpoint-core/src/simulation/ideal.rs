@@ -4,6 +4,7 @@ use libm::{exp, log};
 
 use super::Scenario;
 use super::search::Truth;
+use crate::SpecError;
 use crate::random::SplitMix64;
 
 /// A search by the searcher that knows the distributions of runs before and
@@ -22,7 +23,7 @@ pub struct Ideal {
 /// impossible on one side could otherwise not be taken back.
 const MOST_EVIDENCE: f64 = 500.0;
 /// No search needs so many runs, unless nothing can be learned.
-const MOST_RUNS: u64 = 1_000_000;
+const MOST_RUNS: u64 = 100_000;
 
 impl Scenario {
     /// Searches this world knowing what a run gives before the change and after
@@ -36,16 +37,21 @@ impl Scenario {
     /// Drift, the offsets of bots and commits that do not build do not disturb
     /// it: it is told these, too.
     ///
-    /// Absent unless there is exactly one change.
+    /// Absent unless there is exactly one change, among at most
+    /// [`SpecError::MOST_COMMITS`] commits.
     ///
     /// Cost: one multiplication for each commit and run.
     pub fn ideal(&self, confidence: f64, seed: u64) -> Option<Ideal> {
         let [change] = self.changes[..] else {
             return None;
         };
+        // One more than between the ends.
+        if self.commits > SpecError::MOST_COMMITS + 1 {
+            return None;
+        }
+        let commits = self.commits as usize;
         let mut random = SplitMix64::new(seed);
         let culprit = Truth::draw(self, &mut random).changes.into_keys().next()?;
-        let commits = usize::try_from(self.commits).ok()?;
         let mut probabilities = vec![1.0 / commits as f64; commits];
         let mut is_built = vec![false; commits];
         let (mut runs, mut builds) = (0, 0);

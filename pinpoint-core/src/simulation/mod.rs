@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use pinpoint_core::simulation::{Scenario, Summary};
-//! use pinpoint_core::{BisectionSpec, Magnitude, Range};
+//! use pinpoint_core::{BisectionSpec, Magnitude};
 //!
 //! // One of 128 commits makes the benchmark slower by two interquartile ranges
 //! // of its noise.
@@ -22,8 +22,8 @@
 //!     .map(|seed| scenario.search(&spec, seed))
 //!     .collect::<Result<Vec<_>, _>>()?;
 //! let summary = Summary::of(&trials);
-//! assert!(summary.exactly_right.value > 0.8);
-//! assert!(summary.runs.mean.value < 150.0);
+//! assert!(summary.exactly_right.value > 0.9);
+//! assert!(summary.runs.mean.value < 60.0);
 //! # Ok::<(), pinpoint_core::SpecError>(())
 //! ```
 //!

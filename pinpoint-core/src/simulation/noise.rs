@@ -188,3 +188,132 @@ fn log_sum<const TERMS: usize>(logs: [f64; TERMS]) -> f64 {
     let largest = logs.into_iter().fold(f64::NEG_INFINITY, f64::max);
     largest + log(logs.into_iter().map(|term| exp(term - largest)).sum())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// P(X <= x).
+    type Distribution = fn(f64) -> f64;
+
+    /// The unscaled shape, and the range by which it is scaled.
+    fn shape(noise: &Noise) -> Option<(Distribution, f64)> {
+        Some(match noise {
+            Noise::Normal => (|x| upper_tail(-x), NORMAL_RANGE),
+            Noise::HeavyTails => (
+                |x| 0.5 + x / (2.0 * (2.0 + x * x).sqrt()),
+                HEAVY_TAILS_RANGE,
+            ),
+            Noise::Skewed => (
+                |x| if x > 0.0 { upper_tail(-log(x)) } else { 0.0 },
+                SKEWED_RANGE,
+            ),
+            Noise::SeveralModes => (
+                |x| {
+                    MODES
+                        .iter()
+                        .map(|(weight, place)| weight * upper_tail(place - x))
+                        .sum()
+                },
+                SEVERAL_MODES_RANGE,
+            ),
+            Noise::Outliers => (
+                |x| {
+                    (1.0 - OUTLIER_RATE) * upper_tail(-x)
+                        + OUTLIER_RATE * upper_tail(-x / OUTLIER_SIZE)
+                },
+                OUTLIERS_RANGE,
+            ),
+            Noise::Ticks | Noise::Measured(_) => return None,
+        })
+    }
+
+    fn quantile(distribution: Distribution, p: f64) -> f64 {
+        let (mut low, mut high) = (-100.0, 100.0);
+        for _ in 0..200 {
+            let middle: f64 = 0.5 * (low + high);
+            if distribution(middle) < p {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    #[test]
+    fn shapes_are_scaled_by_their_interquartile_range() {
+        for noise in Noise::FAMILIES {
+            if let Some((distribution, range)) = shape(&noise) {
+                let quartiles = [0.25, 0.75].map(|p| quantile(distribution, p));
+                let found = quartiles[1] - quartiles[0];
+                assert!((found - range).abs() < 1e-12, "{noise:?}: {found}");
+            }
+        }
+    }
+
+    fn draw(noise: &Noise, count: usize) -> Vec<f64> {
+        let mut random = SplitMix64::new(5);
+        (0..count)
+            .map(|_| noise.observe(100.0, &mut random))
+            .collect()
+    }
+
+    #[test]
+    fn values_have_an_interquartile_range_of_one() {
+        for noise in Noise::FAMILIES {
+            let mut values = draw(&noise, 40_000);
+            values.sort_by(f64::total_cmp);
+            let range = values[30_000] - values[10_000];
+            assert!((range - 1.0).abs() < 0.03, "{noise:?}: {range}");
+        }
+    }
+
+    /// The mean of f(x - d) / f(x) over values x with the density f is 1: so the
+    /// likelihood is that of the values which are drawn.
+    #[test]
+    fn the_likelihood_is_that_of_the_values() {
+        for noise in Noise::FAMILIES {
+            // The variance of the ratio grows fast with the shift.
+            let ratio = |value: &f64| {
+                exp(noise.log_likelihood(*value, 100.5) - noise.log_likelihood(*value, 100.0))
+            };
+            let values = draw(&noise, 100_000);
+            let mean = values.iter().map(ratio).sum::<f64>() / values.len() as f64;
+            assert!((mean - 1.0).abs() < 0.06, "{noise:?}: {mean}");
+        }
+    }
+
+    #[test]
+    fn likelihoods_of_far_values_are_no_nan() {
+        for noise in Noise::FAMILIES {
+            for value in [-1e6, 0.0, 99.0, 300.0, 1e6] {
+                assert!(
+                    !noise.log_likelihood(value, 100.0).is_nan(),
+                    "{noise:?} {value}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn ticks_give_many_ties() {
+        let mut values = draw(&Noise::Ticks, 1_000);
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        assert!(values.len() < 15, "{values:?}");
+        assert!(values.iter().all(|value| (value / TICK).fract() == 0.0));
+    }
+
+    #[test]
+    fn measured_deviations_come_as_often_as_they_were_measured() {
+        let noise = Noise::Measured(vec![0.0, 0.0, 0.5]);
+        let values = draw(&noise, 3_000);
+        let high = values.iter().filter(|value| **value == 100.5).count();
+        assert!((900..1_100).contains(&high), "{high}");
+        let odds = noise.log_likelihood(100.0, 100.0) - noise.log_likelihood(100.5, 100.0);
+        assert!((odds - log(2.0)).abs() < 1e-12);
+        assert_eq!(noise.log_likelihood(100.25, 100.0), f64::NEG_INFINITY);
+        assert_eq!(draw(&Noise::Measured(Vec::new()), 1), [100.0]);
+    }
+}

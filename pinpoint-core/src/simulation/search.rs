@@ -101,10 +101,12 @@ impl Scenario {
     /// with the truth. The range and the seed of the spec do not count: those of
     /// the scenario and this seed do.
     ///
+    /// In a scenario with numbers that are not finite, the trial has failed.
+    ///
     /// Errors: as [`Bisection::new`].
     ///
-    /// Cost: that of the machine, about 1 ms for 1,024 commits and the strategy
-    /// `pinpoint`.
+    /// Cost: that of the machine, plus one step for each commit where some do not
+    /// build.
     pub fn search(&self, spec: &BisectionSpec, seed: u64) -> Result<Trial, SpecError> {
         let mut simulation = Simulation::new(self, spec, seed)?;
         while simulation.step() {}
@@ -116,12 +118,12 @@ impl<'a> Simulation<'a> {
     /// A search about to begin; [`Scenario::search`] says what of the spec counts.
     pub fn new(scenario: &'a Scenario, spec: &BisectionSpec, seed: u64) -> Result<Self, SpecError> {
         let mut random = SplitMix64::new(seed);
-        let truth = Truth::draw(scenario, &mut random);
         let machine = Bisection::new(BisectionSpec {
             range: scenario.range(),
             seed: random.next(),
             ..spec.clone()
         })?;
+        let truth = Truth::draw(scenario, &mut random);
         Ok(Self {
             scenario,
             machine,
@@ -135,16 +137,16 @@ impl<'a> Simulation<'a> {
     }
 
     /// Answers one action. False when there was none, because the search has
-    /// ended.
+    /// ended, or when the scenario gives a value that is no number.
     pub fn step(&mut self) -> bool {
         self.waiting.extend(self.machine.poll());
         let Some(action) = self.waiting.pop_front() else {
             return false;
         };
         let event = self.answer(action);
-        let heard = self.machine.handle(event);
-        debug_assert!(heard.is_ok(), "{heard:?}");
-        true
+        // An event that can't have happened, like a value that is no number,
+        // answers nothing.
+        self.machine.handle(event).is_ok()
     }
 
     /// The machine as it is now.
@@ -225,12 +227,11 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Compares the answer with the truth. A search that asks for nothing more
-    /// and has no answer has failed.
+    /// Compares the answer with the truth. A search without an answer has failed.
     fn trial(&self) -> Trial {
         let changes = &self.truth.changes;
-        let progress = self.machine.outcome();
-        let (culprits, candidates) = progress.map_or((&[][..], &[][..]), |outcome| {
+        let outcome = self.machine.outcome();
+        let (culprits, candidates) = outcome.map_or((&[][..], &[][..]), |outcome| {
             (&outcome.culprits[..], &outcome.candidates[..])
         });
         let named: BTreeMap<Option<u64>, Option<f64>> = culprits
@@ -243,7 +244,7 @@ impl<'a> Simulation<'a> {
             .collect();
         let is_named = |change: &&u64| named.contains_key(&Some(**change));
         Trial {
-            status: progress.map_or(Status::Failed, |outcome| outcome.status),
+            status: outcome.map_or(Status::Failed, |outcome| outcome.status),
             changes: changes.len() as u32,
             found: changes.keys().filter(is_named).count() as u32,
             named: named
@@ -257,8 +258,8 @@ impl<'a> Simulation<'a> {
             holds: changes
                 .keys()
                 .all(|change| is_named(&change) || left.contains(&Some(*change))),
-            runs: progress.map_or(self.runs, |outcome| outcome.runs),
-            builds: progress.map_or(0, |outcome| outcome.builds),
+            runs: outcome.map_or(self.runs, |outcome| outcome.runs),
+            builds: outcome.map_or(0, |outcome| outcome.builds),
         }
     }
 }
@@ -304,5 +305,208 @@ fn place(scenario: &Scenario, commit: Position) -> Option<u64> {
         Position::Good => None,
         Position::Within { offset, .. } => Some(offset),
         Position::Bad => Some(scenario.commits.saturating_sub(1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::Noise;
+    use crate::{Magnitude, Strategy};
+
+    fn spec() -> BisectionSpec {
+        BisectionSpec {
+            // Its requests are known.
+            strategy: Strategy::Pinpoint,
+            magnitude: Some(Magnitude::Absolute(4.0)),
+            ..BisectionSpec::new(Scenario::new(1).range())
+        }
+    }
+
+    /// The truth, and everything that happened.
+    fn record(scenario: &Scenario, seed: u64) -> (Truth, Vec<(Task, Event)>) {
+        let mut simulation = Simulation::new(scenario, &spec(), seed).expect("a valid spec");
+        let mut events = Vec::new();
+        loop {
+            simulation.waiting.extend(simulation.machine.poll());
+            let Some(action) = simulation.waiting.pop_front() else {
+                return (simulation.truth, events);
+            };
+            let event = simulation.answer(action.clone());
+            events.push((action.task, event.clone()));
+            simulation.machine.handle(event).expect("a possible event");
+        }
+    }
+
+    /// Of every run: its place, its bot, and its value unless it failed.
+    fn runs(
+        events: &[(Task, Event)],
+        scenario: &Scenario,
+    ) -> Vec<(Option<u64>, Option<String>, Option<f64>)> {
+        events
+            .iter()
+            .filter_map(|(task, event)| {
+                let Task::Run { commit, .. } = task else {
+                    return None;
+                };
+                let place = place(scenario, *commit);
+                match event {
+                    Event::Ran { bot, values, .. } => {
+                        Some((place, bot.clone(), Some(values["value"][0])))
+                    }
+                    Event::RunFailed { bot, .. } => Some((place, bot.clone(), None)),
+                    other => panic!("no answer to a run: {other:?}"),
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn values_change_where_the_truth_says() {
+        let scenario = Scenario {
+            noise: Noise::Measured(Vec::new()),
+            changes: vec![4.0, -8.0],
+            ..Scenario::new(32)
+        };
+        for seed in 0..20 {
+            let (truth, events) = record(&scenario, seed);
+            let places: Vec<u64> = truth.changes.keys().copied().collect();
+            for (place, _, value) in runs(&events, &scenario) {
+                let expected = match place {
+                    Some(place) if place >= places[1] => 96.0,
+                    Some(place) if place >= places[0] => 104.0,
+                    _ => 100.0,
+                };
+                assert_eq!(value, Some(expected), "{places:?} {place:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_place_is_about_as_likely() {
+        let scenario = Scenario {
+            changes: vec![1.0],
+            ..Scenario::new(4)
+        };
+        let mut seen = [0; 4];
+        for seed in 0..2_000 {
+            let truth = Truth::draw(&scenario, &mut SplitMix64::new(seed));
+            seen[*truth.changes.keys().next().expect("a change") as usize] += 1;
+        }
+        assert!(
+            seen.iter().all(|count| (420..580).contains(count)),
+            "{seen:?}"
+        );
+    }
+
+    #[test]
+    fn values_drift_with_each_run_but_not_for_ever() {
+        let scenario = Scenario {
+            noise: Noise::Measured(Vec::new()),
+            drift: 0.25,
+            ..Scenario::new(4)
+        };
+        let (_, events) = record(&scenario, 1);
+        let values: Vec<_> = runs(&events, &scenario)
+            .into_iter()
+            .filter_map(|run| run.2)
+            .collect();
+        assert_eq!(values[..6], [100.0, 100.25, 100.5, 100.75, 101.0, 101.0]);
+    }
+
+    #[test]
+    fn bots_differ_and_are_named() {
+        let scenario = Scenario {
+            noise: Noise::Measured(Vec::new()),
+            bots: 3,
+            ..Scenario::new(4)
+        };
+        let (truth, events) = record(&scenario, 1);
+        let mut seen = BTreeSet::new();
+        for (_, bot, value) in runs(&events, &scenario) {
+            let bot = bot.expect("a bot");
+            let offset = truth.bots[bot.parse::<usize>().expect("a number")];
+            assert_eq!(value, Some(100.0 + offset));
+            seen.insert(bot);
+        }
+        assert_eq!(seen.len(), 3);
+    }
+
+    #[test]
+    fn a_bot_that_was_asked_for_makes_the_run() {
+        let scenario = Scenario {
+            bots: 3,
+            ..Scenario::new(4)
+        };
+        let mut simulation = Simulation::new(&scenario, &spec(), 1).expect("a valid spec");
+        for _ in 0..20 {
+            let event = simulation.run(0, Position::Good, Some("2".to_owned()));
+            assert!(matches!(event, Event::Ran { bot, .. } if bot.as_deref() == Some("2")));
+        }
+    }
+
+    #[test]
+    fn culprits_and_the_commits_before_them_build() {
+        let scenario = Scenario {
+            changes: vec![4.0],
+            unbuildable: 0.9,
+            ..Scenario::new(64)
+        };
+        for seed in 0..50 {
+            let (truth, events) = record(&scenario, seed);
+            let culprit = *truth.changes.keys().next().expect("a change");
+            assert!(truth.broken.len() > 40);
+            for needed in [Some(culprit), culprit.checked_sub(1), Some(63)] {
+                assert!(needed.is_none_or(|place| !truth.broken.contains(&place)));
+            }
+            for (task, event) in events {
+                if let Task::Build { commit } = task {
+                    let fails =
+                        place(&scenario, commit).is_some_and(|place| truth.broken.contains(&place));
+                    assert_eq!(matches!(event, Event::BuildFailed { .. }), fails);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn runs_fail_as_often_as_the_rates_say() {
+        let scenario = Scenario {
+            changes: vec![0.0],
+            failure_rates: [0.0, 0.5],
+            ..Scenario::new(16)
+        };
+        let (mut made, mut failed) = (0, 0);
+        for seed in 0..100 {
+            let (truth, events) = record(&scenario, seed);
+            let culprit = *truth.changes.keys().next().expect("a change");
+            for (place, _, value) in runs(&events, &scenario) {
+                if place.is_some_and(|place| place >= culprit) {
+                    made += 1;
+                    failed += i32::from(value.is_none());
+                } else {
+                    assert!(value.is_some());
+                }
+            }
+        }
+        assert!((2 * failed - made).abs() * 20 < made, "{failed} of {made}");
+    }
+
+    #[test]
+    fn builds_and_runs_take_their_time() {
+        let scenario = Scenario {
+            build_time: 1_000,
+            run_time: 10,
+            ..Scenario::new(4)
+        };
+        let (_, events) = record(&scenario, 1);
+        let started: Vec<u64> = events
+            .iter()
+            .filter_map(|(_, event)| match event {
+                Event::Ran { started, .. } => Some(*started),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(started[..3], [2_000, 2_010, 2_020]);
     }
 }

@@ -44,8 +44,6 @@ pub struct Summary {
     pub recall: Option<f64>,
     /// Commits named in a trial that changed nothing.
     pub false_culprits: Mean,
-    /// Trials that named a commit that changed nothing, or several.
-    pub false_alarms: Mean,
     /// Trials that named no commit, but left a range that holds all that changed
     /// something.
     pub right_ranges: Mean,
@@ -77,7 +75,6 @@ impl Summary {
             exactly_right: share(&Trial::is_exactly_right),
             recall: (changes > 0).then(|| f64::from(found) / f64::from(changes)),
             false_culprits: Mean::of(trials.iter().map(|trial| f64::from(trial.false_culprits()))),
-            false_alarms: share(&|trial| trial.false_culprits() > 0),
             right_ranges: share(&Trial::is_right_range),
             holds: share(&|trial| trial.holds),
             nothing_found: share(&|trial| trial.status == Status::NoRegression),
@@ -131,5 +128,102 @@ impl Cost {
             mean: Mean::of(costs.iter().map(|cost| *cost as f64)),
             percentile_95: costs.get(rank.saturating_sub(1)).copied().unwrap_or(0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial() -> Trial {
+        Trial {
+            status: Status::CulpritFound,
+            changes: 1,
+            found: 1,
+            named: vec![(Some(0.97), true)],
+            candidates: 0,
+            holds: true,
+            runs: 10,
+            builds: 4,
+        }
+    }
+
+    #[test]
+    fn what_counts_as_right() {
+        let right = trial();
+        let wrong = Trial {
+            found: 0,
+            named: vec![(Some(0.95), false)],
+            holds: false,
+            ..trial()
+        };
+        let range = Trial {
+            status: Status::Inconclusive,
+            found: 0,
+            named: Vec::new(),
+            candidates: 3,
+            ..trial()
+        };
+        let summary = Summary::of(&[right, wrong, range]);
+        assert_eq!(summary.trials, 3);
+        for (name, share, expected) in [
+            ("exactly right", summary.exactly_right, 1.0),
+            ("right range", summary.right_ranges, 1.0),
+            ("holds", summary.holds, 2.0),
+            ("false culprits", summary.false_culprits, 1.0),
+            ("nothing found", summary.nothing_found, 0.0),
+        ] {
+            assert!((share.value - expected / 3.0).abs() < 1e-15, "{name}");
+        }
+        assert_eq!(summary.recall, Some(1.0 / 3.0));
+        let calibration = summary.calibration.expect("probabilities were stated");
+        assert_eq!(calibration.culprits, 2);
+        assert!((calibration.stated - 0.96).abs() < 1e-15);
+        assert_eq!(calibration.observed.value, 0.5);
+    }
+
+    #[test]
+    fn where_nothing_changed_only_saying_so_is_right() {
+        let nothing = Trial {
+            status: Status::NoRegression,
+            changes: 0,
+            found: 0,
+            named: Vec::new(),
+            ..trial()
+        };
+        assert!(nothing.is_exactly_right());
+        let open = Trial {
+            status: Status::Inconclusive,
+            candidates: 5,
+            ..nothing.clone()
+        };
+        assert!(!open.is_exactly_right());
+        assert_eq!(Summary::of(&[nothing, open]).recall, None);
+    }
+
+    #[test]
+    fn costs_have_a_mean_an_error_and_a_percentile() {
+        let cost = Cost::of((1..=100).rev());
+        assert_eq!(cost.mean.value, 50.5);
+        // The standard deviation of 1 to 100 is √(100 × 101 / 12).
+        let error = (100.0 * 101.0 / 12.0_f64).sqrt() / 10.0;
+        assert!((cost.mean.standard_error - error).abs() < 1e-12);
+        assert_eq!(cost.percentile_95, 95);
+        assert_eq!(Cost::of([7].into_iter()).percentile_95, 7);
+        assert_eq!(Cost::of([].into_iter()).percentile_95, 0);
+    }
+
+    #[test]
+    fn no_trials_are_no_error() {
+        let summary = Summary::of(&[]);
+        assert_eq!(summary.trials, 0);
+        assert_eq!(
+            summary.exactly_right,
+            Mean {
+                value: 0.0,
+                standard_error: 0.0
+            }
+        );
+        assert_eq!(summary.calibration, None);
     }
 }

@@ -1,0 +1,143 @@
+//! `pinpoint plan`: what a bisection would cost, and how sure it would be.
+
+mod estimate;
+mod report;
+mod scatter;
+
+use pinpoint_backends::local::{Repository, RepositoryError};
+use pinpoint_core::{BisectionSpec, CombinedCommit, Direction, Magnitude, Range, SpecError};
+
+use crate::arguments::{Display, Plan};
+use crate::error::{CliError, FOUND, Stopped};
+use crate::stop::Signals;
+use scatter::{Scatter, Unit};
+
+pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliError> {
+    let signals = Signals::listen().map_err(CliError::file("wait for signals in", "."))?;
+    let mut interrupted = std::pin::pin!(signals.interrupted());
+    let work = async {
+        let question = Question::new(&arguments)?;
+        let scatter = scatter(arguments, &question, &display).await?;
+        let magnitude = question
+            .magnitude
+            .map(|magnitude| scatter.in_its_unit(magnitude))
+            .transpose()?;
+        if magnitude.is_none() && scatter.interquartile_range == 0.0 {
+            return Err(CliError::Input(
+                "more than half of the runs gave the same value, so that no size of a change \
+                 suggests itself: name one with --magnitude"
+                    .into(),
+            ));
+        }
+        // All cores work on it, and the signals are to be heard meanwhile.
+        let estimated = tokio::task::spawn_blocking(move || {
+            let estimates = estimate::estimate(&question, &scatter, magnitude)?;
+            Ok::<_, SpecError>((question, scatter, estimates))
+        });
+        let (question, scatter, estimates) = match estimated.await {
+            Ok(estimated) => estimated?,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_shut_down) => return Err(CliError::Measurement(Stopped::Interrupted)),
+            },
+        };
+        report::print(&question, &scatter, magnitude, &estimates, &display);
+        Ok(FOUND)
+    };
+    tokio::select! {
+        done = work => done,
+        () = &mut interrupted => Err(CliError::Measurement(Stopped::Interrupted)),
+    }
+}
+
+/// The bisection that is planned.
+struct Question {
+    /// Commits that may be the culprit.
+    commits: u64,
+    /// Everything but the magnitude, which is in the unit of the scatter.
+    spec: BisectionSpec,
+    magnitude: Option<Magnitude>,
+    /// The repository and the good end, when ends were named.
+    good: Option<(Repository, CombinedCommit)>,
+}
+
+impl Question {
+    fn new(arguments: &Plan) -> Result<Self, CliError> {
+        let (commits, good) = match (&arguments.good, &arguments.bad) {
+            (Some(good), Some(bad)) => {
+                let repository = Repository::discover(&arguments.benchmark.repo)?;
+                let good = repository.resolve_revision(good)?;
+                let bad = repository.resolve_revision(bad)?;
+                let ends = (good.git_hash.as_str(), bad.git_hash.as_str());
+                repository
+                    .range_check(ends.0, ends.1)
+                    .map_err(|error| match error {
+                        RepositoryError::Reversed { .. } => {
+                            CliError::Input(format!("{error}\n\nname the older commit first"))
+                        }
+                        error => error.into(),
+                    })?;
+                let paths = repository.paths_between(ends.0, ends.1, &arguments.path)?;
+                // The bad end may be the culprit, too.
+                let commits = repository.count_between(ends.0, ends.1, &paths)? + 1;
+                (commits, Some((repository, CombinedCommit::from(good))))
+            }
+            _ => (arguments.commits.unwrap_or_default(), None),
+        };
+        let between = commits
+            .checked_sub(1)
+            .ok_or_else(|| CliError::Input("--commits: at least one commit is needed".into()))?;
+        let spec = BisectionSpec {
+            strategy: arguments.strategy.into(),
+            direction: Direction::Unknown,
+            confidence: arguments.confidence,
+            attempts: arguments.attempts,
+            seed: arguments.seed,
+            build_cost: arguments.build_cost,
+            max_runs: arguments.max_runs,
+            max_builds: arguments.max_builds,
+            ..BisectionSpec::new(Range::Counted { between })
+        };
+        // Refused before anything is built or run.
+        pinpoint_core::Bisection::new(spec.clone())?;
+        if commits > estimate::MOST_COMMITS {
+            return Err(CliError::Input(format!(
+                "{commits} commits are too many to simulate: plan for {} at most",
+                estimate::MOST_COMMITS
+            )));
+        }
+        Ok(Self {
+            commits,
+            spec,
+            magnitude: arguments.magnitude,
+            good,
+        })
+    }
+}
+
+/// The noise, from wherever the arguments say.
+async fn scatter(
+    arguments: Plan,
+    question: &Question,
+    display: &Display,
+) -> Result<Scatter, CliError> {
+    let mut scatter = if let Some(noise) = arguments.noise {
+        Scatter::told(noise)?
+    } else if let Some(path) = &arguments.values {
+        Scatter::of_values(scatter::read(path)?, Unit::Metric(None))?
+    } else if let (Some((repository, good)), false) = (&question.good, arguments.command.is_empty())
+    {
+        let config = (arguments.benchmark).into_config(repository, good.clone(), arguments.command);
+        scatter::measure(config, arguments.runs, display).await?
+    } else {
+        return Err(CliError::Input(
+            "how much do runs of one commit scatter? tell it with --noise, give values of runs \
+             with --values, or name both ends and the benchmark: pinpoint plan GOOD BAD -- COMMAND"
+                .into(),
+        ));
+    };
+    let seconds = |told: Option<std::time::Duration>| told.map(|told| told.as_secs_f64());
+    scatter.run_time = seconds(arguments.run_time).or(scatter.run_time);
+    scatter.build_time = seconds(arguments.build_time).or(scatter.build_time);
+    Ok(scatter)
+}

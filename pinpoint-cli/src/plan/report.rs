@@ -1,0 +1,226 @@
+//! A plan, for people and for programs.
+
+use std::fmt::Write;
+
+use pinpoint_core::simulation::Cost;
+use serde_json::{Value, json};
+
+use super::Question;
+use super::estimate::Estimate;
+use super::scatter::{Scatter, Unit};
+use crate::arguments::{Display, Output};
+use crate::quantity::{change, count, digits, duration, quantity};
+use crate::summary::{BOLD, DIM};
+
+/// The version of the document.
+const VERSION: u32 = 1;
+
+pub(crate) fn print(
+    question: &Question,
+    scatter: &Scatter,
+    magnitude: Option<f64>,
+    estimates: &[Estimate],
+    display: &Display,
+) {
+    match display.output {
+        Output::Json => {
+            let document = document(question, scatter, magnitude, estimates);
+            anstream::println!("{document:#}");
+        }
+        Output::Text => {
+            let mut text = String::new();
+            // Writing to a string can't fail.
+            let _ = write(&mut text, question, scatter, magnitude, estimates);
+            anstream::print!("{text}");
+        }
+    }
+}
+
+/// Of the searches for one change, the share that ended in each way.
+struct Shares {
+    /// Absent where there is no right commit.
+    right: Option<f64>,
+    range: f64,
+    wrong: f64,
+    nothing: f64,
+}
+
+impl Shares {
+    fn of(estimate: &Estimate) -> Self {
+        let summary = &estimate.summary;
+        let right = (estimate.change.is_some()).then_some(summary.exactly_right.value);
+        let (range, nothing) = (summary.right_ranges.value, summary.nothing_found.value);
+        // What is left, free of the rounding of the others.
+        let wrong = (1.0 - right.unwrap_or_default() - range - nothing).max(0.0);
+        Self {
+            right,
+            range,
+            wrong,
+            nothing,
+        }
+    }
+}
+
+/// Seconds that a search of this cost takes, builds and runs one after the
+/// other; absent when it is not known what a run takes.
+fn seconds(estimate: &Estimate, scatter: &Scatter) -> Option<f64> {
+    let (runs, builds) = (&estimate.summary.runs.mean, &estimate.summary.builds.mean);
+    let build_time = scatter.build_time.unwrap_or_default();
+    Some(runs.value * scatter.run_time? + builds.value * build_time)
+}
+
+fn document(
+    question: &Question,
+    scatter: &Scatter,
+    magnitude: Option<f64>,
+    estimates: &[Estimate],
+) -> Value {
+    let cost =
+        |cost: &Cost| json!({ "mean": cost.mean.value, "percentile_95": cost.percentile_95 });
+    let rows: Vec<Value> = estimates
+        .iter()
+        .map(|estimate| {
+            let shares = Shares::of(estimate);
+            let in_noise = estimate
+                .change
+                .filter(|_| scatter.interquartile_range > 0.0)
+                .map(|change| change / scatter.interquartile_range);
+            json!({
+                "change": estimate.change,
+                "change_in_noise": in_noise,
+                "right": shares.right,
+                "range": shares.range,
+                "wrong": shares.wrong,
+                "nothing_found": shares.nothing,
+                "runs": cost(&estimate.summary.runs),
+                "builds": cost(&estimate.summary.builds),
+                "duration_s": seconds(estimate, scatter),
+                "searches": estimate.summary.trials,
+            })
+        })
+        .collect();
+    let unit = match &scatter.unit {
+        Unit::Percent => Some("%"),
+        Unit::Metric(unit) => unit.as_deref(),
+    };
+    json!({
+        "version": VERSION,
+        "commits": question.commits,
+        "strategy": question.spec.strategy,
+        "confidence": question.spec.confidence,
+        "unit": unit,
+        "noise": scatter.interquartile_range,
+        "values": scatter.values,
+        "failure_rate": scatter.failure_rate,
+        "magnitude": magnitude,
+        "run_time_s": scatter.run_time,
+        "build_time_s": scatter.build_time,
+        "changes": rows,
+    })
+}
+
+fn write(
+    text: &mut String,
+    question: &Question,
+    scatter: &Scatter,
+    magnitude: Option<f64>,
+    estimates: &[Estimate],
+) -> std::fmt::Result {
+    let size = |size: f64| match &scatter.unit {
+        Unit::Percent => format!("{} %", digits(size)),
+        Unit::Metric(unit) => quantity(size, unit.as_deref()),
+    };
+    writeln!(
+        text,
+        "{BOLD}{}{BOLD:#} that may be the culprit; runs of one commit scatter by {} (interquartile range{})",
+        count(question.commits, "commit"),
+        size(scatter.interquartile_range),
+        if scatter.values > 0 {
+            format!(" of {}", count(scatter.values as u64, "run"))
+        } else {
+            String::new()
+        }
+    )?;
+    if scatter.failure_rate > 0.0 {
+        writeln!(
+            text,
+            "{:.0} % of the runs fail",
+            100.0 * scatter.failure_rate
+        )?;
+    }
+    if let Some(magnitude) = magnitude {
+        writeln!(
+            text,
+            "the smallest change worth finding: {}",
+            size(magnitude)
+        )?;
+    }
+    let has_time = scatter.run_time.is_some();
+    writeln!(
+        text,
+        "\n{BOLD}{:>24} {:>8} {:>8} {:>8} {:>8} {:>14} {:>14}{}{BOLD:#}",
+        "change (in noise)",
+        "right",
+        "range",
+        "wrong",
+        "nothing",
+        "runs (95 %)",
+        "builds (95 %)",
+        if has_time { "           time" } else { "" }
+    )?;
+    for estimate in estimates {
+        let shares = Shares::of(estimate);
+        let title = match estimate.change {
+            None => "none".to_owned(),
+            Some(by) => {
+                let by_noise = by / scatter.interquartile_range;
+                let by = match &scatter.unit {
+                    Unit::Percent => format!("+{} %", digits(by)),
+                    Unit::Metric(unit) => change(by, unit.as_deref()),
+                };
+                if by_noise.is_finite() {
+                    format!("{by} ({by_noise:.1} ×)")
+                } else {
+                    by
+                }
+            }
+        };
+        let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+        let cost = |cost: &Cost| format!("{:.0} ({})", cost.mean.value, cost.percentile_95);
+        write!(
+            text,
+            "{title:>24} {:>8} {:>8} {:>8} {:>8} {:>14} {:>14}",
+            shares.right.map_or_else(|| "-".to_owned(), percent),
+            percent(shares.range),
+            percent(shares.wrong),
+            percent(shares.nothing),
+            cost(&estimate.summary.runs),
+            cost(&estimate.summary.builds),
+        )?;
+        if let Some(seconds) = seconds(estimate, scatter) {
+            write!(text, " {:>14}", duration(seconds))?;
+        }
+        writeln!(text)?;
+    }
+    let searches = estimates
+        .first()
+        .map_or(0, |estimate| estimate.summary.trials);
+    // Of a share of one half, which has the largest error.
+    let error = 100.0 * 2.0 * (0.25 / searches.max(1) as f64).sqrt();
+    writeln!(
+        text,
+        "\nright: the culprit and no other is named; range: it is not named, but is in the range\n\
+         that is left; wrong: another is named; nothing: no difference is found. Runs and builds:\n\
+         the mean, and what 95 of 100 bisections do not exceed."
+    )?;
+    if has_time && scatter.build_time.is_none() {
+        writeln!(
+            text,
+            "The time is that of the runs alone: --build-time adds that of the builds."
+        )?;
+    }
+    writeln!(
+        text,
+        "{DIM}{searches} simulated bisections of each size; shares are within {error:.0} %{DIM:#}"
+    )
+}

@@ -1,0 +1,246 @@
+//! What a bisection would cost.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::world::{BENCHMARK, Finished, World, until};
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value}"))
+}
+
+/// The rows of a plan, the last of which is that nothing changed.
+#[track_caller]
+fn rows(finished: &Finished) -> Vec<Value> {
+    let rows = finished.document()["changes"].as_array().unwrap().clone();
+    for row in &rows {
+        let ways = ["right", "range", "wrong", "nothing_found"];
+        let all: f64 = ways
+            .map(|way| row[way].as_f64().unwrap_or(0.0))
+            .iter()
+            .sum();
+        assert!((all - 1.0).abs() < 1e-9, "{row}");
+        assert!(number(&row["runs"]["mean"]) > 0.0);
+        assert!(row["builds"]["percentile_95"].is_u64());
+    }
+    assert!(rows.last().unwrap()["change"].is_null());
+    rows
+}
+
+#[test]
+fn numbers_alone_are_enough() {
+    let world = World::new();
+    let plan = [
+        "plan",
+        "--commits",
+        "128",
+        "--noise",
+        "1.2",
+        "--magnitude",
+        "2.4",
+    ];
+    let json = world.pinpoint(&plan).and(&["--output", "json"]);
+    let finished = json.ends_with(0);
+    let document = finished.document();
+    assert_eq!(document["version"], 1);
+    assert_eq!(document["commits"], 128);
+    assert_eq!(document["noise"], 1.2);
+    assert_eq!(document["magnitude"], 2.4);
+    let rows = rows(&finished);
+    assert_eq!(rows.len(), 2);
+    // As published: two interquartile ranges among 128 commits.
+    assert_eq!(rows[0]["change"], 2.4);
+    assert_eq!(rows[0]["change_in_noise"], 2.0);
+    assert!(number(&rows[0]["right"]) > 0.8, "{finished}");
+    assert!(rows[0]["duration_s"].is_null());
+
+    let text = world.pinpoint(&plan).ends_with(0);
+    text.says("128 commits").says("+2.400 (2.0 ×)").says("none");
+    assert_eq!(text.stdout, world.pinpoint(&plan).ends_with(0).stdout);
+    assert!(!world.state_dir().exists());
+}
+
+#[test]
+fn several_sizes_when_none_is_named_and_the_time_they_take() {
+    let world = World::new();
+    let finished = world
+        .pinpoint(&[
+            "plan",
+            "--commits",
+            "16",
+            "--noise",
+            "3%",
+            "--output",
+            "json",
+        ])
+        .and(&["--run-time", "2m", "--build-time", "1h"])
+        .ends_with(0);
+    assert_eq!(finished.document()["unit"], "%");
+    let rows = rows(&finished);
+    let changes: Vec<&Value> = rows.iter().map(|row| &row["change"]).collect();
+    assert_eq!(changes[..4], [1.5, 3.0, 6.0, 12.0]);
+    for row in &rows {
+        let (runs, builds) = (number(&row["runs"]["mean"]), number(&row["builds"]["mean"]));
+        let expected = 120.0 * runs + 3600.0 * builds;
+        assert!((number(&row["duration_s"]) / expected - 1.0).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn the_values_of_a_file_between_two_commits() {
+    let world = World::with_step(21, 10);
+    let file = world.path("values.txt");
+    fs::write(&file, "10.5\n\n10.1\n  9.9\n10.3\n10.0\n9.7\n10.2\n").unwrap();
+    let values = ["--values", file.to_str().unwrap(), "--output", "json"];
+    let finished = world
+        .pinpoint(&["plan", world.good(), world.bad(), "--magnitude", "20%"])
+        .and(&values)
+        .ends_with(0);
+    let document = finished.document();
+    assert_eq!(document["commits"], 20);
+    assert_eq!(document["values"], 7);
+    // Sorted: 9.7 9.9 10.0 10.1 10.2 10.3 10.5
+    assert!((number(&document["noise"]) - 0.4).abs() < 1e-12);
+    assert!((number(&document["magnitude"]) - 2.02).abs() < 1e-12);
+    assert!(number(&rows(&finished)[0]["right"]) > 0.8, "{finished}");
+
+    let touched = world
+        .pinpoint(&["plan", "--path", "value", world.good(), world.bad()])
+        .and(&values)
+        .ends_with(0);
+    assert_eq!(touched.document()["commits"], 1 + 1, "{touched}");
+}
+
+#[test]
+fn the_noise_of_the_good_end_is_measured() {
+    let world = World::with_step(9, 4);
+    let before = world.snapshot();
+    let finished = world
+        .pinpoint(&[
+            "plan",
+            "--runs",
+            "7",
+            "--build",
+            "sleep 0.1",
+            "--output",
+            "json",
+        ])
+        .and(&["--magnitude", "100", world.good(), world.bad(), "--"])
+        .and(&["sh", "-c", BENCHMARK])
+        .ends_with(0);
+    assert_eq!(world.snapshot(), before);
+    let document = finished.document();
+    assert_eq!(document["commits"], 8);
+    assert_eq!(document["unit"], "ms");
+    assert_eq!(document["values"], 7);
+    // The benchmark's noise at its first seven runs: 0 7 4 1 8 5 2.
+    assert_eq!(document["noise"], 6.0);
+    assert!(number(&document["run_time_s"]) > 0.0);
+    assert!(number(&document["build_time_s"]) >= 0.1);
+    assert!(rows(&finished)[0]["duration_s"].is_number());
+    // No job came of it, but the build is there for the bisection to come.
+    assert!(world.state_dir().join("builds").exists());
+    assert!(world.jobs().is_empty());
+}
+
+#[test]
+fn runs_that_fail_are_part_of_the_plan() {
+    let world = World::with_step(3, 1);
+    let flaky = format!("test $((${{PINPOINT_RUN:-0}} % 4)) != 3 && {BENCHMARK}");
+    let finished = world
+        .pinpoint(&[
+            "plan",
+            "--runs",
+            "8",
+            "--magnitude",
+            "100",
+            "--output",
+            "json",
+        ])
+        .and(&[world.good(), world.bad(), "--", "sh", "-c", &flaky])
+        .ends_with(0);
+    assert_eq!(finished.document()["failure_rate"], 0.25, "{finished}");
+}
+
+#[test]
+fn what_can_not_be_planned_is_refused_with_what_to_do() {
+    let world = World::with_step(4, 2);
+    let few = world.path("few");
+    fs::write(&few, "1\n2\n3\n4\n").unwrap();
+    let words = world.path("words");
+    fs::write(&words, "1\ntwo\n").unwrap();
+    let same = world.path("same");
+    fs::write(&same, "5\n5\n5\n5\n5\n").unwrap();
+    let (few, words, same) = (
+        few.to_str().unwrap(),
+        words.to_str().unwrap(),
+        same.to_str().unwrap(),
+    );
+    let cases: [(&[&str], &str); 14] = [
+        (&["--noise", "1"], "--commits"),
+        (&["--commits", "8"], "--noise"),
+        (&["--commits", "0", "--noise", "1"], "at least one commit"),
+        (
+            &["--commits", "100001", "--noise", "1"],
+            "too many to simulate",
+        ),
+        (&["--commits", "8", "--noise", "0"], "must be above 0"),
+        (&["--commits", "8", "--noise", "nan"], "a number is needed"),
+        (
+            &["--commits", "8", "--noise", "1", "--magnitude", "0"],
+            "can't be found",
+        ),
+        (
+            &["--commits", "8", "--noise", "1", "--magnitude", "5%"],
+            "both in percent",
+        ),
+        (
+            &["--commits", "8", "--noise", "1", "--confidence", "1"],
+            "between 0 and 1",
+        ),
+        (&["--commits", "8", "--values", few], "at least 5"),
+        (&["--commits", "8", "--values", words], "line 2"),
+        (
+            &["--commits", "8", "--values", "missing"],
+            "can't read missing",
+        ),
+        (&["--commits", "8", "--values", same], "no size of a change"),
+        (&["main", "HEAD~1", "--noise", "1"], "older commit first"),
+    ];
+    for (arguments, reason) in cases {
+        let finished = world.pinpoint(&["plan"]).and(arguments).ends_with(2);
+        finished.says_nothing().tells(reason);
+    }
+    // With a size to look for, values without noise are no trouble.
+    let certain = [
+        "plan",
+        "--commits",
+        "8",
+        "--values",
+        same,
+        "--magnitude",
+        "1",
+    ];
+    world.pinpoint(&certain).ends_with(0).says("+1.000");
+    // As a bisection ends that finds no value at its good end.
+    let failing = world
+        .pinpoint(&["plan", world.good(), world.bad(), "--"])
+        .and(&["sh", "-c", "exit 3"])
+        .ends_with(1);
+    failing.says_nothing().tells("exit code 3");
+    assert!(world.jobs().is_empty());
+}
+
+#[test]
+fn a_measurement_can_be_interrupted() {
+    let world = World::with_step(3, 1);
+    let script = format!("touch $HOME/running; sleep 600; {BENCHMARK}");
+    fs::create_dir(world.path("home")).unwrap();
+    let running = world
+        .pinpoint(&["plan", world.good(), world.bad(), "--", "sh", "-c", &script])
+        .start();
+    until("a run", || world.path("home/running").exists());
+    running.signal(libc::SIGINT);
+    running.ends_with(130).says_nothing().tells("interrupted");
+}
