@@ -102,12 +102,12 @@ impl Stretch {
         for (index, place) in places.iter().enumerate() {
             let older = before(index);
             sum += self.no_change * place.probability * product(older, all - older);
-            for later in index + 1..places.len() {
+            for (later, other) in places.iter().enumerate().skip(index + 1) {
                 let newer = before(later);
                 let between = newer - older;
                 // The mean over either of the two being true.
                 let told = product(older, between) + product(between, all - newer);
-                sum += place.probability * places[later].probability * told / 2.0;
+                sum += place.probability * other.probability * told / 2.0;
             }
         }
         sum
@@ -123,8 +123,12 @@ fn information(most: f64, far: f64, told: f64) -> f64 {
     most * (1.0 - exp(-far * told / (2.0 * most)))
 }
 
+/// What may be done for one run.
+#[derive(Debug, Clone, Copy)]
 enum Step {
+    /// Run a site.
     Site(usize),
+    /// Build a commit, to run it.
     New(Position),
 }
 

@@ -1,4 +1,54 @@
-//! The strategy `adaptive`.
+//! The strategy `adaptive`: a probability for every commit, and the next run
+//! where it tells most.
+//!
+//! # The idea
+//!
+//! Somewhere between the good and the bad end one commit may have changed the
+//! benchmark. Before anything is run, each commit is as suspicious as any other,
+//! or as the caller says, and half of the belief is that nothing changed. Every
+//! run moves belief: a slow run of a commit in the middle says that the change is
+//! likelier before it than behind it, by as much as such a value is likelier on
+//! the new level than on the old one. What is left to doubt decides what to run
+//! next, and the search ends when one commit, or "nothing changed", is believed
+//! with the confidence asked for.
+//!
+//! ```text
+//! runs   good                      c                        bad
+//!   6    ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
+//!   9    ▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃|                          the middle was slow
+//!  12                 ▆▆▆▆▆▆▆▆▆▆▆▆▆|                          a quarter was fast
+//!  25                            |█                           one commit is left
+//! ```
+//!
+//! Unlike a bisection, no step is final: a commit that looked slow by bad luck is
+//! run again when later runs contradict it. And no run is lost: those of all
+//! commits on the same side are pooled, so that after a few steps both levels are
+//! known well and a commit takes one or two runs to be told, if the change is
+//! large.
+//!
+//! # Where to find what
+//!
+//! | | |
+//! | --- | --- |
+//! | `line` | the commits in a line, prior probabilities, commits that do not build |
+//! | `values` | is there a change in the values, and how large? |
+//! | `place` | where is it, for noise of any shape? |
+//! | `failures` | the same for failing runs |
+//! | `posterior` | all of it together, as probabilities |
+//! | `choice` | what to run or build next |
+//!
+//! # Several changes
+//!
+//! A change that was found splits the line in two stretches with levels of their
+//! own, and the same is done again for one change more in either of them, with a
+//! smaller prior probability. With every new run, each change found is looked at
+//! again given the others, and given up if it is no longer certain.
+//!
+//! # What the answer rests on
+//!
+//! A culprit and the commit before it were both run. The probability stated is
+//! that of the model; the search asks a little more of it than the confidence,
+//! because noise is never quite as modelled.
 
 mod choice;
 mod failures;

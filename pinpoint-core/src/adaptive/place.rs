@@ -16,6 +16,7 @@ use libm::{exp, log};
 
 use super::values::{Evidence, Stretch, Value};
 
+/// Degrees of freedom of the Student distribution.
 const FREEDOM: f64 = 4.0;
 /// Smoothing widths, in scales of the noise, for 50 values.
 const WIDTHS: [f64; 3] = [0.12, 0.25, 0.5];
@@ -27,6 +28,7 @@ const PREFERENCE: f64 = 3.0;
 const LEAST_VALUES: usize = 25;
 
 /// A density of the noise.
+#[derive(Debug)]
 enum Shape {
     Normal { deviation: f64 },
     Student { scale: f64 },
@@ -34,6 +36,7 @@ enum Shape {
 }
 
 /// Kernels on a grid.
+#[derive(Debug)]
 struct Smoothed {
     scale: f64,
     width: f64,
@@ -117,17 +120,36 @@ impl Smoothed {
     }
 }
 
+/// All values, and what is known of their noise.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sample<'a> {
+    /// The values without drift and bots.
+    pub(crate) plain: &'a [f64],
+    /// The same with them, and their sites.
+    pub(crate) values: &'a [Value],
+    /// Small where a value is far from every level.
+    pub(crate) weights: &'a [f64],
+    /// The standard deviation of the noise, outliers apart.
+    pub(crate) scale: f64,
+    /// The smallest distance of two values that differ.
+    pub(crate) tick: f64,
+}
+
 /// Shares the evidence for a change in each stretch among its gaps anew.
+///
+/// Cost: O(n + m) for n values at m sites.
 pub(crate) fn locate(
-    plain: &[f64],
-    values: &[Value],
-    weights: &[f64],
+    sample: Sample<'_>,
     stretches: &[Stretch],
-    scale: f64,
-    tick: f64,
     prior: &[f64],
     evidence: &mut Evidence,
 ) {
+    let Sample {
+        plain,
+        values,
+        weights,
+        ..
+    } = sample;
     let stretch_of = |site: usize| stretches.iter().position(|stretch| site <= stretch.to);
     // Levels as means, weighted so that outliers count for little.
     let mut sums = vec![[[0.0; 2]; 2]; stretches.len()];
@@ -149,7 +171,7 @@ pub(crate) fn locate(
                 .map_or(0.0, |level| plain - level)
         })
         .collect();
-    let shape = choose_shape(&distances, scale, tick);
+    let shape = choose_shape(&distances, sample.scale, sample.tick);
     for (index, stretch) in stretches.iter().enumerate() {
         let (Some(old), Some(new)) = (level(index, 0), level(index, 1)) else {
             continue;

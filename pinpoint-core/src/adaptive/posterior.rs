@@ -11,6 +11,9 @@ const KINDS: [f64; 3] = [0.5, 0.4, 0.1];
 
 /// The same as long as no run failed.
 const NEVER_FAILED: [f64; 3] = [0.95, 0.05, 0.0];
+/// Where nothing worth finding changed, the probability that something smaller
+/// did.
+const SMALL: f64 = 0.15;
 
 /// What all runs so far say about the next change.
 #[derive(Debug, Clone)]
@@ -49,13 +52,14 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
     // Where all runs of a side fail, nothing tells whether values changed.
     let blind = blind_gaps(&runs.tallies, setting.changes);
     let mut weights = vec![0.0; gaps];
-    let mut better = 0.0;
+    let (mut better, mut small) = (0.0, 0.0);
     let mut by_failures = vec![false; gaps];
     // The largest exponent, so that none overflows.
     let largest = (0..gaps)
         .flat_map(|gap| {
             let (value, failure) = (evidence.worse[gap], failing[gap]);
-            [value, failure, value + failure, evidence.better[gap]]
+            let (better, small) = (evidence.better[gap], evidence.small[gap]);
+            [value, failure, value + failure, better, small]
         })
         .fold(0.0, f64::max);
     let mass: f64 = (0..gaps)
@@ -74,10 +78,12 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
                 } + kinds[1] * exp(failure - largest)
                     + kinds[2] * exp(value + failure - largest));
             better += prior * exp(evidence.better[gap] - largest);
+            small += setting.prior[gap] / mass * exp(evidence.small[gap] - largest);
             by_failures[gap] = kinds[1] > 0.0 && failure > value;
         }
     }
-    let nothing = no_change * exp(-largest) + better;
+    // No change at all, or one that is not worth finding, or an improvement.
+    let nothing = no_change * ((1.0 - SMALL) * exp(-largest) + SMALL * small) + better;
     let change: f64 = weights.iter().sum();
     let separation = if change > 0.0 {
         (weights.iter().enumerate())

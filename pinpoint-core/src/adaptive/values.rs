@@ -24,6 +24,8 @@
 use libm::{exp, log};
 use pinpoint_compare::Direction;
 
+use super::place::{self, Sample};
+
 /// Degrees of freedom of the Student distribution behind the weights.
 const FREEDOM: f64 = 4.0;
 /// The interquartile range of that distribution, in units of its scale.
@@ -40,10 +42,13 @@ const SIZES: [(f64, f64); 6] = [
 ];
 /// How far about it, in parts of it.
 const SPREAD: f64 = 0.35;
+/// The standard deviation of changes too small to be worth finding, in smallest
+/// ones looked for.
+const SMALL: f64 = 0.15;
 /// Half the magnitude told is looked for, too, since magnitudes are guesses; but
 /// not where that is less than so many interquartile ranges of the noise, which
 /// takes many runs.
-const CHEAP: f64 = 0.6;
+const CHEAP: f64 = 0.75;
 /// Nothing smaller than so many interquartile ranges is looked for, however
 /// small the magnitude told: it would take thousands of runs.
 const LEAST: f64 = 0.25;
@@ -81,6 +86,8 @@ pub(crate) struct Evidence {
     /// For the better; nothing where the direction is not known, since every
     /// change is one for the worse then.
     pub(crate) better: Vec<f64>,
+    /// Of a change that is too small to be worth finding.
+    pub(crate) small: Vec<f64>,
     /// For each gap, the estimated step in units of the noise's standard deviation.
     pub(crate) step: Vec<f64>,
 }
@@ -140,13 +147,13 @@ struct Model<'a> {
     stretches: Vec<Stretch>,
 }
 
-/// The sites between two known changes, with the levels around the best step.
+/// The sites between two known changes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stretch {
     pub(crate) from: usize,
+    /// The gap of the best step, or `to` where there is none.
     pub(crate) best: usize,
     pub(crate) to: usize,
-    pub(crate) levels: [Option<f64>; 2],
 }
 
 /// The evidence of all values; none without at least two of them.
@@ -157,6 +164,7 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
     let mut evidence = Evidence {
         worse: vec![0.0; gaps],
         better: vec![f64::NEG_INFINITY; gaps],
+        small: vec![0.0; gaps],
         step: vec![0.0; gaps],
     };
     let Some((unit, tick, values)) = normalise(values) else {
@@ -206,15 +214,16 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         Direction::Up => [0.0, 1.0],
     };
     for gap in 0..gaps {
-        let (mut up, mut down, mut step) = (0.0, 0.0, 0.0);
+        let (mut up, mut down, mut small, mut step) = (0.0, 0.0, 0.0, 0.0);
         for (share, fit) in &fits {
             let share = share / sum;
             let freedom = (count - fit.free as f64).max(1.0);
-            let factor = |centre: f64| model.factor(fit, gap, centre, freedom);
+            let factor = |centre: f64| model.factor(fit, gap, centre, SPREAD * centre, freedom);
             for (size, prior) in SIZES {
                 up += share * prior * factor(size * smallest);
                 down += share * prior * factor(-size * smallest);
             }
+            small += share * model.factor(fit, gap, 0.0, SMALL * smallest, freedom);
             let (cross, square) = fit.steps[gap];
             if square > 0.0 {
                 step += share * cross / square / model.scale;
@@ -224,18 +233,17 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         if setting.direction != Direction::Unknown {
             evidence.better[gap] = log(signs[1] * up + signs[0] * down);
         }
+        evidence.small[gap] = log(small);
         evidence.step[gap] = step;
     }
-    super::place::locate(
-        &model.plain,
-        &model.values,
-        &model.weights,
-        &model.stretches,
-        model.scale,
+    let sample = Sample {
+        plain: &model.plain,
+        values: &model.values,
+        weights: &model.weights,
+        scale: model.scale,
         tick,
-        setting.prior,
-        &mut evidence,
-    );
+    };
+    place::locate(sample, &model.stretches, setting.prior, &mut evidence);
     evidence
 }
 
@@ -403,12 +411,7 @@ impl Model<'_> {
                 (!side.is_empty()).then(|| median(&mut side))
             };
             let levels = [level(from..=best), level(best + 1..=to)];
-            self.stretches.push(Stretch {
-                from,
-                best,
-                to,
-                levels,
-            });
+            self.stretches.push(Stretch { from, best, to });
             for (distance, (plain, value)) in
                 distances.iter_mut().zip(plain.iter().zip(&self.values))
             {
@@ -444,13 +447,12 @@ impl Model<'_> {
         }
     }
 
-    /// The Bayes factor of a step about so large in a gap.
-    fn factor(&self, fit: &Fit, gap: usize, centre: f64, freedom: f64) -> f64 {
+    /// The Bayes factor of a step in a gap whose size is normal about a centre.
+    fn factor(&self, fit: &Fit, gap: usize, centre: f64, spread: f64, freedom: f64) -> f64 {
         let (cross, square) = fit.steps[gap];
         if square <= 0.0 {
             return 1.0;
         }
-        let spread = SPREAD * centre;
         let information = square / (self.scale * self.scale);
         let shrink = 1.0 + information * spread * spread;
         let estimate = cross / square;
