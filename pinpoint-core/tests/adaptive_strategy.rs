@@ -413,6 +413,33 @@ fn drift_bots_flakiness_and_commits_that_do_not_build_are_borne() {
     }
 }
 
+/// Values that never vary tell nothing, and a benchmark that has not failed yet
+/// may have begun to.
+#[test]
+fn failures_are_looked_for_where_values_never_vary() {
+    for (rates, right) in [([0.05, 0.5], 0.9), ([0.1, 0.3], 0.85), ([0.0, 0.2], 0.9)] {
+        let scenario = Scenario {
+            noise: Noise::Measured(Vec::new()),
+            changes: vec![0.0],
+            failure_rates: rates,
+            ..Scenario::new(1_024)
+        };
+        let trials = searches(&scenario, Some(1.0), 60);
+        let missed = trials
+            .iter()
+            .filter(|trial| trial.status == Status::NoRegression)
+            .count();
+        let summary = Summary::of(&trials);
+        assert!(missed <= 3, "{missed} of 60: {rates:?}");
+        assert!(summary.exactly_right.value >= right, "{summary:?}");
+    }
+    let nothing = Scenario {
+        noise: Noise::Measured(Vec::new()),
+        ..Scenario::new(1_024)
+    };
+    expect(&nothing, Some(1.0), 1.0, 60.0);
+}
+
 #[test]
 fn commits_that_begin_to_fail_are_found() {
     for (rates, runs) in [([0.0, 1.0], 30.0), ([0.05, 0.95], 50.0), ([0.0, 0.5], 90.0)] {

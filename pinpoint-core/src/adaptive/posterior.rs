@@ -43,7 +43,8 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
     let evidence = values::weigh(&runs.values, setting);
     let (failing, rates) = failures::weigh(&runs.tallies, setting.changes);
     let any_failure = runs.tallies.iter().any(|tally| tally.failures > 0.0);
-    let any_value = runs.values.len() > 1;
+    // Values that are all alike did not change: what may have are the failures.
+    let any_value = (runs.values.windows(2)).any(|pair| pair[0].value != pair[1].value);
     let kinds = match (any_value, any_failure) {
         (true, true) => KINDS,
         (true, false) => NEVER_FAILED,
