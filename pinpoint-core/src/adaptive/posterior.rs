@@ -13,7 +13,7 @@ const KINDS: [f64; 3] = [0.5, 0.4, 0.1];
 const NEVER_FAILED: [f64; 3] = [0.95, 0.05, 0.0];
 /// Where nothing worth finding changed, the probability that something smaller
 /// did.
-const SMALL: f64 = 0.15;
+const SMALL: f64 = 0.05;
 
 /// What all runs so far say about the next change.
 #[derive(Debug, Clone)]
