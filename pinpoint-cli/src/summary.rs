@@ -129,6 +129,7 @@ fn headline(text: &mut String, document: &Document, display: &Display) -> std::f
 fn why(stopped: &Stopped) -> String {
     match stopped {
         Stopped::Decided => "no single commit explains what was measured".into(),
+        Stopped::NothingToLearn => "more runs would hardly tell more".into(),
         Stopped::RunBudget => "the budget of runs does not allow the next comparison".into(),
         Stopped::BuildBudget => "the budget of builds does not allow the next commit".into(),
         Stopped::TimeBudget => "the time allowed is over".into(),

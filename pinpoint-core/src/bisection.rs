@@ -297,6 +297,7 @@ impl Machine for Bisection {
                         None => Stopped::Decided,
                         Some(Exhausted::Runs) => Stopped::RunBudget,
                         Some(Exhausted::Builds) => Stopped::BuildBudget,
+                        Some(Exhausted::Knowledge) => Stopped::NothingToLearn,
                     }),
                     Err(error) => self.conclude(Stopped::Failed {
                         commit: None,

@@ -94,11 +94,15 @@ impl Measured {
     }
 }
 
-/// A budget does not allow what was asked.
+/// Why a search ends before everything is decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exhausted {
+    /// The budget of runs.
     Runs,
+    /// The budget of builds.
     Builds,
+    /// More runs would hardly tell more.
+    Knowledge,
 }
 
 #[derive(Debug, Clone)]

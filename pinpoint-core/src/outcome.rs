@@ -89,6 +89,8 @@ pub enum Status {
 pub enum Stopped {
     /// Nothing was left to decide.
     Decided,
+    /// Something was left to decide, but more runs would hardly tell more.
+    NothingToLearn,
     /// The next comparison would have exceeded the budget of runs.
     RunBudget,
     /// The next commit would have exceeded the budget of builds.

@@ -446,6 +446,7 @@ fn status(status: Status) -> &'static str {
 fn reason(stopped: &Stopped) -> Option<String> {
     match stopped {
         Stopped::Decided => None,
+        Stopped::NothingToLearn => Some("more runs would hardly tell more".into()),
         Stopped::RunBudget => Some("the budget of runs is spent".into()),
         Stopped::BuildBudget => Some("the budget of builds is spent".into()),
         Stopped::TimeBudget => Some("the budget of time is spent".into()),

@@ -5,14 +5,21 @@
 //! beta functions; the *Bayes factor* of a change is the product over the two
 //! sides by that of both sides taken together. Rates near 0 and near 1 are the
 //! likelier ones beforehand, since most benchmarks fail hardly ever or always: a
-//! beta prior. Source: Gelman et al., *Bayesian
-//! Data Analysis*, 2013, sections 2.4 and 2.8.
+//! beta prior. Behind a change for the worse any rate is likely, so that every
+//! run of the bad end that passes speaks against a change: twenty of them leave
+//! about one chance in twenty for it. Source: Gelman et al., *Bayesian Data
+//! Analysis*, 2013, sections 2.4 and 2.8.
 
-use libm::{exp, lgamma, log};
+use libm::{erfc, exp, lgamma, log};
 
-/// Beta distributions of the rate, as failures and passes seen beforehand:
-/// hardly ever or always, as most benchmarks; or now and then.
-const PRIORS: [[f64; 2]; 2] = [[0.1, 0.1], [1.0, 2.0]];
+/// Beta distributions of the rate where nothing changed, as failures and passes
+/// seen beforehand: hardly ever or always, as most benchmarks; or now and then.
+const SAME: [[f64; 2]; 2] = [[0.1, 0.1], [1.0, 2.0]];
+/// Before a change for the worse: hardly ever, or now and then.
+const BEFORE: [[f64; 2]; 2] = [[0.1, 1.0], [1.0, 2.0]];
+/// Behind it: nearly always, or any rate. Hardly ever would be no change, and
+/// runs that all pass could never speak against it.
+const BEHIND: [[f64; 2]; 2] = [[1.0, 0.1], [1.0, 1.0]];
 /// Failures, and passes, seen beforehand where a rate is guessed.
 const PRIOR: f64 = 0.2;
 
@@ -34,14 +41,27 @@ impl Tally {
         (self.failures + PRIOR) / (self.runs + 2.0 * PRIOR)
     }
 
-    /// The logarithm of the chance of this tally.
-    fn evidence(self) -> f64 {
+    /// The probability that the rate of these runs is lower than that of others,
+    /// as that of two normal distributions with the mean and variance of the
+    /// rates, beforehand all alike.
+    fn is_lower(self, other: Self) -> f64 {
+        let moments = |tally: Self| {
+            let (failures, runs) = (tally.failures + 0.5, tally.runs + 1.0);
+            let mean = failures / runs;
+            (mean, mean * (1.0 - mean) / (runs + 1.0))
+        };
+        let ((old, old_variance), (new, new_variance)) = (moments(self), moments(other));
+        0.5 * erfc((old - new) / (2.0 * (old_variance + new_variance)).sqrt())
+    }
+
+    /// The logarithm of the chance of this tally, for rates as likely beforehand
+    /// as the mean of these beta distributions says.
+    fn evidence(self, priors: [[f64; 2]; 2]) -> f64 {
         let passes = self.runs - self.failures;
         let beta = |a: f64, b: f64| lgamma(a) + lgamma(b) - lgamma(a + b);
-        let [extreme, flaky] =
-            PRIORS.map(|[a, b]| beta(self.failures + a, passes + b) - beta(a, b));
-        let largest = extreme.max(flaky);
-        largest + log(0.5 * (exp(extreme - largest) + exp(flaky - largest)))
+        let [one, other] = priors.map(|[a, b]| beta(self.failures + a, passes + b) - beta(a, b));
+        let largest = one.max(other);
+        largest + log(0.5 * (exp(one - largest) + exp(other - largest)))
     }
 }
 
@@ -56,7 +76,7 @@ pub(crate) fn weigh(sites: &[Tally], changes: &[usize]) -> (Vec<f64>, Vec<[f64; 
     for to in changes.iter().copied().chain([gaps]) {
         let mut all = Tally::default();
         sites[from..=to].iter().for_each(|site| all.add(*site));
-        let together = all.evidence();
+        let together = all.evidence(SAME);
         let mut before = Tally::default();
         for gap in from..to {
             before.add(sites[gap]);
@@ -65,9 +85,10 @@ pub(crate) fn weigh(sites: &[Tally], changes: &[usize]) -> (Vec<f64>, Vec<[f64; 
                 runs: all.runs - before.runs,
             };
             rates[gap] = [before.rate(), behind.rate()];
-            if rates[gap][1] >= rates[gap][0] {
-                factors[gap] = before.evidence() + behind.evidence() - together;
-            }
+            // Too few runs to tell which rate is the lower one speak neither way.
+            let worse = (2.0 * before.is_lower(behind)).clamp(f64::MIN_POSITIVE, 1.0);
+            factors[gap] =
+                before.evidence(BEFORE) + behind.evidence(BEHIND) - together + log(worse);
         }
         from = to + 1;
     }

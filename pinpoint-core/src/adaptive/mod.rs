@@ -5,7 +5,7 @@
 //!
 //! Somewhere between the good and the bad end one commit may have changed the
 //! benchmark. Before anything is run, each commit is as suspicious as any other,
-//! or as the caller says, and half of the belief is that nothing changed. Every
+//! or as the caller says, and nearly half of the belief is that nothing changed. Every
 //! run moves belief: a slow run of a commit in the middle says that the change is
 //! likelier before it than behind it, by as much as such a value is likelier on
 //! the new level than on the old one. What is left to doubt decides what to run
@@ -72,7 +72,7 @@ use crate::outcome::{Comparison, Culprit, Effect, Posterior, Span};
 use crate::{BisectionSpec, Magnitude, Position, Range};
 
 /// The prior probability that there is nothing to find.
-const NO_CHANGE: f64 = 0.5;
+const NO_CHANGE: f64 = 0.45;
 /// The prior probability that there is nothing more to find.
 const NO_FURTHER_CHANGE: f64 = 0.9;
 /// Runs that a culprit and its neighbour have each at least.
@@ -131,6 +131,9 @@ struct Change {
 impl AdaptiveSearch {
     /// Runs of each end before anything is decided.
     pub(crate) const FIRST_RUNS: u32 = 3;
+    /// As many do when those of the good end all pass and those of the bad end
+    /// all fail.
+    const CLEAR_RUNS: u32 = 2;
 
     pub(crate) fn new(spec: &BisectionSpec, lab: &mut Lab) -> Self {
         let (range, lists) = match spec.range {
@@ -258,9 +261,18 @@ impl AdaptiveSearch {
     }
 
     fn decide_on(&mut self, line: &Line, lab: &mut Lab) -> bool {
-        let first: Vec<(Position, u32)> = [Position::Good, Position::Bad]
-            .map(|end| (end, Self::FIRST_RUNS))
-            .to_vec();
+        let ends = [Position::Good, Position::Bad];
+        // Values need one run more, for their scatter.
+        let failed_and_passed = ends.map(|end| {
+            lab.get(end)
+                .filter(|end| end.runs() >= Self::CLEAR_RUNS)
+                .map(|end| (end.failures(), end.runs() - end.failures()))
+        });
+        let runs = match failed_and_passed {
+            [Some((0, _)), Some((_, 0))] | [None, _] | [_, None] => Self::CLEAR_RUNS,
+            _ => Self::FIRST_RUNS,
+        };
+        let first: Vec<(Position, u32)> = ends.map(|end| (end, runs)).to_vec();
         if (first.iter()).any(|(end, runs)| lab.get(*end).is_some_and(|end| end.runs() < *runs)) {
             if let Err(exhausted) = lab.run_up_to(&first) {
                 self.exhausted = Some(exhausted);
@@ -364,6 +376,7 @@ impl AdaptiveSearch {
             .map(|site| measured(site).is_some_and(|site| site.build == BuildState::Built))
             .collect();
         if lab.runs() >= MOST_RUNS {
+            self.exhausted = Some(Exhausted::Knowledge);
             return true;
         }
         let batch = (lab.runs() / RUNS_PER_BATCHED)
@@ -383,9 +396,11 @@ impl AdaptiveSearch {
         };
         let asked = match choice::choose(line, analysis, changes, means) {
             None => {
-                if means.build_cost.is_none() {
-                    self.exhausted.get_or_insert(Exhausted::Builds);
-                }
+                self.exhausted.get_or_insert(if means.build_cost.is_none() {
+                    Exhausted::Builds
+                } else {
+                    Exhausted::Knowledge
+                });
                 return true;
             }
             Some(Choice::Build(commit)) => {

@@ -13,7 +13,7 @@ const KINDS: [f64; 3] = [0.5, 0.4, 0.1];
 const NEVER_FAILED: [f64; 3] = [0.95, 0.05, 0.0];
 /// Where nothing worth finding changed, the probability that something smaller
 /// did.
-const SMALL: f64 = 0.15;
+const SMALL: f64 = 0.05;
 
 /// What all runs so far say about the next change.
 #[derive(Debug, Clone)]
@@ -43,7 +43,8 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
     let evidence = values::weigh(&runs.values, setting);
     let (failing, rates) = failures::weigh(&runs.tallies, setting.changes);
     let any_failure = runs.tallies.iter().any(|tally| tally.failures > 0.0);
-    let any_value = runs.values.len() > 1;
+    // Values that are all alike did not change: what may have are the failures.
+    let any_value = (runs.values.windows(2)).any(|pair| pair[0].value != pair[1].value);
     let kinds = match (any_value, any_failure) {
         (true, true) => KINDS,
         (true, false) => NEVER_FAILED,

@@ -53,6 +53,10 @@ const CHEAP: f64 = 0.75;
 /// small the magnitude told: it would take thousands of runs.
 const LEAST: f64 = 0.25;
 
+/// No value or magnitude counts for more spreads than this, so that no square
+/// leaves the range of numbers.
+const FARTHEST: f64 = 1e6;
+
 /// A run that gave values.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Value {
@@ -171,7 +175,9 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         return evidence;
     };
     let setting = Setting {
-        magnitude: setting.magnitude.map(|magnitude| magnitude / unit),
+        magnitude: setting
+            .magnitude
+            .map(|magnitude| (magnitude / unit).min(FARTHEST)),
         ..setting
     };
     let count = values.len() as f64;
@@ -264,7 +270,7 @@ fn normalise(values: &[Value]) -> Option<(f64, f64, Vec<Value>)> {
         .into_iter()
         .find(|unit| *unit > f64::MIN_POSITIVE)
         .unwrap_or(1.0);
-    let normalised = |value: f64| ((value - median) / unit).clamp(-1e6, 1e6);
+    let normalised = |value: f64| ((value - median) / unit).clamp(-FARTHEST, FARTHEST);
     let tick = (sorted.windows(2))
         .map(|pair| normalised(pair[1]) - normalised(pair[0]))
         .filter(|gap| *gap > 0.0)
