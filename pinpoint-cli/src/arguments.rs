@@ -133,12 +133,21 @@ pub(crate) struct Bisect {
     /// How to search.
     #[arg(long, value_enum, default_value_t = StrategyArgument::DEFAULT)]
     pub(crate) strategy: StrategyArgument,
-    /// The confidence of the intervals reported.
+    /// How sure the answer is to be, and the confidence of its intervals.
     #[arg(long, value_name = "P", default_value_t = 0.95)]
     pub(crate) confidence: f64,
-    /// Runs of each end before they are first compared; at least 10 are made.
+    /// Runs of each end before they are first compared, with the strategy
+    /// `pinpoint`; at least 10 are made.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) attempts: u32,
+    /// What a build costs, in runs: with dear builds the strategy `adaptive`
+    /// stays longer with those it has.
+    #[arg(long, value_name = "RUNS", default_value_t = 1.0)]
+    pub(crate) build_cost: f64,
+    /// A file that says how suspicious commits are, for the strategy `adaptive`:
+    /// COMMIT WEIGHT on each line; all others weigh 1.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prior: Option<PathBuf>,
     /// Decides the order of runs.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -457,7 +466,7 @@ pub(crate) enum StrategyArgument {
 
 impl StrategyArgument {
     /// What a bisection uses, and so what is planned.
-    const DEFAULT: Self = Self::Pinpoint;
+    const DEFAULT: Self = Self::Adaptive;
 }
 
 impl From<StrategyArgument> for Strategy {

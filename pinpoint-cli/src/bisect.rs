@@ -12,6 +12,7 @@ use crate::arguments::{Bisect, Display};
 use crate::document::Document;
 use crate::error::{CliError, exit_code};
 use crate::job::{CommandLine, JobConfig, Session, quoted};
+use crate::prior;
 use crate::storage::state_dir;
 
 pub(crate) async fn run(arguments: Bisect, display: Display) -> Result<u8, CliError> {
@@ -47,6 +48,10 @@ pub(crate) async fn bisect(
             error => error.into(),
         })?;
     let paths = repository.paths_between(&good.git_hash, &bad.git_hash, &arguments.path)?;
+    let priors = match &arguments.prior {
+        Some(file) => prior::read(file, &repository, (&good.git_hash, &bad.git_hash), &paths)?,
+        None => None,
+    };
     let skip = arguments
         .skip
         .iter()
@@ -67,6 +72,8 @@ pub(crate) async fn bisect(
         direction: arguments.direction.map_or(Direction::Unknown, Into::into),
         confidence: arguments.confidence,
         attempts: arguments.attempts,
+        build_cost: arguments.build_cost,
+        priors,
         seed: arguments.seed,
         max_runs: arguments.max_runs,
         max_builds: arguments.max_builds,

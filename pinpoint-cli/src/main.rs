@@ -12,6 +12,7 @@ mod job;
 mod jobs;
 mod midpoint;
 mod plan;
+mod prior;
 mod quantity;
 mod reporter;
 mod stop;

@@ -513,6 +513,25 @@ impl Repository {
         Ok(self.range(good, bad, paths)?.count())
     }
 
+    /// The hashes of the commits strictly between two, oldest first, of those
+    /// that touch one of the paths.
+    ///
+    /// # Errors
+    ///
+    /// [`RepositoryError::Git`] when an end does not exist.
+    pub fn commits_between(
+        &self,
+        good: &str,
+        bad: &str,
+        paths: &[String],
+    ) -> Result<Vec<String>, RepositoryError> {
+        let hashes = self.range(good, bad, paths)?;
+        Ok((0..hashes.count())
+            .filter_map(|offset| hashes.get(offset))
+            .map(str::to_owned)
+            .collect())
+    }
+
     /// The commits strictly between two, oldest first.
     ///
     /// The rule: of the higher end's line of first parents, those that the
