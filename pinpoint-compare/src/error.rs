@@ -84,6 +84,16 @@ pub enum CompareError {
         /// What was given.
         value: f64,
     },
+    /// A p-value outside the closed interval from 0 to 1.
+    #[error("`{argument}[{index}]` is {value}: a p-value lies between 0 and 1")]
+    NotAProbability {
+        /// The argument's name.
+        argument: &'static str,
+        /// Where in it.
+        index: usize,
+        /// What was found there.
+        value: f64,
+    },
     /// A number that must be finite (and, where the function says so, not negative) and is not.
     #[error("`{argument}` is {value}: it must be a finite number{}", if *.negative_refused { " and not negative" } else { "" })]
     NotANumber {
