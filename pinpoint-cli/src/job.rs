@@ -313,6 +313,10 @@ impl Executor for Idle {
         std::future::pending().await
     }
 
+    async fn run_pair(&self, _: RunPairRequest) -> Result<PairReport, ExecutorError> {
+        std::future::pending().await
+    }
+
     async fn cancel(&self, _: Key) -> Result<(), ExecutorError> {
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The search for the commit that changed a benchmark.
 
 use crate::lab::{BuildState, Exhausted, Lab};
-use crate::machine::{Machine, MachineError};
+use crate::machine::{Charts, Machine, MachineError};
 use crate::outcome::{Comparison, OUTCOME_VERSION, Outcome, Skipped, Status, Stopped};
 use crate::pinpoint::PinpointSearch;
 use crate::{
@@ -275,8 +275,8 @@ impl Machine for Bisection {
         }
     }
 
-    fn chart(&self) -> Option<&str> {
-        self.spec.chart.as_deref()
+    fn charts(&self) -> Charts {
+        Charts::Deciding(self.spec.chart.clone())
     }
 
     fn retry(&self) -> &RetryPolicy {
@@ -370,10 +370,7 @@ fn check(spec: &BisectionSpec) -> Result<(), SpecError> {
             });
         }
     }
-    // A wait that is no number could not be written down.
-    if !(spec.retry.factor.is_finite() && spec.retry.factor >= 1.0) {
-        return Err(SpecError::RetryFactor(spec.retry.factor));
-    }
+    spec.retry.check()?;
     match &spec.range {
         Range::Between { good, bad } if good == bad => Err(SpecError::SameEnds),
         Range::Counted { between } if *between > SpecError::MOST_COMMITS => {

@@ -65,6 +65,10 @@
 //!         })
 //!     }
 //!
+//!     async fn run_pair(&self, _: RunPairRequest) -> Result<PairReport, ExecutorError> {
+//!         Err(ExecutorError::Refused("a bisection asks for no pairs".into()))
+//!     }
+//!
 //!     async fn cancel(&self, _: Key) -> Result<(), ExecutorError> {
 //!         Ok(())
 //!     }
@@ -133,6 +137,7 @@ mod journal;
 mod lab;
 mod machine;
 mod outcome;
+mod pairwise;
 mod pinpoint;
 mod random;
 pub mod results;
@@ -143,18 +148,23 @@ pub use atlas::Atlas;
 pub use bisection::{Bisection, MeasuredCommit, OpenRange, Progress, ReplayError};
 pub use commit::{CombinedCommit, Commit, ModifiedDependency, Patch};
 pub use drive::{DriveError, Driven, Moment, Stop, drive, drive_watched};
-pub use event::Event;
+pub use event::{Event, PairedRun};
 pub use executor::{
     BuildReport, BuildRequest, DependencyChange, Executor, ExecutorError, Followed, Key,
-    ListRequest, Listing, Located, RunReport, RunRequest, Series, Usage,
+    ListRequest, Listing, Located, PairReport, RunPairRequest, RunReport, RunRequest, Series,
+    Usage, Variant,
 };
 pub use job::{JobState, UnknownJobState};
 pub use journal::{Detail, Journal, JournalError, Record};
-pub use machine::{Machine, MachineError};
+pub use machine::{Charts, Machine, MachineError};
 pub use outcome::{
     Comparison, Culprit, Effect, EffectOf, OUTCOME_VERSION, Outcome, Skipped, Status, Stopped,
 };
+pub use pairwise::{
+    ChartComparison, PAIRWISE_OUTCOME_VERSION, PAIRWISE_SPEC_VERSION, Pairwise, PairwiseOutcome,
+    PairwiseSpec, PairwiseStatus, Sides,
+};
 pub use pinpoint_compare::{
-    Direction, FunctionalComparison, Interval, PerformanceComparison, Verdict,
+    Direction, FunctionalComparison, Interval, PairwiseComparison, PerformanceComparison, Verdict,
 };
 pub use spec::{BisectionSpec, Magnitude, Range, RetryPolicy, SPEC_VERSION, SpecError, Strategy};
