@@ -34,6 +34,8 @@ Exit codes: 0 a culprit was found; 3 no difference; 4 not decided (a range is re
 pub(crate) enum Command {
     /// Find the commit between a good and a bad one that changed a benchmark.
     Bisect(Box<Bisect>),
+    /// Show what lies between two commits, through merges and rolled dependencies.
+    Midpoint(Midpoint),
     /// Look at jobs, and take them up again or end them.
     #[command(subcommand)]
     Jobs(Jobs),
@@ -161,6 +163,11 @@ pub(crate) struct Bisect {
     /// The longest the job may take, as in 90s, 20m or `1h 30m`.
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
     pub(crate) max_time: Option<Duration>,
+    /// Where a dependency's repository is on this machine, so that its commits
+    /// can be searched when it rolls; may be repeated. Submodules that are
+    /// checked out are found without.
+    #[arg(long, value_name = "URL=DIR", value_parser = repository)]
+    pub(crate) repository: Vec<(String, PathBuf)>,
     /// A commit that can't be built or run; may be repeated.
     #[arg(long, value_name = "REV")]
     pub(crate) skip: Vec<String>,
@@ -192,6 +199,65 @@ pub(crate) struct Bisect {
     /// The benchmark and its arguments.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+/// Show what lies between two commits, through merges and rolled dependencies.
+///
+/// First come the commits of the branch. Between neighbours on it lie the
+/// commits of a merged branch, and then those of the dependencies that DEPS,
+/// .gitmodules, Cargo.lock or go.mod rolled, one dependency after the other;
+/// between neighbours there, the same again inside the dependency.
+///
+/// Exits with 3 when nothing lies between.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pinpoint midpoint v1.2 main
+  pinpoint midpoint HEAD~1 HEAD --all
+  pinpoint midpoint 'HEAD~1,third_party/skia@4c5b6a7' HEAD \\
+      --repository https://skia.googlesource.com/skia=../skia")]
+pub(crate) struct Midpoint {
+    /// The repository, or any directory in it.
+    #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
+    pub(crate) repo: PathBuf,
+    /// Where a dependency's repository is on this machine; may be repeated.
+    /// Submodules that are checked out are found without.
+    #[arg(long, value_name = "URL=DIR", value_parser = repository)]
+    pub(crate) repository: Vec<(String, PathBuf)>,
+    /// List everything that lies between.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The older commit, and behind commas the dependencies to hold at other
+    /// revisions, each by its path or URL: COMMIT,DEPENDENCY@REVISION
+    pub(crate) lower: StateArgument,
+    /// The newer commit, in the same way.
+    pub(crate) higher: StateArgument,
+}
+
+/// A commit, and dependencies to hold at other revisions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StateArgument {
+    pub(crate) main: String,
+    pub(crate) held: Vec<(String, String)>,
+}
+
+impl FromStr for StateArgument {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = text.split(',');
+        let main = parts.next().unwrap_or_default().to_owned();
+        // A URL may have an @ of its own, a revision has none.
+        let held = parts
+            .map(|part| match part.rsplit_once('@') {
+                Some((dependency, revision)) if !dependency.is_empty() && !revision.is_empty() => {
+                    Ok((dependency.to_owned(), revision.to_owned()))
+                }
+                _ => Err(format!("{part:?} is not DEPENDENCY@REVISION")),
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self { main, held })
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -291,6 +357,15 @@ fn magnitude(text: &str) -> Result<Magnitude, String> {
     }
 }
 
+fn repository(text: &str) -> Result<(String, PathBuf), String> {
+    match text.rsplit_once('=') {
+        Some((url, directory)) if !url.is_empty() && !directory.is_empty() => {
+            Ok((url.to_owned(), directory.into()))
+        }
+        _ => Err("URL=DIR is needed".to_owned()),
+    }
+}
+
 fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -306,6 +381,22 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_state_is_a_commit_with_dependencies_behind_commas() {
+        let parsed: StateArgument = "HEAD~1,skia@4c5b,git@host:v8.git@refs/tags/1"
+            .parse()
+            .expect("well-formed");
+        assert_eq!(parsed.main, "HEAD~1");
+        let held = |name: &str, revision: &str| (name.to_owned(), revision.to_owned());
+        assert_eq!(
+            parsed.held,
+            [held("skia", "4c5b"), held("git@host:v8.git", "refs/tags/1")]
+        );
+        for wrong in ["HEAD,skia", "HEAD,skia@", "HEAD,@1", "HEAD,"] {
+            assert!(wrong.parse::<StateArgument>().is_err(), "{wrong}");
+        }
     }
 
     #[test]

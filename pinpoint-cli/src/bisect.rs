@@ -59,6 +59,14 @@ pub(crate) async fn bisect(
         patch: patch.as_ref().map(|(patch, _)| patch.clone()),
     };
     let (good, bad) = (combined(good), combined(bad));
+    let repositories = arguments
+        .repository
+        .into_iter()
+        .map(|(url, directory)| {
+            let repository = Repository::discover(&directory)?;
+            Ok((url, repository.path().to_owned()))
+        })
+        .collect::<Result<_, CliError>>()?;
 
     let spec = BisectionSpec {
         strategy: arguments.strategy.into(),
@@ -85,6 +93,7 @@ pub(crate) async fn bisect(
     let mut config = JobConfig {
         local: LocalConfig {
             repository: repository.path().to_owned(),
+            repositories,
             good,
             build: arguments.build,
             command: arguments.command,

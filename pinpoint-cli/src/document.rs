@@ -5,7 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pinpoint_backends::local::{LocalError, LocalExecutor};
 use pinpoint_backends::sqlite::Job;
 use pinpoint_core::{
-    Atlas, CombinedCommit, Comparison, Driven, Effect, JobState, Outcome, Position, Status, Stopped,
+    Atlas, CombinedCommit, Commit, Comparison, DependencyChange, Driven, Effect, Followed,
+    JobState, Outcome, Position, Status, Stopped,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -47,6 +48,13 @@ pub(crate) struct NamedCulprit {
     pub(crate) prior: CombinedCommit,
     pub(crate) probability: Option<f64>,
     pub(crate) effect: Effect,
+    /// The commit to blame: of the main repository, of a merged branch, or of a
+    /// dependency.
+    pub(crate) blamed: Commit,
+    /// It is to blame because a dependency was set back and lost it.
+    pub(crate) undone: bool,
+    /// What else differs between the two, and can't be bisected further.
+    pub(crate) other_changes: Vec<DependencyChange>,
     /// The command that compares the two again.
     pub(crate) reproduce: Option<String>,
 }
@@ -93,10 +101,19 @@ impl Document {
                 names.of(culprit.commit).await?,
                 names.of(culprit.prior).await?,
             );
+            let (blamed, undone) = blame(&atlas, culprit.commit, &commit, &prior);
             culprits.push(NamedCulprit {
-                reproduce: config
-                    .command_line
-                    .with_ends(&prior.main.git_hash, &commit.main.git_hash),
+                blamed: executor.describe_commit(blamed).await?,
+                undone,
+                other_changes: not_followed(&atlas, &prior, &commit),
+                reproduce: match (&commit.modified_deps[..], &prior.modified_deps[..]) {
+                    ([], []) if commit.main.merged.is_empty() && prior.main.merged.is_empty() => {
+                        let ends = (&prior.main.git_hash, &commit.main.git_hash);
+                        config.command_line.with_ends(ends.0, ends.1)
+                    }
+                    // A state that no name on a command line stands for.
+                    _ => None,
+                },
                 commit,
                 prior,
                 probability: culprit.probability,
@@ -179,6 +196,54 @@ impl From<Comparison> for Evidence {
             performance: comparison.performance,
         }
     }
+}
+
+/// The commit that made the difference between a culprit and its prior, and
+/// whether it did so by being taken back.
+fn blame(
+    atlas: &Atlas,
+    position: Position,
+    commit: &CombinedCommit,
+    prior: &CombinedCommit,
+) -> (Commit, bool) {
+    let moved = commit.moved_since(prior);
+    let listing = match position {
+        Position::Within { range, .. } => atlas.range(range),
+        _ => None,
+    };
+    let change = listing.and_then(|listing| {
+        listing.changes.iter().find(|change| {
+            change.repository == moved.repository && change.followed == Followed::Backward
+        })
+    });
+    let Some(change) = change else {
+        return (moved.clone(), false);
+    };
+    // What the prior had and the culprit has not: the prior's own commit.
+    let held = prior.modified_deps.iter().rfind(|held| {
+        held.commit.repository == moved.repository && !commit.modified_deps.contains(held)
+    });
+    let lost = match (held, &change.before) {
+        (Some(held), _) => held.commit.clone(),
+        (None, Some(before)) => Commit::new(moved.repository.clone(), before.clone()),
+        (None, None) => moved.clone(),
+    };
+    (lost, true)
+}
+
+fn not_followed(
+    atlas: &Atlas,
+    prior: &CombinedCommit,
+    commit: &CombinedCommit,
+) -> Vec<DependencyChange> {
+    let changes = atlas
+        .listing(prior, commit)
+        .map_or(&[][..], |listing| &listing.changes);
+    changes
+        .iter()
+        .filter(|change| matches!(change.followed, Followed::No { .. }))
+        .cloned()
+        .collect()
 }
 
 struct Names<'a> {

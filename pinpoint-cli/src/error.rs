@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use pinpoint_backends::local::{LocalError, RepositoryError};
 use pinpoint_backends::sqlite::{LockError, StoreError};
 use pinpoint_core::{DriveError, ExecutorError, SpecError, Status};
+use pinpoint_midpoint::{HistoryError, MidpointError};
 
 use crate::arguments::Display;
 use crate::storage::resume_command;
@@ -50,6 +51,8 @@ pub(crate) enum CliError {
     Lock(#[from] LockError),
     #[error(transparent)]
     Local(#[from] LocalError),
+    #[error(transparent)]
+    Midpoint(#[from] MidpointError),
     #[error("{0}")]
     Input(String),
     #[error("can't {action} {}: {source}", path.display())]
@@ -136,11 +139,14 @@ impl CliError {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Repository(RepositoryError::Git { .. } | RepositoryError::Answer { .. })
+            | Self::Midpoint(MidpointError::History(HistoryError::Unreadable { .. }))
             | Self::Lock(_)
             | Self::File { .. } => FAILED,
-            Self::Repository(_) | Self::Reversed { .. } | Self::Spec(_) | Self::Input(_) => {
-                WRONG_INPUT
-            }
+            Self::Repository(_)
+            | Self::Reversed { .. }
+            | Self::Spec(_)
+            | Self::Midpoint(_)
+            | Self::Input(_) => WRONG_INPUT,
             Self::Store(StoreError::Unknown { .. } | StoreError::Ambiguous { .. }) => WRONG_INPUT,
             Self::Store(_) | Self::Local(_) => FAILED,
             Self::Stopped { error, .. } if error.is_interrupt() => INTERRUPTED,

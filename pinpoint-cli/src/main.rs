@@ -7,6 +7,7 @@ mod document;
 mod error;
 mod job;
 mod jobs;
+mod midpoint;
 mod quantity;
 mod reporter;
 mod stop;
@@ -51,6 +52,7 @@ async fn run(arguments: Arguments) -> Result<u8, CliError> {
     let display = arguments.display;
     match arguments.command {
         Command::Bisect(bisect) => bisect::run(*bisect, display).await,
+        Command::Midpoint(midpoint) => midpoint::run(midpoint, display).await,
         Command::Jobs(command) => jobs::run(command, display).await,
         Command::Demo(demo) => demo::run(demo, display).await,
         Command::Clean(clean) => storage::clean(&clean, &display),

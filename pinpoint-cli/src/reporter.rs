@@ -256,7 +256,7 @@ fn key(comparison: &Comparison) -> (Position, Position, u32, u32) {
 
 fn name(position: Position, atlas: &Atlas) -> String {
     match (atlas.commit(position), position) {
-        (Some(commit), _) => short(commit).to_owned(),
+        (Some(commit), _) => short(commit),
         (None, Position::Within { offset, .. }) => format!("commit {}", offset + 1),
         (None, end) => format!("the {end:?} end"),
     }

@@ -3,7 +3,10 @@
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
-use pinpoint_core::{CombinedCommit, Effect, EffectOf, PerformanceComparison, Status, Stopped};
+use pinpoint_core::{
+    CombinedCommit, Commit, DependencyChange, Effect, EffectOf, Followed, PerformanceComparison,
+    Status, Stopped,
+};
 
 use crate::arguments::Display;
 use crate::document::{Document, NamedComparison, NamedCulprit};
@@ -19,19 +22,40 @@ const FOUND: Style = AnsiColor::Yellow.on_default().bold();
 /// At most so many commits of a range are written out.
 const MOST_CANDIDATES: usize = 20;
 
-/// How a commit is called where there is little room.
-pub(crate) fn short(commit: &CombinedCommit) -> &str {
-    commit
-        .main
-        .git_hash
-        .get(..10)
-        .unwrap_or(&commit.main.git_hash)
+/// How a state is called where there is little room: `1f2e3d4c5b`, and behind
+/// it what is held elsewhere, `skia@4c5b6a7980`.
+pub(crate) fn short(state: &CombinedCommit) -> String {
+    let mut text = short_commit(&state.main);
+    for held in &state.modified_deps {
+        let name = repository_name(&held.commit.repository);
+        let _ = write!(text, " {name}@{}", short_commit(&held.commit));
+    }
+    text
 }
 
-/// A commit on one line.
-pub(crate) fn line(commit: &CombinedCommit) -> String {
-    let subject = plain(commit.main.subject.as_deref().unwrap_or_default());
-    format!("{} {subject}", short(commit)).trim_end().to_owned()
+/// The beginning of a hash, with those merged into it.
+fn short_commit(commit: &Commit) -> String {
+    let start = |hash: &str| plain(hash.get(..10).unwrap_or(hash));
+    let hashes = std::iter::once(&commit.git_hash).chain(&commit.merged);
+    let hashes: Vec<String> = hashes.map(|hash| start(hash)).collect();
+    hashes.join("+")
+}
+
+/// The last part of a URL or path, as people call the repository.
+pub(crate) fn repository_name(repository: &str) -> String {
+    let name = repository.trim_end_matches('/');
+    let name = name.rsplit(['/', ':']).next().unwrap_or(name);
+    plain(name.strip_suffix(".git").unwrap_or(name))
+}
+
+/// A state on one line, with the subject of what was moved last.
+pub(crate) fn line(state: &CombinedCommit) -> String {
+    let moved = match state.modified_deps.last() {
+        Some(held) => &held.commit,
+        None => &state.main,
+    };
+    let subject = plain(moved.subject.as_deref().unwrap_or_default());
+    format!("{} {subject}", short(state)).trim_end().to_owned()
 }
 
 /// Text that others wrote, without what would command the terminal.
@@ -132,12 +156,22 @@ fn write_culprit(
     document: &Document,
     culprit: &NamedCulprit,
 ) -> std::fmt::Result {
-    let commit = &culprit.commit.main;
-    writeln!(
-        text,
-        "{FOUND}culprit{FOUND:#} {BOLD}{}{BOLD:#}",
-        commit.git_hash
-    )?;
+    let commit = &culprit.blamed;
+    let hash = commit.newest();
+    if culprit.undone {
+        writeln!(
+            text,
+            "{FOUND}culprit{FOUND:#} losing {BOLD}{hash}{BOLD:#}, which a roll took back"
+        )?;
+    } else {
+        writeln!(text, "{FOUND}culprit{FOUND:#} {BOLD}{hash}{BOLD:#}")?;
+    }
+    if commit.repository != document.good.main.repository {
+        writeln!(text, "  in        {}", plain(&commit.repository))?;
+        writeln!(text, "  found at  {}", short(&culprit.commit))?;
+    } else if !commit.merged.is_empty() {
+        writeln!(text, "  found at  {}", short(&culprit.commit))?;
+    }
     if let Some(subject) = &commit.subject {
         writeln!(text, "  subject   {}", plain(subject))?;
     }
@@ -151,6 +185,12 @@ fn write_culprit(
     if let Some(probability) = culprit.probability {
         writeln!(text, "  probability {probability:.3}")?;
     }
+    if !culprit.other_changes.is_empty() {
+        writeln!(text, "  changed with it, and not bisected further:")?;
+        for change in &culprit.other_changes {
+            writeln!(text, "    {}", dependency_change(change))?;
+        }
+    }
     let decisive = document.comparisons.iter().rev().find(|comparison| {
         comparison.lower == culprit.prior && comparison.higher == culprit.commit
     });
@@ -161,6 +201,28 @@ fn write_culprit(
         writeln!(text, "  compare the two again:\n    {reproduce}")?;
     }
     Ok(())
+}
+
+/// A dependency that rolled, on one line.
+pub(crate) fn dependency_change(change: &DependencyChange) -> String {
+    let revision = |revision: &Option<String>| match revision {
+        Some(revision) => plain(revision.get(..10).unwrap_or(revision)),
+        None => "nothing".to_owned(),
+    };
+    let mut text = format!(
+        "{} {} → {}",
+        plain(&change.path),
+        revision(&change.before),
+        revision(&change.after)
+    );
+    match &change.followed {
+        Followed::Forward => {}
+        Followed::Backward => text.push_str(", set back"),
+        Followed::No { reason } => {
+            let _ = write!(text, ": {}", plain(reason));
+        }
+    }
+    text
 }
 
 /// By how much two commits differ, on one line.

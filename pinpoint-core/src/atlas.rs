@@ -48,6 +48,13 @@ impl Atlas {
         self.ranges.get(&range)
     }
 
+    /// What was listed between two commits, if it ever was.
+    pub fn listing(&self, lower: &CombinedCommit, higher: &CombinedCommit) -> Option<&Listing> {
+        self.ranges
+            .values()
+            .find(|listing| listing.lower == *lower && listing.higher == *higher)
+    }
+
     /// The commit at a position by its name, or by its place in a known range.
     pub fn locate(&self, position: Position) -> Option<Located> {
         if let Some(commit) = self.commits.get(&position) {

@@ -24,7 +24,7 @@ const PAIRS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 #[derive(Clone)]
 pub struct Midpoints {
     repositories: Arc<dyn Repositories>,
-    readers: Arc<[Arc<dyn Manifest>]>,
+    readers: Arc<[&'static dyn Manifest]>,
     memory: Arc<Mutex<Memory>>,
 }
 
@@ -95,13 +95,13 @@ impl Between {
 impl Midpoints {
     /// Finds midpoints in these repositories, with every known kind of manifest.
     pub fn new(repositories: Arc<dyn Repositories>) -> Self {
-        Self::with_manifests(repositories, manifest::all())
+        Self::with_manifests(repositories, &manifest::all())
     }
 
     /// Finds midpoints in these repositories, with these kinds of manifest.
     pub fn with_manifests(
         repositories: Arc<dyn Repositories>,
-        readers: Vec<Arc<dyn Manifest>>,
+        readers: &[&'static dyn Manifest],
     ) -> Self {
         Self {
             repositories,

@@ -1,7 +1,6 @@
 //! Which dependencies two revisions of a repository hold differently.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use pinpoint_core::{Commit, DependencyChange, Followed};
 
@@ -298,7 +297,7 @@ impl Both {
     /// The repository, when it is one and the same before and after.
     fn repository(&self, namer: &str) -> Option<String> {
         let url = |named: &Option<Dependency>| match named.as_ref().map(|named| &named.source) {
-            Some(Source::Git { url, .. }) => Some(resolve_url(namer, url)),
+            Some(Source::Git { url, .. }) => resolve_url(namer, url),
             _ => None,
         };
         url(&self.before).filter(|before| url(&self.after).as_ref() == Some(before))
@@ -333,6 +332,9 @@ impl Both {
         let reason = match (&self.before, &self.after) {
             (None, _) => "it is new",
             (_, None) => "it is gone",
+            (Some(before), Some(after)) if name(before) == name(after) && is_git(after) => {
+                "its URL leads out of where it is relative to"
+            }
             (Some(before), Some(after)) if is_git(before) && is_git(after) => {
                 "it comes from another repository than before"
             }
@@ -407,7 +409,7 @@ pub(crate) fn find(
         .filter_map(|file| manifests.get(file)?.names.as_ref().ok())
         .flatten();
     let mut repositories = named.filter_map(|(path, named)| match &named.source {
-        Source::Git { url, .. } => Some((path, resolve_url(namer, url), named)),
+        Source::Git { url, .. } => Some((path, resolve_url(namer, url)?, named)),
         Source::Package { .. } => None,
     });
     repositories
@@ -431,7 +433,7 @@ impl ManifestFile {
 pub(crate) async fn read(
     history: &dyn History,
     commit: &Commit,
-    readers: &[Arc<dyn Manifest>],
+    readers: &[&'static dyn Manifest],
 ) -> Result<Manifests, HistoryError> {
     let mut manifests = Manifests::new();
     for reader in readers {

@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 pub struct LocalConfig {
     /// The user's repository: any directory in it.
     pub repository: PathBuf,
+    /// Local clones of other repositories, by their URLs: of dependencies.
+    #[serde(default)]
+    pub repositories: BTreeMap<String, PathBuf>,
     /// The good end, at whose first run the metric is fixed.
     pub good: CombinedCommit,
     /// Run by `sh -c` in the work tree of each commit, once.

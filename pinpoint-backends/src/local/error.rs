@@ -31,6 +31,9 @@ pub enum LocalError {
     /// Trouble with the user's repository, or with `git`.
     #[error(transparent)]
     Repository(#[from] RepositoryError),
+    /// What lies between two commits can't be told.
+    #[error(transparent)]
+    Midpoint(#[from] pinpoint_midpoint::MidpointError),
     /// The directory of the machine's locks belongs to somebody else.
     #[error("{path} belongs to another user, so its locks can't be trusted; have it removed, or set XDG_RUNTIME_DIR", path = path.display())]
     ForeignMachineDir {

@@ -11,10 +11,12 @@ use pinpoint_core::{
     BuildReport, BuildRequest, CombinedCommit, Commit, Executor, ExecutorError, Key, ListRequest,
     Listing, Located, RunReport, RunRequest,
 };
+use pinpoint_midpoint::{Between, MidpointError, Midpoints, Repositories};
 use tokio::sync::{OnceCell, Semaphore};
 
 use super::build::Made;
 use super::files;
+use super::history::LocalRepositories;
 use super::machine_lock::MachineLock;
 use super::process::Work;
 use super::reports::Reports;
@@ -43,11 +45,21 @@ pub struct LocalExecutor {
     pub(super) turn: tokio::sync::Mutex<HashMap<String, u32>>,
     pub(super) metric: OnceCell<Metric>,
     pub(super) reports: Mutex<Reports>,
-    ranges: Mutex<HashMap<(String, String), Arc<Hashes>>>,
+    repositories: LocalRepositories,
+    midpoints: Midpoints,
+    /// What `--path` leaves of ranges.
+    path_ranges: Mutex<HashMap<(String, String), Arc<Hashes>>>,
     /// By the request; what [`LocalExecutor::prepare`] does has none.
     works: Mutex<HashMap<Option<Key>, Arc<Work>>>,
     /// When this process took up the job, counted from the job's beginning.
     opened: (Duration, Instant),
+}
+
+/// What lies between two commits.
+enum Found {
+    /// The commits that touch the paths of the job.
+    Paths(Arc<Hashes>),
+    Between(Arc<Between>),
 }
 
 /// Ends the work when the future that does it is dropped.
@@ -83,6 +95,8 @@ impl LocalExecutor {
             });
         }
         let repository = Repository::discover(&config.repository)?;
+        let repositories =
+            LocalRepositories::new(&repository, &config.repositories, &location.state_dir)?;
         let job_dir = location.job_dir;
         files::create_dir(&job_dir.join("builds"))?;
         files::create_dir(&job_dir.join("runs"))?;
@@ -111,7 +125,9 @@ impl LocalExecutor {
             turn: tokio::sync::Mutex::default(),
             metric: OnceCell::new_with(metric),
             reports: Mutex::new(Reports::open(&job_dir.join("runs.jsonl"))?),
-            ranges: Mutex::default(),
+            midpoints: Midpoints::new(Arc::new(repositories.clone())),
+            repositories,
+            path_ranges: Mutex::default(),
             works: Mutex::default(),
             opened: (since, Instant::now()),
             config,
@@ -178,68 +194,87 @@ impl LocalExecutor {
         for located in located {
             commits.push(self.name(located).await?);
         }
-        let repository = self.repository.clone();
-        blocking((), move || {
-            let mut unknown: Vec<&mut Commit> = commits
-                .iter_mut()
-                .map(|commit| &mut commit.main)
-                .filter(|commit| commit.subject.is_none())
-                .collect();
-            let hashes: Vec<&str> = unknown.iter().map(|commit| &*commit.git_hash).collect();
-            let known = repository.describe_all(&hashes)?;
-            for (commit, known) in unknown.iter_mut().zip(known) {
-                commit.author = known.author;
-                commit.created = known.created;
-                commit.subject = known.subject;
-            }
-            Ok(commits)
-        })
-        .await
+        self.repositories.describe_all(&mut commits).await?;
+        Ok(commits)
+    }
+
+    /// A commit of any repository at hand, with author, date and subject.
+    ///
+    /// # Errors
+    ///
+    /// When the repository has no such commit.
+    pub async fn describe_commit(&self, commit: Commit) -> Result<Commit, LocalError> {
+        Ok(self.describe(commit.into()).await?.main)
     }
 
     /// The name of a commit alone.
     pub(super) async fn name(&self, located: &Located) -> Result<CombinedCommit, LocalError> {
-        match located {
-            Located::Commit(commit) => Ok(commit.clone()),
-            Located::Offset { listing, offset } => {
-                let range = self.range(&listing.lower, &listing.higher).await?;
-                let hash = range.get(*offset).ok_or(LocalError::NoSuchOffset {
+        let (listing, offset) = match located {
+            Located::Commit(commit) => return Ok(commit.clone()),
+            Located::Offset { listing, offset } => (listing, offset),
+        };
+        match self.find(&listing.lower, &listing.higher).await? {
+            Found::Paths(hashes) => {
+                let hash = hashes.get(*offset).ok_or(LocalError::NoSuchOffset {
                     offset: *offset,
-                    count: range.count(),
+                    count: hashes.count(),
                 })?;
                 let mut commit = listing.higher.clone();
                 commit.main = Commit::new(commit.main.repository, hash);
                 Ok(commit)
             }
+            Found::Between(between) => Ok(self.midpoints.nth(&between, *offset).await?),
         }
     }
 
     /// Adds author, date and subject to a name.
     pub(super) async fn describe(
         &self,
-        mut commit: CombinedCommit,
+        commit: CombinedCommit,
     ) -> Result<CombinedCommit, LocalError> {
-        if commit.main.subject.is_some() {
-            return Ok(commit);
-        }
-        let repository = self.repository.clone();
-        let hash = commit.main.git_hash;
-        let name = commit.main.repository;
-        commit.main = blocking((), move || Ok(repository.describe(&hash)?)).await?;
-        // As the job calls it, be it by another path than ours.
-        commit.main.repository = name;
+        let mut commits = [commit];
+        self.repositories.describe_all(&mut commits).await?;
+        let [commit] = commits;
         Ok(commit)
     }
 
-    /// Listing a long range takes git a while, and a search asks for its
-    /// offsets one by one.
-    async fn range(
+    /// What lies strictly between two commits.
+    async fn find(
         &self,
         lower: &CombinedCommit,
         higher: &CombinedCommit,
-    ) -> Result<Arc<Hashes>, LocalError> {
-        let ends = (lower.main.git_hash.clone(), higher.main.git_hash.clone());
-        if let Some(known) = locked(&self.ranges).get(&ends) {
+    ) -> Result<Found, LocalError> {
+        let is_plain = |commit: &CombinedCommit| {
+            commit.modified_deps.is_empty() && commit.main.merged.is_empty()
+        };
+        if self.config.paths.is_empty() || lower.main == higher.main || !is_plain(lower) {
+            return Ok(Found::Between(self.midpoints.between(lower, higher).await?));
+        }
+        let hashes = self.path_range(&lower.main, &higher.main).await?;
+        if hashes.count() > 0 {
+            return Ok(Found::Paths(hashes));
+        }
+        // No commit before the higher one touches the paths, so that whatever
+        // is opened between the two begins at its first parent.
+        let mut from = lower.clone();
+        from.main.git_hash = if is_plain(higher) {
+            let history = self.repositories.open(&higher.main.repository).await;
+            let parents = history
+                .map_err(MidpointError::from)?
+                .parents(&higher.main.git_hash)
+                .await
+                .map_err(MidpointError::from)?;
+            parents.into_iter().next().unwrap_or(from.main.git_hash)
+        } else {
+            higher.main.git_hash.clone()
+        };
+        Ok(Found::Between(self.midpoints.between(&from, higher).await?))
+    }
+
+    /// The commits strictly between two that touch one of the paths.
+    async fn path_range(&self, lower: &Commit, higher: &Commit) -> Result<Arc<Hashes>, LocalError> {
+        let ends = (lower.git_hash.clone(), higher.git_hash.clone());
+        if let Some(known) = locked(&self.path_ranges).get(&ends) {
             return Ok(Arc::clone(known));
         }
         let repository = self.repository.clone();
@@ -247,7 +282,7 @@ impl LocalExecutor {
         let (lower, higher) = ends.clone();
         let range = blocking((), move || Ok(repository.range(&lower, &higher, &paths)?)).await?;
         let range = Arc::new(range);
-        locked(&self.ranges).insert(ends, Arc::clone(&range));
+        locked(&self.path_ranges).insert(ends, Arc::clone(&range));
         Ok(range)
     }
 
@@ -271,12 +306,15 @@ impl LocalExecutor {
 impl Executor for LocalExecutor {
     async fn list(&self, request: ListRequest) -> Result<Listing, ExecutorError> {
         let ListRequest { lower, higher, .. } = request;
-        let count = self.range(&lower, &higher).await?.count();
+        let (count, changes) = match self.find(&lower, &higher).await? {
+            Found::Paths(hashes) => (hashes.count(), Vec::new()),
+            Found::Between(between) => (between.count(), between.changes().to_vec()),
+        };
         Ok(Listing {
             lower,
             higher,
             count,
-            changes: Vec::new(),
+            changes,
         })
     }
 

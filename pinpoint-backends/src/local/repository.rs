@@ -13,6 +13,16 @@ pub enum RepositoryError {
     /// There is no `git`.
     #[error("the git command can't be started: {0}; install git 2.30 or newer, or correct PATH")]
     NoGit(#[source] io::Error),
+    /// `git` is too old.
+    #[error("{what} needs git {}.{} or newer, and this is {found}; install a newer git, or correct PATH", .needed.0, .needed.1)]
+    OldGit {
+        /// What it is needed for.
+        what: &'static str,
+        /// The version needed.
+        needed: (u32, u32),
+        /// What `git --version` says.
+        found: String,
+    },
     /// The place is in no repository.
     #[error("{path} is in no git repository ({reason}); name one with --repo", path = path.display())]
     NotARepository {
@@ -30,6 +40,14 @@ pub enum RepositoryError {
         path: PathBuf,
         /// Its history is cut off.
         shallow: bool,
+    },
+    /// Several things are called that.
+    #[error("{path} has several commits that begin with {revision}; write more of the hash", path = path.display())]
+    Ambiguous {
+        /// The name that was given.
+        revision: String,
+        /// The repository.
+        path: PathBuf,
     },
     /// There is nothing to search.
     #[error(
@@ -105,7 +123,7 @@ pub enum RepositoryError {
     },
 }
 
-fn fetch_hint(shallow: bool) -> &'static str {
+pub(super) fn fetch_hint(shallow: bool) -> &'static str {
     if shallow {
         "this clone is shallow: `git fetch --unshallow` brings the rest of its history"
     } else {
@@ -200,6 +218,24 @@ impl Repository {
         &self.path
     }
 
+    /// The `.git` that all work trees share.
+    pub(super) fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// Is this the repository of that directory: its work tree, or itself?
+    pub(super) fn is_at(&self, directory: &Path) -> bool {
+        directory == self.path || directory == self.common_dir
+    }
+
+    /// The URLs of its remotes.
+    pub(super) fn remotes(&self) -> Result<Vec<String>, RepositoryError> {
+        let answer = self.test(&["config", "--get-regexp", r"^remote\..*\.url$"])?;
+        let urls = answer.unwrap_or_default();
+        let urls = urls.lines().filter_map(|line| line.split_once(' '));
+        Ok(urls.map(|(_, url)| url.to_owned()).collect())
+    }
+
     pub(super) fn objects(&self) -> PathBuf {
         self.common_dir.join("objects")
     }
@@ -214,8 +250,14 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// [`RepositoryError::UnknownRevision`].
+    /// [`RepositoryError::UnknownRevision`], and [`RepositoryError::Ambiguous`]
+    /// for the beginning of several hashes.
     pub fn resolve_revision(&self, revision: &str) -> Result<Commit, RepositoryError> {
+        self.describe(&self.full_hash(revision)?)
+    }
+
+    /// The full hash of what is called that.
+    pub(super) fn full_hash(&self, revision: &str) -> Result<String, RepositoryError> {
         // After `--end-of-options` no name is taken for a flag.
         let output = run(git(&self.place)
             .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
@@ -224,13 +266,19 @@ impl Repository {
         // Git 2.30 repeats `--end-of-options` in its answer.
         let hash = hash.lines().last().unwrap_or_default();
         if !output.status.success() || hash.is_empty() {
-            return Err(RepositoryError::UnknownRevision {
-                revision: revision.into(),
-                path: self.path.clone(),
-                shallow: self.is_shallow()?,
+            let (revision, path) = (revision.to_owned(), self.path.clone());
+            return Err(if self.is_ambiguous(&revision)? {
+                RepositoryError::Ambiguous { revision, path }
+            } else {
+                let shallow = self.is_shallow()?;
+                RepositoryError::UnknownRevision {
+                    revision,
+                    path,
+                    shallow,
+                }
             });
         }
-        self.describe(hash)
+        Ok(hash.to_owned())
     }
 
     /// A commit by its full hash, with what is known about it.
@@ -405,6 +453,16 @@ impl Repository {
         Ok(hashes)
     }
 
+    /// Does a name start with the beginning of several hashes?
+    fn is_ambiguous(&self, revision: &str) -> Result<bool, RepositoryError> {
+        let digits = revision.split(['~', '^']).next().unwrap_or_default();
+        if digits.len() < 4 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return Ok(false);
+        }
+        let objects = self.ask(&["rev-parse", &format!("--disambiguate={digits}")])?;
+        Ok(objects.lines().count() > 1)
+    }
+
     fn is_shallow(&self) -> Result<bool, RepositoryError> {
         Ok(self
             .ask(&["rev-parse", "--is-shallow-repository"])?
@@ -450,6 +508,26 @@ impl Hashes {
     }
 }
 
+/// Refuses a git that is older than a version.
+pub(super) fn needs_version(what: &'static str, needed: (u32, u32)) -> Result<(), RepositoryError> {
+    let output = run(Command::new("git").arg("--version"))?;
+    let found = last_line(&output.stdout);
+    match version(&found) {
+        Some(version) if version < needed => Err(RepositoryError::OldGit {
+            what,
+            needed,
+            found,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Reads `git version 2.39.5 (Apple Git-154)`.
+fn version(answer: &str) -> Option<(u32, u32)> {
+    let mut numbers = answer.strip_prefix("git version ")?.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
 pub(super) fn run(command: &mut Command) -> Result<Output, RepositoryError> {
     command.output().map_err(RepositoryError::NoGit)
 }
@@ -475,4 +553,25 @@ fn last_line(bytes: &[u8]) -> String {
         .last()
         .unwrap_or_default()
         .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_git_are_read_and_compared() {
+        assert_eq!(version("git version 2.39.5"), Some((2, 39)));
+        assert_eq!(version("git version 2.9.1 (Apple Git-1)"), Some((2, 9)));
+        assert_eq!(version("git version 2.45.GIT"), Some((2, 45)));
+        assert_eq!(version("hub version 2.14"), None);
+        assert!(needs_version("this test", (2, 0)).is_ok());
+        let error = needs_version("travelling in time", (99, 0)).unwrap_err();
+        let message = error.to_string();
+        assert!(
+            message
+                .starts_with("travelling in time needs git 99.0 or newer, and this is git version"),
+            "{message}"
+        );
+    }
 }

@@ -243,6 +243,10 @@ impl Borrowed {
         }
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The command that registers a work tree, still empty. Forced, since the
     /// remains of an earlier one may be registered at this place.
     pub(super) fn add_tree(&self, tree: &Path, hash: &str) -> Command {

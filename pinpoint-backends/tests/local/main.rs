@@ -10,7 +10,9 @@
 
 mod builds;
 mod ends;
+mod history;
 mod machine;
 mod metric;
+mod midpoints;
 mod runs;
 mod world;

@@ -14,6 +14,7 @@ mod company;
 mod find;
 mod kill;
 mod refuse;
+mod rolls;
 mod stop;
 
 mod world;

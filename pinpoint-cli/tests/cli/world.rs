@@ -40,6 +40,20 @@ pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
+/// Makes commits of a stream as `git fast-import` reads it.
+pub(crate) fn fast_import(directory: &Path, stream: &str) {
+    let mut import = git_command(directory, &["fast-import", "--quiet"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = import.stdin.take().unwrap();
+    stdin.write_all(stream.as_bytes()).unwrap();
+    drop(stdin);
+    let output = import.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git fast-import: {error}");
+}
+
 fn git_command(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("git");
     command
@@ -131,16 +145,7 @@ impl World {
                 let _ = writeln!(stream, "M {mode} inline {name}\ndata {length}\n{content}");
             }
         }
-        let mut import = git_command(&self.repository, &["fast-import", "--quiet"])
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stdin = import.stdin.take().unwrap();
-        stdin.write_all(stream.as_bytes()).unwrap();
-        drop(stdin);
-        let output = import.wait_with_output().unwrap();
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "git fast-import: {error}");
+        fast_import(&self.repository, &stream);
         git(&self.repository, &["reset", "-q", "--hard", "main"]);
         let listed = git(&self.repository, &["rev-list", "--reverse", branch]);
         self.commits = listed.lines().map(str::to_owned).collect();

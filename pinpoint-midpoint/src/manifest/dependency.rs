@@ -41,7 +41,7 @@ pub enum Source {
     /// A git repository, which can be followed.
     Git {
         /// As the manifest writes it. A submodule's may be relative to the
-        /// repository that names it.
+        /// repository that names it: see [`resolve_url`](super::resolve_url).
         url: String,
         /// A full hash where the manifest has one; else what it has: the
         /// abbreviated hash of a Go pseudo-version, a tag, a branch.
@@ -50,7 +50,9 @@ pub enum Source {
     /// Something built elsewhere, or whose history cannot be found: it is named
     /// as a possible cause, and not followed.
     Package {
-        /// Who hands it out: `cipd`, the address of a Cargo registry, `go`.
+        /// Who hands it out: `cipd`, `gcs`, the address of a Cargo registry, `go`.
+        /// `git` is a git repository whose place or revision the manifest leaves
+        /// open.
         registry: String,
         /// What it is called there.
         name: String,

@@ -39,7 +39,6 @@ pub enum Problem {
 
 impl ManifestError {
     /// A problem at a place given as an offset in bytes, which may lie anywhere.
-    #[allow(dead_code)] // for the readers
     pub(crate) fn at(file: &'static str, text: &str, offset: usize, problem: Problem) -> Self {
         let before = &text.as_bytes()[..offset.min(text.len())];
         let line_start = before

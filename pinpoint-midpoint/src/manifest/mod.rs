@@ -11,15 +11,23 @@
 //! column: there is no partial answer, because a dependency that is overlooked
 //! makes the roll look like the culprit.
 
+mod cargo_lock;
 mod change;
 mod dependency;
+mod deps;
 mod error;
+mod go_mod;
+mod submodules;
 
 use std::collections::BTreeMap;
 
+pub use cargo_lock::CargoLock;
 pub use change::{Change, changes};
 pub use dependency::{Dependency, Source};
+pub use deps::Deps;
 pub use error::{ManifestError, Problem};
+pub use go_mod::GoMod;
+pub use submodules::{Submodules, resolve_url};
 
 /// One file format that names dependencies and their revisions.
 pub trait Manifest: Send + Sync {
@@ -42,7 +50,8 @@ pub trait Manifest: Send + Sync {
     /// dependency has the same path in every version.
     ///
     /// `gitlinks` are the entries of mode 160000 in the tree of the same
-    /// commit, path to hash. Only submodules need them.
+    /// commit, path to hash, at the paths that [`gitlinks`](Self::gitlinks)
+    /// says. Only submodules need them.
     ///
     /// # Errors
     ///
@@ -55,13 +64,21 @@ pub trait Manifest: Send + Sync {
     ) -> Result<BTreeMap<String, Dependency>, ManifestError>;
 }
 
-/// The manifests that are known.
-pub fn all() -> Vec<std::sync::Arc<dyn Manifest>> {
-    Vec::new()
+/// Every format that is known, in the order of their files' names.
+pub fn all() -> [&'static dyn Manifest; 4] {
+    [&Submodules, &CargoLock, &Deps, &GoMod]
 }
 
-/// A URL, which may be relative to that of the repository that names it.
-pub fn resolve_url(namer: &str, url: &str) -> String {
-    let _ = namer;
-    url.to_owned()
+/// How much of a file is read, in bytes. Chromium's `DEPS` has 250 kB.
+const MAX_FILE: usize = 4 << 20;
+
+fn check_size(file: &'static str, text: &str) -> Result<(), ManifestError> {
+    if text.len() <= MAX_FILE {
+        return Ok(());
+    }
+    let problem = Problem::TooLarge {
+        what: "bytes",
+        limit: MAX_FILE,
+    };
+    Err(ManifestError::at(file, text, 0, problem))
 }

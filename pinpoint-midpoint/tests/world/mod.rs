@@ -166,7 +166,7 @@ impl World {
     }
 
     pub(crate) fn midpoints(&self) -> Midpoints {
-        Midpoints::with_manifests(Arc::new(self.clone()), vec![Arc::new(Rolls)])
+        Midpoints::with_manifests(Arc::new(self.clone()), &[&Rolls])
     }
 
     /// Everything between two states, in order.

@@ -1,0 +1,142 @@
+//! States that no branch holds: commits merged into another, one by one.
+//!
+//! Git merges without a work tree (`git merge-tree`). What comes of it is
+//! written to our own bare repository, which borrows the user's objects, so
+//! that the user's is never written, and so that it can be checked out there.
+//!
+//! ```text
+//! F - - - M      F + x is a commit with the parents F and x,
+//!  \     /       F + x + y one with the parents F + x and y
+//!   x - y
+//! ```
+//!
+//! Such a commit has the author, committer, dates and message of the commit
+//! that is merged, and nobody's configuration has a say in the merge: its hash
+//! is the same whenever and wherever it is made.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Mutex;
+
+use gix::ObjectId;
+use gix::objs::{CommitRef, Kind, Write};
+
+use super::super::executor::locked;
+use super::super::repository::{self, Repository};
+
+type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// The merges that were made, by what was merged into what; nothing where the
+/// two conflict.
+#[derive(Default)]
+pub(super) struct Merges(Mutex<HashMap<(ObjectId, ObjectId), Option<ObjectId>>>);
+
+impl Merges {
+    /// Merges kept at most, at some 150 bytes each.
+    const MOST: usize = 1 << 14;
+
+    /// The commit that comes of merging others into one, made in the bare
+    /// repository `ours`; `None` when they conflict.
+    pub(super) fn commit(
+        &self,
+        ours: &gix::Repository,
+        users: &Repository,
+        commit: ObjectId,
+        merged: &[ObjectId],
+    ) -> Result<Option<ObjectId>, Error> {
+        let mut so_far = commit;
+        for &next in merged {
+            let made = locked(&self.0).get(&(so_far, next)).copied();
+            let made = match made {
+                Some(None) => None,
+                // Our repository may have been removed since.
+                Some(Some(known)) if ours.has_object(known) => Some(known),
+                _ => {
+                    let made = merge(ours, users, so_far, next)?;
+                    let mut known = locked(&self.0);
+                    if known.len() >= Self::MOST {
+                        known.clear();
+                    }
+                    known.insert((so_far, next), made);
+                    made
+                }
+            };
+            match made {
+                Some(made) => so_far = made,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(so_far))
+    }
+}
+
+fn merge(
+    ours: &gix::Repository,
+    users: &Repository,
+    commit: ObjectId,
+    merged: ObjectId,
+) -> Result<Option<ObjectId>, Error> {
+    let Some(tree) = merged_tree(ours.path(), users, commit, merged)? else {
+        return Ok(None);
+    };
+    let object = ours.find_object(merged)?;
+    let original = CommitRef::from_bytes(&object.data, ours.object_hash())?;
+    let mut bytes = format!("tree {tree}\nparent {commit}\nparent {merged}\n").into_bytes();
+    let headers = [
+        (&b"author"[..], Some(original.author)),
+        (b"committer", Some(original.committer)),
+        (b"encoding", original.encoding),
+    ];
+    for (name, value) in headers {
+        if let Some(value) = value {
+            bytes.extend([name, b" ", value, b"\n"].concat());
+        }
+    }
+    bytes.push(b'\n');
+    bytes.extend_from_slice(original.message);
+    Ok(Some(ours.write_buf(Kind::Commit, &bytes)?))
+}
+
+fn merged_tree(
+    ours: &Path,
+    users: &Repository,
+    commit: ObjectId,
+    merged: ObjectId,
+) -> Result<Option<ObjectId>, Error> {
+    let (commit, merged) = (commit.to_string(), merged.to_string());
+    let arguments = [
+        "merge-tree",
+        "--write-tree",
+        "--no-messages",
+        "--allow-unrelated-histories",
+        &commit,
+        &merged,
+    ];
+    let mut command = repository::git(ours);
+    command
+        .args(["-c", "core.attributesFile=/dev/null"])
+        .args(arguments)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_ATTR_NOSYSTEM", "1");
+    let shallow = users.common_dir().join("shallow");
+    if shallow.is_file() {
+        // Where the user's history ends, merging must not look further either.
+        command.env("GIT_SHALLOW_FILE", shallow);
+    }
+    let output = repository::run(&mut command)?;
+    match output.status.code() {
+        Some(0) => {
+            let tree = output.stdout.split(|byte| *byte == b'\n').next();
+            Ok(Some(ObjectId::from_hex(tree.unwrap_or_default())?))
+        }
+        Some(1) => Ok(None),
+        _ => {
+            repository::needs_version("merging commits", MERGES_SINCE)?;
+            Err(repository::failed(&arguments, ours, &output).into())
+        }
+    }
+}
+
+/// The first git that merges without a work tree.
+const MERGES_SINCE: (u32, u32) = (2, 38);

@@ -1,0 +1,334 @@
+//! Histories of repositories on this machine.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `commits.rs` | commits as numbers, from the commit-graph or from objects |
+//! | `line.rs` | what lies between two commits, and what is whose ancestor |
+//! | `merges.rs` | commits merged into another, which no branch holds |
+//! | `registry.rs` | repositories by URL |
+//! | `position.rs` | commits by their position (`refs/heads/main@{#1234}`) |
+
+mod commits;
+mod line;
+mod merges;
+mod position;
+mod registry;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use gix::ObjectId;
+use pinpoint_midpoint::{History, HistoryError};
+
+use super::executor::{blocking, locked};
+use super::workspace::Workspace;
+use super::{Repository, RepositoryError};
+use commits::{Commits, Walk};
+use line::{Range, Ranges};
+use merges::Merges;
+
+pub use registry::LocalRepositories;
+
+/// The history of one local repository.
+///
+/// Clones share what they have read: the ranges used last, up to 4 million
+/// commits at 4 bytes each, the first parents of a commit-graph, and what lies
+/// beyond that.
+///
+/// # Cost
+///
+/// With a commit-graph (`git commit-graph write --reachable`; newer git writes
+/// it when it tidies up) a range of a million commits takes some 30 ms to walk,
+/// once. Without, every commit is read from the object database, which takes
+/// seconds.
+///
+/// # What counts as history
+///
+/// What `git log` shows: commits replaced with `git replace` are read as what
+/// replaces them, `info/grafts` is obeyed, and a shallow clone ends where it
+/// was cut off.
+#[derive(Clone)]
+pub struct LocalHistory(Arc<Inner>);
+
+struct Inner {
+    repository: Repository,
+    commits: Commits,
+    ranges: Mutex<Ranges>,
+    state_dir: PathBuf,
+    merges: Merges,
+}
+
+impl LocalHistory {
+    /// The history of a repository. Merges are made in the state directory, as
+    /// builds are.
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryError::Unreadable`] when it is damaged or of a kind that is not
+    /// known here.
+    pub fn open(repository: &Repository, state_dir: &Path) -> Result<Self, HistoryError> {
+        let name = repository.path().to_string_lossy();
+        Ok(Self(Arc::new(Inner {
+            commits: Commits::open(&name, repository.common_dir())?,
+            repository: repository.clone(),
+            ranges: Mutex::default(),
+            state_dir: state_dir.into(),
+            merges: Merges::default(),
+        })))
+    }
+
+    /// A commit that holds what comes of merging commits into another, one
+    /// after the other; `None` when they conflict. With nothing to merge, the
+    /// commit itself.
+    ///
+    /// Its hash is always the same for the same commits. It is in our own bare
+    /// repository (`STATE/repositories/<hash>`), from which it can be checked
+    /// out until that is removed; asking again makes it again.
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryError::UnknownRevision`], and [`HistoryError::Unreadable`] also
+    /// when git is older than 2.38 or the state directory can't be written.
+    pub async fn merged_commit(
+        &self,
+        commit: &str,
+        merged: &[String],
+    ) -> Result<Option<String>, HistoryError> {
+        let state = self.merged(commit, merged, |_, commit| Ok(commit)).await?;
+        Ok(state.map(|commit| commit.to_string()))
+    }
+
+    /// Looks at a commit with others merged into it, in a repository that has
+    /// it; `None` when they conflict.
+    async fn merged<T: Send + 'static>(
+        &self,
+        commit: &str,
+        merged: &[String],
+        look: impl FnOnce(&gix::Repository, ObjectId) -> gix::Result<T> + Send + 'static,
+    ) -> Result<Option<T>, HistoryError> {
+        let (commit, merged) = (commit.to_owned(), merged.to_vec());
+        let ids = self.ask(move |inner| {
+            let mut walk = inner.commits.walk();
+            let mut id = |hash: &String| walk.number(hash).map(|number| walk.id(number));
+            let merged: Result<Vec<_>, _> = merged.iter().map(&mut id).collect();
+            Ok((id(&commit)?, merged?))
+        });
+        let (commit, merged) = ids.await?;
+        if merged.is_empty() {
+            let look = move |inner: &Inner| {
+                let found = look(&inner.commits.repository(), commit);
+                found
+                    .map(Some)
+                    .map_err(|error| inner.commits.unreadable(error))
+            };
+            return self.ask(look).await;
+        }
+        let inner = &self.0;
+        let borrowed = async {
+            let workspace = Workspace::open(&inner.state_dir)?;
+            workspace.borrow_objects(&inner.repository).await
+        };
+        let (ours, alone) = borrowed
+            .await
+            .map_err(|error| inner.commits.unreadable(error))?;
+        self.ask(move |inner| {
+            // Nobody removes our repository meanwhile.
+            let _alone = alone;
+            let unreadable = |error| inner.commits.unreadable(error);
+            let ours = gix::open_opts(ours.path(), gix::open::Options::isolated());
+            let ours = ours.map_err(|error| inner.commits.unreadable(error))?;
+            let state = inner
+                .merges
+                .commit(&ours, &inner.repository, commit, &merged);
+            match state.map_err(unreadable)? {
+                Some(state) => {
+                    let found = look(&ours, state);
+                    found
+                        .map(Some)
+                        .map_err(|error| inner.commits.unreadable(error))
+                }
+                None => Ok(None),
+            }
+        })
+        .await
+    }
+
+    /// What is asked of a state that can't be made.
+    fn conflict(&self, commit: &str, merged: &[String]) -> HistoryError {
+        HistoryError::UnknownRevision {
+            repository: self.0.repository.path().to_string_lossy().into_owned(),
+            revision: [commit]
+                .into_iter()
+                .chain(merged.iter().map(String::as_str))
+                .collect::<Vec<_>>()
+                .join("+"),
+            hint: "merging these conflicts".into(),
+        }
+    }
+
+    /// Answers where that holds up nobody.
+    async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Inner) -> Result<T, HistoryError> + Send + 'static,
+    ) -> Result<T, HistoryError> {
+        let inner = Arc::clone(&self.0);
+        match blocking((), move || Ok(question(&inner))).await {
+            Ok(answer) => answer,
+            Err(error) => Err(self.0.commits.unreadable(error)),
+        }
+    }
+}
+
+impl Inner {
+    fn between(
+        &self,
+        walk: &mut Walk<'_>,
+        lower: &str,
+        higher: &str,
+    ) -> Result<Range, HistoryError> {
+        let (lower, higher) = (walk.number(lower)?, walk.number(higher)?);
+        locked(&self.ranges).between(walk, lower, higher)
+    }
+
+    fn resolve(&self, name: &str) -> Result<String, HistoryError> {
+        if let Some(position) = position::parse(name) {
+            return position::find(self, &position)?.ok_or_else(|| self.commits.unknown(name));
+        }
+        self.full_hash(name)?
+            .ok_or_else(|| self.commits.unknown(name))
+    }
+
+    /// What git makes of a name.
+    fn full_hash(&self, name: &str) -> Result<Option<String>, HistoryError> {
+        match self.repository.full_hash(name) {
+            Ok(hash) => Ok(Some(hash)),
+            Err(RepositoryError::UnknownRevision { .. }) => Ok(None),
+            Err(RepositoryError::Ambiguous { path, revision }) => {
+                Err(HistoryError::UnknownRevision {
+                    repository: path.to_string_lossy().into_owned(),
+                    revision,
+                    hint: "several things are called that: write more of the hash".into(),
+                })
+            }
+            Err(error) => Err(self.commits.unreadable(error)),
+        }
+    }
+}
+
+#[async_trait]
+impl History for LocalHistory {
+    async fn resolve(&self, name: &str) -> Result<String, HistoryError> {
+        let name = name.to_owned();
+        self.ask(move |inner| inner.resolve(&name)).await
+    }
+
+    async fn is_ancestor(&self, ancestor: &str, descendant: &str) -> Result<bool, HistoryError> {
+        let (ancestor, descendant) = (ancestor.to_owned(), descendant.to_owned());
+        self.ask(move |inner| {
+            let mut walk = inner.commits.walk();
+            let (ancestor, descendant) = (walk.number(&ancestor)?, walk.number(&descendant)?);
+            line::is_ancestor(&mut walk, ancestor, descendant)
+        })
+        .await
+    }
+
+    async fn count(&self, lower: &str, higher: &str) -> Result<u64, HistoryError> {
+        let (lower, higher) = (lower.to_owned(), higher.to_owned());
+        self.ask(move |inner| {
+            let range = inner.between(&mut inner.commits.walk(), &lower, &higher)?;
+            Ok(range.newest_first().len() as u64)
+        })
+        .await
+    }
+
+    async fn nth(&self, lower: &str, higher: &str, offset: u64) -> Result<String, HistoryError> {
+        let (lower, higher) = (lower.to_owned(), higher.to_owned());
+        self.ask(move |inner| {
+            let mut walk = inner.commits.walk();
+            let range = inner.between(&mut walk, &lower, &higher)?;
+            let mut oldest_first = range.newest_first().iter().rev();
+            let commit = usize::try_from(offset)
+                .ok()
+                .and_then(|offset| oldest_first.nth(offset));
+            match commit {
+                Some(commit) => Ok(walk.id(*commit).to_string()),
+                None => Err(HistoryError::NoSuchOffset {
+                    lower,
+                    higher,
+                    offset,
+                    count: range.newest_first().len() as u64,
+                }),
+            }
+        })
+        .await
+    }
+
+    async fn parents(&self, commit: &str) -> Result<Vec<String>, HistoryError> {
+        let commit = commit.to_owned();
+        self.ask(move |inner| {
+            let mut walk = inner.commits.walk();
+            let commit = walk.number(&commit)?;
+            let mut parents = Vec::new();
+            walk.parents(commit, &mut parents)?;
+            Ok(parents
+                .into_iter()
+                .map(|parent| walk.id(parent).to_string())
+                .collect())
+        })
+        .await
+    }
+
+    /// Only of regular files; a symbolic link counts as none.
+    async fn file(
+        &self,
+        commit: &str,
+        merged: &[String],
+        path: &str,
+    ) -> Result<Option<Vec<u8>>, HistoryError> {
+        let path = path.to_owned();
+        let file = self.merged(commit, merged, move |repository, commit| {
+            let tree = repository.find_commit(commit)?.tree()?;
+            match tree.lookup_entry_by_path(&path)? {
+                Some(entry) if entry.mode().is_blob() => Ok(Some(entry.object()?.detach().data)),
+                _ => Ok(None),
+            }
+        });
+        file.await?.ok_or_else(|| self.conflict(commit, merged))
+    }
+
+    async fn gitlinks(
+        &self,
+        commit: &str,
+        merged: &[String],
+        paths: &[String],
+    ) -> Result<BTreeMap<String, String>, HistoryError> {
+        let paths = paths.to_vec();
+        let links = self.merged(commit, merged, move |repository, commit| {
+            let tree = repository.find_commit(commit)?.tree()?;
+            let mut links = BTreeMap::new();
+            for path in paths {
+                if let Some(entry) = tree.lookup_entry_by_path(&path)?
+                    && entry.mode().is_commit()
+                {
+                    links.insert(path, entry.object_id().to_string());
+                }
+            }
+            Ok(links)
+        });
+        links.await?.ok_or_else(|| self.conflict(commit, merged))
+    }
+
+    async fn merged_tree(
+        &self,
+        commit: &str,
+        merged: &[String],
+    ) -> Result<Option<String>, HistoryError> {
+        let tree = self.merged(commit, merged, |repository, commit| {
+            let tree = repository.find_commit(commit)?.tree_id()?;
+            Ok(tree.to_string())
+        });
+        tree.await
+    }
+}

@@ -1,0 +1,131 @@
+//! `pinpoint midpoint`: what lies between two commits.
+
+use std::sync::Arc;
+
+use pinpoint_backends::local::{LocalRepositories, Repository};
+use pinpoint_core::{CombinedCommit, DependencyChange};
+use pinpoint_midpoint::{Between, Midpoints};
+use serde::Serialize;
+
+use crate::arguments::{Display, Midpoint, Output, StateArgument};
+use crate::error::{CliError, FOUND, NO_DIFFERENCE};
+use crate::storage::state_dir;
+use crate::summary::{BOLD, DIM, dependency_change, line};
+
+/// What `--output json` prints.
+#[derive(Debug, Serialize)]
+struct Document {
+    lower: CombinedCommit,
+    higher: CombinedCommit,
+    /// States strictly between the ends.
+    count: u64,
+    /// The one in the middle; absent when nothing lies between.
+    midpoint: Option<CombinedCommit>,
+    /// All of them, oldest first, when they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    between: Option<Vec<CombinedCommit>>,
+    /// The dependencies that the ends hold at different revisions.
+    changes: Vec<DependencyChange>,
+}
+
+pub(crate) async fn run(arguments: Midpoint, display: Display) -> Result<u8, CliError> {
+    let repository = Repository::discover(&arguments.repo)?;
+    let known = arguments.repository.into_iter().collect();
+    let repositories = LocalRepositories::new(&repository, &known, &state_dir(&display)?)?;
+    let names = repositories.clone();
+    let midpoints = Midpoints::new(Arc::new(repositories));
+    let lower = state(&repository, &midpoints, &arguments.lower).await?;
+    let higher = state(&repository, &midpoints, &arguments.higher).await?;
+    let between = midpoints.between(&lower, &higher).await?;
+    let midpoint = match between.count().checked_sub(1) {
+        None => None,
+        Some(last) => Some(
+            names
+                .describe(midpoints.nth(&between, last / 2).await?)
+                .await?,
+        ),
+    };
+    let all = if arguments.all {
+        Some(all(&midpoints, &names, &between).await?)
+    } else {
+        None
+    };
+    let document = Document {
+        lower: names.describe(lower).await?,
+        higher: names.describe(higher).await?,
+        count: between.count(),
+        midpoint,
+        between: all,
+        changes: between.changes().to_vec(),
+    };
+    match display.output {
+        Output::Json => {
+            let text = serde_json::to_string_pretty(&document).unwrap_or_default();
+            anstream::println!("{text}");
+        }
+        Output::Text => document.print(),
+    }
+    Ok(if document.midpoint.is_some() {
+        FOUND
+    } else {
+        NO_DIFFERENCE
+    })
+}
+
+/// A commit of the repository, with the dependencies held as asked.
+async fn state(
+    repository: &Repository,
+    midpoints: &Midpoints,
+    argument: &StateArgument,
+) -> Result<CombinedCommit, CliError> {
+    let mut state = CombinedCommit::from(repository.resolve_revision(&argument.main)?);
+    for (dependency, revision) in &argument.held {
+        state = midpoints.hold(&state, dependency, revision).await?;
+    }
+    Ok(state)
+}
+
+async fn all(
+    midpoints: &Midpoints,
+    names: &LocalRepositories,
+    between: &Between,
+) -> Result<Vec<CombinedCommit>, CliError> {
+    let mut states = Vec::new();
+    for offset in 0..between.count() {
+        states.push(
+            names
+                .describe(midpoints.nth(between, offset).await?)
+                .await?,
+        );
+    }
+    Ok(states)
+}
+
+impl Document {
+    fn print(&self) {
+        anstream::println!("{DIM}lower{DIM:#}     {}", line(&self.lower));
+        match &self.midpoint {
+            Some(midpoint) => {
+                anstream::println!("{BOLD}midpoint{BOLD:#}  {}", line(midpoint));
+            }
+            None => anstream::println!(
+                "{BOLD}nothing{BOLD:#} lies between: whatever differs is the higher one's doing"
+            ),
+        }
+        anstream::println!("{DIM}higher{DIM:#}    {}", line(&self.higher));
+        if let Some(states) = &self.between {
+            anstream::println!("\nall {} between, oldest first", self.count);
+            for state in states {
+                anstream::println!("  {}", line(state));
+            }
+        } else if self.count > 0 {
+            anstream::println!("{DIM}{} between{DIM:#}", self.count);
+        }
+        if !self.changes.is_empty() {
+            anstream::println!("\nrolled dependencies, by path");
+            for change in &self.changes {
+                anstream::println!("  {}", dependency_change(change));
+            }
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Culprits in rolled dependencies and in merged branches.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::world::{World, fast_import, git};
+
+/// What a commit has at a path.
+enum Entry {
+    File(String),
+    /// A commit of another repository.
+    Link(String),
+}
+
+/// Makes a repository with these commits, one on top of the other, and says
+/// their hashes.
+fn line(directory: &Path, commits: &[Vec<(&str, Entry)>]) -> Vec<String> {
+    fs::create_dir_all(directory).unwrap();
+    git(directory, &["init", "-q", "-b", "main"]);
+    let name = directory.file_name().unwrap().to_str().unwrap();
+    let mut stream = String::new();
+    for (number, entries) in commits.iter().enumerate() {
+        let time = 1_700_000_000 + number * 3600;
+        let subject = format!("{name} {number}");
+        let _ = writeln!(
+            stream,
+            "commit refs/heads/main\ncommitter Ada Lovelace <ada@example.org> {time} +0000\n\
+             data {}\n{subject}",
+            subject.len()
+        );
+        for (path, entry) in entries {
+            let _ = match entry {
+                Entry::File(text) => {
+                    writeln!(
+                        stream,
+                        "M 100644 inline {path}\ndata {}\n{text}",
+                        text.len()
+                    )
+                }
+                Entry::Link(hash) => writeln!(stream, "M 160000 {hash} {path}"),
+            };
+        }
+    }
+    fast_import(directory, &stream);
+    let listed = git(directory, &["rev-list", "--reverse", "main"]);
+    listed.lines().map(str::to_owned).collect()
+}
+
+fn number(number: usize) -> Entry {
+    Entry::File(format!("{number}\n"))
+}
+
+fn modules(path: &str, url: &Path) -> Entry {
+    Entry::File(format!(
+        "[submodule \"{path}\"]\n\tpath = {path}\n\turl = {}\n",
+        url.display()
+    ))
+}
+
+/// A benchmark that is slow where the innermost repository is.
+const BENCHMARK: &str = "echo \"latency: $(($(cat middle/inner/speed) * 100 \
+                         + ${PINPOINT_RUN:-0} * 7 % 10)) ms\"";
+
+/// `outer` rolls `middle` from 1 to 4 in its commit 5; `middle` rolls `inner`
+/// from 0 to 3 in its commit 3; `inner` is slow from its commit 2 on.
+struct Nested {
+    world: World,
+    outer: Vec<String>,
+    middle: Vec<String>,
+    inner: Vec<String>,
+    inner_path: PathBuf,
+}
+
+fn nested(named: impl Fn(&str, &Path, &str) -> Vec<(&'static str, Entry)>) -> Nested {
+    let mut world = World::new();
+    let (middle_path, inner_path) = (world.path("repos/middle"), world.path("repos/inner"));
+    let inner: Vec<_> = (0..5)
+        .map(|at| {
+            vec![
+                ("number", number(at)),
+                ("speed", number(1 + usize::from(at >= 2))),
+            ]
+        })
+        .collect();
+    let inner = line(&inner_path, &inner);
+    let middle: Vec<_> = (0..6)
+        .map(|at| {
+            let mut entries = named("inner", &inner_path, &inner[if at < 3 { 0 } else { 3 }]);
+            entries.push(("number", number(at)));
+            entries
+        })
+        .collect();
+    let middle = line(&middle_path, &middle);
+    let outer: Vec<_> = (0..8)
+        .map(|at| {
+            let mut entries = named("middle", &middle_path, &middle[if at < 5 { 1 } else { 4 }]);
+            entries.push(("number", number(at)));
+            entries
+        })
+        .collect();
+    let path = world.path("repos/outer");
+    let outer = line(&path, &outer);
+    world.repository = path;
+    world.commits.clone_from(&outer);
+    Nested {
+        world,
+        outer,
+        middle,
+        inner,
+        inner_path,
+    }
+}
+
+impl Nested {
+    /// The culprit is the commit 2 of the innermost repository, found at the
+    /// outer commit before the roll.
+    #[track_caller]
+    fn assert_found(&self, document: &Value) {
+        assert_eq!(document["status"], "culprit_found", "{document:#}");
+        let culprits = document["culprits"].as_array().unwrap();
+        assert_eq!(culprits.len(), 1, "{document:#}");
+        let found = &culprits[0];
+        assert_eq!(found["blamed"]["git_hash"], *self.inner[2], "{found:#}");
+        assert_eq!(found["blamed"]["subject"], "inner 2");
+        assert_eq!(
+            found["blamed"]["repository"],
+            *self.inner_path.to_str().unwrap()
+        );
+        assert_eq!(found["undone"], false);
+        let commit = &found["commit"];
+        assert_eq!(commit["main"]["git_hash"], *self.outer[4]);
+        let held = commit["modified_deps"].as_array().unwrap();
+        assert_eq!(held[0]["commit"]["git_hash"], *self.middle[2]);
+        assert_eq!(held[1]["commit"]["git_hash"], *self.inner[2]);
+        assert_eq!(found["effect"]["estimate"], 100.0);
+    }
+}
+
+fn submodule(path: &str, url: &Path, hash: &str) -> Vec<(&'static str, Entry)> {
+    let path: &'static str = if path == "inner" { "inner" } else { "middle" };
+    vec![
+        (".gitmodules", modules(path, url)),
+        (path, Entry::Link(hash.into())),
+    ]
+}
+
+fn deps(path: &str, url: &Path, hash: &str) -> Vec<(&'static str, Entry)> {
+    // The innermost lies inside the middle one, in both of their trees.
+    let path = if path == "inner" { "inner" } else { "middle" };
+    vec![(
+        "DEPS",
+        Entry::File(format!(
+            "use_relative_paths = True\ndeps = {{'{path}': '{}@{hash}'}}\nrecursedeps = ['{path}']\n",
+            url.display()
+        )),
+    )]
+}
+
+#[test]
+fn a_culprit_in_a_submodule_of_a_submodule() {
+    let nested = nested(submodule);
+    let options = ["--format", "lines", "--output", "json"];
+    let before = nested.world.snapshot();
+    let finished = nested.world.bisect(&options, BENCHMARK).ends_with(0);
+    nested.assert_found(&finished.document());
+    assert_eq!(nested.world.snapshot(), before);
+
+    // For people, the commit to blame and where it was found.
+    let shown = nested
+        .world
+        .pinpoint(&[
+            "jobs",
+            "show",
+            nested.world.only_job()["id"].as_str().unwrap(),
+        ])
+        .ends_with(0);
+    let text = &shown.stdout;
+    assert!(
+        text.contains(&format!("culprit {}", nested.inner[2])),
+        "{text}"
+    );
+    let place = format!(
+        "{} middle@{} inner@{}",
+        &nested.outer[4][..10],
+        &nested.middle[2][..10],
+        &nested.inner[2][..10]
+    );
+    assert!(text.contains(&place), "{text}");
+}
+
+#[test]
+fn a_culprit_in_a_recursed_dependency_of_deps() {
+    let nested = nested(deps);
+    let options = ["--format", "lines", "--output", "json"];
+    let finished = nested.world.bisect(&options, BENCHMARK).ends_with(0);
+    nested.assert_found(&finished.document());
+}
+
+#[test]
+fn midpoint_shows_what_lies_between() {
+    let nested = nested(submodule);
+    let [lower, higher] = [&nested.outer[4], &nested.outer[5]];
+    let finished = nested
+        .world
+        .pinpoint(&["midpoint", lower, higher, "--all", "--output", "json"])
+        .ends_with(0);
+    let document = finished.document();
+    assert_eq!(document["count"], 3, "{document:#}");
+    let held = |state: &Value| state["modified_deps"][0]["commit"]["git_hash"].clone();
+    let between = document["between"].as_array().unwrap();
+    let hashes: Vec<Value> = between.iter().map(held).collect();
+    assert_eq!(hashes, nested.middle[2..5]);
+    assert_eq!(held(&document["midpoint"]), *nested.middle[3]);
+    assert_eq!(document["changes"][0]["path"], "middle");
+    assert_eq!(document["changes"][0]["followed"], "forward");
+
+    // What it shows can be said on its command line.
+    let lower = format!("{lower},middle@{}", &nested.middle[2][..12]);
+    let higher = format!("{},middle@{}", &nested.outer[4], &nested.middle[3]);
+    let finished = nested
+        .world
+        .pinpoint(&["midpoint", &lower, &higher, "--all"])
+        .ends_with(0);
+    let text = &finished.stdout;
+    for hash in &nested.inner[1..4] {
+        assert!(text.contains(&format!("inner@{}", &hash[..10])), "{text}");
+    }
+    let finished = nested
+        .world
+        .pinpoint(&["midpoint", &nested.outer[5], &nested.outer[6]])
+        .ends_with(3);
+    assert!(finished.stdout.contains("nothing"), "{finished}");
+}
+
+#[test]
+fn a_midpoint_of_nothing_is_refused_with_a_reason() {
+    let nested = nested(submodule);
+    let ask = |lower: &str, higher: &str| {
+        let finished = nested.world.pinpoint(&["midpoint", lower, higher]);
+        finished.ends_with(2).stderr
+    };
+    let (first, second) = (&*nested.outer[1], &*nested.outer[2]);
+    assert!(ask(first, first).contains("choose two commits"));
+    assert!(ask(second, first).contains("swap them"));
+    assert!(ask("no-such-branch", first).contains("no commit no-such-branch"));
+    let unknown = format!("{first},nowhere@{}", nested.inner[0]);
+    assert!(ask(first, &unknown).contains("names no dependency nowhere"));
+    let unknown = format!("{first},middle@{}", "0".repeat(40));
+    assert!(ask(first, &unknown).contains("no commit 0000"));
+}
+
+/// `main` with a branch merged at its end: 0, 1, 2, and then the merge of
+/// b1 … b5, of which b3 makes it slow.
+fn merged(conflict: bool) -> (World, Vec<String>) {
+    let mut world = World::with_values([1, 1, 1]);
+    let repository = world.repository.clone();
+    let commit = |file: &str, text: &str, subject: &str| {
+        fs::write(repository.join(file), text).unwrap();
+        git(&repository, &["add", "."]);
+        let author = [
+            "-c",
+            "user.name=Ada Lovelace",
+            "-c",
+            "user.email=ada@example.org",
+        ];
+        git(
+            &repository,
+            &[&author[..], &["commit", "-q", "-m", subject]].concat(),
+        );
+        git(&repository, &["rev-parse", "HEAD"])
+    };
+    git(&repository, &["checkout", "-q", "-b", "branch", "HEAD~1"]);
+    let mut branch = Vec::new();
+    for at in 1..=5 {
+        let (file, text) = if at == 3 {
+            ("value", "2\n".to_owned())
+        } else {
+            ("other", format!("{at}\n"))
+        };
+        branch.push(commit(file, &text, &format!("b{at}")));
+    }
+    git(&repository, &["checkout", "-q", "main"]);
+    if conflict {
+        commit("other", "mine\n", "Conflict with b1 to b5");
+    }
+    let author = [
+        "-c",
+        "user.name=Ada Lovelace",
+        "-c",
+        "user.email=ada@example.org",
+    ];
+    let merge = [
+        "merge", "-q", "--no-ff", "-X", "ours", "-m", "Merge", "branch",
+    ];
+    git(&repository, &[&author[..], &merge[..]].concat());
+    let listed = git(
+        &repository,
+        &["rev-list", "--reverse", "--first-parent", "main"],
+    );
+    world.commits = listed.lines().map(str::to_owned).collect();
+    (world, branch)
+}
+
+#[test]
+fn a_culprit_in_a_merged_branch() {
+    let (world, branch) = merged(false);
+    let before = world.snapshot();
+    let options = ["--format", "lines", "--output", "json"];
+    let finished = world.bisect(&options, crate::world::BENCHMARK).ends_with(0);
+    let document = finished.document();
+    let found = &document["culprits"][0];
+    assert_eq!(found["blamed"]["subject"], "b3", "{document:#}");
+    assert_eq!(found["commit"]["main"]["merged"][0], *branch[2]);
+    assert_eq!(found["prior"]["main"]["merged"][0], *branch[1]);
+    assert_eq!(found["commit"]["main"]["git_hash"], *world.commits[2]);
+    assert_eq!(world.snapshot(), before);
+}
+
+#[test]
+fn a_merge_of_which_nothing_can_be_made_is_the_answer_itself() {
+    let (world, _) = merged(true);
+    let options = ["--format", "lines", "--output", "json"];
+    let finished = world.bisect(&options, crate::world::BENCHMARK).ends_with(0);
+    let document = finished.document();
+    let found = &document["culprits"][0];
+    assert_eq!(found["blamed"]["subject"], "Merge", "{document:#}");
+    assert_eq!(found["commit"]["main"]["git_hash"], *world.bad());
+}

@@ -1,0 +1,146 @@
+//! `Cargo.lock`, in all four versions of its format.
+//!
+//! What tells where a package comes from is its `source`: a kind, `+`, a URL, and
+//! for git the query that was asked for and the commit that was found:
+//! `git+https://host.example/tool?branch=next#1f2e3d…`. "Package ID Specifications"
+//! in the Cargo Book has the parts of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{Dependency, Manifest, ManifestError, Problem, Source, check_size};
+
+/// The newest version of the format that is known.
+const NEWEST: u32 = 4;
+
+const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
+/// Reads `Cargo.lock`.
+///
+/// A git dependency is a repository, however many packages are taken from it, and
+/// its path is its URL; where one URL is used with several branches, tags or
+/// revisions, the query follows, as in `https://host.example/tool?branch=next`. A
+/// package from a registry has the path `name@version`, the version cut to the
+/// part that Cargo holds compatible, so that several of one name stay apart:
+/// `serde@1`, `rand@0.8`; and ` from ` its registry where that is not crates.io.
+/// Packages of the workspace itself are not named.
+///
+/// Of a git dependency's own manifests Cargo uses `.gitmodules` only.
+#[derive(Debug, Clone, Copy)]
+pub struct CargoLock;
+
+#[derive(Deserialize)]
+struct Lock {
+    version: Option<Spanned<u32>>,
+    #[serde(default)]
+    package: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: Spanned<String>,
+    version: String,
+    source: Option<Spanned<String>>,
+}
+
+impl Manifest for CargoLock {
+    fn file(&self) -> &'static str {
+        "Cargo.lock"
+    }
+
+    fn read(
+        &self,
+        file: &str,
+        _gitlinks: &BTreeMap<String, String>,
+    ) -> Result<BTreeMap<String, Dependency>, ManifestError> {
+        check_size(self.file(), file)?;
+        let error = |offset, problem| ManifestError::at(self.file(), file, offset, problem);
+        let lock: Lock = toml::from_str(file).map_err(|failure| {
+            let offset = failure.span().map_or(0, |span| span.start);
+            error(offset, Problem::Syntax(failure.message().to_owned()))
+        })?;
+        if let Some(version) = lock.version.filter(|version| *version.get_ref() > NEWEST) {
+            let problem =
+                Problem::Unsupported(format!("version {} of the format", version.get_ref()));
+            return Err(error(version.span().start, problem));
+        }
+        let mut dependencies = BTreeMap::new();
+        // By URL: every query and revision that it is used with.
+        let mut repositories: BTreeMap<&str, BTreeSet<(&str, &str)>> = BTreeMap::new();
+        for package in &lock.package {
+            let Some(source) = &package.source else {
+                continue;
+            };
+            if let Some(git) = source.get_ref().strip_prefix("git+") {
+                let Some((url, revision)) = git.split_once('#') else {
+                    let problem = Problem::Meaning("this source names no commit".into());
+                    return Err(error(source.span().start, problem));
+                };
+                let (url, query) = url.split_once('?').unwrap_or((url, ""));
+                repositories
+                    .entry(url)
+                    .or_default()
+                    .insert((query, revision));
+                continue;
+            }
+            let path = path(package.name.get_ref(), &package.version, source.get_ref());
+            let dependency = Source::Package {
+                registry: source.get_ref().clone(),
+                name: package.name.get_ref().clone(),
+                version: package.version.clone(),
+            };
+            if let Some(known) = dependencies.insert(path, Dependency::from(dependency.clone()))
+                && known.source != dependency
+            {
+                let problem = Problem::Meaning(format!(
+                    "`{}` is locked to two versions that Cargo holds compatible",
+                    package.name.get_ref()
+                ));
+                return Err(error(package.name.span().start, problem));
+            }
+        }
+        for (url, uses) in repositories {
+            let several = uses.len() > 1;
+            for (query, revision) in &uses {
+                let same_query = uses.iter().filter(|(other, _)| other == query).count();
+                let mut path = url.to_owned();
+                if several && !query.is_empty() {
+                    path.extend(["?", query]);
+                }
+                if same_query > 1 {
+                    path.extend(["#", revision]);
+                }
+                let source = Source::Git {
+                    url: url.to_owned(),
+                    revision: (*revision).to_owned(),
+                };
+                let dependency = Dependency {
+                    nested: vec![".gitmodules".into()],
+                    ..source.into()
+                };
+                dependencies.insert(path, dependency);
+            }
+        }
+        Ok(dependencies)
+    }
+}
+
+/// The path of a package from a registry.
+///
+/// Versions are compatible when they agree up to the first part that is not zero:
+/// "Semver compatibility" in the Cargo Book.
+fn path(name: &str, version: &str, registry: &str) -> String {
+    let numbers = version.split(['-', '+']).next().unwrap_or(version);
+    let significant = numbers
+        .split('.')
+        .position(|part| part != "0")
+        .map_or(usize::MAX, |zeros| zeros + 1);
+    let compatible: Vec<&str> = numbers.split('.').take(significant).collect();
+    let mut path = format!("{name}@{}", compatible.join("."));
+    if registry != CRATES_IO {
+        path.extend([" from ", registry]);
+    }
+    path
+}

@@ -1,0 +1,415 @@
+//! Chromium's `DEPS`, as `gclient` reads it.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use pinpoint_midpoint::manifest::{Deps, Manifest, Source};
+//!
+//! let file = "
+//! vars = {'skia_git': 'https://skia.example'}
+//! deps = {
+//!   'src/third_party/skia': Var('skia_git') + '/skia.git' + '@' + '1f2e3d',
+//! }
+//! recursedeps = ['src/third_party/skia']
+//! ";
+//! let dependencies = Deps.read(file, &BTreeMap::new())?;
+//! let skia = &dependencies["src/third_party/skia"];
+//! assert_eq!(skia.source, Source::Git {
+//!     url: "https://skia.example/skia.git".into(),
+//!     revision: "1f2e3d".into(),
+//! });
+//! assert_eq!(skia.nested, ["DEPS"]);
+//! # Ok::<(), pinpoint_midpoint::manifest::ManifestError>(())
+//! ```
+//!
+//! The file is written in Python, but only assignments of literals, `Var`, `Str`,
+//! `+` and `%` are allowed in it. That subset is interpreted here: no Python is
+//! run. What gclient does with it is told in the comments of its schema and in
+//! its code (<https://chromium.googlesource.com/chromium/tools/depot_tools/>,
+//! `gclient_eval.py` and `gclient.py`); where the two differ over the years, the
+//! newer counts. Only `vars`, `deps`, `deps_os` and `recursedeps` are evaluated.
+//! `hooks`, `include_rules` and the rest must be of the subset, too.
+
+mod evaluate;
+mod lexer;
+mod parser;
+
+use std::collections::BTreeMap;
+
+use self::evaluate::{Data, Evaluator, Value, Variables};
+use self::parser::names_in_condition;
+use super::{Dependency, Manifest, ManifestError, Problem, Source, check_size};
+
+/// Reads Chromium's `DEPS`.
+///
+/// The path of a dependency is its key in `deps`, as written: from the top of
+/// the repository with `use_relative_paths = True`, else from the directory that
+/// holds the checkout (`src/third_party/skia`). Of a CIPD dependency each package
+/// stands for itself: its path is followed by `:` and the name of the package.
+///
+/// Dependencies with a condition are all there. Where a condition uses variables
+/// of the file, their values follow it (`checkout_nacl where checkout_nacl =
+/// False`), so that a commit that flips one is seen to change the dependency.
+/// Variables that gclient itself sets (`host_os`, `checkout_linux`) depend on the
+/// machine, and stay unexpanded.
+///
+/// `git_dependencies` needs nothing here: with `SUBMODULES` there are submodules
+/// beside what is named here, with `SYNC` they are the same once more.
+#[derive(Debug, Clone, Copy)]
+pub struct Deps;
+
+impl Manifest for Deps {
+    fn file(&self) -> &'static str {
+        "DEPS"
+    }
+
+    fn read(
+        &self,
+        file: &str,
+        _gitlinks: &BTreeMap<String, String>,
+    ) -> Result<BTreeMap<String, Dependency>, ManifestError> {
+        check_size(self.file(), file)?;
+        Reader::default()
+            .read(file)
+            .map_err(|fault| ManifestError::at(self.file(), file, fault.offset, fault.problem))
+    }
+}
+
+/// What is wrong, and where: in bytes from the start of the file.
+#[derive(Debug)]
+struct Fault {
+    offset: usize,
+    problem: Problem,
+}
+
+#[derive(Default)]
+struct Reader {
+    evaluator: Evaluator,
+    /// `vars` as written: what strings are formatted with.
+    written: Variables,
+    /// `vars`, themselves formatted once: what gclient formats paths, URLs and
+    /// versions with once more.
+    formatted: Variables,
+}
+
+impl Reader {
+    fn read(&mut self, text: &str) -> Result<BTreeMap<String, Dependency>, Fault> {
+        let assignments = parser::parse(text)?;
+        if let Some(vars) = assignments.get("vars") {
+            self.written = Variables(self.evaluator.evaluate(vars, None)?.dict()?);
+            for value in self.written.0.values() {
+                if !matches!(value.data, Data::String(_) | Data::Bool(_)) {
+                    return Err(Fault::wrong_kind(
+                        value.offset,
+                        "a string, True or False",
+                        &value.data,
+                    ));
+                }
+            }
+            let formatted = self.evaluator.evaluate(vars, Some(&self.written))?;
+            self.formatted = Variables(formatted.dict()?);
+        }
+        let mut evaluated = |name: &str| {
+            assignments
+                .get(name)
+                .map(|value| self.evaluator.evaluate(value, Some(&self.written)))
+                .transpose()
+        };
+        let deps = evaluated("deps")?;
+        let deps_os = evaluated("deps_os")?;
+        let recursedeps = evaluated("recursedeps")?;
+
+        let mut entries = BTreeMap::new();
+        if let Some(deps) = deps {
+            self.add(&mut entries, deps, None)?;
+        }
+        if let Some(deps_os) = deps_os {
+            for (os, deps) in deps_os.dict()? {
+                self.add(&mut entries, deps, Some(&os))?;
+            }
+        }
+        for entry in entries.values_mut() {
+            if let Some(condition) = entry.dependency.condition.take() {
+                entry.dependency.condition = Some(self.explained(&condition, entry.offset)?);
+            }
+        }
+        if let Some(recursedeps) = recursedeps {
+            for recursed in recursedeps.list()? {
+                let (path, file) = recursed_path(recursed)?;
+                if let Some(entry) = entries.get_mut(&path) {
+                    entry.dependency.nested = vec![file];
+                }
+            }
+        }
+        Ok(entries
+            .into_iter()
+            .map(|(path, entry)| (path, entry.dependency))
+            .collect())
+    }
+
+    /// Adds the dependencies of `deps`, or of one system in `deps_os`, where
+    /// they stand under a condition more.
+    fn add(
+        &mut self,
+        entries: &mut BTreeMap<String, Entry>,
+        deps: Value,
+        os: Option<&str>,
+    ) -> Result<(), Fault> {
+        for (path, value) in deps.dict()? {
+            for (path, mut entry) in self.entries(&path, value)? {
+                if let Some(os) = os {
+                    let os = if os == "unix" { "linux" } else { os };
+                    let checkout = format!("checkout_{os}");
+                    entry.dependency.condition = Some(match entry.dependency.condition {
+                        None => checkout,
+                        Some(condition) => format!("({condition}) and ({checkout})"),
+                    });
+                }
+                let Some(known) = entries.get_mut(&path) else {
+                    entries.insert(path, entry);
+                    continue;
+                };
+                if os.is_none() || known.dependency.source != entry.dependency.source {
+                    return Err(Fault::meaning(
+                        entry.offset,
+                        format!("`{path}` is named twice, and not as the same"),
+                    ));
+                }
+                // Taken if either says so.
+                known.dependency.condition = known
+                    .dependency
+                    .condition
+                    .take()
+                    .zip(entry.dependency.condition)
+                    .map(|(known, new)| format!("({new}) or ({known})"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The dependencies of one entry: none for `None`, as many as there are
+    /// packages for CIPD, else one.
+    fn entries(&mut self, path: &str, value: Value) -> Result<Vec<(String, Entry)>, Fault> {
+        let offset = value.offset;
+        let path = self.evaluator.format(path, offset, &self.formatted)?;
+        let mut condition = None;
+        let mut sources = Vec::new();
+        match value.data {
+            Data::None => {}
+            Data::String(url) => sources.push((path, self.git(&url, offset)?)),
+            Data::Dict(mut fields) => {
+                let mut text = |name: &str| fields.remove(name).map(Value::string).transpose();
+                condition = text("condition")?.filter(|condition| !condition.is_empty());
+                let kind = text("dep_type")?.unwrap_or_else(|| "git".into());
+                let mut field = |name: &str| {
+                    fields
+                        .remove(name)
+                        .ok_or_else(|| Fault::meaning(offset, format!("`{path}` has no `{name}`")))
+                };
+                match kind.as_str() {
+                    "git" => {
+                        let url = field("url")?;
+                        if !matches!(url.data, Data::None) {
+                            let source = self.git(&url.string()?, offset)?;
+                            sources.push((path, source));
+                        }
+                    }
+                    "cipd" => {
+                        for package in field("packages")?.list()? {
+                            let source = self.cipd(package)?;
+                            let Source::Package { name, .. } = &source else {
+                                continue;
+                            };
+                            sources.push((format!("{path}:{name}"), source));
+                        }
+                    }
+                    "gcs" => {
+                        let source = gcs(field("bucket")?.string()?, field("objects")?.list()?)?;
+                        sources.push((path, source));
+                    }
+                    other => {
+                        return Err(Fault::unsupported(
+                            offset,
+                            format!("the `dep_type` `{other}`"),
+                        ));
+                    }
+                }
+                if let Some((unknown, value)) = fields.pop_first() {
+                    return Err(Fault::unsupported(
+                        value.offset,
+                        format!("the key `{unknown}` of a dependency"),
+                    ));
+                }
+            }
+            other => {
+                return Err(Fault::wrong_kind(offset, "a URL or a dictionary", &other));
+            }
+        }
+        Ok(sources
+            .into_iter()
+            .map(|(path, source)| {
+                let dependency = Dependency {
+                    condition: condition.clone(),
+                    ..source.into()
+                };
+                (path, Entry { offset, dependency })
+            })
+            .collect())
+    }
+
+    /// `url@revision`.
+    fn git(&mut self, written: &str, offset: usize) -> Result<Source, Fault> {
+        let text = self.evaluator.format(written, offset, &self.formatted)?;
+        if text.contains('{') {
+            return Err(Fault::unsupported(
+                offset,
+                "a URL or revision that depends on the machine",
+            ));
+        }
+        let (url, revision) = split_revision(&text);
+        let located = url.contains("://") || user(url).is_some();
+        Ok(match revision {
+            Some(revision) if located => Source::Git {
+                url: url.into(),
+                revision: revision.into(),
+            },
+            // The head of the day on which it is built, or a repository on the
+            // server of whoever names it: no history that could be walked.
+            revision => Source::Package {
+                registry: "git".into(),
+                name: url.into(),
+                version: revision.unwrap_or("HEAD").into(),
+            },
+        })
+    }
+
+    fn cipd(&mut self, package: Value) -> Result<Source, Fault> {
+        let offset = package.offset;
+        let mut fields = package.dict()?;
+        let mut text = |name: &str| {
+            fields
+                .remove(name)
+                .ok_or_else(|| Fault::meaning(offset, format!("the package has no `{name}`")))?
+                .string()
+        };
+        let name = text("package")?;
+        let version = text("version")?;
+        Ok(Source::Package {
+            registry: "cipd".into(),
+            name,
+            version: self.evaluator.format(&version, offset, &self.formatted)?,
+        })
+    }
+
+    /// The condition, checked, with the values of the variables of this file
+    /// that it depends on.
+    fn explained(&mut self, condition: &str, offset: usize) -> Result<String, Fault> {
+        let mut open = names_in_condition(condition).map_err(|fault| Fault {
+            offset,
+            problem: match fault.problem {
+                Problem::Syntax(what) => {
+                    Problem::Syntax(format!("in the condition `{condition}`, {what}"))
+                }
+                other => other,
+            },
+        })?;
+        let mut values = BTreeMap::new();
+        while let Some(name) = open.pop() {
+            if evaluate::is_built_in(name) || values.contains_key(name) {
+                continue;
+            }
+            match self.formatted.0.get(name).map(|value| &value.data) {
+                Some(Data::Bool(true)) => values.insert(name, "True"),
+                Some(Data::Bool(false)) => values.insert(name, "False"),
+                Some(Data::String(text)) => {
+                    // A variable may hold a condition, or any other text.
+                    open.extend(names_in_condition(text).unwrap_or_default());
+                    values.insert(name, text)
+                }
+                _ => None,
+            };
+        }
+        let mut explained = condition.to_owned();
+        for (index, (name, value)) in values.into_iter().enumerate() {
+            let separator = if index == 0 { " where " } else { ", " };
+            explained.extend([separator, name, " = ", value]);
+        }
+        self.evaluator.count(explained.len(), offset)?;
+        Ok(explained)
+    }
+}
+
+/// A dependency, its condition as written, and where it stands.
+struct Entry {
+    offset: usize,
+    dependency: Dependency,
+}
+
+/// An entry of `recursedeps`: a path, or a path and the file to read there.
+fn recursed_path(value: Value) -> Result<(String, String), Fault> {
+    if let Data::String(path) = value.data {
+        return Ok((path, "DEPS".into()));
+    }
+    let offset = value.offset;
+    let mut parts = value.list()?.into_iter();
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(path), Some(file), None) => Ok((path.string()?, file.string()?)),
+        _ => Err(Fault::meaning(
+            offset,
+            "a path, or a path and the name of a file are needed here",
+        )),
+    }
+}
+
+/// Objects of Google Cloud Storage. All that is laid at one path is one
+/// dependency, for an object is often named by the hash of what is in it.
+fn gcs(bucket: String, objects: Vec<Value>) -> Result<Source, Fault> {
+    let mut versions = Vec::new();
+    for object in objects {
+        let offset = object.offset;
+        let mut fields = object.dict()?;
+        let name = fields
+            .remove("object_name")
+            .ok_or_else(|| Fault::meaning(offset, "the object has no `object_name`"))?
+            .string()?;
+        versions.push(match fields.remove("generation").map(|value| value.data) {
+            Some(Data::Integer(generation)) => format!("{name}#{generation}"),
+            Some(other) => return Err(Fault::wrong_kind(offset, "a `generation` number", &other)),
+            None => name,
+        });
+    }
+    Ok(Source::Package {
+        registry: "gcs".into(),
+        name: bucket,
+        version: versions.join(", "),
+    })
+}
+
+/// `git@` of `git@host:path`, as its length.
+fn user(url: &str) -> Option<usize> {
+    let at = url.find('@')?;
+    let word = url[..at].chars().all(|c| c.is_alphanumeric() || c == '_');
+    (at > 0 && word && url[at..].contains(':')).then_some(at + 1)
+}
+
+/// The URL and what follows the `@` that is not part of it.
+fn split_revision(text: &str) -> (&str, Option<&str>) {
+    // An `@` before the host belongs to a user.
+    let path = match text.find("://") {
+        Some(scheme) => text[scheme + 3..]
+            .find('/')
+            .map_or(text.len(), |slash| scheme + 3 + slash),
+        None => user(text).unwrap_or(0),
+    };
+    let at = if text.starts_with("ssh:") {
+        text[path..].find('@')
+    } else {
+        text[path..].rfind('@')
+    };
+    match at {
+        Some(at) => {
+            let revision = &text[path + at + 1..];
+            (&text[..path + at], Some(revision).filter(|r| !r.is_empty()))
+        }
+        None => (text, None),
+    }
+}
