@@ -16,18 +16,29 @@ const WALL: &str = "wall";
 pub struct Metric {
     /// The format; never [`Format::Auto`].
     pub format: Format,
-    /// The chart that decides.
-    pub chart: String,
+    /// The chart that decides; absent when all are compared.
+    pub chart: Option<String>,
     /// What it counts.
     #[serde(default)]
     pub unit: Option<String>,
+    /// What every chart of that run counts.
+    #[serde(default)]
+    pub units: BTreeMap<String, Option<String>>,
+}
+
+/// The charts that a job is about.
+#[derive(Clone, Copy)]
+pub(super) enum Wanted<'a> {
+    /// The one of this name, or the only one there is.
+    One(Option<&'a str>),
+    Every,
 }
 
 impl Metric {
     /// Fixes the metric by a run that succeeded.
     pub(super) fn fix(
         format: &Format,
-        chart: Option<&str>,
+        wanted: Wanted<'_>,
         output: &[u8],
         usage: &Usage,
     ) -> Result<Self, Unfit> {
@@ -41,16 +52,17 @@ impl Metric {
         };
         let charts = charts(&format, output, usage).map_err(Unfit::Output)?;
         let existing = || charts.keys().cloned().collect();
-        let (chart, series) = match chart {
-            Some(name) => charts.get_key_value(name).ok_or_else(|| {
+        let deciding = match wanted {
+            Wanted::Every => None,
+            Wanted::One(Some(name)) => Some(charts.get_key_value(name).ok_or_else(|| {
                 Unfit::Chart(LocalError::NoSuchChart {
                     chart: name.into(),
                     existing: existing(),
                 })
-            })?,
-            None => match (charts.get_key_value(WALL), charts.iter().next()) {
-                (Some(wall), _) if format == Format::Time => wall,
-                (_, Some(only)) if charts.len() == 1 => only,
+            })?),
+            Wanted::One(None) => match (charts.get_key_value(WALL), charts.iter().next()) {
+                (Some(wall), _) if format == Format::Time => Some(wall),
+                (_, Some(only)) if charts.len() == 1 => Some(only),
                 _ => {
                     return Err(Unfit::Chart(LocalError::ManyCharts {
                         existing: existing(),
@@ -59,8 +71,11 @@ impl Metric {
             },
         };
         Ok(Self {
-            chart: chart.clone(),
-            unit: series.unit.clone(),
+            chart: deciding.map(|(chart, _)| chart.clone()),
+            unit: deciding.and_then(|(_, series)| series.unit.clone()),
+            units: (charts.iter())
+                .map(|(chart, series)| (chart.clone(), series.unit.clone()))
+                .collect(),
             format,
         })
     }
@@ -74,16 +89,17 @@ impl Metric {
         usage: &Usage,
     ) -> Result<BTreeMap<String, Series>, String> {
         let charts = charts(&self.format, output, usage).map_err(|error| error.to_string())?;
-        let Some(decisive) = charts.get(&self.chart) else {
-            return Err(format!("gave no value for `{}`", self.chart));
-        };
-        if decisive.unit != self.unit {
-            return Err(format!(
-                "gave `{}` in {} instead of {}",
-                self.chart,
-                in_words(decisive.unit.as_deref()),
-                in_words(self.unit.as_deref()),
-            ));
+        if let Some(chart) = &self.chart {
+            let Some(series) = charts.get(chart) else {
+                return Err(format!("gave no value for `{chart}`"));
+            };
+            check_unit(chart, series, &self.unit)?;
+        } else {
+            for (chart, series) in &charts {
+                if let Some(unit) = self.units.get(chart) {
+                    check_unit(chart, series, unit)?;
+                }
+            }
         }
         let mut aggregated = BTreeMap::new();
         for (chart, series) in charts {
@@ -92,7 +108,11 @@ impl Metric {
                     let values = vec![value];
                     aggregated.insert(chart, Series { values, ..series });
                 }
-                None if chart == self.chart => {
+                None if self
+                    .chart
+                    .as_ref()
+                    .is_none_or(|deciding| *deciding == chart) =>
+                {
                     return Err(format!(
                         "the {} values of `{chart}` can't be aggregated as asked",
                         series.values.len()
@@ -104,6 +124,18 @@ impl Metric {
         }
         Ok(aggregated)
     }
+}
+
+/// Values in another unit are no values of the same chart.
+fn check_unit(chart: &str, series: &Series, unit: &Option<String>) -> Result<(), String> {
+    if series.unit == *unit {
+        return Ok(());
+    }
+    Err(format!(
+        "gave `{chart}` in {} instead of {}",
+        in_words(series.unit.as_deref()),
+        in_words(unit.as_deref()),
+    ))
 }
 
 /// Why a run at the good end fixes no metric.
