@@ -118,4 +118,20 @@ impl Event {
             Self::CancelRequested | Self::TimePassed { .. } => None,
         }
     }
+
+    /// The same answer to the action of another number.
+    pub(crate) fn answering(mut self, number: u64) -> Self {
+        match &mut self {
+            Self::Listed { action, .. }
+            | Self::Built { action }
+            | Self::BuildFailed { action, .. }
+            | Self::Ran { action, .. }
+            | Self::RunFailed { action, .. }
+            | Self::RanPair { action, .. }
+            | Self::GaveUp { action, .. }
+            | Self::Cancelled { action } => *action = number,
+            Self::CancelRequested | Self::TimePassed { .. } => {}
+        }
+        self
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! The heart is a [`Machine`] that does no I/O. It is told what happened, an
 //! [`Event`], and answers what it wants done, an [`Action`]: list a range,
-//! build a commit, run the benchmark once. It reads no clock and no random
+//! build a commit, run the benchmark once or in a pair. It reads no clock and no random
 //! source but its seed, so that the same spec and the same events in the same
 //! order give the same actions and the same [`Outcome`], bit for bit. A saved
 //! search is its spec and its events.
@@ -112,11 +112,12 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | what is asked | [`BisectionSpec`], [`Range`], [`Strategy`], [`Magnitude`], [`RetryPolicy`] |
+//! | the questions | which commit: [`Bisection`]; do two differ: [`Pairwise`]; both: [`CulpritFinder`] |
+//! | what is asked | [`BisectionSpec`], [`PairwiseSpec`], [`CulpritFinderSpec`], [`Range`], [`Strategy`], [`Magnitude`], [`RetryPolicy`] |
 //! | what is built | [`CombinedCommit`], [`Commit`], [`ModifiedDependency`], [`Patch`] |
-//! | the machine | [`Machine`], [`Bisection`], [`Progress`] |
+//! | the machine | [`Machine`], [`Progress`] |
 //! | what it says and hears | [`Action`], [`Task`], [`Position`], [`Event`] |
-//! | what it found | [`Outcome`], [`Culprit`], [`Effect`], [`Comparison`] |
+//! | what it found | [`Outcome`], [`PairwiseOutcome`], [`CulpritFinderOutcome`], [`Culprit`], [`Effect`], [`Comparison`] |
 //! | the loop | [`drive`], [`drive_watched`], [`Atlas`], [`Stop`], [`DriveError`] |
 //! | the world behind it | [`Executor`], its requests and reports, [`ExecutorError`] |
 //! | the memory of a job | [`Journal`], [`Record`], [`JobState`] |
@@ -129,6 +130,7 @@ mod action;
 mod atlas;
 mod bisection;
 mod commit;
+mod culprit_finder;
 mod drive;
 mod event;
 mod executor;
@@ -147,6 +149,10 @@ pub use action::{Action, Position, Task};
 pub use atlas::Atlas;
 pub use bisection::{Bisection, MeasuredCommit, OpenRange, Progress, ReplayError};
 pub use commit::{CombinedCommit, Commit, ModifiedDependency, Patch};
+pub use culprit_finder::{
+    CULPRIT_FINDER_OUTCOME_VERSION, CULPRIT_FINDER_SPEC_VERSION, CheckedCulprit, CulpritFinder,
+    CulpritFinderOutcome, CulpritFinderSpec,
+};
 pub use drive::{DriveError, Driven, Moment, Stop, drive, drive_watched};
 pub use event::{Event, PairedRun};
 pub use executor::{

@@ -115,6 +115,16 @@ impl MachineError {
             },
         }
     }
+
+    /// The same error, said of the action of another number.
+    pub(crate) fn about(mut self, number: u64) -> Self {
+        match &mut self {
+            Self::WrongAnswer { action, .. }
+            | Self::NotFinite { action, .. }
+            | Self::NoValue { action } => *action = number,
+        }
+        self
+    }
 }
 
 /// Numbers actions, and remembers which are open.

@@ -21,6 +21,7 @@ use crate::PairedRun;
 #[derive(Debug, Clone)]
 pub(super) struct Pair {
     pub(super) base_first: bool,
+    pub(super) bot: Option<String>,
     pub(super) base: PairedRun,
     pub(super) experiment: PairedRun,
 }

@@ -16,6 +16,7 @@ use self::comparison::{Findings, Pair};
 pub use self::outcome::{
     ChartComparison, PAIRWISE_OUTCOME_VERSION, PairwiseOutcome, PairwiseStatus,
 };
+pub(crate) use self::spec::check_pairs;
 pub use self::spec::{PAIRWISE_SPEC_VERSION, PairwiseSpec, Sides};
 use crate::lab::LOST_IN_A_ROW;
 use crate::machine::{Charts, Ledger, Machine, MachineError};
@@ -162,6 +163,20 @@ impl Pairwise {
         self.builds
     }
 
+    /// The runs of one side in the order of their pairs, with the bot of each.
+    pub(crate) fn runs_of(
+        &self,
+        side: Position,
+    ) -> impl Iterator<Item = (Option<&str>, &PairedRun)> {
+        (self.pairs.iter().flatten()).map(move |pair| {
+            let run = match side {
+                Position::Good => &pair.base,
+                _ => &pair.experiment,
+            };
+            (pair.bot.as_deref(), run)
+        })
+    }
+
     fn conclude(&mut self, stopped: Stopped) {
         self.ending = Some(stopped);
         self.ledger.cancel(|_| true);
@@ -187,7 +202,12 @@ impl Pairwise {
                     reason,
                 });
             }
-            (Task::RunPair { index, .. }, Event::RanPair { first, second, .. }) => {
+            (
+                Task::RunPair { index, .. },
+                Event::RanPair {
+                    bot, first, second, ..
+                },
+            ) => {
                 self.check(number, &first)?;
                 self.check(number, &second)?;
                 self.ledger.close(number);
@@ -201,6 +221,7 @@ impl Pairwise {
                 };
                 self.pairs[index] = Some(Pair {
                     base_first,
+                    bot,
                     base,
                     experiment,
                 });

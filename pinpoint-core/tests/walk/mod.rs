@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
-use pinpoint_core::{Action, Event, Machine, PairedRun, Task};
+use pinpoint_core::{Action, Event, Machine, PairedRun, Position, Task};
 use proptest::prelude::*;
 
 /// One step of a walk: which open action is answered, and how.
@@ -139,8 +139,15 @@ fn answer(action: &Action, how: &How) -> Event {
             started: 0,
             reason: reason(),
         },
-        (How::Well(value), Task::RunPair { index, .. }) => {
-            ran_pair(gave(*value), gave(f64::from(*index)))
+        // The ends differ, so that a search that verifies them goes on; other
+        // pairs do or do not.
+        (How::Well(value), Task::RunPair { first, second, .. }) => {
+            let run = |position| match position {
+                Position::Good => gave(value.fract().abs()),
+                Position::Bad => gave(value.fract().abs() + 2.0),
+                Position::Within { offset, .. } => gave(*value + (offset % 3) as f64),
+            };
+            ran_pair(run(*first), run(*second))
         }
         (How::Badly, Task::RunPair { index, .. }) => match index % 3 {
             0 => ran_pair(failed(), gave(1.0)),
