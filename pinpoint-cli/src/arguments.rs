@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 a culprit was found; 3 no difference; 4 not decided (a range is reported);
+Exit codes: 0 a culprit was found (pairwise: a difference); 3 no difference; 4 not decided (a range is reported);
 1 the job failed; 2 the command line or the input was wrong; 130 interrupted or canceled
 (the job can be resumed).";
 
@@ -34,6 +34,10 @@ Exit codes: 0 a culprit was found; 3 no difference; 4 not decided (a range is re
 pub(crate) enum Command {
     /// Find the commit between a good and a bad one that changed a benchmark.
     Bisect(Box<Bisect>),
+    /// Compare two commits in pairs of runs, back to back.
+    Pairwise(Box<Pairwise>),
+    /// Verify a regression, bisect it, and verify each culprit.
+    Culprit(Box<Culprit>),
     /// Show what lies between two commits, through merges and rolled dependencies.
     Midpoint(Midpoint),
     /// Look at jobs, and take them up again or end them.
@@ -114,6 +118,50 @@ Examples:
   pinpoint bisect v1.2 main --format 'regex:took (?<value>[0-9.]+) (?<unit>ms)' -- ./bench
   pinpoint bisect v1.2 main --format time --chart peak_memory -- ./bench")]
 pub(crate) struct Bisect {
+    #[command(flatten)]
+    pub(crate) benchmark: Benchmark,
+    /// The smallest change worth finding, in the metric's unit or, with a %
+    /// sign, in percent of the good end's median. Differences of means below a
+    /// tenth of it count as none.
+    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, allow_negative_numbers = true)]
+    pub(crate) magnitude: Option<Magnitude>,
+    /// How to search.
+    #[arg(long, value_enum, default_value_t = StrategyArgument::Pinpoint)]
+    pub(crate) strategy: StrategyArgument,
+    /// The confidence of the intervals reported.
+    #[arg(long, value_name = "P", default_value_t = 0.95)]
+    pub(crate) confidence: f64,
+    /// Runs of each end before they are first compared; at least 10 are made
+    /// [default: 10; for `pinpoint culprit` 20].
+    #[arg(long, value_name = "N")]
+    pub(crate) attempts: Option<u32>,
+    /// The most runs to make; at the end of a budget the range that remains is reported.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_runs: Option<u64>,
+    /// The most commits to build.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_builds: Option<u64>,
+    /// A commit that can't be built or run; may be repeated.
+    #[arg(long, value_name = "REV")]
+    pub(crate) skip: Vec<String>,
+    /// Consider only commits that touch this path; may be repeated.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: Vec<String>,
+    /// A patch laid on top of every commit before it is built.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) patch: Option<PathBuf>,
+    /// The commit that is fast: a branch, a tag, a hash, HEAD~20.
+    pub(crate) good: String,
+    /// The commit that is slow.
+    pub(crate) bad: String,
+    /// The benchmark and its arguments.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+/// How commits are built and run, and what is read of it.
+#[derive(Debug, Args)]
+pub(crate) struct Benchmark {
     /// The repository, or any directory in it.
     #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
     pub(crate) repo: PathBuf,
@@ -137,29 +185,9 @@ pub(crate) struct Bisect {
     /// Where better lies [default: down for times and memory, else unknown].
     #[arg(long, value_enum)]
     pub(crate) direction: Option<DirectionArgument>,
-    /// The smallest change worth finding, in the metric's unit or, with a %
-    /// sign, in percent of the good end's median. Differences of means below a
-    /// tenth of it count as none.
-    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, allow_negative_numbers = true)]
-    pub(crate) magnitude: Option<Magnitude>,
-    /// How to search.
-    #[arg(long, value_enum, default_value_t = StrategyArgument::Pinpoint)]
-    pub(crate) strategy: StrategyArgument,
-    /// The confidence of the intervals reported.
-    #[arg(long, value_name = "P", default_value_t = 0.95)]
-    pub(crate) confidence: f64,
-    /// Runs of each end before they are first compared; at least 10 are made.
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub(crate) attempts: u32,
     /// Decides the order of runs.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// The most runs to make; at the end of a budget the range that remains is reported.
-    #[arg(long, value_name = "N")]
-    pub(crate) max_runs: Option<u64>,
-    /// The most commits to build.
-    #[arg(long, value_name = "N")]
-    pub(crate) max_builds: Option<u64>,
     /// The longest the job may take, as in 90s, 20m or `1h 30m`.
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
     pub(crate) max_time: Option<Duration>,
@@ -168,21 +196,12 @@ pub(crate) struct Bisect {
     /// checked out are found without.
     #[arg(long, value_name = "URL=DIR", value_parser = repository)]
     pub(crate) repository: Vec<(String, PathBuf)>,
-    /// A commit that can't be built or run; may be repeated.
-    #[arg(long, value_name = "REV")]
-    pub(crate) skip: Vec<String>,
-    /// Consider only commits that touch this path; may be repeated.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) path: Vec<String>,
     /// Runs of each build that are made first and not counted.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) warmup: u32,
     /// A variable for the build and the benchmark; may be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub(crate) env: Vec<(String, String)>,
-    /// A patch laid on top of every commit before it is built.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) patch: Option<PathBuf>,
     /// The longest that one build or one run may take.
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
     pub(crate) timeout: Option<Duration>,
@@ -192,13 +211,74 @@ pub(crate) struct Bisect {
     /// How much room finished builds may take, as in 500MB or 20GiB.
     #[arg(long, value_name = "SIZE", default_value = "10GiB")]
     pub(crate) cache_size: ByteSize,
-    /// The commit that is fast: a branch, a tag, a hash, HEAD~20.
-    pub(crate) good: String,
-    /// The commit that is slow.
-    pub(crate) bad: String,
+}
+
+/// Compare two commits in pairs of runs, back to back.
+///
+/// Two runs right after each other share whatever slows the machine down for a
+/// while, so that small changes can be seen: of every metric the benchmark gives.
+/// Without EXPERIMENT, the base is compared with itself: with a patch on top, or
+/// with other arguments or variables.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pinpoint pairwise main my-branch -- ./bench.sh
+  pinpoint pairwise main --patch fix.diff --build 'make -j2' -- ./build/bench
+  pinpoint pairwise v1.2 --experiment-arg=--threads=4 -- ./bench --json
+  pinpoint pairwise main my-branch --chart latency --early-stop -- ./bench
+
+Exit codes: 0 the experiment is worse, or different where better is not known;
+3 no difference, or for the better only; 4 not decided; others as in `pinpoint help`.")]
+pub(crate) struct Pairwise {
+    #[command(flatten)]
+    pub(crate) benchmark: Benchmark,
+    /// Pairs of runs: an even number of at least 6.
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub(crate) pairs: u32,
+    /// End as soon as a difference is certain; equal commits are called
+    /// different in 6 % of all cases then, instead of 5 %.
+    #[arg(long)]
+    pub(crate) early_stop: bool,
+    /// A patch laid on top of the experiment before it is built.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) patch: Option<PathBuf>,
+    /// An argument of the benchmark at the base, behind those of COMMAND; may be repeated.
+    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
+    pub(crate) base_arg: Vec<String>,
+    /// An argument of the benchmark at the experiment; may be repeated.
+    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
+    pub(crate) experiment_arg: Vec<String>,
+    /// A variable for the benchmark at the base, not for its build; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    pub(crate) base_env: Vec<(String, String)>,
+    /// A variable for the benchmark at the experiment; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    pub(crate) experiment_env: Vec<(String, String)>,
+    /// What is known: a branch, a tag, a hash, HEAD~20.
+    pub(crate) base: String,
+    /// What is to be judged [default: the base].
+    pub(crate) experiment: Option<String>,
     /// The benchmark and its arguments.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+/// Verify a regression, bisect it, and verify each culprit.
+///
+/// The two ends are compared in pairs of runs. If the bad one is worse, the
+/// commits between them are bisected; then each culprit is compared with its
+/// parent, again in pairs. Only culprits that pass are reported as such.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pinpoint culprit v1.2 main -- ./bench.sh
+  pinpoint culprit v1.2 main --build 'make -j2' --pairs 60 -- ./build/bench")]
+pub(crate) struct Culprit {
+    #[command(flatten)]
+    pub(crate) bisect: Bisect,
+    /// Pairs of runs of each verification: an even number of at least 6.
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub(crate) pairs: u32,
 }
 
 /// Show what lies between two commits, through merges and rolled dependencies.

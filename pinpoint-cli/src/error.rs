@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use pinpoint_backends::local::{LocalError, RepositoryError};
 use pinpoint_backends::sqlite::{LockError, StoreError};
-use pinpoint_core::{DriveError, ExecutorError, SpecError, Status};
+use pinpoint_core::{DriveError, ExecutorError, PairwiseStatus, SpecError, Status};
 use pinpoint_midpoint::{HistoryError, MidpointError};
 
 use crate::arguments::Display;
 use crate::storage::resume_command;
 
-/// A culprit was found.
+/// A culprit was found, or a difference.
 pub(crate) const FOUND: u8 = 0;
 /// The job failed.
 pub(crate) const FAILED: u8 = 1;
@@ -31,6 +31,16 @@ pub(crate) fn exit_code(status: Status) -> u8 {
         Status::Inconclusive => UNDECIDED,
         Status::Failed => FAILED,
         Status::Canceled => INTERRUPTED,
+    }
+}
+
+pub(crate) fn exit_code_of_pairwise(status: PairwiseStatus) -> u8 {
+    match status {
+        PairwiseStatus::Different => FOUND,
+        PairwiseStatus::Same => NO_DIFFERENCE,
+        PairwiseStatus::Unknown => UNDECIDED,
+        PairwiseStatus::Failed => FAILED,
+        PairwiseStatus::Canceled => INTERRUPTED,
     }
 }
 
@@ -63,7 +73,7 @@ pub(crate) enum CliError {
     },
     /// The job stopped, and can be resumed when this is mended.
     #[error("{error}")]
-    Stopped { job: String, error: Stopped },
+    Stopped { job: String, error: Box<Stopped> },
 }
 
 /// What stopped a job.

@@ -2,12 +2,21 @@
 
 mod arguments;
 mod bisect;
+mod culprit;
+mod culprit_document;
+mod culprit_summary;
 mod demo;
 mod document;
 mod error;
 mod job;
+mod job_result;
 mod jobs;
+mod kind;
 mod midpoint;
+mod new_job;
+mod pairwise;
+mod pairwise_document;
+mod pairwise_summary;
 mod quantity;
 mod reporter;
 mod stop;
@@ -52,6 +61,8 @@ async fn run(arguments: Arguments) -> Result<u8, CliError> {
     let display = arguments.display;
     match arguments.command {
         Command::Bisect(bisect) => bisect::run(*bisect, display).await,
+        Command::Pairwise(pairwise) => pairwise::run(*pairwise, display).await,
+        Command::Culprit(culprit) => culprit::run(*culprit, display).await,
         Command::Midpoint(midpoint) => midpoint::run(midpoint, display).await,
         Command::Jobs(command) => jobs::run(command, display).await,
         Command::Demo(demo) => demo::run(demo, display).await,

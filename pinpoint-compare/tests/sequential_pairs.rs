@@ -30,10 +30,10 @@ fn rejections(pairs: u32, draw: Draw) -> (f64, f64) {
     let (mut rejected, mut taken) = (0_u32, 0);
     for seed in 0..REPLICATES {
         let mut random = Random(seed);
-        let mut comparison = SequentialPairs::new(0.05).unwrap();
+        let mut comparison = SequentialPairs::new(0.05).expect("a level");
         for pair in 0..pairs {
             let (control, treatment) = draw(&mut random, pair);
-            comparison.push(control, treatment).unwrap();
+            comparison.push(control, treatment).expect("finite values");
             if comparison.verdict() == Verdict::Different {
                 rejected += 1;
                 taken += pair + 1;

@@ -13,6 +13,7 @@
 mod company;
 mod find;
 mod kill;
+mod pairs;
 mod refuse;
 mod rolls;
 mod stop;
