@@ -165,6 +165,14 @@ pub(crate) struct Benchmark {
     /// The repository, or any directory in it.
     #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
     pub(crate) repo: PathBuf,
+    /// A local clone of another repository, by its URL; may be repeated.
+    ///
+    /// Dependencies that submodules or DEPS name by this URL are checked out
+    /// from it, as each commit names them, before the commit is built; and when
+    /// a culprit rolls one, its commits are searched as well. Submodules that
+    /// are checked out are found without. Nothing is ever fetched.
+    #[arg(long, value_name = "URL=DIR", value_parser = repository)]
+    pub(crate) repository: Vec<(String, PathBuf)>,
     /// Run once for each commit, in its own work tree, before it is measured.
     #[arg(long, value_name = "SHELL COMMAND")]
     pub(crate) build: Option<String>,
@@ -191,11 +199,6 @@ pub(crate) struct Benchmark {
     /// The longest the job may take, as in 90s, 20m or `1h 30m`.
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
     pub(crate) max_time: Option<Duration>,
-    /// Where a dependency's repository is on this machine, so that its commits
-    /// can be searched when it rolls; may be repeated. Submodules that are
-    /// checked out are found without.
-    #[arg(long, value_name = "URL=DIR", value_parser = repository)]
-    pub(crate) repository: Vec<(String, PathBuf)>,
     /// Runs of each build that are made first and not counted.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) warmup: u32,
@@ -437,6 +440,8 @@ fn magnitude(text: &str) -> Result<Magnitude, String> {
     }
 }
 
+/// A URL and the directory where a clone is. A URL may have a query; few
+/// directories have a `=` in their names.
 fn repository(text: &str) -> Result<(String, PathBuf), String> {
     match text.rsplit_once('=') {
         Some((url, directory)) if !url.is_empty() && !directory.is_empty() => {

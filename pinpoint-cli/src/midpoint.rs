@@ -30,8 +30,11 @@ struct Document {
 
 pub(crate) async fn run(arguments: Midpoint, display: Display) -> Result<u8, CliError> {
     let repository = Repository::discover(&arguments.repo)?;
-    let known = arguments.repository.into_iter().collect();
-    let repositories = LocalRepositories::new(&repository, &known, &state_dir(&display)?)?;
+    let repositories = LocalRepositories::new(
+        repository.clone(),
+        arguments.repository,
+        &state_dir(&display)?,
+    );
     let names = repositories.clone();
     let midpoints = Midpoints::new(Arc::new(repositories));
     let lower = state(&repository, &midpoints, &arguments.lower).await?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pinpoint_backends::local::{LocalConfig, Repository};
+use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError};
 use pinpoint_backends::sqlite::{JobId, NewJob, Store};
 use pinpoint_core::{CombinedCommit, Commit, Patch};
 use serde::Serialize;
@@ -26,9 +26,13 @@ pub(crate) fn local_config(
     let repositories = benchmark
         .repository
         .into_iter()
-        .map(|(url, directory)| {
-            let repository = Repository::discover(&directory)?;
-            Ok((url, repository.path().to_owned()))
+        .map(|(url, directory)| match Repository::discover(&directory) {
+            Ok(clone) => Ok((url, clone.path().to_owned())),
+            Err(RepositoryError::NotARepository { path, reason }) => Err(CliError::Input(format!(
+                "--repository: {} is in no git repository ({reason}); name a clone of {url}",
+                path.display()
+            ))),
+            Err(error) => Err(error.into()),
         })
         .collect::<Result<_, CliError>>()?;
     Ok(LocalConfig {

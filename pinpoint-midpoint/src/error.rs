@@ -57,7 +57,7 @@ pub enum MidpointError {
         revision: String,
         /// What is wrong with it.
         #[source]
-        source: ManifestError,
+        source: Box<ManifestError>,
     },
     /// A place outside of a range.
     #[error("there is no commit at offset {offset}, for {count} lie between the ends")]

@@ -1,7 +1,38 @@
-//! What lies between two commits, through merges and dependency rolls.
+//! What lies between two states of a program.
 //!
-//! [`manifest`] reads the files in which a repository names the revisions of
-//! its dependencies, and tells what a commit changed in them.
+//! A state is a [`CombinedCommit`](pinpoint_core::CombinedCommit): a commit of
+//! the main repository, and dependencies held at other revisions than it names.
+//! [`Midpoints`] says what lies strictly between two of them, the coarsest thing
+//! first, so that a search halves long ranges before it looks into a commit:
+//!
+//! 1. commits of the main repository, on its line of first parents;
+//! 2. between neighbours on it, when the higher is a merge: the lower one with
+//!    the branch's commits merged in, one more each time. What conflicts is left
+//!    out;
+//! 3. between neighbours that roll dependencies: the lower one with the first
+//!    dependency (by path, then URL) moved on commit by commit, then the second
+//!    as well, and so on until all have rolled. That last state and the roll
+//!    itself differ in what else the commit changed;
+//! 4. between neighbours in a dependency: the same again inside of it.
+//!
+//! ```text
+//! {C@1}                            C@2 rolls angle from 4 to 5 and skia from 7 to 9
+//! {C@1, angle@5}
+//! {C@1, angle@5, skia@8}           between this one and the one before: what
+//! {C@1, angle@5, skia@9}           skia@8 rolled, {…, skia@7, fonts@3}
+//! {C@2}
+//! ```
+//!
+//! A search that finds the step between two neighbours with nothing between has
+//! the commit to blame: [`moved_since`](pinpoint_core::CombinedCommit::moved_since).
+//! What a roll changed besides, and can't be followed (a package, a repository
+//! that is not at hand, a branch, a cycle), is named with the reason.
+//!
+//! A dependency that was set back is walked in reverse, from its newer commit to
+//! its older one.
+//!
+//! The world is asked through [`History`] and [`Repositories`]; the files that
+//! name dependencies are read by [`manifest`].
 
 mod error;
 mod held;

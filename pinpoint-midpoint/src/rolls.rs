@@ -95,7 +95,7 @@ impl Place {
                     return Err(MidpointError::Manifest {
                         repository: self.repository().to_owned(),
                         revision: self.lower.commit.revision(),
-                        source: error.clone(),
+                        source: Box::new(error.clone()),
                     });
                 }
                 // What it names can't be told, but that it changed nothing.

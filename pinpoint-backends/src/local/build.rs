@@ -1,12 +1,14 @@
 //! Making a build, or finding it.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pinpoint_core::{BuildReport, CombinedCommit, Located, Patch};
+use pinpoint_core::{BuildReport, CombinedCommit, Commit, Located, Patch};
+use pinpoint_midpoint::{History, HistoryError, MidpointError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -15,7 +17,7 @@ use super::files::{self, Locked};
 use super::machine_lock::BuildHold;
 use super::process::{self, Ended, NotRun, Work};
 use super::workspace::{self, Place, hexadecimal};
-use super::{LocalError, LocalExecutor, RepositoryError};
+use super::{LocalError, LocalExecutor, LocalHistory, Repository, RepositoryError};
 
 /// What became of a build in this job.
 #[derive(Debug, Clone)]
@@ -43,10 +45,23 @@ pub(super) struct Failure {
 }
 
 /// What is held while a build is made.
-type Holds = Arc<(Locked, BuildHold)>;
+struct Hold {
+    machine: BuildHold,
+    _place: Locked,
+    _repositories: Locked,
+}
+
+/// A build in the making: where, and what is held meanwhile.
+pub(super) struct Making<'a> {
+    pub(super) executor: &'a LocalExecutor,
+    pub(super) place: &'a Place,
+    log: &'a Path,
+    holds: Arc<Hold>,
+    work: &'a Arc<Work>,
+}
 
 /// Why a step of a build did not go well.
-enum Trouble {
+pub(super) enum Trouble {
     /// The commit does not build.
     Build(String),
     /// It could not even be tried.
@@ -66,7 +81,7 @@ impl LocalExecutor {
         work: &Arc<Work>,
     ) -> Result<BuildReport, LocalError> {
         let commit = self.name(located).await?;
-        let log = self.build_log(&workspace::key(&commit, &self.config));
+        let log = self.build_log(&workspace::key(&commit, &self.config, &self.at_hand));
         // Git takes its time to describe a commit, and the build does not need it.
         let (made, commit) =
             tokio::try_join!(self.built(&commit, work), self.describe(commit.clone()))?;
@@ -102,12 +117,7 @@ impl LocalExecutor {
         commit: &CombinedCommit,
         work: &Arc<Work>,
     ) -> Result<Made, LocalError> {
-        if let Some(dependency) = commit.modified_deps.first() {
-            return Err(LocalError::ModifiedDependency {
-                repository: dependency.commit.repository.clone(),
-            });
-        }
-        let key = workspace::key(commit, &self.config);
+        let key = workspace::key(commit, &self.config, &self.at_hand);
         let build = Arc::clone(locked(&self.builds).entry(key.clone()).or_default());
         build
             .get_or_try_init(|| self.make(commit, key, work))
@@ -173,22 +183,32 @@ impl LocalExecutor {
         alone: Locked,
         work: &Arc<Work>,
     ) -> Result<Option<Failure>, LocalError> {
-        // Making room and removing disturb a measurement as building does, so
-        // the machine is held until all is done.
-        let machine = self.machine.for_build(&place.tree).await?;
-        let holds: Holds = Arc::new((alone, machine));
+        let holds = Arc::new(Hold {
+            _place: alone,
+            _repositories: self.workspace.keep_repositories().await?,
+            // Making room and removing disturb a measurement as building does,
+            // so the machine is held until all is done.
+            machine: self.machine.for_build(&place.tree).await?,
+        });
         let began = Instant::now();
         let empty = place.clone();
         blocking(Arc::clone(&holds), move || empty.clear()).await?;
         let log = self.build_log(key);
         files::create(&log)?;
-        match self.take_steps(commit, place, &log, &holds, work).await {
-            Ok(borrowed) => {
+        let making = Making {
+            executor: self,
+            place,
+            log: &log,
+            holds: Arc::clone(&holds),
+            work,
+        };
+        match making.take_steps(commit).await {
+            Ok(repositories) => {
                 let place = place.clone();
                 let workspace = self.workspace.clone();
                 let cache_size = self.config.cache_size;
                 blocking(holds, move || {
-                    place.finish(&borrowed, began.elapsed())?;
+                    place.finish(repositories, began.elapsed())?;
                     workspace.shrink(cache_size)?;
                     Ok(None)
                 })
@@ -210,94 +230,6 @@ impl LocalExecutor {
                 Err(error)
             }
         }
-    }
-
-    async fn take_steps(
-        &self,
-        commit: &CombinedCommit,
-        place: &Place,
-        log: &Path,
-        holds: &Holds,
-        work: &Arc<Work>,
-    ) -> Result<workspace::Borrowed, Trouble> {
-        let step = async |command, timeout| {
-            let holds = (Arc::clone(holds), holds.1.register()?);
-            self.step(command, timeout, log, holds, work).await
-        };
-        let hash = &commit.main.git_hash;
-        let (borrowed, listed) = self.workspace.borrow_objects(&self.repository).await?;
-        let add = borrowed.add_tree(&place.tree, hash);
-        // Held to the end of the process, whatever becomes of this future.
-        let both = ((Arc::clone(holds), listed), holds.1.register()?);
-        let ended = self.step(add, None, log, both, work).await?;
-        succeeded(ended, "worktree add", log, place)?;
-        let ended = step(workspace::fill_tree(&place.tree), None).await?;
-        succeeded(ended, "reset --hard", log, place)?;
-        if let Some(Patch::File { name, sha256 }) = &commit.patch {
-            let patch = self.patch_file(name, sha256)?;
-            let ended = step(workspace::apply_patch(&place.tree, patch), None).await?;
-            if !ended.status.success() {
-                return Err(Trouble::Build(format!(
-                    "the patch {name} does not apply: {}",
-                    last_line(log)?
-                )));
-            }
-        }
-        let Some(script) = &self.config.build else {
-            return Ok(borrowed);
-        };
-        let mut command = Command::new("sh");
-        command.arg("-c").arg(script).current_dir(&place.tree);
-        self.set_environment(&mut command, commit);
-        let ended = step(command, self.config.timeout).await?;
-        match self.why_failed(&ended, log)? {
-            None => Ok(borrowed),
-            Some(reason) => Err(Trouble::Build(format!("the build command {reason}"))),
-        }
-    }
-
-    /// Runs one command with its output in the log.
-    async fn step<H: Send + 'static>(
-        &self,
-        mut command: Command,
-        timeout: Option<Duration>,
-        log: &Path,
-        (holds, register): (H, File),
-        work: &Arc<Work>,
-    ) -> Result<Ended, LocalError> {
-        let append = || {
-            OpenOptions::new()
-                .append(true)
-                .create(true)
-                .open(log)
-                .map_err(LocalError::io("open", log))
-        };
-        command
-            .stdin(Stdio::null())
-            .stdout(append()?)
-            .stderr(append()?);
-        let program = command.get_program().to_string_lossy().into_owned();
-        process::execute(work, command, timeout, register, holds)
-            .await
-            .map_err(|error| match error {
-                NotRun::Failed(error) => error,
-                NotRun::Spawn(source) if program == "git" => RepositoryError::NoGit(source).into(),
-                NotRun::Spawn(source) => LocalError::Spawn { program, source },
-            })
-    }
-
-    /// The file of a patch, if it is still the one that the commit names.
-    fn patch_file(&self, name: &str, sha256: &str) -> Result<&Path, LocalError> {
-        let changed = || LocalError::PatchChanged {
-            name: name.into(),
-            path: self.config.patch.clone(),
-        };
-        let path = self.config.patch.as_deref().ok_or_else(changed)?;
-        let bytes = fs::read(path).map_err(LocalError::io("read", path))?;
-        if hexadecimal(&Sha256::digest(&bytes)) != sha256 {
-            return Err(changed());
-        }
-        Ok(path)
     }
 
     /// Gives a command the environment of builds and runs.
@@ -334,18 +266,167 @@ impl LocalExecutor {
     }
 }
 
-/// Git's own steps fail for no fault of the commit.
-fn succeeded(ended: Ended, command: &str, log: &Path, place: &Place) -> Result<(), LocalError> {
-    if ended.status.success() {
-        return Ok(());
+impl Making<'_> {
+    /// Fills the work tree and runs the build command in it. The answer is
+    /// which of our repositories the build needs from now on.
+    async fn take_steps(&self, commit: &CombinedCommit) -> Result<BTreeSet<PathBuf>, Trouble> {
+        let LocalExecutor {
+            config, repository, ..
+        } = self.executor;
+        let tree = &self.place.tree;
+        let hash = self.hash_of(repository, &commit.main).await?;
+        let borrowed = self.check_out(repository, &hash, tree).await?;
+        let mut repositories = self.place_dependencies(commit).await?;
+        repositories.insert(borrowed);
+        if let Some(Patch::File { name, sha256 }) = &commit.patch {
+            let patch = self.patch_file(name, sha256)?;
+            let ended = self.step(workspace::apply_patch(tree, patch), None).await?;
+            if !ended.status.success() {
+                return Err(Trouble::Build(format!(
+                    "the patch {name} does not apply: {}",
+                    last_line(self.log)?
+                )));
+            }
+        }
+        if let Some(script) = &config.build {
+            let mut command = Command::new("sh");
+            command.arg("-c").arg(script).current_dir(tree);
+            self.executor.set_environment(&mut command, commit);
+            let ended = self.step(command, config.timeout).await?;
+            if let Some(reason) = self.executor.why_failed(&ended, self.log)? {
+                return Err(Trouble::Build(format!("the build command {reason}")));
+            }
+        }
+        Ok(repositories)
     }
-    Err(RepositoryError::Git {
-        command: command.into(),
-        path: place.tree.clone(),
-        status: ended.status.to_string(),
-        reason: last_line(log)?,
+
+    /// The hash that a commit is checked out by, in our own repository for a
+    /// clone: of a merge that no branch holds, one that is made here.
+    pub(super) async fn hash_of(
+        &self,
+        clone: &Repository,
+        commit: &Commit,
+    ) -> Result<String, Trouble> {
+        let does_not_build = |error| match error {
+            HistoryError::UnknownRevision { .. } => Trouble::Build(error.to_string()),
+            other => MidpointError::from(other).into(),
+        };
+        let clone = clone.clone();
+        let state_dir = self.executor.workspace.state_dir().to_owned();
+        let history = blocking((), move || {
+            LocalHistory::open(&clone, &state_dir)
+                .map_err(|error| MidpointError::from(error).into())
+        })
+        .await?;
+        // A branch moves, and says nothing about what was built then.
+        let revision = &commit.git_hash;
+        let is_hash = revision.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let name = if is_hash || revision.starts_with("refs/tags/") {
+            revision.clone()
+        } else {
+            format!("refs/tags/{revision}")
+        };
+        let hash = history.resolve(&name).await.map_err(does_not_build)?;
+        let merged = history.merged_commit(&hash, &commit.merged).await;
+        merged.map_err(does_not_build)?.ok_or_else(|| {
+            Trouble::Build(format!(
+                "merging {} into {} of {} gives conflicts",
+                commit.merged.join(" and "),
+                commit.git_hash,
+                commit.repository
+            ))
+        })
     }
-    .into())
+
+    /// Makes a work tree of a commit, and tells which of our repositories it
+    /// belongs to.
+    pub(super) async fn check_out(
+        &self,
+        repository: &Repository,
+        hash: &str,
+        tree: &Path,
+    ) -> Result<PathBuf, LocalError> {
+        let (borrowed, listed) = self.executor.workspace.borrow_objects(repository).await?;
+        // Held to the end of the process, whatever becomes of this future.
+        let ended = self
+            .step_holding(listed, borrowed.add_tree(tree, hash), None)
+            .await?;
+        self.succeeded(ended, "worktree add", tree)?;
+        let ended = self.step(workspace::fill_tree(tree), None).await?;
+        self.succeeded(ended, "reset --hard", tree)?;
+        Ok(borrowed.path().to_owned())
+    }
+
+    /// Runs one command with its output in the log.
+    pub(super) async fn step(
+        &self,
+        command: Command,
+        timeout: Option<Duration>,
+    ) -> Result<Ended, LocalError> {
+        self.step_holding((), command, timeout).await
+    }
+
+    async fn step_holding<H: Send + 'static>(
+        &self,
+        hold: H,
+        mut command: Command,
+        timeout: Option<Duration>,
+    ) -> Result<Ended, LocalError> {
+        let append = || {
+            OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(self.log)
+                .map_err(LocalError::io("open", self.log))
+        };
+        command
+            .stdin(Stdio::null())
+            .stdout(append()?)
+            .stderr(append()?);
+        let program = command.get_program().to_string_lossy().into_owned();
+        let register = self.holds.machine.register()?;
+        let holds = (hold, Arc::clone(&self.holds));
+        process::execute(self.work, command, timeout, register, holds)
+            .await
+            .map_err(|error| match error {
+                NotRun::Failed(error) => error,
+                NotRun::Spawn(source) if program == "git" => RepositoryError::NoGit(source).into(),
+                NotRun::Spawn(source) => LocalError::Spawn { program, source },
+            })
+    }
+
+    /// Git's own steps fail for no fault of the commit.
+    pub(super) fn succeeded(
+        &self,
+        ended: Ended,
+        command: &str,
+        tree: &Path,
+    ) -> Result<(), LocalError> {
+        if ended.status.success() {
+            return Ok(());
+        }
+        Err(RepositoryError::Git {
+            command: command.into(),
+            path: tree.into(),
+            status: ended.status.to_string(),
+            reason: last_line(self.log)?,
+        }
+        .into())
+    }
+
+    /// The file of a patch, if it is still the one that the commit names.
+    fn patch_file(&self, name: &str, sha256: &str) -> Result<&Path, LocalError> {
+        let changed = || LocalError::PatchChanged {
+            name: name.into(),
+            path: self.executor.config.patch.clone(),
+        };
+        let path = self.executor.config.patch.as_deref().ok_or_else(changed)?;
+        let bytes = fs::read(path).map_err(LocalError::io("read", path))?;
+        if hexadecimal(&Sha256::digest(&bytes)) != sha256 {
+            return Err(changed());
+        }
+        Ok(path)
+    }
 }
 
 /// The last line of a file that says something.

@@ -133,11 +133,11 @@ pub enum LocalError {
         /// The charts that there are.
         existing: Vec<String>,
     },
-    /// The commit holds a dependency at another revision.
+    /// A dependency is to be held at a revision of a repository that is not here.
     #[error(
-        "{repository} is held at another revision than the commit's own, which the local executor can't build yet; leave dependencies as the commit names them"
+        "the repository {repository} is not at hand; name a local clone with --repository {repository}=DIR"
     )]
-    ModifiedDependency {
+    NotAtHand {
         /// The dependency.
         repository: String,
     },

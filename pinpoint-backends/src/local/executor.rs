@@ -14,6 +14,7 @@ use pinpoint_core::{
 use pinpoint_midpoint::{Between, MidpointError, Midpoints, Repositories};
 use tokio::sync::{OnceCell, Semaphore};
 
+use super::at_hand::AtHand;
 use super::build::Made;
 use super::files;
 use super::history::LocalRepositories;
@@ -36,6 +37,7 @@ pub struct LocalExecutor {
     pub(super) job: String,
     pub(super) job_dir: PathBuf,
     pub(super) repository: Repository,
+    pub(super) at_hand: AtHand,
     pub(super) workspace: Workspace,
     pub(super) machine: MachineLock,
     /// What builds and runs inherit, taken once so that it is the same for all.
@@ -96,8 +98,11 @@ impl LocalExecutor {
             });
         }
         let repository = Repository::discover(&config.repository)?;
-        let repositories =
-            LocalRepositories::new(&repository, &config.repositories, &location.state_dir)?;
+        let repositories = LocalRepositories::new(
+            repository.clone(),
+            config.repositories.clone(),
+            &location.state_dir,
+        );
         let job_dir = location.job_dir;
         files::create_dir(&job_dir.join("builds"))?;
         files::create_dir(&job_dir.join("runs"))?;
@@ -116,6 +121,7 @@ impl LocalExecutor {
         // A clock that was set back since is no reason to fail.
         let since = SystemTime::now().duration_since(began).unwrap_or_default();
         Ok(Self {
+            at_hand: AtHand::open(repositories.clone(), &config.repositories)?,
             workspace: Workspace::open(&location.state_dir)?,
             machine: MachineLock::open(&location.machine_dir)?,
             environment: std::env::vars_os()

@@ -2,7 +2,8 @@
 //!
 //! [`Repository`] finds and orders commits; [`LocalExecutor`] builds and runs
 //! them. What a job needs besides its requests is in [`LocalConfig`], and where
-//! things are kept in [`Location`].
+//! things are kept in [`Location`]. [`LocalHistory`] tells what lies between two
+//! commits, and [`LocalRepositories`] finds the repositories of dependencies.
 //!
 //! # What is written, and where
 //!
@@ -13,8 +14,9 @@
 //! | path | holds |
 //! | --- | --- |
 //! | `STATE/repositories/<hash>` | our bare repository for one of the user's |
-//! | `STATE/builds/<key>` | one build: its work tree, and a marker written last |
+//! | `STATE/builds/<key>` | one build: its work tree, checkouts of modules beside it, and a marker written last |
 //! | `STATE/locks/<key>` | held shared by the users of that build, alone by its maker |
+//! | `STATE/locks/making` | held shared by all who make builds, alone by whoever removes repositories |
 //! | `JOB/builds/<key>.log` | the output of a build |
 //! | `JOB/runs.jsonl` | the report of every run |
 //! | `JOB/runs/last.out`, `.err` | the output of the last run |
@@ -33,11 +35,13 @@
 //!
 //! # What is not done
 //!
-//! Submodules and files kept by Git LFS are not fetched: the build command can
-//! do that. The user's branches and tags are not visible to `git` in a work
+//! Nothing is fetched, neither dependencies that are not at hand nor files kept by
+//! Git LFS: the build command can do that. The user's branches and tags are not visible to `git` in a work
 //! tree. A process that leaves its process group escapes timeouts.
+mod at_hand;
 mod build;
 mod config;
+mod dependencies;
 mod error;
 mod executor;
 mod files;

@@ -1,7 +1,9 @@
 //! The user's repository, read through the `git` command and never written.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -13,16 +15,6 @@ pub enum RepositoryError {
     /// There is no `git`.
     #[error("the git command can't be started: {0}; install git 2.30 or newer, or correct PATH")]
     NoGit(#[source] io::Error),
-    /// `git` is too old.
-    #[error("{what} needs git {}.{} or newer, and this is {found}; install a newer git, or correct PATH", .needed.0, .needed.1)]
-    OldGit {
-        /// What it is needed for.
-        what: &'static str,
-        /// The version needed.
-        needed: (u32, u32),
-        /// What `git --version` says.
-        found: String,
-    },
     /// The place is in no repository.
     #[error("{path} is in no git repository ({reason}); name one with --repo", path = path.display())]
     NotARepository {
@@ -146,6 +138,14 @@ pub(super) fn git(directory: &Path) -> Command {
         "maintenance.auto=false",
         "-c",
         "advice.detachedHead=false",
+        // What Git LFS keeps elsewhere stays a pointer. Where its filter is
+        // required and not installed, nothing could be checked out at all.
+        "-c",
+        "filter.lfs.process=",
+        "-c",
+        "filter.lfs.smudge=",
+        "-c",
+        "filter.lfs.required=false",
     ]);
     for (name, _) in std::env::vars_os() {
         if is_gits(&name) {
@@ -158,6 +158,82 @@ pub(super) fn git(directory: &Path) -> Command {
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("LC_ALL", "C")
         .stdin(Stdio::null());
+    command
+}
+
+/// As [`git`], in a git directory that is named outright: one that git finds by
+/// itself may be mistrusted (`safe.bareRepository`).
+pub(super) fn git_at(git_dir: &Path) -> Command {
+    let mut command = git(git_dir);
+    command.arg("--git-dir").arg(git_dir);
+    command
+}
+
+/// As [`git`], in any directory of a user's repository.
+///
+/// The clone of a submodule (`.git/modules/NAME`) names a work tree that need not
+/// be there, and a bare repository may be mistrusted: where the directory is
+/// git's own it is named outright, and stands for the work tree as well.
+fn git_in(place: &Path) -> Command {
+    let is_gits_own = ["HEAD", "objects", "refs"]
+        .iter()
+        .all(|name| place.join(name).exists());
+    if !is_gits_own {
+        return git(place);
+    }
+    let mut command = git_at(place);
+    command.arg("--work-tree").arg(place);
+    command
+}
+
+/// The files of a work tree's index that match one of the patterns, relative to
+/// the tree.
+pub(super) fn files(tree: &Path, patterns: &[&str]) -> Result<Vec<PathBuf>, RepositoryError> {
+    let mut arguments = vec!["ls-files", "-z", "--"];
+    arguments.extend(patterns);
+    let output = run(git(tree).args(&arguments))?;
+    if !output.status.success() {
+        return Err(failed(&arguments, tree, &output));
+    }
+    let names = output.stdout.split(|byte| *byte == 0);
+    Ok(names
+        .filter(|name| !name.is_empty())
+        .map(|name| PathBuf::from(OsStr::from_bytes(name)))
+        .collect())
+}
+
+/// The commits that a work tree's index has for submodules at these paths.
+pub(super) fn gitlinks(
+    tree: &Path,
+    paths: &[String],
+) -> Result<BTreeMap<String, String>, RepositoryError> {
+    if paths.is_empty() {
+        // To git that would mean all there are.
+        return Ok(BTreeMap::new());
+    }
+    let arguments = ["--literal-pathspecs", "ls-files", "--stage", "-z", "--"];
+    let output = run(git(tree).args(arguments).args(paths))?;
+    if !output.status.success() {
+        return Err(failed(&arguments, tree, &output));
+    }
+    let entry = |line: &[u8]| {
+        // `160000 <hash> 0<tab><path>`
+        let line = std::str::from_utf8(line).ok()?.strip_prefix("160000 ")?;
+        let (entry, path) = line.split_once('\t')?;
+        let (hash, _stage) = entry.split_once(' ')?;
+        Some((path.to_owned(), hash.to_owned()))
+    };
+    let lines = output.stdout.split(|byte| *byte == 0);
+    Ok(lines.filter_map(entry).collect())
+}
+
+/// The command that makes a commit the one of the submodule at a path, in the
+/// index of a work tree.
+pub(super) fn enter_gitlink(tree: &Path, hash: &str, path: &str) -> Command {
+    let mut command = git(tree);
+    command
+        .args(["update-index", "--cacheinfo"])
+        .arg(format!("160000,{hash},{path}"));
     command
 }
 
@@ -192,7 +268,7 @@ impl Repository {
         let place = path
             .canonicalize()
             .map_err(|error| not_one(error.to_string()))?;
-        let output = run(git(&place).args(["rev-parse", "--git-common-dir"]))?;
+        let output = run(git_in(&place).args(["rev-parse", "--git-common-dir"]))?;
         if !output.status.success() {
             return Err(not_one(last_line(&output.stderr)));
         }
@@ -228,12 +304,8 @@ impl Repository {
         directory == self.path || directory == self.common_dir
     }
 
-    /// The URLs of its remotes.
-    pub(super) fn remotes(&self) -> Result<Vec<String>, RepositoryError> {
-        let answer = self.test(&["config", "--get-regexp", r"^remote\..*\.url$"])?;
-        let urls = answer.unwrap_or_default();
-        let urls = urls.lines().filter_map(|line| line.split_once(' '));
-        Ok(urls.map(|(_, url)| url.to_owned()).collect())
+    fn git(&self) -> Command {
+        git_in(&self.place)
     }
 
     pub(super) fn objects(&self) -> PathBuf {
@@ -259,7 +331,8 @@ impl Repository {
     /// The full hash of what is called that.
     pub(super) fn full_hash(&self, revision: &str) -> Result<String, RepositoryError> {
         // After `--end-of-options` no name is taken for a flag.
-        let output = run(git(&self.place)
+        let output = run(self
+            .git()
             .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
             .arg(format!("{revision}^{{commit}}")))?;
         let hash = text(&output.stdout);
@@ -472,7 +545,7 @@ impl Repository {
 
     /// What git answers; `None` when it says no.
     fn test(&self, arguments: &[&str]) -> Result<Option<String>, RepositoryError> {
-        let output = run(git(&self.place).args(arguments))?;
+        let output = run(self.git().args(arguments))?;
         match output.status.code() {
             Some(0) => Ok(Some(text(&output.stdout))),
             Some(1) => Ok(None),
@@ -481,7 +554,7 @@ impl Repository {
     }
 
     fn ask(&self, arguments: &[&str]) -> Result<String, RepositoryError> {
-        let output = run(git(&self.place).args(arguments))?;
+        let output = run(self.git().args(arguments))?;
         if !output.status.success() {
             return Err(failed(arguments, &self.path, &output));
         }
@@ -508,18 +581,10 @@ impl Hashes {
     }
 }
 
-/// Refuses a git that is older than a version.
-pub(super) fn needs_version(what: &'static str, needed: (u32, u32)) -> Result<(), RepositoryError> {
+/// Is git older than a version? A version that can't be read is not.
+pub(super) fn is_older_than(wanted: (u32, u32)) -> Result<bool, RepositoryError> {
     let output = run(Command::new("git").arg("--version"))?;
-    let found = last_line(&output.stdout);
-    match version(&found) {
-        Some(version) if version < needed => Err(RepositoryError::OldGit {
-            what,
-            needed,
-            found,
-        }),
-        _ => Ok(()),
-    }
+    Ok(version(&last_line(&output.stdout)).is_some_and(|found| found < wanted))
 }
 
 /// Reads `git version 2.39.5 (Apple Git-154)`.
@@ -565,13 +630,7 @@ mod tests {
         assert_eq!(version("git version 2.9.1 (Apple Git-1)"), Some((2, 9)));
         assert_eq!(version("git version 2.45.GIT"), Some((2, 45)));
         assert_eq!(version("hub version 2.14"), None);
-        assert!(needs_version("this test", (2, 0)).is_ok());
-        let error = needs_version("travelling in time", (99, 0)).unwrap_err();
-        let message = error.to_string();
-        assert!(
-            message
-                .starts_with("travelling in time needs git 99.0 or newer, and this is git version"),
-            "{message}"
-        );
+        assert!(!is_older_than((2, 0)).unwrap());
+        assert!(is_older_than((99, 0)).unwrap());
     }
 }

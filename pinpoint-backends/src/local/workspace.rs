@@ -5,6 +5,7 @@
 //! was interrupted, and is made anew. The lock of a build lies outside of what
 //! is removed: a lock on a removed file would protect nothing.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -16,21 +17,26 @@ use pinpoint_core::CombinedCommit;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::at_hand::AtHand;
 use super::files::{self, Locked, Mode};
 use super::repository::{self, Repository};
 use super::{LocalConfig, LocalError};
 
 /// What is built and how, as a name: SHA-256 over the state of the commit, the
-/// build command and the declared environment. Each part is preceded by its
-/// length and each list by its count, so that no two states read alike.
-pub(super) fn key(commit: &CombinedCommit, config: &LocalConfig) -> String {
+/// build command, which repositories are at hand and the declared environment.
+/// Each part is preceded by its length and each list by its count, so that no
+/// two states read alike.
+///
+/// What is at hand decides which dependencies are laid out: a build from before
+/// must not be measured against one from after.
+pub(super) fn key(commit: &CombinedCommit, config: &LocalConfig, at_hand: &AtHand) -> String {
     let mut hash = Sha256::new();
     let mut add = |part: &str| {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     };
     // Raised when the same state comes to be built in another way.
-    add("pinpoint build 1");
+    add("pinpoint build 2");
     let identity = commit.identity();
     add(&identity.len().to_string());
     identity.iter().for_each(|field| add(field));
@@ -41,6 +47,8 @@ pub(super) fn key(commit: &CombinedCommit, config: &LocalConfig) -> String {
             add(command);
         }
     }
+    add(&at_hand.names().len().to_string());
+    at_hand.names().iter().for_each(|name| add(name));
     for (name, value) in &config.env {
         add(name);
         add(value);
@@ -55,8 +63,8 @@ pub(super) fn hexadecimal(bytes: &[u8]) -> String {
 /// Written when a build is whole.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Marker {
-    /// Our repository that the work tree belongs to.
-    repository: PathBuf,
+    /// Our repositories that the work tree, and those inside it, belong to.
+    repositories: BTreeSet<PathBuf>,
     /// Bytes on disk.
     size: u64,
     /// How long it took, in milliseconds.
@@ -90,6 +98,10 @@ impl Workspace {
         Ok(Self { state })
     }
 
+    pub(super) fn state_dir(&self) -> &Path {
+        &self.state
+    }
+
     pub(super) fn place(&self, key: &str) -> Place {
         let directory = self.state.join("builds").join(key);
         Place {
@@ -98,6 +110,17 @@ impl Workspace {
             lock: self.state.join("locks").join(key),
             directory,
         }
+    }
+
+    /// Keeps [`clean`] from removing repositories until it is dropped. Which of
+    /// them a build needs can't be seen before the build is finished.
+    pub(super) async fn keep_repositories(&self) -> Result<Locked, LocalError> {
+        files::lock(&self.making(), Mode::Shared).await
+    }
+
+    /// Held shared by all who make builds.
+    fn making(&self) -> PathBuf {
+        self.state.join("locks/making")
     }
 
     /// Our own repository beside the user's, which lends its objects; made if
@@ -161,7 +184,9 @@ impl Workspace {
                 continue;
             };
             place.remove()?;
-            forget_trees(&Borrowed::at(marker.repository))?;
+            for repository in marker.repositories {
+                forget_trees(&Borrowed::at(repository))?;
+            }
             occupied -= marker.size;
             report.freed += marker.size;
             report.removed.push(place.directory);
@@ -218,9 +243,13 @@ impl Place {
     }
 
     /// Declares the build whole.
-    pub(super) fn finish(&self, borrowed: &Borrowed, took: Duration) -> Result<(), LocalError> {
+    pub(super) fn finish(
+        &self,
+        repositories: BTreeSet<PathBuf>,
+        took: Duration,
+    ) -> Result<(), LocalError> {
         let marker = Marker {
-            repository: borrowed.path.clone(),
+            repositories,
             size: size(&self.directory)?,
             duration: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         };
@@ -250,7 +279,7 @@ impl Borrowed {
     /// The command that registers a work tree, still empty. Forced, since the
     /// remains of an earlier one may be registered at this place.
     pub(super) fn add_tree(&self, tree: &Path, hash: &str) -> Command {
-        let mut command = repository::git(&self.path);
+        let mut command = repository::git_at(&self.path);
         command
             .args(["worktree", "add", "--quiet", "--force", "--force"])
             .args(["--detach", "--no-checkout"])
@@ -284,7 +313,7 @@ fn forget_trees(borrowed: &Borrowed) -> Result<(), LocalError> {
         return Ok(());
     }
     let arguments = ["worktree", "prune"];
-    let output = repository::run(repository::git(&borrowed.path).args(arguments))?;
+    let output = repository::run(repository::git_at(&borrowed.path).args(arguments))?;
     if !output.status.success() {
         return Err(repository::failed(&arguments, &borrowed.path, &output).into());
     }
@@ -386,21 +415,22 @@ pub struct CleanReport {
 pub fn clean(state_dir: &Path, options: CleanOptions) -> Result<CleanReport, LocalError> {
     let state = Workspace::open(state_dir)?;
     let mut report = state.shrink(options.keep)?;
+    // Taken before looking at the builds: none is begun from here on.
+    let nobody_builds = files::try_lock(&state.making(), Mode::Alone)?;
     let mut needed = Vec::new();
     for key in names(&state.state.join("builds"))? {
         let place = state.place(&key);
         if let Some(marker) = place.marker()? {
-            needed.push(marker.repository);
+            needed.extend(marker.repositories);
             continue;
         }
         match files::try_lock(&place.lock, Mode::Alone)? {
-            // Being made; its repository can't be told, so all of them stay.
-            None => {
-                report.in_use.push(place.directory);
-                return Ok(report);
-            }
+            None => report.in_use.push(place.directory),
             Some(_alone) => report.take(&place.directory)?,
         }
+    }
+    if nobody_builds.is_none() {
+        return Ok(report);
     }
     for name in names(&state.state.join("repositories"))? {
         let borrowed = Borrowed::at(state.state.join("repositories").join(name));

@@ -1,10 +1,10 @@
 //! Builds: made once, found again, removed when room is needed.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use pinpoint_backends::local::{CleanOptions, CleanReport, LocalConfig, clean};
+use pinpoint_backends::local::{CleanOptions, CleanReport, LocalConfig, LocalExecutor, clean};
 use pinpoint_core::{Executor, ExecutorError, ListRequest, Located, Patch};
 use sha2::{Digest, Sha256};
 
@@ -380,6 +380,70 @@ async fn cleaning_spares_what_is_in_use_and_says_so() {
     assert!(report.in_use.is_empty(), "{report:?}");
     let nothing = clean(&world.path("state"), CleanOptions::default()).unwrap();
     assert_eq!(nothing, CleanReport::default());
+}
+
+#[tokio::test]
+async fn cleaning_spares_the_repository_of_a_build_that_waits_for_its_turn() {
+    let world = World::new();
+    let commit = world.commit("file", "1");
+    let (started, end) = (world.path("started"), world.path("end"));
+    let script = format!(
+        "touch {}; while ! test -e {}; do sleep 0.01; done",
+        started.display(),
+        end.display()
+    );
+    let measuring = world.open(world.config(&commit, &script), "measuring");
+    let other = World::new();
+    let (first, second) = (other.commit("file", "1"), other.commit("file", "2"));
+    let open = |job: &str| {
+        let config = with_build(&other, &first, "true");
+        LocalExecutor::open(config, world.location(job), job, SystemTime::now()).unwrap()
+    };
+    // Makes the repository, which no build needs afterwards.
+    build(&open("one"), 1, &other.combined(&first))
+        .await
+        .unwrap();
+    for build in builds(&world) {
+        fs::remove_dir_all(build).unwrap();
+    }
+    let repositories = || directories_in(&world.path("state/repositories"));
+    assert_eq!(repositories(), 1);
+
+    let waiting = open("two");
+    let commits = (world.combined(&commit), other.combined(&second));
+    let ((), report, report_of_waiting) = tokio::join!(
+        async {
+            run(&measuring, 1, &commits.0, 0).await;
+        },
+        async {
+            until("the run's start", || started.exists()).await;
+            build(&waiting, 1, &commits.1).await.unwrap()
+        },
+        async {
+            let turnstile = world.path("machine/turnstile");
+            until("the build's waiting", || {
+                started.exists() && File::open(&turnstile).unwrap().try_lock().is_err()
+            })
+            .await;
+            let report = clean(&world.path("state"), CleanOptions::default()).unwrap();
+            let left = repositories();
+            fs::write(&end, "").unwrap();
+            (report, left)
+        }
+    );
+    assert_eq!(report.failure, None);
+    let (report, left) = report_of_waiting;
+    assert_eq!(left, 2, "{report:?}");
+    drop((measuring, waiting));
+    clean(&world.path("state"), CleanOptions::default()).unwrap();
+    assert_eq!(repositories(), 0);
+}
+
+fn directories_in(path: &Path) -> usize {
+    let entries = fs::read_dir(path).unwrap();
+    entries
+        .filter(|it| it.as_ref().unwrap().path().is_dir())
+        .count()
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod builds;
+mod dependencies;
 mod ends;
 mod history;
 mod machine;

@@ -70,10 +70,17 @@ impl Repositories {
     fn commit(&self, text: &str) -> Commit {
         let (name, number) = text.split_once('@').unwrap();
         let number: usize = number.parse().unwrap();
-        Commit::new(
-            self.path(name).to_str().unwrap(),
-            &*self.commits[name][number],
-        )
+        Commit::new(self.url(name), &*self.commits[name][number])
+    }
+
+    /// The main repository, C, is called by its path, the others by their URLs.
+    fn url(&self, name: &str) -> String {
+        let path = self.path(name).to_str().unwrap().to_owned();
+        if name.starts_with('C') {
+            path
+        } else {
+            format!("file://{path}")
+        }
     }
 
     /// `C@1`, or `C@1 C/skia@2 skia/fonts@3`: after a slash, what the
@@ -86,7 +93,7 @@ impl Repositories {
                 let (named_by, held) = word.split_once('/').unwrap();
                 ModifiedDependency {
                     commit: self.commit(held),
-                    named_by: self.path(named_by).to_str().unwrap().into(),
+                    named_by: self.url(named_by),
                 }
             })
             .collect();
@@ -114,7 +121,7 @@ impl Repositories {
     fn midpoints(&self) -> Midpoints {
         let main = Repository::discover(&self.path(self.main)).unwrap();
         let state_dir = self.world.path("state");
-        let repositories = LocalRepositories::new(&main, &BTreeMap::new(), &state_dir).unwrap();
+        let repositories = LocalRepositories::new(main, [], &state_dir);
         Midpoints::new(Arc::new(repositories))
     }
 

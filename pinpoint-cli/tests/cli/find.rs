@@ -454,3 +454,63 @@ fn values_come_in_every_form() {
         }
     }
 }
+
+#[test]
+fn the_users_configuration_of_git_does_not_stand_in_the_way() {
+    // Each of these keeps git from making a work tree: a filter that is not
+    // installed here, and mistrust of bare repositories found by the way.
+    let configuration = "\
+        [filter \"lfs\"]\n process = no-such-filter\n smudge = no-such-filter\n required = true\n\
+        [safe]\n bareRepository = explicit\n";
+    let mut world = World::new();
+    let commits: Vec<_> = [1, 1, 2, 2]
+        .into_iter()
+        .enumerate()
+        .map(|(number, value)| {
+            BTreeMap::from([
+                (".gitattributes", "large filter=lfs\n".into()),
+                ("large", format!("pointer {number}\n")),
+                ("value", format!("{value}\n")),
+            ])
+        })
+        .collect();
+    world.add(&commits);
+    fs::create_dir_all(world.path("home")).unwrap();
+    fs::write(world.path("home/.gitconfig"), configuration).unwrap();
+    let script = format!("grep -q pointer large && {BENCHMARK}");
+    let finished = world.bisect(&["--output", "json"], &script).ends_with(0);
+    assert_eq!(culprit(&world, &finished), 2);
+    world.pinpoint(&["clean"]).ends_with(0);
+}
+
+#[test]
+fn a_culprit_in_a_dependency_whose_clone_is_named() {
+    let library = World::with_step(8, 5);
+    let url = "https://host.example/library.git";
+    let mut world = World::new();
+    let commits: Vec<_> = [0, 0, 7, 7]
+        .into_iter()
+        .enumerate()
+        .map(|(number, rolled)| {
+            let revision = &library.commits[rolled];
+            BTreeMap::from([
+                (
+                    "DEPS",
+                    format!("deps = {{'src/lib': '{url}@{revision}'}}\n"),
+                ),
+                ("number", number.to_string()),
+            ])
+        })
+        .collect();
+    world.add(&commits);
+    let clone = format!("{url}={}", library.repository.display());
+    let options = ["--repository", &clone, "--output", "json"];
+    let script = BENCHMARK.replace("cat value", "cat lib/value");
+    let finished = world.bisect(&options, &script).ends_with(0);
+    let document = finished.document();
+    let held = &document["culprits"][0]["commit"]["modified_deps"][0];
+    assert_eq!(
+        held["commit"]["git_hash"], *library.commits[5],
+        "{finished}"
+    );
+}

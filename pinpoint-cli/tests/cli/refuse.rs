@@ -408,3 +408,27 @@ fn paths_that_no_commit_touches_are_refused() {
         .ends_with(2)
         .tells("touches nosuch");
 }
+
+#[test]
+fn a_clone_of_a_dependency_that_is_none() {
+    let world = World::with_step(4, 2);
+    let place = world.path("elsewhere");
+    fs::create_dir(&place).unwrap();
+    let place = place.to_str().unwrap();
+    let url = "https://host.example/skia.git";
+    let refusal = |option: &str, words: &[&str]| {
+        let options = ["--repository", option];
+        refused(&world, world.bisect(&options, BENCHMARK), words);
+    };
+    refusal(
+        &format!("{url}={place}"),
+        &["--repository", place, "is in no git repository", url],
+    );
+    refusal(
+        &format!("{url}={place}/missing"),
+        &["--repository", "missing", "is in no git repository", url],
+    );
+    for wrong in [url, "=dir", "url="] {
+        refusal(wrong, &["--repository", "URL=DIR is needed"]);
+    }
+}

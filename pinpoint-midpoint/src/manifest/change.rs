@@ -23,6 +23,10 @@ pub struct Change {
 /// is a change, too: something may come or go with it on the machine that
 /// builds. There is nothing to follow then: its sources are equal.
 ///
+/// One roll may be several changes with the same two sources: a repository can be
+/// checked out at two paths, or be named by two manifests, as gclient's
+/// `git_dependencies = 'SYNC'` has it.
+///
 /// ```
 /// use std::collections::BTreeMap;
 /// use pinpoint_midpoint::manifest::{Dependency, Source, changes};

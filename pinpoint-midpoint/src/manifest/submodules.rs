@@ -352,7 +352,9 @@ impl<'a> Config<'a> {
                     continue;
                 }
                 Some('\\') => match self.advance() {
-                    Some('\n') => continue,
+                    // The value goes on in the next line. The end of the file ends
+                    // a line.
+                    Some('\n') | None => continue,
                     Some('t') => value.push('\t'),
                     Some('b') => value.push('\x08'),
                     Some('n') => value.push('\n'),

@@ -176,11 +176,6 @@ impl Walk<'_> {
         number < self.commits.indexed
     }
 
-    /// How many commits the commit-graph knows.
-    pub(super) fn indexed(&self) -> u32 {
-        self.commits.indexed
-    }
-
     /// Greater than that of any ancestor; `u32::MAX` outside of the
     /// commit-graph.
     pub(super) fn generation(&self, number: u32) -> u32 {
@@ -192,37 +187,77 @@ impl Walk<'_> {
         }
     }
 
-    /// Makes steps along first parents cheap: a commit-graph has 56 bytes for
-    /// every commit, in the order of their hashes, so that a walk reads from
-    /// all over it; a list of first parents alone fits into the processor's
-    /// cache.
-    pub(super) fn extract_first_parents(&self) -> Result<(), HistoryError> {
-        let Some(graph) = &self.commits.graph else {
-            return Ok(());
-        };
-        if self.commits.first_parents.get().is_none() {
-            let parents = graph.iter_commits().map(|commit| {
-                let parent = commit.parent1()?;
-                Ok(parent.map_or(NO_PARENT, |parent| parent.0))
+    /// Adds a commit of the graph to a list, and the rest of its line.
+    ///
+    /// A commit-graph has 36 bytes or more for every commit, in the order of
+    /// their hashes, so that every step of a walk reads from another place and
+    /// waits for the memory. A list of first parents alone is read off in order
+    /// and fits into the processor's cache; and as other processes use that,
+    /// too, a hundred walks go on at once, so that their waits overlap. They
+    /// start at fixed places and end at any of those, and the line is put
+    /// together from them ([list ranking] by sampling, Helman and JáJá 1999).
+    ///
+    /// [list ranking]: https://doi.org/10.1007/3-540-48518-X_3
+    pub(super) fn rest_of_line(
+        &self,
+        commit: u32,
+        into: &mut Vec<u32>,
+    ) -> Result<(), HistoryError> {
+        const WALKS: usize = 128;
+        let parents = self.first_parents()?;
+        // Of two, so that a start is told by its last bits.
+        let apart = (parents.len() / WALKS).next_power_of_two();
+        let is_start = |number: u32| number as usize & (apart - 1) == 0;
+        let starts = (0..parents.len()).step_by(apart).map(|start| start as u32);
+        let mut walks: Vec<(u32, Vec<u32>)> = starts
+            .chain([commit])
+            .map(|start| (start, Vec::new()))
+            .collect();
+        let mut going: Vec<usize> = (0..walks.len()).collect();
+        while !going.is_empty() {
+            going.retain(|walk| {
+                let (next, passed) = &mut walks[*walk];
+                passed.push(*next);
+                *next = parents[*next as usize];
+                *next != NO_PARENT && !is_start(*next) && passed.len() < parents.len()
             });
-            let parents: gix::Result<Vec<u32>> = parents.collect();
-            let parents = parents.map_err(|error| self.commits.unreadable(error))?;
-            // Another walk can't have been faster: it would hold the lock.
-            let _ = self.commits.first_parents.set(parents);
         }
-        Ok(())
+        let mut walk = walks.len() - 1;
+        let longest = into.len() + parents.len();
+        loop {
+            let (next, passed) = &walks[walk];
+            into.extend(passed);
+            if *next == NO_PARENT {
+                return Ok(());
+            }
+            if !is_start(*next) || into.len() > longest {
+                return Err(self.damaged_graph());
+            }
+            walk = *next as usize / apart;
+        }
+    }
+
+    /// The first parents of all commits in the graph.
+    fn first_parents(&self) -> Result<&[u32], HistoryError> {
+        if let Some(known) = self.commits.first_parents.get() {
+            return Ok(known);
+        }
+        let commits = self.commits.graph.iter().flat_map(Graph::iter_commits);
+        let parents = commits.map(|commit| {
+            let parent = commit.parent1()?;
+            Ok(parent.map_or(NO_PARENT, |parent| parent.0))
+        });
+        let parents: gix::Result<Vec<u32>> = parents.collect();
+        let parents = parents.map_err(|error| self.commits.unreadable(error))?;
+        Ok(self.commits.first_parents.get_or_init(|| parents))
     }
 
     pub(super) fn first_parent(&mut self, number: u32) -> Result<Option<u32>, HistoryError> {
         let parent = match &self.commits.graph {
             Some(graph) if self.is_indexed(number) => {
-                if let Some(parents) = self.commits.first_parents.get() {
-                    parents[number as usize]
-                } else {
-                    let parent = graph.commit_at(Position(number)).parent1();
-                    let parent = parent.map_err(|error| self.commits.unreadable(error))?;
-                    parent.map_or(NO_PARENT, |parent| parent.0)
-                }
+                let parent = graph.commit_at(Position(number)).parent1();
+                let parent = parent.map_err(|error| self.commits.unreadable(error))?;
+                parent.map_or(NO_PARENT, |parent| parent.0)
             }
             _ => {
                 self.read(number)?;
@@ -303,7 +338,7 @@ impl Walk<'_> {
     }
 
     /// First parents that lead in a circle.
-    pub(super) fn damaged_graph(&self) -> HistoryError {
+    fn damaged_graph(&self) -> HistoryError {
         self.commits.unreadable(
             "its commit-graph is damaged; write it again with `git commit-graph write --reachable`",
         )
@@ -340,7 +375,7 @@ fn lines(name: &str, path: &Path) -> Result<Vec<String>, HistoryError> {
     }
 }
 
-fn unreadable(
+pub(super) fn unreadable(
     name: &str,
     source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
 ) -> HistoryError {

@@ -142,18 +142,18 @@ fn between(walk: &mut Walk<'_>, lower: u32, higher: u32) -> Result<Vec<u32>, His
     let mut line = Line::new(higher);
     let lowest = walk.generation(lower);
     while let Some(commit) = line.next {
-        if commit == lower {
-            line.commits.shrink_to_fit();
-            return Ok(line.commits);
-        }
-        // Looking up a generation costs as much as the step that it may spare.
-        let look = line.steps < Line::SHORT || line.steps.is_multiple_of(Line::SHORT);
-        if look && walk.is_indexed(commit) && walk.generation(commit) <= lowest {
+        if commit == lower || walk.is_indexed(commit) && walk.generation(commit) <= lowest {
             break;
         }
         line.step(walk)?;
     }
-    let end = newest_in_history(walk, &mut line, lower)?;
+    let end = if line.next == Some(lower) {
+        line.commits.len()
+    } else if let Some(place) = line.commits.iter().position(|commit| *commit == lower) {
+        place
+    } else {
+        newest_in_history(walk, &mut line, lower)?
+    };
     line.commits.truncate(end);
     line.commits.shrink_to_fit();
     Ok(line.commits)
@@ -163,36 +163,34 @@ fn between(walk: &mut Walk<'_>, lower: u32, higher: u32) -> Result<Vec<u32>, His
 struct Line {
     commits: Vec<u32>,
     next: Option<u32>,
-    /// In the commit-graph.
-    steps: u32,
+    /// Commits of the commit-graph among them.
+    indexed: usize,
 }
 
 impl Line {
-    /// Lines that are longer are worth the extraction of all first parents.
-    const SHORT: u32 = 1 << 12;
+    /// Lines that are longer are worth the reading of all first parents.
+    const SHORT: usize = 1 << 12;
 
     fn new(higher: u32) -> Self {
         Self {
             commits: Vec::new(),
             next: Some(higher),
-            steps: 0,
+            indexed: 0,
         }
     }
 
+    /// Walks one commit further, or from a certain length on, to the end.
     fn step(&mut self, walk: &mut Walk<'_>) -> Result<(), HistoryError> {
-        if let Some(commit) = self.next {
-            self.commits.push(commit);
-            self.next = walk.first_parent(commit)?;
+        let Some(commit) = self.next else {
+            return Ok(());
+        };
+        if self.indexed == Self::SHORT {
+            self.next = None;
+            return walk.rest_of_line(commit, &mut self.commits);
         }
-        if self.next.is_some_and(|next| walk.is_indexed(next)) {
-            self.steps += 1;
-            if self.steps == Self::SHORT {
-                walk.extract_first_parents()?;
-            }
-            if self.steps > walk.indexed() {
-                return Err(walk.damaged_graph());
-            }
-        }
+        self.indexed += usize::from(walk.is_indexed(commit));
+        self.commits.push(commit);
+        self.next = walk.first_parent(commit)?;
         Ok(())
     }
 

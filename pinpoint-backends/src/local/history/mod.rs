@@ -3,16 +3,20 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `commits.rs` | commits as numbers, from the commit-graph or from objects |
+//! | `describe.rs` | author, date and subject of commits of any repository |
 //! | `line.rs` | what lies between two commits, and what is whose ancestor |
 //! | `merges.rs` | commits merged into another, which no branch holds |
-//! | `registry.rs` | repositories by URL |
 //! | `position.rs` | commits by their position (`refs/heads/main@{#1234}`) |
+//! | `registry.rs` | repositories by their URL |
+//! | `url.rs` | when two URLs mean the same |
 
 mod commits;
+mod describe;
 mod line;
 mod merges;
 mod position;
 mod registry;
+mod url;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -40,9 +44,9 @@ pub use registry::LocalRepositories;
 /// # Cost
 ///
 /// With a commit-graph (`git commit-graph write --reachable`; newer git writes
-/// it when it tidies up) a range of a million commits takes some 30 ms to walk,
-/// once. Without, every commit is read from the object database, which takes
-/// seconds.
+/// it when it tidies up) a range of a million commits takes some 40 ms to walk,
+/// once, and 12 MB. Without, every commit of it is read from the object
+/// database, which takes seconds.
 ///
 /// # What counts as history
 ///
@@ -79,8 +83,14 @@ impl LocalHistory {
         })))
     }
 
+    /// The repository whose history this is.
+    pub fn repository(&self) -> &Repository {
+        &self.0.repository
+    }
+
     /// A commit that holds what comes of merging commits into another, one
-    /// after the other; `None` when they conflict. With nothing to merge, the
+    /// after the other; `None` when they conflict, and where git is older than
+    /// 2.38, which can't merge without a work tree. With nothing to merge, the
     /// commit itself.
     ///
     /// Its hash is always the same for the same commits. It is in our own bare
@@ -90,7 +100,7 @@ impl LocalHistory {
     /// # Errors
     ///
     /// [`HistoryError::UnknownRevision`], and [`HistoryError::Unreadable`] also
-    /// when git is older than 2.38 or the state directory can't be written.
+    /// when the state directory can't be written.
     pub async fn merged_commit(
         &self,
         commit: &str,
@@ -193,8 +203,13 @@ impl Inner {
     }
 
     fn resolve(&self, name: &str) -> Result<String, HistoryError> {
-        if let Some(position) = position::parse(name) {
-            return position::find(self, &position)?.ok_or_else(|| self.commits.unknown(name));
+        // To git, `main@{#x}` would be what main was at some time.
+        if name.contains("@{#") {
+            let found = match position::parse(name) {
+                Some(position) => position::find(self, &position)?,
+                None => None,
+            };
+            return found.ok_or_else(|| self.commits.unknown(name));
         }
         self.full_hash(name)?
             .ok_or_else(|| self.commits.unknown(name))

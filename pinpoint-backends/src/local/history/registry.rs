@@ -1,322 +1,311 @@
-//! Repositories on this machine, found by URL.
+//! The repositories on this machine, by URL. Nothing is fetched.
 
-use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
-use std::path::{Component, Path, PathBuf};
+use std::collections::VecDeque;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use lru::LruCache;
-use pinpoint_core::{CombinedCommit, Commit};
-use pinpoint_midpoint::manifest::resolve_url;
 use pinpoint_midpoint::{History, HistoryError, Repositories};
 
 use super::super::executor::{blocking, locked};
-use super::super::{LocalError, Repository, RepositoryError};
-use super::LocalHistory;
+use super::super::{Repository, RepositoryError};
+use super::commits::unreadable;
+use super::{LocalHistory, url};
 
-/// Histories that are kept open.
-const OPEN: NonZeroUsize = NonZeroUsize::new(32).unwrap();
-
-/// The repositories at hand. Nothing is fetched from anywhere.
+/// The repositories that are at hand, looked for in this order:
 ///
-/// At hand are
+/// 1. those that the user named: a URL and the directory where it is;
+/// 2. the main repository, by its path or by the URL of one of its remotes;
+/// 3. a directory, by an absolute path or a `file://` URL;
+/// 4. the submodules that the main repository has cloned, and theirs, by the
+///    URL of one of their remotes or the one in `.gitmodules` or `.git/config`.
 ///
-/// - the main repository, by its path and by the URLs of its remotes;
-/// - what the user says, URL by URL;
-/// - the submodules that the main repository has cloned, and theirs;
-/// - whatever is named by an absolute path or a `file://` URL.
-///
-/// URLs are the same repository when they differ in no more than a `/` or
-/// `.git` at the end, the case of scheme and host, or the short form of an ssh
-/// URL (`git@host:path`). Different schemes are different repositories.
-///
-/// Clones share what they have opened: the 32 histories used last.
+/// URLs are equal but for the case of scheme and host, a user of `https`, the
+/// usual port, and `/` or `.git` at the end; `user@host:path` is the same as
+/// `ssh://user@host/path`. A relative one (`../other`) is seen from the main
+/// repository's remotes.
 #[derive(Clone)]
-pub struct LocalRepositories(Arc<Registry>);
+pub struct LocalRepositories(Arc<Inner>);
 
-struct Registry {
+struct Inner {
     main: Repository,
-    /// The URLs of the main repository's remotes.
-    remotes: Vec<String>,
-    /// By normalised URL.
-    known: BTreeMap<String, Repository>,
+    /// By URL in normal form.
+    named: Vec<(String, PathBuf)>,
     state_dir: PathBuf,
-    open: Mutex<LruCache<PathBuf, LocalHistory>>,
+    /// By URL in normal form, the one used last at the end.
+    open: Mutex<VecDeque<(String, LocalHistory)>>,
 }
 
 impl LocalRepositories {
-    /// What is at hand around a repository; `told` are directories by URL.
-    ///
-    /// # Errors
-    ///
-    /// [`RepositoryError::NotARepository`] for a directory that is none.
+    /// Histories kept open; one that is asked for again after that many others
+    /// is read anew.
+    const OPEN: usize = 16;
+
+    /// The repositories around a main one. `named` are URLs and directories;
+    /// the first of several equal URLs counts. Merges are made in the state
+    /// directory.
     pub fn new(
-        main: &Repository,
-        told: &BTreeMap<String, PathBuf>,
+        main: Repository,
+        named: impl IntoIterator<Item = (String, PathBuf)>,
         state_dir: &Path,
-    ) -> Result<Self, RepositoryError> {
-        let mut known = BTreeMap::new();
-        for directory in submodules(&main.common_dir().join("modules")) {
-            // What can't be read there is not at hand.
-            if let Ok(repository) = Repository::discover(&directory) {
-                for url in repository.remotes()? {
-                    known.insert(normalised(&url), repository.clone());
-                }
+    ) -> Self {
+        let named = named.into_iter();
+        Self(Arc::new(Inner {
+            named: named
+                .map(|(url, place)| (url::normal_form(&url), place))
+                .collect(),
+            main,
+            state_dir: state_dir.into(),
+            open: Mutex::default(),
+        }))
+    }
+
+    /// Where a repository is, if it is at hand.
+    pub(in super::super) fn locate(&self, repository: &str) -> Option<Repository> {
+        let place = self.0.find(repository, &url::normal_form(repository))?;
+        Repository::discover(&place).ok()
+    }
+
+    /// The clones of submodules that the main repository has, of whatever depth,
+    /// by their directories.
+    pub(in super::super) fn submodules(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut open = vec![(self.0.main.common_dir().to_owned(), 0)];
+        while let Some((git_dir, depth)) = open.pop() {
+            if depth < DEEPEST {
+                let below = clones(&git_dir);
+                open.extend(below.iter().map(|clone| (clone.clone(), depth + 1)));
+                found.extend(below);
             }
         }
-        let remotes = main.remotes()?;
-        for url in &remotes {
-            known.insert(normalised(url), main.clone());
-        }
-        known.insert(normalised(&main.path().to_string_lossy()), main.clone());
-        for (url, directory) in told {
-            known.insert(normalised(url), Repository::discover(directory)?);
-        }
-        Ok(Self(Arc::new(Registry {
-            main: main.clone(),
-            remotes,
-            known,
-            state_dir: state_dir.into(),
-            open: Mutex::new(LruCache::new(OPEN)),
-        })))
+        found.sort();
+        found
     }
 
-    /// The repository with that URL or path, if it is at hand.
-    pub fn locate(&self, repository: &str) -> Option<Repository> {
-        self.0.locate(repository)
-    }
-
-    /// The history of a repository at hand.
+    /// As [`open`](Repositories::open), with what only local histories have.
     ///
     /// # Errors
     ///
     /// [`HistoryError::UnknownRepository`] when it is not at hand.
-    pub fn history(&self, repository: &str) -> Result<LocalHistory, HistoryError> {
-        let located = self
-            .0
-            .locate(repository)
-            .ok_or_else(|| HistoryError::UnknownRepository {
-                repository: repository.into(),
-                hint: format!("name a clone of it with --repository {repository}=DIR"),
-            })?;
-        let path = located.path().to_owned();
-        if let Some(open) = locked(&self.0.open).get(&path) {
-            return Ok(open.clone());
+    pub async fn open_local(&self, repository: &str) -> Result<LocalHistory, HistoryError> {
+        let inner = Arc::clone(&self.0);
+        let name = repository.to_owned();
+        match blocking((), move || Ok(inner.open(&name))).await {
+            Ok(history) => history,
+            Err(error) => Err(unreadable(repository, error)),
         }
-        let history = LocalHistory::open(&located, &self.0.state_dir)?;
-        locked(&self.0.open).put(path, history.clone());
-        Ok(history)
-    }
-
-    /// A state with author, date and subject of each of its commits.
-    ///
-    /// # Errors
-    ///
-    /// When a repository at hand lacks the commit. A commit of one that is not
-    /// at hand stays without.
-    pub async fn describe(&self, state: CombinedCommit) -> Result<CombinedCommit, LocalError> {
-        let mut states = [state];
-        self.describe_all(&mut states).await?;
-        let [state] = states;
-        Ok(state)
-    }
-
-    /// As [`describe`](Self::describe), for many at once, at the cost of a call
-    /// of git for each repository.
-    ///
-    /// # Errors
-    ///
-    /// As [`describe`](Self::describe).
-    pub async fn describe_all(&self, states: &mut [CombinedCommit]) -> Result<(), LocalError> {
-        let mut unknown: BTreeMap<String, Vec<&mut Commit>> = BTreeMap::new();
-        for state in states {
-            let held = state.modified_deps.iter_mut().map(|held| &mut held.commit);
-            for commit in std::iter::once(&mut state.main).chain(held) {
-                if commit.subject.is_none() {
-                    let name = commit.repository.clone();
-                    unknown.entry(name).or_default().push(commit);
-                }
-            }
-        }
-        for (name, commits) in unknown {
-            let Some(repository) = self.0.locate(&name) else {
-                continue;
-            };
-            let hashes: Vec<String> = commits
-                .iter()
-                .map(|commit| commit.newest().to_owned())
-                .collect();
-            let known = blocking((), move || {
-                let hashes: Vec<&str> = hashes.iter().map(String::as_str).collect();
-                Ok(repository.describe_all(&hashes)?)
-            })
-            .await?;
-            for (commit, known) in commits.into_iter().zip(known) {
-                commit.author = known.author;
-                commit.created = known.created;
-                commit.subject = known.subject;
-            }
-        }
-        Ok(())
     }
 }
 
 #[async_trait]
 impl Repositories for LocalRepositories {
     async fn open(&self, repository: &str) -> Result<Arc<dyn History>, HistoryError> {
-        let (registry, name) = (self.clone(), repository.to_owned());
-        match blocking((), move || Ok(registry.history(&name))).await {
-            Ok(history) => Ok(Arc::new(history?)),
-            Err(error) => Err(HistoryError::Unreadable {
-                repository: repository.into(),
-                source: Box::new(error),
-            }),
-        }
+        Ok(Arc::new(self.open_local(repository).await?))
     }
 }
 
-impl Registry {
-    fn locate(&self, name: &str) -> Option<Repository> {
-        if let Some(known) = self.known.get(&normalised(name)) {
-            return Some(known.clone());
+impl Inner {
+    fn open(&self, name: &str) -> Result<LocalHistory, HistoryError> {
+        let key = url::normal_form(name);
+        if let Some(history) = self.used(&key) {
+            return Ok(history);
         }
-        let path = Path::new(name.strip_prefix("file://").unwrap_or(name));
-        if !path.is_absolute() {
-            return None;
+        let unknown = |hint: String| HistoryError::UnknownRepository {
+            repository: name.into(),
+            hint,
+        };
+        let place = self.find(name, &key).ok_or_else(|| {
+            unknown(format!(
+                "clone it, and say where with --repository {name}=DIR"
+            ))
+        })?;
+        let repository = match Repository::discover(&place) {
+            Ok(repository) => repository,
+            Err(RepositoryError::NotARepository { path, reason }) => {
+                return Err(unknown(format!(
+                    "{} is in no git repository ({reason}): say where it is with --repository {name}=DIR",
+                    path.display()
+                )));
+            }
+            Err(error) => return Err(unreadable(name, error)),
+        };
+        let history = LocalHistory::open(&repository, &self.state_dir)?;
+        let mut open = locked(&self.open);
+        open.push_back((key, history.clone()));
+        if open.len() > LocalRepositories::OPEN {
+            open.pop_front();
         }
-        match Repository::discover(path) {
-            // Not one that merely encloses the path.
-            Ok(found) if path.canonicalize().is_ok_and(|path| found.is_at(&path)) => Some(found),
-            _ => self.beside_a_remote(path),
-        }
+        Ok(history)
     }
 
-    /// A URL relative to the main repository is resolved by its path, which is
-    /// how a job calls it; git resolves it by the URL of the remote.
-    fn beside_a_remote(&self, path: &Path) -> Option<Repository> {
-        let relative = relative(path, self.main.path())?;
-        self.remotes.iter().find_map(|remote| {
-            let url = resolve_url(remote, &relative)?;
-            self.known.get(&normalised(&url)).cloned()
-        })
+    fn used(&self, key: &str) -> Option<LocalHistory> {
+        let mut open = locked(&self.open);
+        let place = open.iter().position(|(known, _)| known == key)?;
+        let used = open.remove(place)?;
+        let history = used.1.clone();
+        open.push_back(used);
+        Some(history)
+    }
+
+    fn find(&self, name: &str, key: &str) -> Option<PathBuf> {
+        if let Some((_, place)) = self.named.iter().find(|(url, _)| url == key) {
+            return Some(place.clone());
+        }
+        let main = Cloned::read(self.main.common_dir());
+        let names = main.names();
+        // A relative URL may be resolved in as many ways as there are remotes.
+        let keys: Vec<String> = match url::is_relative(name) {
+            true => names
+                .iter()
+                .map(|base| url::normal_form(&url::resolve(base, name)))
+                .collect(),
+            false => vec![key.to_owned()],
+        };
+        let is_asked = |url: &String| keys.contains(&url::normal_form(url));
+        if names.iter().any(is_asked) {
+            return Some(main.git_dir);
+        }
+        url::local_path(name)
+            .or_else(|| keys.iter().find_map(|key| url::local_path(key)))
+            .filter(|path| is_repository(path))
+            .or_else(|| submodule(&main, &is_asked, 0))
     }
 }
 
-/// The clones of submodules that git keeps in a directory, and theirs.
-fn submodules(directory: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut directories = vec![directory.to_owned()];
+/// Is a repository there, and not merely around it?
+fn is_repository(path: &Path) -> bool {
+    path.canonicalize().is_ok_and(|path| {
+        Repository::discover(&path).is_ok_and(|repository| repository.is_at(&path))
+    })
+}
+
+/// A repository as far as its names go.
+struct Cloned {
+    git_dir: PathBuf,
+    /// Its `config`; absent when it can't be read.
+    config: Option<gix::config::File>,
+}
+
+impl Cloned {
+    fn read(git_dir: &Path) -> Self {
+        Self {
+            config: fs::read(git_dir.join("config"))
+                .ok()
+                .and_then(|text| parse(&text)),
+            git_dir: git_dir.into(),
+        }
+    }
+
+    /// Its remotes' URLs and its path.
+    fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for section in self.config.iter().flat_map(|config| config.sections()) {
+            if section.header().name() == "remote" {
+                names.extend(section.values("url").iter().map(|url| text(url)));
+            }
+        }
+        let top = match self.git_dir.parent() {
+            Some(parent) if self.git_dir.ends_with(".git") => parent,
+            _ => &self.git_dir,
+        };
+        names.push(top.to_string_lossy().into_owned());
+        names
+    }
+
+    /// The URL of each submodule, by its name, as the clone is told and as
+    /// `.gitmodules` says in what is checked out.
+    fn submodules(&self) -> Vec<(String, String)> {
+        let checked_out = || {
+            let options = gix::open::Options::isolated();
+            let repository = gix::open_opts(&self.git_dir, options).ok()?;
+            let tree = repository.head_commit().ok()?.tree().ok()?;
+            let entry = tree.lookup_entry_by_path(".gitmodules").ok()??;
+            parse(&entry.object().ok()?.data)
+        };
+        let mut submodules = Vec::new();
+        for config in self.config.iter().chain(&checked_out()) {
+            for section in config.sections() {
+                let header = section.header();
+                if header.name() == "submodule"
+                    && let Some(name) = header.subsection_name()
+                    && let Some(url) = section.value("url")
+                {
+                    submodules.push((text(name), text(&url)));
+                }
+            }
+        }
+        submodules
+    }
+}
+
+fn text(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
+}
+
+fn parse(config: &[u8]) -> Option<gix::config::File> {
+    let metadata = gix::config::file::Metadata::api();
+    gix::config::File::from_bytes_no_includes(config, metadata, Default::default()).ok()
+}
+
+/// Submodules of submodules; no project has as many.
+const DEEPEST: usize = 16;
+
+/// The clones of a repository's own submodules, sorted. Git keeps them in
+/// `modules/NAME` of its `.git`; a name may have slashes.
+fn clones(git_dir: &Path) -> Vec<PathBuf> {
+    let mut clones = Vec::new();
+    let mut directories = vec![git_dir.join("modules")];
     while let Some(directory) = directories.pop() {
-        let Ok(entries) = std::fs::read_dir(&directory) else {
+        let Ok(entries) = fs::read_dir(&directory) else {
             continue;
         };
-        let mut below: Vec<PathBuf> = entries
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(|path| path.is_dir() && !path.is_symlink())
-            .collect();
-        below.sort();
-        for path in below {
-            // A name may have slashes: what is no repository holds some.
-            if path.join("HEAD").is_file() {
-                directories.push(path.join("modules"));
-                found.push(path);
-            } else {
-                directories.push(path);
+        let entries = entries.flatten().filter(|entry| {
+            // Links are not followed: they may lead in a circle.
+            entry.file_type().is_ok_and(|kind| kind.is_dir())
+        });
+        for path in entries.map(|entry| entry.path()) {
+            match path.join("HEAD").is_file() {
+                true => clones.push(path),
+                false => directories.push(path),
             }
         }
     }
-    found
+    clones.sort();
+    clones
 }
 
-/// The way from one directory to another, both absolute: `../lib`.
-fn relative(to: &Path, from: &Path) -> Option<String> {
-    let (to, from): (Vec<_>, Vec<_>) = (to.components().collect(), from.components().collect());
-    let same = to
+/// The clone of a submodule that has one of the URLs asked for, of whatever
+/// depth.
+fn submodule(
+    superproject: &Cloned,
+    is_asked: &impl Fn(&String) -> bool,
+    depth: usize,
+) -> Option<PathBuf> {
+    if depth == DEEPEST {
+        return None;
+    }
+    let top = superproject.git_dir.join("modules");
+    let clones = clones(&superproject.git_dir);
+    if clones.is_empty() {
+        return None;
+    }
+    let clones: Vec<Cloned> = clones.iter().map(|clone| Cloned::read(clone)).collect();
+    let bases = superproject.names();
+    for (name, url) in superproject.submodules() {
+        let clone = clones.iter().find(|clone| clone.git_dir == top.join(&name));
+        if let Some(clone) = clone
+            && bases.iter().any(|base| is_asked(&url::resolve(base, &url)))
+        {
+            return Some(clone.git_dir.clone());
+        }
+    }
+    let by_remote = clones
         .iter()
-        .zip(&from)
-        .take_while(|(one, other)| one == other)
-        .count();
-    let mut way = vec!["..".to_owned(); from.len() - same];
-    for part in &to[same..] {
-        match part {
-            Component::Normal(name) => way.push(name.to_str()?.to_owned()),
-            _ => return None,
-        }
-    }
-    (same < from.len()).then(|| way.join("/"))
-}
-
-/// A URL in the one form that stands for all its spellings.
-fn normalised(url: &str) -> String {
-    let mut url = url.trim_end_matches('/');
-    url = url.strip_suffix(".git").unwrap_or(url);
-    url = url.trim_end_matches('/');
-    url = match url.strip_prefix("file://") {
-        Some(path) => path,
-        None => url,
-    };
-    if url.starts_with('/') {
-        return url.to_owned();
-    }
-    let (scheme, rest) = match url.split_once("://") {
-        Some((scheme, rest)) => (scheme.to_ascii_lowercase(), rest.to_owned()),
-        // `git@host:path` is short for an ssh URL.
-        None => match url.split_once(':') {
-            Some((host, path)) if !host.contains('/') => {
-                let path = path.trim_start_matches('/');
-                ("ssh".to_owned(), format!("{host}/{path}"))
-            }
-            _ => return url.to_owned(),
-        },
-    };
-    let (host, path) = rest.split_once('/').unwrap_or((&rest, ""));
-    let host = match host.rsplit_once('@') {
-        Some((user, host)) => format!("{user}@{}", host.to_ascii_lowercase()),
-        None => host.to_ascii_lowercase(),
-    };
-    format!("{scheme}://{host}/{path}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spellings_of_one_url_are_one() {
-        let same = [
-            "https://host.example/team/tool",
-            "https://host.example/team/tool/",
-            "https://host.example/team/tool.git",
-            "HTTPS://Host.Example/team/tool.git/",
-        ];
-        for url in same {
-            assert_eq!(normalised(url), same[0]);
-        }
-        let same = [
-            "ssh://git@host.example/team/tool",
-            "git@host.example:team/tool.git",
-            "git@HOST.example:/team/tool",
-        ];
-        for url in same {
-            assert_eq!(normalised(url), same[0]);
-        }
-        assert_eq!(normalised("file:///src/tool.git"), "/src/tool");
-        for other in [
-            "https://host.example/Team/tool",
-            "http://host.example/team/tool",
-            "https://host.example:8443/team/tool",
-        ] {
-            assert_ne!(normalised(other), "https://host.example/team/tool");
-        }
-    }
-
-    #[test]
-    fn ways_between_directories() {
-        let way = |to: &str, from: &str| relative(Path::new(to), Path::new(from));
-        assert_eq!(way("/src/lib", "/src/tool").as_deref(), Some("../lib"));
-        assert_eq!(way("/lib", "/src/tool").as_deref(), Some("../../lib"));
-        assert_eq!(way("/src/tool/lib", "/src/tool"), None);
-    }
+        .find(|clone| clone.names().iter().any(is_asked));
+    by_remote.map(|clone| clone.git_dir.clone()).or_else(|| {
+        clones
+            .iter()
+            .find_map(|clone| submodule(clone, is_asked, depth + 1))
+    })
 }

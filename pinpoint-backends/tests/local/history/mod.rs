@@ -1,6 +1,9 @@
 //! Histories of real repositories, compared with what git says of them.
 
+mod merges;
+mod names;
 mod ranges;
+mod registry;
 mod shapes;
 
 use std::collections::BTreeMap;

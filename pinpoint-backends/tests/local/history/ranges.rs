@@ -85,21 +85,12 @@ async fn a_long_history() {
     let history = world.history();
     let last = &commits[commits.len() - 1];
     // On the line, and merged into it.
-    for lower in [
-        0,
-        1,
-        12,
-        13,
-        COMMITS / 2,
-        COMMITS / 2 + 1,
-        COMMITS - 20,
-        COMMITS - 6,
-    ] {
+    for lower in [0, 12, 13, COMMITS / 2 + 1, COMMITS - 6] {
         let lower = &commits[lower];
         let expected = listed(&world.repository, lower, last);
         let count = expected.len() as u64;
         assert_eq!(history.count(lower, last).await.unwrap(), count, "{lower}");
-        for offset in [0, count / 3, count / 2, count - 1] {
+        for offset in [0, count / 3, count - 1] {
             let found = history.nth(lower, last, offset).await.unwrap();
             assert_eq!(found, expected[offset as usize], "{offset} from {lower}");
             // A part of it, to there and from there.

@@ -98,15 +98,6 @@ impl Value {
     }
 }
 
-impl Fault {
-    pub(super) fn wrong_kind(offset: usize, wanted: &str, found: &Data) -> Self {
-        Self::meaning(
-            offset,
-            format!("{wanted} is needed here, not {}", found.kind()),
-        )
-    }
-}
-
 /// The variables of a file, by name.
 #[derive(Debug, Default)]
 pub(super) struct Variables(pub(super) BTreeMap<String, Value>);

@@ -6,7 +6,6 @@
 use std::borrow::Cow;
 
 use super::Fault;
-use crate::manifest::Problem;
 
 /// The smallest piece with a meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,12 +24,13 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// Longer ones first, so that the first that fits is the right one. The parser
-/// refuses those that it does not know, and can name them because they are here.
+/// The frequent ones first, which no other begins with; then longer ones before
+/// shorter ones, so that the first that fits is the right one. The parser refuses
+/// those that it does not know, and can name them because they are here.
 const SYMBOLS: [&str; 46] = [
-    "**=", "//=", ">>=", "<<=", "...", "==", "!=", "<=", ">=", "->", ":=", "+=", "-=", "*=", "/=",
-    "%=", "&=", "|=", "^=", "@=", "**", "//", "<<", ">>", "(", ")", "[", "]", "{", "}", ",", ":",
-    ".", ";", "=", "+", "-", "*", "/", "%", "@", "&", "|", "^", "~", "<",
+    "(", ")", "[", "]", "{", "}", ",", ";", "**=", "//=", ">>=", "<<=", "...", "==", "!=", "<=",
+    ">=", "->", ":=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=", "**", "//", "<<", ">>",
+    ":", ".", "=", "+", "-", "*", "/", "%", "@", "&", "|", "^", "~", "<",
 ];
 
 /// Takes a text apart from left to right.
@@ -138,7 +138,7 @@ impl<'a> Lexer<'a> {
 
     fn symbol(&mut self, first: char) -> Result<Token<'a>, Fault> {
         let rest = self.rest();
-        let Some(symbol) = SYMBOLS.into_iter().find(|s| rest.starts_with(s)) else {
+        let Some(symbol) = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol)) else {
             return Err(match first {
                 '>' => Fault::unsupported(self.offset, "the operator `>`"),
                 first if first.is_alphabetic() => {
@@ -343,31 +343,5 @@ impl<'a> Lexer<'a> {
                 .ok_or_else(|| Fault::syntax(start, "there is no character with this number"))?,
         );
         Ok(())
-    }
-}
-
-impl Fault {
-    /// It breaks the grammar of Python.
-    pub(super) fn syntax(offset: usize, what: impl Into<String>) -> Self {
-        Self {
-            offset,
-            problem: Problem::Syntax(what.into()),
-        }
-    }
-
-    /// It is Python, but not of the subset.
-    pub(super) fn unsupported(offset: usize, what: impl Into<String>) -> Self {
-        Self {
-            offset,
-            problem: Problem::Unsupported(what.into()),
-        }
-    }
-
-    /// It is of the subset, but means nothing.
-    pub(super) fn meaning(offset: usize, what: impl Into<String>) -> Self {
-        Self {
-            offset,
-            problem: Problem::Meaning(what.into()),
-        }
     }
 }

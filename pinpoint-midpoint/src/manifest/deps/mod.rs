@@ -67,11 +67,39 @@ impl Manifest for Deps {
         file: &str,
         _gitlinks: &BTreeMap<String, String>,
     ) -> Result<BTreeMap<String, Dependency>, ManifestError> {
-        check_size(self.file(), file)?;
-        Reader::default()
-            .read(file)
-            .map_err(|fault| ManifestError::at(self.file(), file, fault.offset, fault.problem))
+        bounded(file, |text| Reader::default().read(text))
     }
+}
+
+impl Deps {
+    /// Whether the paths of a file begin at the top of its own repository
+    /// (`use_relative_paths = True`), not at the directory that holds the
+    /// checkout.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Manifest::read).
+    pub fn has_relative_paths(file: &str) -> Result<bool, ManifestError> {
+        bounded(file, |text| {
+            let Some(expression) = parser::parse(text)?.remove("use_relative_paths") else {
+                return Ok(false);
+            };
+            match Evaluator::default().evaluate(&expression, None)?.data {
+                Data::Bool(relative) => Ok(relative),
+                other => Err(Fault::wrong_kind(
+                    expression.offset,
+                    "True or False",
+                    &other,
+                )),
+            }
+        })
+    }
+}
+
+/// Reads a file that is not too long, and names the place of what is wrong.
+fn bounded<T>(file: &str, read: impl FnOnce(&str) -> Result<T, Fault>) -> Result<T, ManifestError> {
+    check_size(Deps.file(), file)?;
+    read(file).map_err(|fault| ManifestError::at(Deps.file(), file, fault.offset, fault.problem))
 }
 
 /// What is wrong, and where: in bytes from the start of the file.
@@ -79,6 +107,40 @@ impl Manifest for Deps {
 struct Fault {
     offset: usize,
     problem: Problem,
+}
+
+impl Fault {
+    /// It breaks the grammar of Python.
+    fn syntax(offset: usize, what: impl Into<String>) -> Self {
+        Self {
+            offset,
+            problem: Problem::Syntax(what.into()),
+        }
+    }
+
+    /// It is Python, but not of the subset.
+    fn unsupported(offset: usize, what: impl Into<String>) -> Self {
+        Self {
+            offset,
+            problem: Problem::Unsupported(what.into()),
+        }
+    }
+
+    /// It is of the subset, but means nothing.
+    fn meaning(offset: usize, what: impl Into<String>) -> Self {
+        Self {
+            offset,
+            problem: Problem::Meaning(what.into()),
+        }
+    }
+
+    /// A value of another kind than belongs there.
+    fn wrong_kind(offset: usize, wanted: &str, found: &Data) -> Self {
+        Self::meaning(
+            offset,
+            format!("{wanted} is needed here, not {}", found.kind()),
+        )
+    }
 }
 
 #[derive(Default)]
@@ -262,7 +324,7 @@ impl Reader {
         if text.contains('{') {
             return Err(Fault::unsupported(
                 offset,
-                "a URL or revision that depends on the machine",
+                "a URL or revision with a brace in it, which is left where it depends on the machine,",
             ));
         }
         let (url, revision) = split_revision(&text);
@@ -411,5 +473,22 @@ fn split_revision(text: &str) -> (&str, Option<&str>) {
             (&text[..path + at], Some(revision).filter(|r| !r.is_empty()))
         }
         None => (text, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_says_where_its_paths_begin() {
+        let relative = |file| Deps::has_relative_paths(file);
+        assert_eq!(relative("deps = {}\nuse_relative_paths = True\n"), Ok(true));
+        assert_eq!(relative("use_relative_paths = False\n"), Ok(false));
+        assert_eq!(relative("deps = {}\n"), Ok(false));
+        let error = relative("\nuse_relative_paths = 'yes'\n").expect_err("a string");
+        assert_eq!((error.line, error.column), (2, 22));
+        let long = " ".repeat((4 << 20) + 1);
+        assert!(relative(&long).is_err());
     }
 }

@@ -157,10 +157,6 @@ impl<'a> Parser<'a> {
                 self.advance()?;
                 Ok((name, value))
             }
-            Token::Symbol("=") => Err(Fault::unsupported(
-                self.offset,
-                "an assignment to more than one name",
-            )),
             Token::Symbol(",") => Err(Fault::unsupported(
                 self.offset,
                 "a tuple without parentheses",

@@ -1,0 +1,66 @@
+//! Which repositories are at hand, as far as builds are concerned.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use super::executor::locked;
+use super::{LocalError, LocalRepositories, Repository};
+
+/// Repositories on this machine, by their URLs.
+///
+/// A manifest may name hundreds, and looking for one that is not there takes
+/// reading the configuration of every submodule: each is looked for once.
+pub(super) struct AtHand {
+    repositories: LocalRepositories,
+    /// What decides what is at hand, apart from names that are paths.
+    names: Vec<String>,
+    known: Mutex<BTreeMap<String, Option<Repository>>>,
+}
+
+impl AtHand {
+    /// Looks among `repositories`; `named` are those of the user.
+    ///
+    /// # Errors
+    ///
+    /// When there is no repository at a place that the user named: it would be
+    /// left out of builds otherwise, and nobody would know.
+    pub(super) fn open(
+        repositories: LocalRepositories,
+        named: &BTreeMap<String, PathBuf>,
+    ) -> Result<Self, LocalError> {
+        for place in named.values() {
+            Repository::discover(place)?;
+        }
+        let submodules = repositories.submodules();
+        let submodules = submodules.iter().map(|clone| clone.display().to_string());
+        Ok(Self {
+            names: named.keys().cloned().chain(submodules).collect(),
+            repositories,
+            known: Mutex::default(),
+        })
+    }
+
+    /// The local clone of a repository.
+    pub(super) fn locate(&self, repository: &str) -> Option<Repository> {
+        locked(&self.known)
+            .entry(repository.to_owned())
+            .or_insert_with(|| self.repositories.locate(repository))
+            .clone()
+    }
+
+    /// Do two names mean the same repository?
+    pub(super) fn same(&self, one: &str, other: &str) -> bool {
+        one == other
+            || match (self.locate(one), self.locate(other)) {
+                (Some(one), Some(other)) => one.path() == other.path(),
+                _ => false,
+            }
+    }
+
+    /// The URLs that the user named, and the clones of submodules: while they
+    /// are the same, so is what is at hand.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+}
