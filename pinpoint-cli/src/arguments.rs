@@ -32,11 +32,17 @@ Exit codes: 0 a culprit was found (pairwise: a difference); 3 no difference; 4 n
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Find the commit between a good and a bad one that changed a benchmark.
     Bisect(Box<Bisect>),
-    /// Compare two commits in pairs of runs, back to back.
     Pairwise(Box<Pairwise>),
     /// Verify a regression, bisect it, and verify each culprit.
+    ///
+    /// The two ends are compared in pairs of runs. If the bad one is worse, the
+    /// commits between them are bisected; then each culprit is compared with its
+    /// parent, again in pairs. Only culprits that pass are reported as such.
+    #[command(after_help = "\
+Examples:
+  pinpoint culprit v1.2 main -- ./bench.sh
+  pinpoint culprit v1.2 main --build 'make -j2' --pairs 60 -- ./build/bench")]
     Culprit(Box<Culprit>),
     /// Show what lies between two commits, through merges and rolled dependencies.
     Midpoint(Midpoint),
@@ -120,6 +126,9 @@ Examples:
 pub(crate) struct Bisect {
     #[command(flatten)]
     pub(crate) benchmark: Benchmark,
+    /// The metric that decides; needed when the benchmark gives several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) chart: Option<String>,
     /// The smallest change worth finding, in the metric's unit or, with a %
     /// sign, in percent of the good end's median. Differences of means below a
     /// tenth of it count as none.
@@ -159,7 +168,8 @@ pub(crate) struct Bisect {
     pub(crate) command: Vec<String>,
 }
 
-/// How commits are built and run, and what is read of it.
+// How commits are built and run, and what is read of it. (As documentation, clap
+// would print this as what the command does.)
 #[derive(Debug, Args)]
 pub(crate) struct Benchmark {
     /// The repository, or any directory in it.
@@ -176,9 +186,6 @@ pub(crate) struct Benchmark {
     /// Run once for each commit, in its own work tree, before it is measured.
     #[arg(long, value_name = "SHELL COMMAND")]
     pub(crate) build: Option<String>,
-    /// The metric that decides; needed when the benchmark gives several.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) chart: Option<String>,
     /// How results are read: auto, time, lines (`name: value unit`),
     /// json:POINTER, or regex:PATTERN with a group named `value`.
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
@@ -235,6 +242,9 @@ Exit codes: 0 the experiment is worse, or different where better is not known;
 pub(crate) struct Pairwise {
     #[command(flatten)]
     pub(crate) benchmark: Benchmark,
+    /// The only metric to compare [default: all that the benchmark gives].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) chart: Option<String>,
     /// Pairs of runs: an even number of at least 6.
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub(crate) pairs: u32,
@@ -266,16 +276,8 @@ pub(crate) struct Pairwise {
     pub(crate) command: Vec<String>,
 }
 
-/// Verify a regression, bisect it, and verify each culprit.
-///
-/// The two ends are compared in pairs of runs. If the bad one is worse, the
-/// commits between them are bisected; then each culprit is compared with its
-/// parent, again in pairs. Only culprits that pass are reported as such.
+// What it says of itself stands in `Command`: clap would take the text of `Bisect`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  pinpoint culprit v1.2 main -- ./bench.sh
-  pinpoint culprit v1.2 main --build 'make -j2' --pairs 60 -- ./build/bench")]
 pub(crate) struct Culprit {
     #[command(flatten)]
     pub(crate) bisect: Bisect,

@@ -105,6 +105,7 @@ impl Plan {
         Ok(Self {
             spec,
             local: LocalConfig {
+                chart: arguments.chart,
                 skip,
                 paths,
                 ..local_config(benchmark, arguments.command, &repository, good)?

@@ -46,7 +46,7 @@ pub(crate) fn local_config(
         env: benchmark.env.into_iter().collect(),
         patch: None,
         format: benchmark.format,
-        chart: benchmark.chart,
+        chart: None,
         every_chart: false,
         aggregate: benchmark.aggregate,
         results: benchmark.results,

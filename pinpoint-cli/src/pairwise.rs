@@ -42,7 +42,7 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
     }
     let direction = benchmark.direction;
     let spec = PairwiseSpec {
-        chart: benchmark.chart.clone(),
+        chart: arguments.chart.clone(),
         direction: direction.map_or(Direction::Unknown, Into::into),
         pairs: arguments.pairs,
         early_stopping: arguments.early_stop,
@@ -55,7 +55,8 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
 
     let store = Store::open(&state_dir(&display)?).await?;
     let local = LocalConfig {
-        every_chart: benchmark.chart.is_none(),
+        every_chart: arguments.chart.is_none(),
+        chart: arguments.chart,
         ..local_config(benchmark, arguments.command, &repository, base.commit)?
     };
     let config = JobConfig {
