@@ -26,8 +26,8 @@ pub(crate) struct Arguments {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 a culprit was found (pairwise: a difference); 3 no difference; 4 not decided (a range is reported);
-1 the job failed; 2 the command line or the input was wrong; 130 interrupted or canceled
+Exit codes: 0 a culprit was found (pairwise, compare: a difference); 3 no difference; 4 not decided
+(bisect: a range is reported); 1 the job failed; 2 the command line or the input was wrong; 130 interrupted or canceled
 (the job can be resumed).";
 
 #[derive(Debug, Subcommand)]
@@ -44,11 +44,15 @@ Examples:
   pinpoint culprit v1.2 main -- ./bench.sh
   pinpoint culprit v1.2 main --build 'make -j2' --pairs 60 -- ./build/bench")]
     Culprit(Box<Culprit>),
+    /// Compare the results of benchmarks, chart by chart.
+    Compare(Box<Compare>),
     /// Show what lies between two commits, through merges and rolled dependencies.
     Midpoint(Midpoint),
     /// Look at jobs, and take them up again or end them.
     #[command(subcommand)]
     Jobs(Jobs),
+    /// Look at the bots on which benchmarks are run.
+    Bots(Bots),
     /// Bisect a sample repository, made for the purpose.
     Demo(Demo),
     /// Remove builds and work trees that no running job uses.
@@ -187,17 +191,22 @@ pub(crate) struct Benchmark {
     #[arg(long, value_name = "SHELL COMMAND")]
     pub(crate) build: Option<String>,
     /// How results are read: auto, time, lines (`name: value unit`),
-    /// json:POINTER, or regex:PATTERN with a group named `value`.
+    /// json:POINTER, regex:PATTERN with a group named `value`, hyperfine,
+    /// criterion, gbench, gobench, pytest-benchmark, jmh, catch2, chromium or
+    /// talos.
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     pub(crate) format: Format,
-    /// A file the benchmark writes its results to, in the work tree [default: its standard output].
+    /// A file (or a folder of Criterion's) the benchmark writes its results to, in the work tree
+    /// [default: its standard output].
     #[arg(long, value_name = "PATH")]
     pub(crate) results: Option<PathBuf>,
     /// How several values of one run become one: sum, mean, min, max, count,
-    /// std, median or geometric-mean [default: median].
+    /// std, median, geometric-mean, or Talos' talos-geometric-mean, dromaeo, v8,
+    /// canvasmark and js; behind `ignore-first:N,` without the first N
+    /// [default: median].
     #[arg(long, value_name = "METHOD")]
     pub(crate) aggregate: Option<Aggregate>,
-    /// Where better lies [default: down for times and memory, else unknown].
+    /// Where better lies [default: as the format says; else down for times and memory, else unknown].
     #[arg(long, value_enum)]
     pub(crate) direction: Option<DirectionArgument>,
     /// Decides the order of runs.
@@ -284,6 +293,69 @@ pub(crate) struct Culprit {
     /// Pairs of runs of each verification: an even number of at least 6.
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub(crate) pairs: u32,
+}
+
+/// Compare the results of benchmarks, chart by chart.
+///
+/// A table shows each chart that both sides have: the medians, the change with its
+/// interval, p, and the verdict. With several files on a side their values are put
+/// together; with --paired, the values of the first control belong to those of the
+/// first treatment, and so on.
+///
+/// With several charts p is adjusted for their number (Benjamini and Hochberg), and
+/// decides so: of what is called different, 5 % are expected to be so by chance. A
+/// chart that differs at p <= 0.05 alone, but not among so many, is not decided.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pinpoint compare before.json after.json
+  pinpoint compare target/criterion-before target/criterion
+  pinpoint compare a1.txt b1.txt --control a2.txt --treatment b2.txt --paired --aggregate median
+  pinpoint compare before.json after.json --chart 'sort/1000' --magnitude 2% --output json")]
+pub(crate) struct Compare {
+    /// How the files are read: auto, lines (`name: value unit`), json:POINTER,
+    /// regex:PATTERN with a group named `value`, hyperfine, criterion, gbench,
+    /// gobench, pytest-benchmark, jmh, catch2, chromium or talos.
+    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    pub(crate) format: Format,
+    /// Compare only this chart; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) chart: Vec<String>,
+    /// Make one value of all that a file has of a chart, as in `bisect`
+    /// [default: every value counts].
+    #[arg(long, value_name = "METHOD")]
+    pub(crate) aggregate: Option<Aggregate>,
+    /// Where better lies [default: as the format says; else down for times and memory, else unknown].
+    #[arg(long, value_enum)]
+    pub(crate) direction: Option<DirectionArgument>,
+    /// The smallest change worth finding, in the unit of the charts or, with a %
+    /// sign, in percent of the control's median. Differences of means below a
+    /// tenth of it count as none.
+    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, allow_negative_numbers = true, conflicts_with = "paired")]
+    pub(crate) magnitude: Option<Magnitude>,
+    /// The confidence of the intervals; that of pairs is 0.95.
+    #[arg(
+        long,
+        value_name = "P",
+        default_value_t = 0.95,
+        conflicts_with = "paired"
+    )]
+    pub(crate) confidence: f64,
+    /// Compare pair by pair: a control and its treatment, in their order.
+    #[arg(long)]
+    pub(crate) paired: bool,
+    /// A further control; may be repeated.
+    #[arg(long = "control", id = "more_control", value_name = "FILE")]
+    pub(crate) more_control: Vec<PathBuf>,
+    /// A further treatment; may be repeated.
+    #[arg(long = "treatment", id = "more_treatment", value_name = "FILE")]
+    pub(crate) more_treatment: Vec<PathBuf>,
+    /// The results before: a file, or a folder of Criterion's.
+    #[arg(value_name = "CONTROL FILE")]
+    pub(crate) control: PathBuf,
+    /// The results after.
+    #[arg(value_name = "TREATMENT FILE")]
+    pub(crate) treatment: PathBuf,
 }
 
 /// Show what lies between two commits, through merges and rolled dependencies.
@@ -404,6 +476,34 @@ pub(crate) enum Jobs {
     Cancel {
         /// The job, or the beginning of its name.
         job: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Bots {
+    #[command(subcommand)]
+    pub(crate) command: BotsCommand,
+    /// A file of bot configurations, TOML or (named *.json) JSON, in place of the
+    /// built-in ones; may be repeated, and adds up.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Vec<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BotsCommand {
+    /// List bots and their aliases, by name.
+    List,
+    /// Show how a bot is configured, and which benchmarks it runs.
+    Show {
+        /// The bot, or an alias.
+        bot: String,
+    },
+    /// Print the target that is built for a benchmark on a bot.
+    Target {
+        /// The bot, or an alias.
+        bot: String,
+        /// The benchmark.
+        benchmark: String,
     },
 }
 

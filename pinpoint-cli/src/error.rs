@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use pinpoint_backends::local::{LocalError, RepositoryError};
 use pinpoint_backends::sqlite::{LockError, StoreError};
+use pinpoint_core::bots::{ConfigErrors, UnknownBot};
 use pinpoint_core::{DriveError, ExecutorError, PairwiseStatus, SpecError, Status};
 use pinpoint_midpoint::{HistoryError, MidpointError};
 
@@ -63,8 +64,17 @@ pub(crate) enum CliError {
     Local(#[from] LocalError),
     #[error(transparent)]
     Midpoint(#[from] MidpointError),
+    #[error(transparent)]
+    UnknownBot(#[from] UnknownBot),
+    #[error("the bot configurations can't be used\n{0}")]
+    BotConfigs(ConfigErrors),
     #[error("{0}")]
     Input(String),
+    #[error("{}: {source}", path.display())]
+    Results {
+        path: PathBuf,
+        source: Box<pinpoint_core::results::ReadError>,
+    },
     #[error("can't {action} {}: {source}", path.display())]
     File {
         action: &'static str,
@@ -156,7 +166,10 @@ impl CliError {
             | Self::Reversed { .. }
             | Self::Spec(_)
             | Self::Midpoint(_)
-            | Self::Input(_) => WRONG_INPUT,
+            | Self::UnknownBot(_)
+            | Self::BotConfigs(_)
+            | Self::Input(_)
+            | Self::Results { .. } => WRONG_INPUT,
             Self::Store(StoreError::Unknown { .. } | StoreError::Ambiguous { .. }) => WRONG_INPUT,
             Self::Store(_) | Self::Local(_) => FAILED,
             Self::Stopped { error, .. } if error.is_interrupt() => INTERRUPTED,

@@ -25,7 +25,7 @@ use crate::stop::{Signals, stop};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct JobConfig {
     pub(crate) local: LocalConfig,
-    /// Where better lies was left open: the metric's unit decides.
+    /// Where better lies was left open: the format decides, or the metric's unit.
     #[serde(default)]
     pub(crate) direction_by_unit: bool,
     pub(crate) command_line: CommandLine,

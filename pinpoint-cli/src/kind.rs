@@ -3,10 +3,10 @@
 
 use pinpoint_backends::local::{LocalError, LocalExecutor, Metric};
 use pinpoint_backends::sqlite::Job;
-use pinpoint_core::results::is_time_or_memory;
+use pinpoint_core::results::direction_of;
 use pinpoint_core::{
-    Atlas, Bisection, BisectionSpec, CulpritFinder, CulpritFinderSpec, Direction, Driven, Machine,
-    Moment, Pairwise, PairwiseSpec, SpecError,
+    Atlas, Bisection, BisectionSpec, CulpritFinder, CulpritFinderSpec, Driven, Machine, Moment,
+    Pairwise, PairwiseSpec, SpecError,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -76,8 +76,8 @@ impl Runnable for Bisection {
     }
 
     fn fix(spec: &mut BisectionSpec, metric: &Metric, direction_by_unit: bool) {
-        if direction_by_unit && is_time_or_memory(metric.unit.as_deref()) {
-            spec.direction = Direction::Down;
+        if direction_by_unit {
+            spec.direction = direction_of(metric.direction, metric.unit.as_deref());
         }
         spec.chart.clone_from(&metric.chart);
     }
@@ -108,10 +108,11 @@ impl Runnable for Pairwise {
 
     fn fix(spec: &mut PairwiseSpec, metric: &Metric, direction_by_unit: bool) {
         if direction_by_unit {
-            let of_time = (metric.units.iter())
-                .filter(|(_, unit)| is_time_or_memory(unit.as_deref()))
-                .map(|(chart, _)| (chart.clone(), Direction::Down));
-            spec.directions.extend(of_time);
+            let directions = metric.charts.iter().map(|(chart, measure)| {
+                let direction = direction_of(measure.direction, measure.unit.as_deref());
+                (chart.clone(), direction)
+            });
+            spec.directions.extend(directions);
         }
     }
 

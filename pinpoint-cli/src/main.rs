@@ -2,6 +2,9 @@
 
 mod arguments;
 mod bisect;
+mod bots;
+mod compare;
+mod comparison_table;
 mod culprit;
 mod culprit_document;
 mod culprit_summary;
@@ -63,8 +66,10 @@ async fn run(arguments: Arguments) -> Result<u8, CliError> {
         Command::Bisect(bisect) => bisect::run(*bisect, display).await,
         Command::Pairwise(pairwise) => pairwise::run(*pairwise, display).await,
         Command::Culprit(culprit) => culprit::run(*culprit, display).await,
+        Command::Compare(arguments) => compare::run(*arguments, &display),
         Command::Midpoint(midpoint) => midpoint::run(midpoint, display).await,
         Command::Jobs(command) => jobs::run(command, display).await,
+        Command::Bots(command) => bots::run(&command, &display),
         Command::Demo(demo) => demo::run(demo, display).await,
         Command::Clean(clean) => storage::clean(&clean, &display),
         Command::Completions { shell } => {

@@ -72,7 +72,7 @@ impl PairwiseDocument {
                 None => commit.into(),
             })
         };
-        let units = (executor.metric()).map_or_else(Default::default, |metric| metric.units);
+        let measures = (executor.metric()).map_or_else(Default::default, |metric| metric.charts);
         let count = |fits: fn(&ChartComparison) -> bool| {
             outcome.charts.iter().filter(|chart| fits(chart)).count()
         };
@@ -88,7 +88,8 @@ impl PairwiseDocument {
             improved: count(ChartComparison::improved),
             charts: (outcome.charts.into_iter())
                 .map(|comparison| NamedChart {
-                    unit: units.get(&comparison.chart).cloned().flatten(),
+                    unit: (measures.get(&comparison.chart))
+                        .and_then(|measure| measure.unit.clone()),
                     comparison,
                 })
                 .collect(),

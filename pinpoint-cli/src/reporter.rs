@@ -100,7 +100,7 @@ impl Reporter {
             match &metric.chart {
                 Some(chart) => self.tell(&format!("metric {BOLD}{chart}{BOLD:#}{unit}")),
                 None => {
-                    let charts: Vec<String> = metric.units.keys().map(|it| plain(it)).collect();
+                    let charts: Vec<String> = metric.charts.keys().map(|it| plain(it)).collect();
                     self.tell(&format!("metrics {}", charts.join(", ")));
                 }
             }

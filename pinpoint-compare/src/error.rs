@@ -66,6 +66,16 @@ pub enum CompareError {
         /// Length of the second sample.
         second: usize,
     },
+    /// A p-value outside the closed interval from 0 to 1.
+    #[error("`{argument}[{index}]` is {value}: a p-value lies between 0 and 1")]
+    NotAProbability {
+        /// The argument's name.
+        argument: &'static str,
+        /// Where in it.
+        index: usize,
+        /// What was found there.
+        value: f64,
+    },
     /// More failures than runs.
     #[error("`{argument}`: {failures} failures in {runs} runs")]
     TooManyFailures {
@@ -82,16 +92,6 @@ pub enum CompareError {
         /// The argument's name.
         argument: &'static str,
         /// What was given.
-        value: f64,
-    },
-    /// A p-value outside the closed interval from 0 to 1.
-    #[error("`{argument}[{index}]` is {value}: a p-value lies between 0 and 1")]
-    NotAProbability {
-        /// The argument's name.
-        argument: &'static str,
-        /// Where in it.
-        index: usize,
-        /// What was found there.
         value: f64,
     },
     /// A number that must be finite (and, where the function says so, not negative) and is not.

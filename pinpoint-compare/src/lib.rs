@@ -19,7 +19,7 @@
 //! | do failures differ? | [`compare_functional`] |
 //! | do paired measurements differ? | [`compare_pairwise`] |
 //! | may I look after every run? | [`SequentialComparison`], [`SequentialPairs`]; not the others |
-//! | which of many charts differ? | [`adjusted_p_values`] of their p-values |
+//! | which of many comparisons hold? | [`benjamini_hochberg`] |
 //! | by how much do they differ? | [`hodges_lehmann`], [`wilcoxon`] |
 //! | a single test | [`mann_whitney_u`], [`ks_2samp`], [`wilcoxon`] |
 //!
@@ -52,7 +52,7 @@
 //! `serde`: results and enums can be serialised. `rayon`: `compare_many`. Neither
 //! is on by default.
 
-mod adjusted;
+mod adjust;
 #[cfg(feature = "rayon")]
 mod batch;
 mod compare;
@@ -73,7 +73,7 @@ mod thresholds_table;
 mod types;
 mod wilcoxon;
 
-pub use adjusted::adjusted_p_values;
+pub use adjust::benjamini_hochberg;
 #[cfg(feature = "rayon")]
 pub use batch::compare_many;
 pub use compare::{

@@ -67,6 +67,7 @@ impl Executor for Farm {
         let time = Series {
             values: vec![level + noise],
             unit: Some("ms".into()),
+            ..Series::default()
         };
         Ok(RunReport {
             commit: request.commit,

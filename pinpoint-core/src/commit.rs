@@ -117,6 +117,19 @@ pub enum Patch {
         /// SHA-256 of its bytes, in hexadecimal.
         sha256: String,
     },
+    /// A patch set of a change under review at Gerrit.
+    Gerrit {
+        /// The host of Gerrit, such as `chromium-review.googlesource.com`.
+        host: String,
+        /// The project there, such as `chromium/src`.
+        project: String,
+        /// The number of the change.
+        change: u64,
+        /// The number of the patch set.
+        patchset: u64,
+        /// The hash of the patch set's commit, where it is known.
+        hash: Option<String>,
+    },
 }
 
 /// Everything that decides what is built.
@@ -200,6 +213,17 @@ impl CombinedCommit {
                 fields.push("patch file".into());
                 fields.push(sha256.clone());
             }
+            Some(Patch::Gerrit {
+                host,
+                project,
+                change,
+                patchset,
+                hash: _,
+            }) => {
+                fields.push("patch at Gerrit".into());
+                fields.extend([host.clone(), project.clone()]);
+                fields.extend([change.to_string(), patchset.to_string()]);
+            }
         }
         fields
     }
@@ -259,6 +283,31 @@ mod tests {
             change(&mut changed);
             assert_ne!(changed.key(), state().key(), "change {index}");
         }
+    }
+
+    #[test]
+    fn every_number_of_a_gerrit_change_changes_the_key() {
+        let key = |host: &str, project: &str, change, patchset| {
+            let patch = Patch::Gerrit {
+                host: host.into(),
+                project: project.into(),
+                change,
+                patchset,
+                hash: None,
+            };
+            let patch = Some(patch);
+            CombinedCommit { patch, ..state() }.key()
+        };
+        let keys = [
+            state().key(),
+            key("h", "p", 1, 2),
+            key("i", "p", 1, 2),
+            key("h", "q", 1, 2),
+            key("h", "p", 2, 2),
+            key("h", "p", 1, 1),
+        ];
+        let distinct: std::collections::BTreeSet<_> = keys.iter().collect();
+        assert_eq!(distinct.len(), keys.len());
     }
 
     #[test]

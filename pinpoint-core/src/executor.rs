@@ -16,7 +16,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::CombinedCommit;
+use crate::{CombinedCommit, Direction};
 
 /// Names a request: the same key is the same work.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -78,6 +78,10 @@ pub enum Followed {
 /// A commit that has a name, or one that is still a place in a range.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a request has one, and a box would stand in the way of taking it apart"
+)]
 pub enum Located {
     /// A commit by its name.
     Commit(CombinedCommit),
@@ -197,13 +201,22 @@ pub struct Usage {
 }
 
 /// The values of one chart of one run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// The values, in the order in which the benchmark gave them.
     pub values: Vec<f64>,
     /// What they count, as the benchmark writes it.
     #[serde(default)]
     pub unit: Option<String>,
+    /// Where better lies, if the format of the output says so.
+    #[serde(default, skip_serializing_if = "is_unknown")]
+    pub direction: Direction,
+}
+
+/// Nothing is written for it, so that what was stored before there were
+/// directions reads back as it was.
+fn is_unknown(direction: &Direction) -> bool {
+    *direction == Direction::Unknown
 }
 
 /// How one execution of the benchmark ended.

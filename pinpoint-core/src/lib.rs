@@ -58,7 +58,7 @@
 //!             started: 0,
 //!             chart: None,
 //!             failure: None,
-//!             charts: BTreeMap::from([("time".into(), Series { values: vec![time], unit: None })]),
+//!             charts: BTreeMap::from([("time".into(), Series { values: vec![time], ..Series::default() })]),
 //!             usage: None,
 //!             exit_code: Some(0),
 //!             log: None,
@@ -122,13 +122,17 @@
 //! | the world behind it | [`Executor`], its requests and reports, [`ExecutorError`] |
 //! | the memory of a job | [`Journal`], [`Record`], [`JobState`] |
 //! | what a benchmark printed | [`results`] |
+//! | what clients ask and hear | [`api`] |
+//! | where benchmarks run | [`bots`] |
 //!
 //! The statistics are those of the crate `pinpoint-compare`; what an outcome
 //! shows of them is exported here as well.
 
 mod action;
+pub mod api;
 mod atlas;
 mod bisection;
+pub mod bots;
 mod commit;
 mod culprit_finder;
 mod drive;

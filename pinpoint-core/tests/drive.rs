@@ -184,7 +184,7 @@ impl Executor for World {
 fn series(values: &[f64]) -> Series {
     Series {
         values: values.to_vec(),
-        unit: None,
+        ..Series::default()
     }
 }
 

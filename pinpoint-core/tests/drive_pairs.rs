@@ -55,7 +55,7 @@ impl World {
         let level = if slow { 11.0 } else { 10.0 };
         let series = |value| Series {
             values: vec![value],
-            unit: None,
+            ..Series::default()
         };
         let time = level + f64::from(index * 7 % 13) / 100.0;
         let mut report = RunReport {

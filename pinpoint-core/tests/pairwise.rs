@@ -273,7 +273,10 @@ fn many_charts_are_adjusted_for_their_number_and_named_where_one_side_lacks_them
     let adjusted: Vec<f64> = (outcome.charts.iter())
         .map(|chart| chart.adjusted_p_value.unwrap())
         .collect();
-    assert_eq!(pinpoint_compare::adjusted_p_values(&p_values), Ok(adjusted));
+    assert_eq!(
+        pinpoint_compare::benjamini_hochberg(&p_values),
+        Ok(adjusted)
+    );
 
     // Asked about one chart alone, the others are not looked at.
     let only = PairwiseSpec {

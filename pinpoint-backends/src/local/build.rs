@@ -117,6 +117,12 @@ impl LocalExecutor {
         commit: &CombinedCommit,
         work: &Arc<Work>,
     ) -> Result<Made, LocalError> {
+        if let Some(Patch::Gerrit { host, change, .. }) = &commit.patch {
+            return Err(LocalError::PatchAtGerrit {
+                host: host.clone(),
+                change: *change,
+            });
+        }
         let key = workspace::key(commit, &self.config, &self.at_hand);
         let build = Arc::clone(locked(&self.builds).entry(key.clone()).or_default());
         build

@@ -141,6 +141,16 @@ pub enum LocalError {
         /// The dependency.
         repository: String,
     },
+    /// The patch has to be fetched.
+    #[error(
+        "the change {change} at {host} is not at hand, and the local executor fetches none; download it as a patch file and name that with --patch"
+    )]
+    PatchAtGerrit {
+        /// The host of Gerrit.
+        host: String,
+        /// The number of the change.
+        change: u64,
+    },
     /// The patch is not the one that the commit names.
     #[error("the patch {name} is not at hand as it was when the job was made ({}); put the same file there and resume the job, or start a new job", place(.path))]
     PatchChanged {

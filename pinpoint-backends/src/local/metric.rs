@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use pinpoint_core::results::{Aggregate, Format, ReadError};
-use pinpoint_core::{Series, Usage};
+use pinpoint_core::results::{Aggregate, Format, Output, ReadError};
+use pinpoint_core::{Direction, Series, Usage};
 use serde::{Deserialize, Serialize};
 
 use super::LocalError;
@@ -21,9 +21,21 @@ pub struct Metric {
     /// What it counts.
     #[serde(default)]
     pub unit: Option<String>,
-    /// What every chart of that run counts.
+    /// Where better lies, if the format says so.
     #[serde(default)]
-    pub units: BTreeMap<String, Option<String>>,
+    pub direction: Direction,
+    /// Every chart of that run.
+    #[serde(default)]
+    pub charts: BTreeMap<String, Measure>,
+}
+
+/// What a chart counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measure {
+    /// The unit, as the benchmark writes it.
+    pub unit: Option<String>,
+    /// Where better lies, if the format says so.
+    pub direction: Direction,
 }
 
 /// The charts that a job is about.
@@ -39,7 +51,7 @@ impl Metric {
     pub(super) fn fix(
         format: &Format,
         wanted: Wanted<'_>,
-        output: &[u8],
+        output: Output<'_>,
         usage: &Usage,
     ) -> Result<Self, Unfit> {
         let format = match format {
@@ -73,8 +85,15 @@ impl Metric {
         Ok(Self {
             chart: deciding.map(|(chart, _)| chart.clone()),
             unit: deciding.and_then(|(_, series)| series.unit.clone()),
-            units: (charts.iter())
-                .map(|(chart, series)| (chart.clone(), series.unit.clone()))
+            direction: deciding.map_or(Direction::Unknown, |(_, series)| series.direction),
+            charts: (charts.iter())
+                .map(|(chart, series)| {
+                    let measure = Measure {
+                        unit: series.unit.clone(),
+                        direction: series.direction,
+                    };
+                    (chart.clone(), measure)
+                })
                 .collect(),
             format,
         })
@@ -85,7 +104,7 @@ impl Metric {
     pub(super) fn read(
         &self,
         aggregate: Aggregate,
-        output: &[u8],
+        output: Output<'_>,
         usage: &Usage,
     ) -> Result<BTreeMap<String, Series>, String> {
         let charts = charts(&self.format, output, usage).map_err(|error| error.to_string())?;
@@ -96,8 +115,8 @@ impl Metric {
             check_unit(chart, series, &self.unit)?;
         } else {
             for (chart, series) in &charts {
-                if let Some(unit) = self.units.get(chart) {
-                    check_unit(chart, series, unit)?;
+                if let Some(measure) = self.charts.get(chart) {
+                    check_unit(chart, series, &measure.unit)?;
                 }
             }
         }
@@ -148,7 +167,7 @@ pub(super) enum Unfit {
 
 fn charts(
     format: &Format,
-    output: &[u8],
+    output: Output<'_>,
     usage: &Usage,
 ) -> Result<BTreeMap<String, Series>, ReadError> {
     if *format != Format::Time {
@@ -157,6 +176,7 @@ fn charts(
     let series = |value, unit: &str| Series {
         values: vec![value],
         unit: Some(unit.into()),
+        direction: Direction::Down,
     };
     Ok(BTreeMap::from([
         (WALL.into(), series(usage.wall, "s")),

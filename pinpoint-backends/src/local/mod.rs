@@ -51,6 +51,7 @@ mod metric;
 mod process;
 mod reports;
 mod repository;
+mod results;
 mod run;
 mod workspace;
 
@@ -59,6 +60,7 @@ pub use error::LocalError;
 pub use executor::LocalExecutor;
 pub use history::{LocalHistory, LocalRepositories};
 pub use machine_lock::default_machine_dir;
-pub use metric::Metric;
+pub use metric::{Measure, Metric};
 pub use repository::{Repository, RepositoryError};
+pub use results::Results;
 pub use workspace::{CleanOptions, CleanReport, clean};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use super::machine_lock::RunHold;
 use super::metric::{Unfit, Wanted};
 use super::process::{self, Ended, NotRun, Work};
 use super::reports::Report;
+use super::results::{self, Results};
 use super::{LocalError, LocalExecutor, Metric, workspace};
 
 /// How often the good end may fail before its first success.
@@ -274,8 +275,8 @@ impl LocalExecutor {
             return Ok(Err(failure));
         }
         let format = &self.config.format;
-        let output = match self.output(format, outputs, build)? {
-            Ok(output) => output,
+        let results = match self.results(format, outputs, build)? {
+            Ok(results) => results,
             Err(failure) => return Ok(Err(failure)),
         };
         let wanted = if self.config.every_chart {
@@ -283,7 +284,7 @@ impl LocalExecutor {
         } else {
             Wanted::One(self.config.chart.as_deref())
         };
-        let metric = match Metric::fix(format, wanted, &output, &ended.usage) {
+        let metric = match Metric::fix(format, wanted, results.output(), &ended.usage) {
             Ok(metric) => metric,
             Err(Unfit::Chart(error)) => return Err(error),
             Err(Unfit::Output(error @ ReadError::NotFinite { .. })) => {
@@ -291,7 +292,7 @@ impl LocalExecutor {
             }
             Err(Unfit::Output(error)) => return Ok(Err(error.to_string())),
         };
-        match metric.read(self.aggregate(), &output, &ended.usage) {
+        match metric.read(self.aggregate(), results.output(), &ended.usage) {
             Ok(_) => Ok(Ok(metric)),
             Err(reason) => Err(unusable(reason)),
         }
@@ -418,47 +419,41 @@ impl LocalExecutor {
             return Ok(Err(failure));
         }
         Ok(self
-            .output(&metric.format, outputs, build)?
-            .and_then(|output| metric.read(self.aggregate(), &output, &ended.usage)))
+            .results(&metric.format, outputs, build)?
+            .and_then(|results| metric.read(self.aggregate(), results.output(), &ended.usage)))
     }
 
     fn aggregate(&self) -> Aggregate {
-        self.config.aggregate.unwrap_or(Aggregate::Median)
+        self.config.aggregate.unwrap_or_default()
     }
 
     /// What values are read from, or why there is nothing.
-    fn output(
+    fn results(
         &self,
         format: &Format,
         outputs: &Outputs,
         build: &Build,
-    ) -> Result<Result<Vec<u8>, String>, LocalError> {
+    ) -> Result<Result<Results, String>, LocalError> {
         if *format == Format::Time {
-            return Ok(Ok(Vec::new()));
+            return Ok(Ok(Results::File(Vec::new())));
         }
         let path = match &self.config.results {
             Some(results) => &build.place.tree.join(results),
             None => &outputs.stdout,
         };
-        let file = match File::open(path) {
+        match Results::load(path, LARGEST_OUTPUT) {
+            Ok(Some(results)) => Ok(Ok(results)),
+            Ok(None) => Ok(Err(format!(
+                "wrote more than {} MiB of results",
+                LARGEST_OUTPUT >> 20
+            ))),
             Err(error)
                 if self.config.results.is_some() && error.kind() == io::ErrorKind::NotFound =>
             {
-                return Ok(Err(format!("wrote no file {}", path.display())));
+                Ok(Err(format!("wrote no file {}", path.display())))
             }
-            other => other.map_err(LocalError::io("open", path))?,
-        };
-        let mut bytes = Vec::new();
-        file.take(LARGEST_OUTPUT + 1)
-            .read_to_end(&mut bytes)
-            .map_err(LocalError::io("read", path))?;
-        if bytes.len() as u64 > LARGEST_OUTPUT {
-            return Ok(Err(format!(
-                "wrote more than {} MiB of results",
-                LARGEST_OUTPUT >> 20
-            )));
+            Err(error) => Err(LocalError::io("read", path)(error)),
         }
-        Ok(Ok(bytes))
     }
 
     /// Says which program could not be started, and why.
@@ -496,7 +491,7 @@ fn warm_up_key(build: &Build, variant: &Variant) -> String {
 }
 
 /// Removes the results of a run before, which must not pass for the next one's;
-/// never anything but a file in the work tree, be it behind a link that a commit
+/// never anything but files in the work tree, be it behind a link that a commit
 /// brought along.
 fn remove_results(tree: &Path, results: &Path) -> Result<(), LocalError> {
     let path = tree.join(results);
@@ -517,7 +512,7 @@ fn remove_results(tree: &Path, results: &Path) -> Result<(), LocalError> {
             path: results.into(),
         });
     }
-    match fs::remove_file(&path) {
+    match results::remove(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(LocalError::io("remove", &path)(error))
         }

@@ -254,6 +254,20 @@ async fn a_patch_is_applied_or_fails_the_build() {
     let third = world.commit("other", "1");
     let message = refusal(build(&executor, 4, &patched(&third)).await);
     assert!(message.contains("try.diff"), "{message}");
+
+    let mut reviewed = world.combined(&third);
+    reviewed.patch = Some(Patch::Gerrit {
+        host: "review.example.org".into(),
+        project: "tool".into(),
+        change: 4711,
+        patchset: 2,
+        hash: None,
+    });
+    let message = refusal(build(&executor, 5, &reviewed).await);
+    assert!(
+        message.contains("4711") && message.contains("--patch"),
+        "{message}"
+    );
 }
 
 #[tokio::test]

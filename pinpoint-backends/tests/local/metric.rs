@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use pinpoint_backends::local::LocalConfig;
-use pinpoint_core::results::{Aggregate, Format};
+use pinpoint_core::results::{Aggregate, Format, Method};
 
 use crate::world::{World, refusal, run};
 
@@ -147,7 +147,10 @@ async fn several_values_of_a_chart_become_one() {
     let world = World::new();
     let first = world.commit("file", "1");
     let script = "for n in 1 2 6; do echo v: $n ms; echo w: $n$n ms; done";
-    for (aggregate, v, w) in [(None, 2.0, 22.0), (Some(Aggregate::Mean), 3.0, 33.0)] {
+    for (aggregate, v, w) in [
+        (None, 2.0, 22.0),
+        (Some(Aggregate::from(Method::Mean)), 3.0, 33.0),
+    ] {
         let mut config = world.config(&first, script);
         config.aggregate = aggregate;
         config.chart = Some("v".into());
@@ -191,4 +194,50 @@ async fn results_are_read_from_a_file_of_this_run_only() {
         failure.contains("wrote no file") && failure.contains("out.json"),
         "{failure}"
     );
+}
+
+#[tokio::test]
+async fn a_formats_direction_is_the_metrics() {
+    use pinpoint_core::Direction;
+
+    let go = |unit: &str| format!("echo BenchmarkA 100 3 {unit}");
+    for (script, direction) in [
+        (go("MB/s"), Direction::Up),
+        (go("ns/op"), Direction::Down),
+        (go("points"), Direction::Unknown),
+        ("echo v: 1 ms".into(), Direction::Unknown),
+        ("true".into(), Direction::Down),
+    ] {
+        let world = World::new();
+        let first = world.commit("file", "1");
+        let executor = world.open(world.config(&first, &script), "job");
+        let metric = executor.prepare().await.unwrap();
+        assert_eq!(metric.direction, direction, "{script}");
+    }
+}
+
+#[tokio::test]
+async fn criterions_folder_is_read_and_only_its_results_are_removed() {
+    let world = World::new();
+    let first = world.commit("file", "1");
+    // Each run finds what the one before left of its own, and nothing to read.
+    let script = r#"
+        mkdir -p out/a/new && cd out/a
+        test ! -e new/sample.json || exit 1
+        echo x >> new/kept.json
+        echo '{"full_id": "a"}' > new/benchmark.json
+        echo "{\"iters\": [1, 2], \"times\": [$(wc -l < new/kept.json), 8]}" > new/sample.json
+    "#;
+    let mut config = world.config(&first, script);
+    config.results = Some("out".into());
+    config.aggregate = Some(Aggregate::from(Method::Min));
+    let executor = world.open(config, "job");
+    let metric = executor.prepare().await.unwrap();
+    assert_eq!(
+        (metric.format, metric.chart.as_deref()),
+        (Format::Criterion, Some("a"))
+    );
+    let report = run(&executor, 1, &world.combined(&first), 0).await;
+    assert_eq!(report.failure, None);
+    assert_eq!(report.charts["a"].values, [2.0]);
 }

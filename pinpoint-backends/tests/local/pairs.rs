@@ -97,7 +97,7 @@ async fn both_sides_run_in_the_order_asked_for_and_with_what_is_their_own() {
     assert_eq!(two.log(), expected);
     let metric = executor.metric().unwrap();
     assert_eq!(metric.chart, None);
-    assert_eq!(metric.units["v"].as_deref(), Some("x"));
+    assert_eq!(metric.charts["v"].unit.as_deref(), Some("x"));
 }
 
 #[tokio::test]

@@ -63,6 +63,7 @@ pub(crate) fn run(action: u64) -> Record {
     let chart = |value: f64, unit: &str| Series {
         values: vec![value],
         unit: Some(unit.into()),
+        ..Series::default()
     };
     let commit = Commit {
         author: Some("Ada Example <ada@example.org>".into()),

@@ -6,8 +6,8 @@ use std::time::Instant;
 use futures_util::FutureExt;
 use pinpoint_backends::sqlite::StoreError;
 use pinpoint_core::{
-    BuildReport, CombinedCommit, Commit, DependencyChange, Detail, Event, Followed, Journal,
-    Listing, ModifiedDependency, Patch, Record, RunReport, Series, Usage,
+    BuildReport, CombinedCommit, Commit, DependencyChange, Detail, Direction, Event, Followed,
+    Journal, Listing, ModifiedDependency, Patch, Record, RunReport, Series, Usage,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -90,9 +90,13 @@ async fn a_number_that_json_cannot_hold_is_refused() {
         },
         |_, report| {
             let values = vec![f64::INFINITY];
-            report
-                .charts
-                .insert("bad".into(), Series { values, unit: None });
+            report.charts.insert(
+                "bad".into(),
+                Series {
+                    values,
+                    ..Series::default()
+                },
+            );
         },
         |_, report| report.usage.as_mut().unwrap().user = f64::NEG_INFINITY,
         |_, report| report.usage.as_mut().unwrap().wall = f64::NAN,
@@ -300,8 +304,18 @@ fn detail() -> BoxedStrategy<Detail> {
             duration,
             log,
         });
-    let series = (vec(number(), 0..4), option::of(text()))
-        .prop_map(|(values, unit)| Series { values, unit });
+    let direction = prop_oneof![
+        Just(Direction::Unknown),
+        Just(Direction::Up),
+        Just(Direction::Down)
+    ];
+    let series = (vec(number(), 0..4), option::of(text()), direction).prop_map(
+        |(values, unit, direction)| Series {
+            values,
+            unit,
+            direction,
+        },
+    );
     let usage = (number(), number(), number(), any::<u64>()).prop_map(
         |(wall, user, system, peak_memory)| Usage {
             wall,

@@ -10,7 +10,9 @@
 // they share.
 #![allow(clippy::unwrap_used)]
 
+mod bots;
 mod company;
+mod compare;
 mod find;
 mod kill;
 mod pairs;

@@ -152,6 +152,8 @@ fn options_that_make_no_sense() {
         &["bisect", "HEAD~1", "HEAD"],
         &["bisect", "HEAD~1", "HEAD", "--"],
         &["jobs"],
+        &["bots"],
+        &["bots", "target", "local"],
         &["jobs", "list", "--state", "happy"],
         &["completions", "tcl"],
         &["explain"],

@@ -460,7 +460,7 @@ impl Drop for Running {
 
 /// What the command has said and how it ended.
 pub(crate) struct Finished {
-    status: ExitStatus,
+    pub(crate) status: ExitStatus,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }

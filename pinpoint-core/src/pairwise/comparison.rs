@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pinpoint_compare::{
-    CompareError, FunctionalComparison, Verdict, adjusted_p_values, compare_functional,
+    CompareError, FunctionalComparison, Verdict, benjamini_hochberg, compare_functional,
     compare_pairwise, median,
 };
 
@@ -77,7 +77,7 @@ impl Findings {
         let p_values: Vec<f64> = (compared.iter())
             .filter_map(|chart| Some(chart.comparison.as_ref()?.p_value))
             .collect();
-        let mut adjusted = adjusted_p_values(&p_values)?.into_iter();
+        let mut adjusted = benjamini_hochberg(&p_values)?.into_iter();
         for chart in &mut compared {
             if chart.comparison.is_some() {
                 chart.adjusted_p_value = adjusted.next();

@@ -65,7 +65,7 @@ pub struct ChartComparison {
     /// The comparison, control being the base; absent when there was none.
     pub comparison: Option<PairwiseComparison>,
     /// Its p-value, adjusted for the number of charts compared
-    /// ([`pinpoint_compare::adjusted_p_values`]).
+    /// ([`pinpoint_compare::benjamini_hochberg`]).
     pub adjusted_p_value: Option<f64>,
     /// The p-value that holds at every look at once
     /// ([`pinpoint_compare::SequentialPairs`]), where early stopping was asked for.

@@ -1,14 +1,42 @@
 //! One number out of many.
+//!
+//! `median` is one, and so is `ignore-first:5,median`: first a filter, then a
+//! method, as Mozilla's Talos does it.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How the values of one run become one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Aggregate {
+/// How the values of one run become one: without the first few, by a method.
+///
+/// Written as text, in `serde` too: `median`, or `ignore-first:5,median`.
+///
+/// ```
+/// use pinpoint_core::results::Aggregate;
+///
+/// let aggregate: Aggregate = "ignore-first:2,median".parse()?;
+/// assert_eq!(aggregate.apply(&[90.0, 50.0, 11.0, 10.0, 12.0]), Some(11.0));
+/// assert_eq!(Aggregate::default(), "median".parse()?);
+/// # Ok::<(), pinpoint_core::results::UnknownAggregate>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Aggregate {
+    /// How many values are left out at the beginning: those of a program that is
+    /// not yet warm. A run with no more values than that keeps all of them, as in
+    /// Talos.
+    pub ignore_first: usize,
+    /// What is made of the others.
+    pub method: Method,
+}
+
+/// How many values become one.
+///
+/// The last five are those of Mozilla's Talos, after `testing/talos/talos/filter.py`
+/// and `output.py` of mozilla-central (and of 2015, for CanvasMark).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Method {
     /// All of them added up.
     Sum,
     /// The arithmetic mean.
@@ -22,14 +50,56 @@ pub enum Aggregate {
     /// The standard deviation of a sample (divided by n - 1).
     Std,
     /// The middle one, or the mean of the two in the middle.
+    #[default]
     Median,
     /// The n-th root of the product.
     GeometricMean,
+    /// Talos' `geometric_mean`: exp(mean of ln(x + 1)) - 1, which exists for 0,
+    /// too.
+    TalosGeometricMean,
+    /// Talos' `dromaeo`: the values in groups of five (the last may be smaller),
+    /// and Talos' geometric mean of the means of the groups.
+    Dromaeo,
+    /// The summary of the suite V8: 100 times Talos' geometric mean.
+    V8,
+    /// The summary of CanvasMark: the sum.
+    Canvasmark,
+    /// The summary of JavaScript suites (Kraken): the sum.
+    Js,
+}
+
+/// The size of Dromaeo's groups.
+const DROMAEO_GROUP: usize = 5;
+
+impl From<Method> for Aggregate {
+    fn from(method: Method) -> Self {
+        Self {
+            ignore_first: 0,
+            method,
+        }
+    }
 }
 
 impl Aggregate {
+    /// The one number, which is finite.
+    ///
+    /// There is none for no values at all (not even a sum or a count: a run
+    /// without values is a failure, and 0 would be its best result), for the
+    /// standard deviation of one value, for the geometric mean of a value that
+    /// is not positive (Talos': that is -1 or less), when a value is not finite,
+    /// and when the result is too large for 64 bits.
+    pub fn apply(self, values: &[f64]) -> Option<f64> {
+        let values = match values.get(self.ignore_first..) {
+            None | Some([]) => values,
+            Some(rest) => rest,
+        };
+        self.method.apply(values)
+    }
+}
+
+impl Method {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 13] = [
         Self::Sum,
         Self::Mean,
         Self::Min,
@@ -38,21 +108,19 @@ impl Aggregate {
         Self::Std,
         Self::Median,
         Self::GeometricMean,
+        Self::TalosGeometricMean,
+        Self::Dromaeo,
+        Self::V8,
+        Self::Canvasmark,
+        Self::Js,
     ];
 
-    /// The one number, which is finite.
-    ///
-    /// There is none for no values at all (not even a sum or a count: a run
-    /// without values is a failure, and 0 would be its best result), for the
-    /// standard deviation of one value, for the geometric mean of a value that
-    /// is not positive, when a value is not finite, and when the result is too
-    /// large for 64 bits.
-    pub fn apply(self, values: &[f64]) -> Option<f64> {
+    fn apply(self, values: &[f64]) -> Option<f64> {
         if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
             return None;
         }
         let result = match self {
-            Self::Sum => values.iter().sum(),
+            Self::Sum | Self::Canvasmark | Self::Js => values.iter().sum(),
             Self::Mean => mean(values),
             Self::Min => values.iter().copied().fold(f64::INFINITY, f64::min),
             Self::Max => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
@@ -60,6 +128,12 @@ impl Aggregate {
             Self::Std => standard_deviation(values)?,
             Self::Median => median(values),
             Self::GeometricMean => geometric_mean(values)?,
+            Self::TalosGeometricMean => talos_geometric_mean(values)?,
+            Self::Dromaeo => {
+                let means: Vec<f64> = values.chunks(DROMAEO_GROUP).map(mean).collect();
+                talos_geometric_mean(&means)?
+            }
+            Self::V8 => 100.0 * talos_geometric_mean(values)?,
         };
         result.is_finite().then_some(result)
     }
@@ -74,6 +148,11 @@ impl Aggregate {
             Self::Std => "std",
             Self::Median => "median",
             Self::GeometricMean => "geometric-mean",
+            Self::TalosGeometricMean => "talos-geometric-mean",
+            Self::Dromaeo => "dromaeo",
+            Self::V8 => "v8",
+            Self::Canvasmark => "canvasmark",
+            Self::Js => "js",
         }
     }
 }
@@ -122,10 +201,18 @@ fn geometric_mean(values: &[f64]) -> Option<f64> {
     Some(libm::exp(mean(&logarithms)))
 }
 
+fn talos_geometric_mean(values: &[f64]) -> Option<f64> {
+    if values.iter().any(|value| *value <= -1.0) {
+        return None;
+    }
+    let logarithms: Vec<f64> = values.iter().map(|value| libm::log1p(*value)).collect();
+    Some(libm::expm1(mean(&logarithms)))
+}
+
 /// No aggregate has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no aggregate `{0}`; use sum, mean, min, max, count, std, median or geometric-mean"
+    "there is no aggregate `{0}`; use sum, mean, min, max, count, std, median, geometric-mean, talos-geometric-mean, dromaeo, v8, canvasmark or js, with ignore-first:N, before it to leave out the first N values"
 )]
 pub struct UnknownAggregate(String);
 
@@ -133,16 +220,45 @@ impl FromStr for Aggregate {
     type Err = UnknownAggregate;
 
     fn from_str(text: &str) -> Result<Self, UnknownAggregate> {
-        Self::ALL
+        let unknown = || UnknownAggregate(text.into());
+        let (ignore_first, name) = match text.strip_prefix("ignore-first:") {
+            None => (0, text),
+            Some(rest) => {
+                let (count, name) = rest.split_once(',').ok_or_else(unknown)?;
+                (count.parse().map_err(|_| unknown())?, name)
+            }
+        };
+        let method = Method::ALL
             .into_iter()
-            .find(|aggregate| aggregate.name() == text)
-            .ok_or_else(|| UnknownAggregate(text.into()))
+            .find(|method| method.name() == name)
+            .ok_or_else(unknown)?;
+        Ok(Self {
+            ignore_first,
+            method,
+        })
     }
 }
 
 impl fmt::Display for Aggregate {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
+        if self.ignore_first > 0 {
+            write!(formatter, "ignore-first:{},", self.ignore_first)?;
+        }
+        formatter.write_str(self.method.name())
+    }
+}
+
+impl TryFrom<String> for Aggregate {
+    type Error = UnknownAggregate;
+
+    fn try_from(text: String) -> Result<Self, UnknownAggregate> {
+        text.parse()
+    }
+}
+
+impl From<Aggregate> for String {
+    fn from(aggregate: Aggregate) -> Self {
+        aggregate.to_string()
     }
 }
 
@@ -157,55 +273,99 @@ mod tests {
     fn each_of_them() {
         let values = [2.0, 8.0, 4.0, 4.0];
         for (aggregate, expected) in [
-            (Aggregate::Sum, 18.0),
-            (Aggregate::Mean, 4.5),
-            (Aggregate::Min, 2.0),
-            (Aggregate::Max, 8.0),
-            (Aggregate::Count, 4.0),
-            (Aggregate::Std, (19.0_f64 / 3.0).sqrt()),
-            (Aggregate::Median, 4.0),
-            (Aggregate::GeometricMean, 4.0),
+            (Method::Sum, 18.0),
+            (Method::Mean, 4.5),
+            (Method::Min, 2.0),
+            (Method::Max, 8.0),
+            (Method::Count, 4.0),
+            (Method::Std, (19.0_f64 / 3.0).sqrt()),
+            (Method::Median, 4.0),
+            (Method::GeometricMean, 4.0),
         ] {
             let result = aggregate.apply(&values).unwrap();
-            assert!((result - expected).abs() < 1e-12, "{aggregate}: {result}");
+            assert!((result - expected).abs() < 1e-12, "{aggregate:?}: {result}");
         }
-        assert_eq!(Aggregate::Median.apply(&[3.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(Aggregate::Median.apply(&[4.0, 1.0]), Some(2.5));
+        assert_eq!(Method::Median.apply(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(Method::Median.apply(&[4.0, 1.0]), Some(2.5));
     }
 
     #[test]
     fn what_has_no_answer_gives_none() {
-        for aggregate in Aggregate::ALL {
+        for aggregate in Method::ALL {
             assert_eq!(aggregate.apply(&[]), None);
             assert_eq!(aggregate.apply(&[1.0, f64::NAN]), None);
             assert_eq!(aggregate.apply(&[f64::INFINITY, 1.0]), None);
         }
-        assert_eq!(Aggregate::Std.apply(&[1.0]), None);
-        assert_eq!(Aggregate::GeometricMean.apply(&[1.0, 0.0]), None);
-        assert_eq!(Aggregate::GeometricMean.apply(&[-1.0, -1.0]), None);
-        assert_eq!(Aggregate::Sum.apply(&[f64::MAX, f64::MAX]), None);
-        assert_eq!(Aggregate::Mean.apply(&[f64::MAX, f64::MAX]), Some(f64::MAX));
-        assert_eq!(
-            Aggregate::Median.apply(&[f64::MAX, f64::MAX]),
-            Some(f64::MAX)
-        );
+        assert_eq!(Method::Std.apply(&[1.0]), None);
+        assert_eq!(Method::GeometricMean.apply(&[1.0, 0.0]), None);
+        assert_eq!(Method::GeometricMean.apply(&[-1.0, -1.0]), None);
+        assert_eq!(Method::Sum.apply(&[f64::MAX, f64::MAX]), None);
+        assert_eq!(Method::Mean.apply(&[f64::MAX, f64::MAX]), Some(f64::MAX));
+        assert_eq!(Method::Median.apply(&[f64::MAX, f64::MAX]), Some(f64::MAX));
     }
 
     #[test]
     fn a_small_spread_far_from_zero_is_kept() {
         let values = [1e9 + 1.0, 1e9 + 2.0, 1e9 + 3.0];
-        assert_eq!(Aggregate::Std.apply(&values), Some(1.0));
+        assert_eq!(Method::Std.apply(&values), Some(1.0));
+    }
+
+    /// Computed with the functions of `filter.py` in Python.
+    #[test]
+    fn those_of_talos() {
+        let values = [3.0, 0.0, 8.0, 1.0, 2.5, 7.0, 9.0];
+        for (text, expected) in [
+            ("talos-geometric-mean", 3.120284630411354),
+            ("ignore-first:1,talos-geometric-mean", 3.1406808334652885),
+            ("dromaeo", 4.924525297439451),
+            ("v8", 312.0284630411354),
+            ("canvasmark", 30.5),
+            ("js", 30.5),
+            ("ignore-first:5,median", 8.0),
+            ("ignore-first:1,mean", 27.5 / 6.0),
+            // A short series is left as it is.
+            ("ignore-first:7,sum", 30.5),
+            ("ignore-first:100,max", 9.0),
+            ("ignore-first:6,max", 9.0),
+        ] {
+            let result = text.parse::<Aggregate>().unwrap().apply(&values).unwrap();
+            assert!((result - expected).abs() < 1e-12, "{text}: {result}");
+        }
+        for text in ["talos-geometric-mean", "dromaeo", "v8"] {
+            let aggregate: Aggregate = text.parse().unwrap();
+            assert_eq!(aggregate.apply(&[0.0]), Some(0.0), "{text}");
+            assert_eq!(aggregate.apply(&[-1.0]), None, "{text}");
+        }
     }
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for aggregate in Aggregate::ALL {
-            assert_eq!(aggregate.to_string().parse(), Ok(aggregate));
-            let json = serde_json::to_string(&aggregate).unwrap();
-            assert_eq!(json, format!("\"{aggregate}\""));
+        for method in Method::ALL {
+            for ignore_first in [0, 1, 12] {
+                let aggregate = Aggregate {
+                    ignore_first,
+                    method,
+                };
+                assert_eq!(aggregate.to_string().parse(), Ok(aggregate));
+                let json = serde_json::to_string(&aggregate).unwrap();
+                assert_eq!(json, format!("\"{aggregate}\""));
+                assert_eq!(serde_json::from_str::<Aggregate>(&json).unwrap(), aggregate);
+            }
         }
-        let error = "average".parse::<Aggregate>().unwrap_err();
-        assert!(error.to_string().contains("geometric-mean"));
+        for text in [
+            "average",
+            "",
+            "Median",
+            "ignore-first",
+            "ignore-first:2",
+            "ignore-first:2,",
+            "ignore-first:-1,median",
+            "ignore-first:x,median",
+            "ignore-first:1,ignore-first:1,median",
+        ] {
+            let error = text.parse::<Aggregate>().unwrap_err();
+            assert!(error.to_string().contains("geometric-mean"), "{text}");
+        }
     }
 
     proptest! {
@@ -213,15 +373,15 @@ mod tests {
         fn is_finite_and_within_the_values(
             values in proptest::collection::vec(proptest::num::f64::ANY, 0..20)
         ) {
-            for aggregate in Aggregate::ALL {
+            for aggregate in Method::ALL {
                 if let Some(result) = aggregate.apply(&values) {
                     prop_assert!(result.is_finite());
                 }
             }
             if let (Some(low), Some(middle), Some(high)) = (
-                Aggregate::Min.apply(&values),
-                Aggregate::Median.apply(&values),
-                Aggregate::Max.apply(&values),
+                Method::Min.apply(&values),
+                Method::Median.apply(&values),
+                Method::Max.apply(&values),
             ) {
                 prop_assert!(low <= middle && middle <= high);
             }

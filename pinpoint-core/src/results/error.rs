@@ -7,7 +7,7 @@ use std::fmt;
 pub enum FormatError {
     /// No format has this name.
     #[error(
-        "there is no result format `{0}`; use auto, time, lines, json:POINTER or regex:PATTERN"
+        "there is no result format `{0}`; use auto, time, lines, json:POINTER, regex:PATTERN, hyperfine, criterion, gbench, gobench, pytest-benchmark, jmh, catch2, chromium or talos"
     )]
     Unknown(String),
     /// The JSON pointer is none.
@@ -59,6 +59,8 @@ pub enum Place {
     },
     /// A place in a JSON document, as a JSON pointer.
     Json(String),
+    /// A file in a folder of results.
+    File(String),
 }
 
 impl fmt::Display for Place {
@@ -69,6 +71,7 @@ impl fmt::Display for Place {
                 formatter.write_str("the top of the document")
             }
             Self::Json(pointer) => formatter.write_str(pointer),
+            Self::File(path) => formatter.write_str(path),
         }
     }
 }
@@ -83,7 +86,8 @@ pub enum ReadError {
     NotUtf8(Place),
     /// The output is not one JSON document, or is cut off.
     #[error(
-        "the output is not one whole JSON document ({source}); have the benchmark print nothing else, or write the document to a file of its own"
+        "the output is not one whole JSON document: {place}: {}; have the benchmark print nothing else, or write the document to a file of its own",
+        problem(.source)
     )]
     Json {
         /// Where reading stopped.
@@ -91,6 +95,59 @@ pub enum ReadError {
         /// What is wrong there.
         source: serde_json::Error,
     },
+    /// The output is a JSON document, but not one of its format.
+    #[error(
+        "{place} is not as {format} writes it ({}); check that the results are {format}'s own and were not changed, or name another format",
+        problem(.source)
+    )]
+    Misshapen {
+        /// Where reading stopped.
+        place: Place,
+        /// What writes the format.
+        format: &'static str,
+        /// What is wrong there.
+        source: serde_json::Error,
+    },
+    /// The output is not one whole XML document, or not one of its format.
+    #[error(
+        "{place} is not as Catch2 writes XML ({problem}); have the tests print nothing else, or write the report to a file of its own (-r xml -o FILE)"
+    )]
+    Xml {
+        /// Where reading stopped.
+        place: Place,
+        /// What is wrong there.
+        problem: String,
+    },
+    /// A line that begins as a result does and does not end as one.
+    #[error(
+        "{place} is not as a benchmark of Go prints its result ({problem}); check that the output is whole and that the benchmark prints nothing else into that line"
+    )]
+    GoLine {
+        /// Where reading stopped.
+        place: Place,
+        /// What is wrong there.
+        problem: &'static str,
+    },
+    /// One of the files of a folder cannot be read.
+    #[error("{file}: {source}")]
+    InFile {
+        /// The file, relative to the folder.
+        file: String,
+        /// What is wrong with it.
+        source: Box<ReadError>,
+    },
+    /// A benchmark of Criterion lacks one of its files.
+    #[error("{missing} is missing; run the benchmark again, and do not stop it before it ends")]
+    FileMissing {
+        /// The file, relative to the folder.
+        missing: String,
+    },
+    /// The format is that of a folder, and the output is a file.
+    #[error("{0} writes a folder of results, not a file; name the folder (target/criterion)")]
+    FolderNeeded(&'static str),
+    /// The format is that of a file, and the output is a folder.
+    #[error("the results are a folder, which the format {0} does not read; name a file in it")]
+    FileNeeded(String),
     /// Something else stands where a number is needed.
     #[error(
         "{place} holds {found}, not a number; have the benchmark write a plain decimal number there, or name the place that holds one"
@@ -125,6 +182,16 @@ pub enum ReadError {
         /// The second unit, in words.
         found: String,
     },
+    /// Two benchmarks of one name, in a format that gives each name once.
+    #[error(
+        "{place} holds `{chart}` a second time; give each benchmark a name of its own, or the two would be taken for one"
+    )]
+    DuplicateChart {
+        /// Where the second one stands.
+        place: Place,
+        /// The chart.
+        chart: String,
+    },
     /// A member stands twice in a JSON object, so it has no one value.
     #[error("{0} stands there twice; write each member once")]
     Duplicate(Place),
@@ -141,6 +208,16 @@ pub enum ReadError {
         "nothing in the output is recognised as a result; have the benchmark print lines like `name: 12.5 ms`, or name the format"
     )]
     NothingRecognised,
+}
+
+/// The message of the parser without its place: that is one in what it was
+/// given, which may be a line of the output.
+fn problem(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    match message.rsplit_once(" at line ") {
+        Some((problem, _)) => problem.to_owned(),
+        None => message,
+    }
 }
 
 /// The end of a sentence that says what there is instead.

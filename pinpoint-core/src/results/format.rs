@@ -6,8 +6,45 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{FormatError, JsonPointer, LinePattern, Place, ReadError, json, lines, pattern};
+use super::{
+    FormatError, JsonPointer, LinePattern, Place, ReadError, catch2, chromium, criterion,
+    go_benchmark, google_benchmark, hyperfine, is_criterion_result, jmh, json, lines, pattern,
+    pytest_benchmark, recognise, talos,
+};
 use crate::Series;
+
+/// What a benchmark left behind: a file, or what it printed; or a folder of files.
+#[derive(Debug, Clone, Copy)]
+pub enum Output<'a> {
+    /// The content of a file.
+    File(&'a [u8]),
+    /// The files of a folder by their paths in it, with `/` between the parts.
+    Folder(&'a BTreeMap<String, Vec<u8>>),
+}
+
+impl<'a> From<&'a [u8]> for Output<'a> {
+    fn from(content: &'a [u8]) -> Self {
+        Self::File(content)
+    }
+}
+
+impl<'a, const LENGTH: usize> From<&'a [u8; LENGTH]> for Output<'a> {
+    fn from(content: &'a [u8; LENGTH]) -> Self {
+        Self::File(content)
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for Output<'a> {
+    fn from(content: &'a Vec<u8>) -> Self {
+        Self::File(content)
+    }
+}
+
+impl<'a> From<&'a BTreeMap<String, Vec<u8>>> for Output<'a> {
+    fn from(files: &'a BTreeMap<String, Vec<u8>>) -> Self {
+        Self::Folder(files)
+    }
+}
 
 /// How the output of a benchmark is read.
 ///
@@ -53,62 +90,135 @@ pub enum Format {
     /// `name` is the chart (`value` when missing or empty), group `unit` its
     /// unit.
     Regex(LinePattern),
+    /// `hyperfine`: its `--export-json`.
+    Hyperfine,
+    /// `criterion`: Criterion.rs's output folder, `target/criterion`.
+    Criterion,
+    /// `gbench`: Google Benchmark's `--benchmark_format=json`.
+    GoogleBenchmark,
+    /// `gobench`: what `go test -bench` prints.
+    GoBenchmark,
+    /// `pytest-benchmark`: its `--benchmark-json`.
+    PytestBenchmark,
+    /// `jmh`: the Java Microbenchmark Harness's `-rf json`.
+    Jmh,
+    /// `catch2`: its XML reporter, `-r xml`.
+    Catch2,
+    /// `chromium`: a set of histograms, or chart JSON.
+    Chromium,
+    /// `talos`: the `PERFHERDER_DATA` or `TALOSDATA` lines of a log of Mozilla's.
+    Talos,
 }
+
+/// The formats that are fully told by their names.
+const NAMES: [(Format, &str); 12] = [
+    (Format::Auto, "auto"),
+    (Format::Time, "time"),
+    (Format::Lines, "lines"),
+    (Format::Hyperfine, "hyperfine"),
+    (Format::Criterion, "criterion"),
+    (Format::GoogleBenchmark, "gbench"),
+    (Format::GoBenchmark, "gobench"),
+    (Format::PytestBenchmark, "pytest-benchmark"),
+    (Format::Jmh, "jmh"),
+    (Format::Catch2, "catch2"),
+    (Format::Chromium, "chromium"),
+    (Format::Talos, "talos"),
+];
 
 impl Format {
     /// The values of every chart in the output.
     ///
     /// There is at least one value, except for [`Format::Time`], which gives an
-    /// empty map; every value is finite.
+    /// empty map; every value is finite. Where a format has a way to say that a
+    /// measurement failed, all of its chart is left out: half of its values would
+    /// pass for all of them.
     ///
     /// # Errors
     ///
-    /// Damage anywhere in what is read, and [`ReadError::NoValue`] when the
-    /// output is sound and holds no value.
-    pub fn read(&self, output: &[u8]) -> Result<BTreeMap<String, Series>, ReadError> {
-        match self {
-            Self::Auto => Self::recognise(output)?.read(output),
-            Self::Time => Ok(BTreeMap::new()),
-            Self::Lines => lines::read(text(output)?),
-            Self::Json(pointer) => json::read(pointer, text(output)?),
-            Self::Regex(pattern) => pattern::read(pattern, text(output)?),
+    /// Damage anywhere in what is read; [`ReadError::NoValue`] when the output is
+    /// sound and holds no value; [`ReadError::FolderNeeded`] and
+    /// [`ReadError::FileNeeded`].
+    ///
+    /// # Cost
+    ///
+    /// One walk through the output (and with [`Format::Auto`] another through its
+    /// beginning), which holds the values and not the document: 100 MB of JSON take
+    /// less than a second and less than 100 MB beside their own.
+    pub fn read<'a>(
+        &self,
+        output: impl Into<Output<'a>>,
+    ) -> Result<BTreeMap<String, Series>, ReadError> {
+        match (self, output.into()) {
+            (Self::Auto, output) => Self::recognise(output)?.read(output),
+            (Self::Time, _) => Ok(BTreeMap::new()),
+            (Self::Criterion, Output::Folder(files)) => criterion::read(files),
+            (Self::Criterion, Output::File(_)) => Err(ReadError::FolderNeeded("Criterion")),
+            (_, Output::Folder(_)) => Err(ReadError::FileNeeded(self.to_string())),
+            (Self::Lines, Output::File(content)) => lines::read(text(content)?),
+            (Self::Json(pointer), Output::File(content)) => json::read(pointer, text(content)?),
+            (Self::Regex(regex), Output::File(content)) => pattern::read(regex, text(content)?),
+            (Self::Hyperfine, Output::File(content)) => hyperfine::read(text(content)?),
+            (Self::GoogleBenchmark, Output::File(content)) => {
+                google_benchmark::read(text(content)?)
+            }
+            (Self::GoBenchmark, Output::File(content)) => go_benchmark::read(text(content)?),
+            (Self::PytestBenchmark, Output::File(content)) => {
+                pytest_benchmark::read(text(content)?)
+            }
+            (Self::Jmh, Output::File(content)) => jmh::read(text(content)?),
+            (Self::Catch2, Output::File(content)) => catch2::read(text(content)?),
+            (Self::Chromium, Output::File(content)) => chromium::read(text(content)?),
+            (Self::Talos, Output::File(content)) => talos::read(text(content)?),
         }
     }
 
-    /// The format that an output is in: [`Format::Lines`] as soon as one line
-    /// reads so. Never `Auto` or `Time`.
+    /// The format that an output is in, told from its beginning: an output that is
+    /// cut off further on is recognised, and refused by [`Format::read`]. Never
+    /// `Auto`, `Time`, or one that takes a pointer or a pattern. [`Format::Lines`]
+    /// only when it is nothing else and one line reads so.
     ///
     /// # Errors
     ///
     /// [`ReadError::NothingRecognised`].
-    pub fn recognise(output: &[u8]) -> Result<Self, ReadError> {
-        if lines::recognise(output) {
-            return Ok(Self::Lines);
-        }
-        Err(ReadError::NothingRecognised)
+    pub fn recognise<'a>(output: impl Into<Output<'a>>) -> Result<Self, ReadError> {
+        let format = match output.into() {
+            Output::Folder(files) => files
+                .keys()
+                .any(|path| is_criterion_result(path))
+                .then_some(Self::Criterion),
+            Output::File(content) => recognise::recognise(content),
+        };
+        format.ok_or(ReadError::NothingRecognised)
     }
 }
 
 /// The output as text, or the first place that is none.
-fn text(output: &[u8]) -> Result<&str, ReadError> {
+pub(super) fn text(output: &[u8]) -> Result<&str, ReadError> {
     std::str::from_utf8(output).map_err(|error| {
         let sound = String::from_utf8_lossy(&output[..error.valid_up_to()]);
-        let last_line = sound.rsplit('\n').next().unwrap_or_default();
-        ReadError::NotUtf8(Place::Text {
-            line: sound.matches('\n').count() + 1,
-            column: last_line.chars().count() + 1,
-        })
+        ReadError::NotUtf8(place_at(&sound, sound.len()))
     })
+}
+
+/// The place of a byte in a text.
+pub(super) fn place_at(text: &str, byte: usize) -> Place {
+    let before = text.get(..byte).unwrap_or(text);
+    let last_line = before.rsplit('\n').next().unwrap_or_default();
+    Place::Text {
+        line: before.matches('\n').count() + 1,
+        column: last_line.chars().count() + 1,
+    }
 }
 
 impl FromStr for Format {
     type Err = FormatError;
 
     fn from_str(text: &str) -> Result<Self, FormatError> {
+        if let Some((format, _)) = NAMES.iter().find(|(_, name)| *name == text) {
+            return Ok(format.clone());
+        }
         match text.split_once(':') {
-            None if text == "auto" => Ok(Self::Auto),
-            None if text == "time" => Ok(Self::Time),
-            None if text == "lines" => Ok(Self::Lines),
             Some(("json", pointer)) => pointer.parse().map(Self::Json),
             Some(("regex", pattern)) => pattern.parse().map(Self::Regex),
             _ => Err(FormatError::Unknown(text.into())),
@@ -119,11 +229,12 @@ impl FromStr for Format {
 impl fmt::Display for Format {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Auto => formatter.write_str("auto"),
-            Self::Time => formatter.write_str("time"),
-            Self::Lines => formatter.write_str("lines"),
             Self::Json(pointer) => write!(formatter, "json:{pointer}"),
             Self::Regex(pattern) => write!(formatter, "regex:{pattern}"),
+            plain => {
+                let name = NAMES.iter().find(|(format, _)| format == plain);
+                formatter.write_str(name.map_or("", |(_, name)| name))
+            }
         }
     }
 }

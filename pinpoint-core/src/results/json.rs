@@ -11,7 +11,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::{FormatError, Place, ReadError, UNNAMED};
+use super::{FormatError, Place, ReadError, UNNAMED, document};
 use crate::Series;
 
 /// How many names a message lists of what there is instead.
@@ -69,16 +69,8 @@ impl FromStr for JsonPointer {
 
 impl fmt::Display for JsonPointer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&written(&self.0))
+        formatter.write_str(&document::pointer(&self.0))
     }
-}
-
-/// Writes tokens as a pointer.
-fn written(tokens: &[String]) -> String {
-    tokens
-        .iter()
-        .map(|token| format!("/{}", token.replace('~', "~0").replace('/', "~1")))
-        .collect()
 }
 
 /// Reads the values at the pointer.
@@ -91,12 +83,12 @@ pub(super) fn read(
         .deserialize(&mut parser)
         .and_then(|walked| parser.end().map(|()| walked))
         .map_err(|source| ReadError::Json {
-            place: place_of(&source, text),
+            place: document::place_of(&source, text),
             source,
         })?;
     let at = |remaining: usize| {
         let depth = pointer.0.len() - remaining;
-        written(&pointer.0[..depth])
+        document::pointer(&pointer.0[..depth])
     };
     match walked {
         Walked::Found(value) => charts(pointer, value),
@@ -105,25 +97,9 @@ pub(super) fn read(
             wanted: format!("json:{pointer}"),
             present: present
                 .into_iter()
-                .map(|token| format!("{}{}", at(remaining), written(&[token])))
+                .map(|token| format!("{}{}", at(remaining), document::pointer(&[token])))
                 .collect(),
         }),
-    }
-}
-
-fn place_of(error: &serde_json::Error, text: &str) -> Place {
-    let line = text
-        .lines()
-        .nth(error.line().saturating_sub(1))
-        .unwrap_or_default();
-    // The parser counts bytes.
-    let before = line
-        .as_bytes()
-        .get(..error.column())
-        .unwrap_or(line.as_bytes());
-    Place::Text {
-        line: error.line(),
-        column: String::from_utf8_lossy(before).chars().count(),
     }
 }
 
@@ -254,24 +230,31 @@ fn charts(pointer: &JsonPointer, value: Value) -> Result<BTreeMap<String, Series
     match value {
         Value::Object(members) => {
             for (name, value) in members {
-                let place = format!("{here}{}", written(std::slice::from_ref(&name)));
+                let place = format!("{here}{}", document::pointer(std::slice::from_ref(&name)));
                 if charts.contains_key(&name) {
                     return Err(ReadError::Duplicate(Place::Json(place)));
                 }
                 let values = numbers(&place, value)?;
-                charts.insert(name, Series { values, unit: None });
+                charts.insert(name, unitless(values));
             }
         }
         value => {
             let name = pointer.0.last().cloned().unwrap_or_else(|| UNNAMED.into());
             let values = numbers(&here, value)?;
-            charts.insert(name, Series { values, unit: None });
+            charts.insert(name, unitless(values));
         }
     }
     if charts.is_empty() {
         return Err(no_value(&here));
     }
     Ok(charts)
+}
+
+fn unitless(values: Vec<f64>) -> Series {
+    Series {
+        values,
+        ..Series::default()
+    }
 }
 
 /// A number, or the numbers of an array.

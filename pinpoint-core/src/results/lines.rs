@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::charts::Charts;
 use super::number::{self, Number};
 use super::{Place, ReadError};
-use crate::Series;
+use crate::{Direction, Series};
 
 /// Reads every line that gives a value.
 pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
-    let mut charts = BTreeMap::new();
+    let mut charts = Charts::default();
     for (index, line) in text.lines().enumerate() {
         let Some(Measurement {
             name,
@@ -24,7 +25,9 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
             column: column_of(line, value),
         };
         match number {
-            Number::Finite(number) => number::add(&mut charts, name, number, unit, place)?,
+            Number::Finite(number) => {
+                charts.add(name, vec![number], unit, Direction::Unknown, || place);
+            }
             Number::NotFinite => {
                 return Err(ReadError::NotFinite {
                     place,
@@ -33,13 +36,7 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
             }
         }
     }
-    if charts.is_empty() {
-        return Err(ReadError::NoValue {
-            wanted: "lines like `name: 12.5 ms`".into(),
-            present: Vec::new(),
-        });
-    }
-    Ok(charts)
+    charts.finish("lines like `name: 12.5 ms`")
 }
 
 /// Is there a line that [`read`] would take a value from? Lines that are not
@@ -94,7 +91,7 @@ fn split_at_last_colon(line: &str) -> Option<(&str, &str)> {
 }
 
 /// The column, counted from 1 in characters, of a part of a line.
-fn column_of(line: &str, part: &str) -> usize {
+pub(super) fn column_of(line: &str, part: &str) -> usize {
     let before = part.as_ptr() as usize - line.as_ptr() as usize;
     line[..before].chars().count() + 1
 }

@@ -9,22 +9,35 @@
 //! function, `read`; [`Format`] is the list of them.
 
 mod aggregate;
+mod catch2;
+mod charts;
+mod chromium;
+mod criterion;
+mod document;
 mod error;
 mod format;
+mod go_benchmark;
+mod google_benchmark;
+mod hyperfine;
+mod jmh;
 mod json;
 mod lines;
 mod number;
 mod pattern;
+mod pytest_benchmark;
+mod recognise;
+mod talos;
 #[cfg(test)]
 mod tests;
 mod unit;
 
-pub use aggregate::{Aggregate, UnknownAggregate};
+pub use aggregate::{Aggregate, Method, UnknownAggregate};
+pub use criterion::is_criterion_result;
 pub use error::{FormatError, Place, ReadError};
-pub use format::Format;
+pub use format::{Format, Output};
 pub use json::JsonPointer;
 pub use pattern::LinePattern;
-pub use unit::is_time_or_memory;
+pub use unit::direction_of;
 
 /// What a value is called when neither the format nor the output names it.
 const UNNAMED: &str = "value";

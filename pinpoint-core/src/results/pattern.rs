@@ -6,9 +6,10 @@ use std::str::FromStr;
 
 use regex::Regex;
 
+use super::charts::Charts;
 use super::number::{self, Number};
 use super::{FormatError, Place, ReadError, UNNAMED};
-use crate::Series;
+use crate::{Direction, Series};
 
 /// A regular expression with a group named `value`, and perhaps `name` and
 /// `unit`.
@@ -76,7 +77,7 @@ pub(super) fn read(
     pattern: &LinePattern,
     text: &str,
 ) -> Result<BTreeMap<String, Series>, ReadError> {
-    let mut charts = BTreeMap::new();
+    let mut charts = Charts::default();
     for (index, line) in text.lines().enumerate() {
         for found in pattern.0.captures_iter(line) {
             let group = |name| {
@@ -107,14 +108,14 @@ pub(super) fn read(
                 }
             };
             let name = group("name").unwrap_or(UNNAMED);
-            number::add(&mut charts, name, number, group("unit"), place)?;
+            charts.add(
+                name,
+                vec![number],
+                group("unit"),
+                Direction::Unknown,
+                || place,
+            );
         }
     }
-    if charts.is_empty() {
-        return Err(ReadError::NoValue {
-            wanted: format!("regex:{pattern}: no line matches"),
-            present: Vec::new(),
-        });
-    }
-    Ok(charts)
+    charts.finish(&format!("regex:{pattern}: no line matches"))
 }

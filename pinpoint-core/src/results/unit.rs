@@ -1,17 +1,32 @@
 //! What a unit says about its values.
 
-/// Is the unit one of time or of memory, where less is nearly always better?
+use crate::Direction;
+
+/// Where better lies: as the format `said`, or else by the unit. Less of time and
+/// of memory is nearly always better; of rates (`MB/s`) and anything else nothing
+/// is known.
 ///
-/// Rates (`MB/s`) are not, nor is anything unknown. Case does not matter,
-/// because benchmarks write `KB`, `kB` and `kb` for one thing.
+/// Case does not matter, because benchmarks write `KB`, `kB` and `kb` for one
+/// thing.
 ///
 /// ```
-/// use pinpoint_core::results::is_time_or_memory;
+/// use pinpoint_core::Direction::{Down, Unknown, Up};
+/// use pinpoint_core::results::direction_of;
 ///
-/// assert!(is_time_or_memory(Some("µs")) && is_time_or_memory(Some("KiB")));
-/// assert!(!is_time_or_memory(Some("MB/s")) && !is_time_or_memory(None));
+/// assert_eq!(direction_of(Unknown, Some("µs")), Down);
+/// assert_eq!(direction_of(Unknown, Some("KiB")), Down);
+/// assert_eq!(direction_of(Unknown, Some("MB/s")), Unknown);
+/// assert_eq!(direction_of(Up, Some("ms")), Up);
 /// ```
-pub fn is_time_or_memory(unit: Option<&str>) -> bool {
+pub fn direction_of(said: Direction, unit: Option<&str>) -> Direction {
+    if said == Direction::Unknown && is_time_or_memory(unit) {
+        Direction::Down
+    } else {
+        said
+    }
+}
+
+fn is_time_or_memory(unit: Option<&str>) -> bool {
     // The micro sign and the Greek letter look alike, and both are in use.
     let unit = unit.unwrap_or_default().trim().to_lowercase();
     let unit = unit.replace(['µ', 'μ'], "u");

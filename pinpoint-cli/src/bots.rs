@@ -1,0 +1,135 @@
+//! `pinpoint bots`: which bots there are, and what is built for them.
+
+use std::path::PathBuf;
+
+use pinpoint_core::bots::{Bot, Bots, ConfigFile, Workers};
+use serde_json::json;
+
+use crate::arguments::{self, BotsCommand, Display, Output};
+use crate::error::{CliError, FOUND};
+use crate::quantity::count;
+use crate::summary::{BOLD, DIM};
+
+pub(crate) fn run(arguments: &arguments::Bots, display: &Display) -> Result<u8, CliError> {
+    let bots = read(&arguments.config)?;
+    match &arguments.command {
+        BotsCommand::List => list(&bots, display),
+        BotsCommand::Show { bot } => show(&bots, bots.get(bot)?, display),
+        BotsCommand::Target { bot, benchmark } => {
+            let target = bots.target(bot, benchmark)?;
+            match display.output {
+                Output::Json => anstream::println!(
+                    "{}",
+                    json!({ "bot": bot, "benchmark": benchmark, "target": target })
+                ),
+                Output::Text => anstream::println!("{target}"),
+            }
+        }
+    }
+    Ok(FOUND)
+}
+
+/// The bots of these files, or the built-in ones when there are none.
+fn read(config: &[PathBuf]) -> Result<Bots, CliError> {
+    if config.is_empty() {
+        return Ok(Bots::builtin().clone());
+    }
+    let mut read = Vec::new();
+    for path in config {
+        let name = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Ok(text) => read.push((name, text)),
+            Err(error) => {
+                let message = format!("can't read the bot configurations {name}: {error}");
+                return Err(CliError::Input(message));
+            }
+        }
+    }
+    let files: Vec<_> = read
+        .iter()
+        .map(|(name, text)| ConfigFile { name, text })
+        .collect();
+    Bots::read(&files).map_err(CliError::BotConfigs)
+}
+
+fn list(bots: &Bots, display: &Display) {
+    if display.output == Output::Json {
+        let bots: Vec<_> = bots.iter().collect();
+        anstream::println!("{}", json!(bots));
+        return;
+    }
+    let width = bots.iter().map(|bot| bot.name.chars().count()).max();
+    let width = width.unwrap_or_default();
+    for bot in bots.iter() {
+        let note = if bot.out_of_resources {
+            ", out of resources"
+        } else {
+            ""
+        };
+        anstream::println!(
+            "{BOLD}{:<width$}{BOLD:#}  {DIM}{}{note}{DIM:#}",
+            bot.name,
+            kind(&bot),
+        );
+    }
+}
+
+/// What a bot is, in a few words.
+fn kind(bot: &Bot<'_>) -> String {
+    if bot.name != bot.configured_as {
+        return format!("alias of {}", bot.configured_as);
+    }
+    match bot.workers {
+        Workers::Local => "this machine".into(),
+        Workers::Machines(machines) => count(machines.len() as u64, "machine"),
+        Workers::Swarming(swarming) => format!("built by {}", swarming.builder),
+    }
+}
+
+fn show(bots: &Bots, bot: Bot<'_>, display: &Display) {
+    let names = [bot.name, bot.configured_as];
+    let benchmarks: Vec<_> = bots
+        .benchmarks()
+        .iter()
+        .filter(|(_, benchmark)| benchmark.bots.iter().any(|bot| names.contains(&&**bot)))
+        .collect();
+    if display.output == Output::Json {
+        let mut document = json!(bot);
+        document["benchmarks"] = benchmarks
+            .iter()
+            .map(|(name, benchmark)| json!({ "name": name, "stories": benchmark.stories }))
+            .collect();
+        anstream::println!("{document}");
+        return;
+    }
+    let line = |name: &str, value: &str| anstream::println!("  {DIM}{name:<16}{DIM:#}{value}");
+    anstream::println!("{BOLD}{}{BOLD:#}: {}", bot.name, kind(&bot));
+    if bot.out_of_resources {
+        anstream::println!("  out of resources: takes no jobs for now");
+    }
+    if let Some(repository) = bot.repository {
+        line("repository", repository);
+    }
+    match bot.workers {
+        Workers::Local => {}
+        Workers::Machines(machines) => line("machines", &machines.join(", ")),
+        Workers::Swarming(swarming) => {
+            line("browser", &swarming.browser);
+            line("bucket", &swarming.bucket);
+            line("builder", &swarming.builder);
+            line("swarming server", &swarming.swarming_server);
+            for dimension in &swarming.dimensions {
+                line(
+                    "dimension",
+                    &format!("{}: {}", dimension.key, dimension.value),
+                );
+            }
+        }
+    }
+    for (name, benchmark) in benchmarks {
+        line(
+            "benchmark",
+            &format!("{name}: {}", benchmark.stories.join(", ")),
+        );
+    }
+}

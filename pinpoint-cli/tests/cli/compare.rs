@@ -1,0 +1,381 @@
+//! `pinpoint compare`: two files, or many, and what is said of them.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::world::{Finished, World};
+
+/// Twenty values around `level`, in lines.
+fn lines(chart: &str, level: f64, unit: &str) -> String {
+    let mut text = String::new();
+    for index in 0..20 {
+        let value = level + 0.1 * f64::from(index * 7 % 20);
+        let _ = writeln!(text, "{chart}: {value} {unit}");
+    }
+    text
+}
+
+struct Files(World);
+
+impl Files {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let world = World::new();
+        for (name, content) in files {
+            fs::write(world.repository.join(name), content).unwrap();
+        }
+        Self(world)
+    }
+
+    #[track_caller]
+    fn compare(&self, arguments: &[&str], code: i32) -> Finished {
+        self.0.pinpoint(&["compare"]).and(arguments).ends_with(code)
+    }
+
+    #[track_caller]
+    fn document(&self, arguments: &[&str], code: i32) -> Value {
+        self.compare(&[arguments, &["--output", "json"]].concat(), code)
+            .document()
+    }
+}
+
+/// The outputs of real tools.
+fn results(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../pinpoint-core/tests/results");
+    folder.join(name).display().to_string()
+}
+
+#[test]
+fn a_table_says_what_became_of_each_chart() {
+    let before =
+        lines("slower", 10.0, "ms") + &lines("faster", 10.0, "ms") + &lines("even", 10.0, "ms");
+    let after =
+        lines("slower", 15.0, "ms") + &lines("faster", 5.0, "ms") + &lines("even", 10.0, "ms");
+    let files = Files::new(&[
+        ("before", &(before + "gone: 1 ms\n")),
+        ("after", &(after + "new\u{1b}[31m: 1 ms\n")),
+    ]);
+    let shown = files.compare(&["before", "after"], 0).stdout;
+    let line = |start: &str| {
+        let found = shown.lines().find(|line| line.starts_with(start));
+        found
+            .unwrap_or_else(|| panic!("{start} in {shown}"))
+            .to_owned()
+    };
+    for (start, words) in [
+        (
+            "chart ",
+            &[
+                "control",
+                "treatment",
+                "95 % interval",
+                "adjusted",
+                "verdict",
+            ][..],
+        ),
+        ("slower ", &["10.95 ms", "15.95 ms", "+45.66 %", "worse"]),
+        ("faster ", &["5.950 ms", "-45.66 %", "better"]),
+        ("even ", &["+0.00 %", "same"]),
+        ("2 of 3 charts moved", &["1 worse, 1 better"]),
+        ("p is adjusted for 3 comparisons", &[]),
+    ] {
+        let line = line(start);
+        for word in words {
+            assert!(line.contains(word), "{word} in {line}");
+        }
+    }
+    assert!(shown.contains("only in the control:\n  gone\n"), "{shown}");
+    // What the file says commands no terminal, and no colour goes into a file.
+    assert!(
+        shown.contains("only in the treatment:\n  new\u{fffd}[31m\n"),
+        "{shown}"
+    );
+    assert!(!shown.contains('\u{1b}'), "{shown}");
+    let coloured = files
+        .compare(&["before", "after", "--color", "always"], 0)
+        .stdout;
+    assert!(coloured.contains("\u{1b}[1m\u{1b}[31mworse"), "{coloured}");
+}
+
+#[test]
+fn the_document_has_all_of_it() {
+    let files = Files::new(&[
+        (
+            "before",
+            &(lines("a", 10.0, "ms") + &lines("b", 10.0, "runs")),
+        ),
+        (
+            "after",
+            &(lines("a", 15.0, "ms") + &lines("b", 10.0, "runs") + "c: 1\n"),
+        ),
+    ]);
+    let document = files.document(&["before", "after"], 0);
+    assert_eq!(document["version"], 1);
+    assert_eq!(document["status"], "different");
+    assert_eq!(document["control"], serde_json::json!(["before"]));
+    assert_eq!(document["only_treatment"], serde_json::json!(["c"]));
+    assert_eq!(document["only_control"], serde_json::json!([]));
+    let [a, b] = &document["charts"].as_array().unwrap()[..] else {
+        panic!("{document}");
+    };
+    assert_eq!(
+        (&a["chart"], &a["unit"], &a["direction"]),
+        (&"a".into(), &"ms".into(), &"down".into())
+    );
+    assert_eq!(
+        (&a["verdict"], &a["improvement"]),
+        (&"different".into(), &false.into())
+    );
+    assert_eq!(
+        a["control"],
+        serde_json::json!({"values": 20, "median": 10.95})
+    );
+    assert_eq!(a["change"]["estimate"], 5.0);
+    let interval = &a["change_percent"]["interval"];
+    let low = interval["low"].as_f64().unwrap();
+    let high = interval["high"].as_f64().unwrap();
+    assert!(low < 45.66 && 45.66 < high && high < 60.0, "{a}");
+    // The smaller of two p-values is twice itself.
+    let p = a["p_value"].as_f64().unwrap();
+    assert!(p < 1e-4, "{a}");
+    assert_eq!(a["p_value_adjusted"].as_f64(), Some(2.0 * p));
+    assert_eq!(
+        (&b["verdict"], &b["improvement"]),
+        (&"same".into(), &Value::Null)
+    );
+}
+
+#[test]
+fn the_exit_code_is_the_answer() {
+    let files = Files::new(&[
+        ("low", &lines("a", 10.0, "ms")),
+        ("high", &lines("a", 15.0, "ms")),
+        ("one", "a: 10 ms\n"),
+    ]);
+    assert_eq!(files.document(&["low", "high"], 0)["status"], "different");
+    assert_eq!(files.document(&["high", "low"], 0)["status"], "different");
+    assert_eq!(files.document(&["low", "low"], 3)["status"], "same");
+    assert_eq!(files.document(&["low", "one"], 4)["status"], "unknown");
+    // Too small to be worth finding, and not tested.
+    for magnitude in ["60", "600%"] {
+        let document = files.document(&["low", "high", "--magnitude", magnitude], 3);
+        assert_eq!(document["charts"][0]["p_value"], Value::Null);
+    }
+    files.document(&["low", "high", "--magnitude", "5%"], 0);
+}
+
+#[test]
+fn better_lies_where_the_format_the_unit_or_the_user_says() {
+    let go = |speed: u32| -> String {
+        (0..12)
+            .map(|run| {
+                format!(
+                    "BenchmarkA 1 {} ns/op {} MB/s\n",
+                    10 * speed + run,
+                    10 * speed + run
+                )
+            })
+            .collect()
+    };
+    let files = Files::new(&[("before", &go(3)), ("after", &go(9))]);
+    let improvements = |options: &[&str]| -> Vec<Value> {
+        let document = files.document(&[&["before", "after"], options].concat(), 0);
+        let charts = document["charts"].as_array().unwrap().clone();
+        charts
+            .iter()
+            .map(|chart| chart["improvement"].clone())
+            .collect()
+    };
+    assert_eq!(improvements(&[]), [Value::from(false), Value::from(true)]);
+    assert_eq!(
+        improvements(&["--direction", "up"]),
+        [Value::from(true), Value::from(true)]
+    );
+    assert_eq!(
+        improvements(&["--direction", "unknown"]),
+        [Value::Null, Value::Null]
+    );
+}
+
+#[test]
+fn files_of_a_side_are_put_together() {
+    let files = Files::new(&[
+        ("a1", "a: 1 ms\na: 2 ms\n"),
+        ("a2", "a: 3 ms\na: 30 ms\nb: 1\n"),
+        ("b1", "a: 4 ms\n"),
+    ]);
+    let arguments = ["a1", "b1", "--control", "a2"];
+    let document = files.document(&arguments, 4);
+    assert_eq!(
+        document["charts"][0]["control"],
+        serde_json::json!({"values": 4, "median": 2.5})
+    );
+    let aggregated = files.document(&[&arguments[..], &["--aggregate", "max"]].concat(), 4);
+    assert_eq!(
+        aggregated["charts"][0]["control"],
+        serde_json::json!({"values": 2, "median": 16.0})
+    );
+}
+
+#[test]
+fn pairs_are_compared_pair_by_pair() {
+    // From pair to pair the values wander far more than the change.
+    let side = |change: f64| -> String {
+        (0..12)
+            .map(|pair| {
+                format!(
+                    "a: {} ms\n",
+                    10.0 * f64::from(pair + 1) * (change + 1e-4 * f64::from(pair))
+                )
+            })
+            .collect()
+    };
+    let files = Files::new(&[
+        ("before", &side(1.0)),
+        ("after", &side(1.02)),
+        ("short", "a: 1 ms\n"),
+    ]);
+    assert_eq!(files.document(&["before", "after"], 3)["status"], "same");
+    let paired = files.document(&["before", "after", "--paired"], 0);
+    assert_eq!(
+        (&paired["status"], &paired["paired"]),
+        (&"different".into(), &true.into())
+    );
+    let estimate = paired["charts"][0]["change_percent"]["estimate"]
+        .as_f64()
+        .unwrap();
+    assert!((estimate - 2.0).abs() < 0.01, "{estimate}");
+    assert_eq!(paired["charts"][0]["change"], Value::Null);
+    // Five pairs can't tell, however much they differ.
+    let five: Vec<String> = (0..5)
+        .flat_map(|_| ["--control", "short", "--treatment", "after"])
+        .map(str::to_owned)
+        .collect();
+    let mut arguments: Vec<&str> = vec!["short", "after", "--paired", "--aggregate", "mean"];
+    arguments.extend(five[..16].iter().map(String::as_str));
+    assert_eq!(
+        files.document(&arguments, 4)["charts"][0]["control"]["values"],
+        5
+    );
+
+    for (arguments, reason) in [
+        (
+            &["before", "short", "--paired"][..],
+            "`a` has 12 values in control 1 and 1 in its treatment",
+        ),
+        (
+            &["before", "after", "--paired", "--control", "short"],
+            "there are 1 and 2",
+        ),
+        (
+            &["before", "after", "--paired", "--magnitude", "5%"],
+            "--magnitude",
+        ),
+        (
+            &["before", "after", "--paired", "--confidence", "0.9"],
+            "--confidence",
+        ),
+    ] {
+        let said = files.compare(arguments, 2).stderr;
+        assert!(said.contains(reason), "{reason} in {said}");
+    }
+}
+
+#[test]
+fn real_outputs_of_every_tool_are_read() {
+    let files = Files::new(&[]);
+    for (name, charts) in [
+        ("hyperfine.json", 2),
+        ("criterion", 3),
+        ("google-benchmark-1.7.json", 10),
+        ("go-benchmark.txt", 8),
+        ("pytest-benchmark.json", 3),
+        ("jmh.json", 16),
+        ("catch2-3.7.xml", 3),
+        ("chromium-histograms.json", 4),
+        ("chromium-charts.json", 3),
+        ("perfherder.log", 6),
+        ("talosdata.log", 3),
+    ] {
+        let file = results(name);
+        let output = files
+            .0
+            .pinpoint(&["compare", &file, &file, "--output", "json"])
+            .start()
+            .wait();
+        // The same values twice do not differ; few of them leave it open.
+        assert!(
+            matches!(output.status.code(), Some(3 | 4)),
+            "{name}: {output}"
+        );
+        assert_eq!(
+            output.document()["charts"].as_array().unwrap().len(),
+            charts,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_the_reason() {
+    let files = Files::new(&[
+        ("ms", "a: 1 ms\n"),
+        ("s", "a: 1 s\n"),
+        ("other", "b: 1 ms\n"),
+        ("prose", "all is well\n"),
+        (
+            "cut",
+            "{\"results\": [{\"command\": \"a\", \"times\": [1, 2",
+        ),
+        ("negative", "a: -1 ms\n"),
+    ]);
+    let criterion = results("criterion");
+    for (arguments, reason) in [
+        (&["ms", "missing"][..], "can't read missing"),
+        (&["ms", "s"], "`a` is in `ms` and in `s`"),
+        (&["ms", "other"], "the control has `a`, the treatment `b`"),
+        (
+            &["ms", "ms", "--chart", "b"],
+            "of those asked for (--chart b)",
+        ),
+        (
+            &["ms", "prose"],
+            "prose: nothing in the output is recognised",
+        ),
+        (
+            &["cut", "ms"],
+            "cut: the output is not one whole JSON document: line 1, column 4",
+        ),
+        (&["ms", "ms", "--format", "time"], "no file has it"),
+        (
+            &["ms", "ms", "--format", "jmh"],
+            "ms: the output is not one whole JSON document",
+        ),
+        (
+            &["ms", &criterion, "--format", "lines"],
+            "a folder, which the format lines does not read",
+        ),
+        (
+            &["ms", "ms", "--format", "criterion"],
+            "name the folder (target/criterion)",
+        ),
+        (&["ms", "ms", "--format", "junit"], "pytest-benchmark"),
+        (
+            &["ms", "ms", "--aggregate", "std"],
+            "the 1 values of `a` have no std",
+        ),
+        (&["ms", "ms", "--aggregate", "average"], "ignore-first:N,"),
+        (&["ms", "ms", "--confidence", "1"], "`confidence` is 1"),
+        (
+            &["negative", "negative", "--paired"],
+            "must not be negative",
+        ),
+        (&["ms"], "TREATMENT FILE"),
+    ] {
+        let finished = files.compare(arguments, 2);
+        assert!(finished.stderr.contains(reason), "{reason} in {finished}");
+        assert_eq!(finished.stdout, "", "{arguments:?}");
+    }
+}

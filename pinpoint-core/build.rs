@@ -1,0 +1,30 @@
+//! Compiles the messages of the API, in Rust alone: no `protoc` is needed.
+
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=proto");
+    let descriptors = protox::compile(["pinpoint/v1/service.proto"], ["proto"])?;
+    // Ours writes itself as JSON; that of `prost-types` does not.
+    let timestamp = (
+        ".google.protobuf.Timestamp",
+        "crate::api::timestamp::Timestamp",
+    );
+
+    let mut json = pbjson_build::Builder::new();
+    for file in &descriptors.file {
+        json.register_file_descriptor(file.clone());
+    }
+    json.btree_map(["."])
+        .ignore_unknown_fields()
+        .ignore_unknown_enum_variants()
+        .extern_path(timestamp.0, timestamp.1)
+        .build(&[".pinpoint.v1"])?;
+
+    // The service is generated where there is a transport for it.
+    prost_build::Config::new()
+        .btree_map(["."])
+        .extern_path(timestamp.0, timestamp.1)
+        .compile_fds(descriptors)?;
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! What can be wrong with bot configurations.
+
+use std::fmt;
+
+/// Something wrong in a file of bot configurations.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {}{problem}", Prefix(.field))]
+pub struct ConfigError {
+    /// The file, as it was called.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The field, as in `bots.linux-perf.builder`; empty where the file can't
+    /// be read at all.
+    pub field: String,
+    /// What is wrong there.
+    pub problem: ConfigProblem,
+}
+
+struct Prefix<'a>(&'a str);
+
+impl fmt::Display for Prefix<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            "" => Ok(()),
+            field => write!(formatter, "{field}: "),
+        }
+    }
+}
+
+/// What is wrong in a file of bot configurations.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigProblem {
+    /// The file is not TOML, or not JSON.
+    #[error("{0}")]
+    Syntax(String),
+    /// A value of another type is needed.
+    #[error("{needed} is needed, not {found}")]
+    Type {
+        /// What is needed, in words.
+        needed: &'static str,
+        /// What stands there, in words.
+        found: &'static str,
+    },
+    /// No field has this name here.
+    #[error("there is no such field here; use {}", .known.join(", "))]
+    UnknownField {
+        /// The fields there are.
+        known: &'static [&'static str],
+    },
+    /// A field that only another kind of bot has.
+    #[error("this does not go with `{with}`; leave one of them out")]
+    Excluded {
+        /// The field that decides the kind of bot.
+        with: &'static str,
+    },
+    /// A field that is needed.
+    #[error("this is missing; a bot is complete, or has only an `alias`")]
+    Missing,
+    /// Nothing stands there.
+    #[error("this is empty; fill it in or leave it out")]
+    Empty,
+    /// A name that has two meanings.
+    #[error("this was defined before, in {file}:{line}; remove one of them")]
+    Twice {
+        /// The file of the first definition.
+        file: String,
+        /// Its line.
+        line: usize,
+    },
+    /// A name that has none.
+    #[error("there is no bot `{name}`{}", Near(.near))]
+    UnknownBot {
+        /// The name.
+        name: String,
+        /// Names that are nearly the same.
+        near: Vec<String>,
+    },
+    /// An external bot that can only be understood with the internal ones.
+    #[error("`{0}` is an internal bot; an external one can't refer to it")]
+    Internal(String),
+    /// An alias of an alias.
+    #[error("`{0}` is an alias itself; name the bot that it stands for")]
+    NestedAlias(String),
+}
+
+/// No bot has this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no bot `{name}`{}", Near(.near))]
+pub struct UnknownBot {
+    /// The name.
+    pub name: String,
+    /// Names that are nearly the same, the nearest first, at most three.
+    pub near: Vec<String>,
+}
+
+/// The end of a sentence that says what may have been meant.
+struct Near<'a>(&'a [String]);
+
+impl fmt::Display for Near<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [] => formatter.write_str("; `pinpoint bots list` shows all"),
+            [only] => write!(formatter, "; did you mean `{only}`?"),
+            [others @ .., last] => {
+                let others = others.join("`, `");
+                write!(formatter, "; did you mean `{others}` or `{last}`?")
+            }
+        }
+    }
+}

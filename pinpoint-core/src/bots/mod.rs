@@ -1,0 +1,295 @@
+//! Bots: where a benchmark is built and run, by name.
+//!
+//! A bot's configuration says how the browser is built for it, and which
+//! machines run it: those of a Swarming server that have certain dimensions, a
+//! pool of machines by name, or this machine. Configurations are files, TOML or
+//! JSON, and so are the benchmarks and their build targets:
+//!
+//! ```
+//! use pinpoint_core::bots::{Bots, ConfigFile, Workers};
+//!
+//! let file = ConfigFile {
+//!     name: "bots.toml",
+//!     text: r#"
+//!         [bots.desk]
+//!         local = true
+//!
+//!         [bots.lab]
+//!         machines = ["rack-1", "rack-2"]
+//!         repository = "https://example.org/tool.git"
+//!
+//!         [bots.nightly]
+//!         alias = "lab"
+//!
+//!         [bots.linux-perf]
+//!         browser = "release"
+//!         bucket = "luci.chrome.try"
+//!         builder = "Linux Builder Perf"
+//!         repository = "https://chromium.googlesource.com/chromium/src.git"
+//!         swarming_server = "https://chrome-swarming.appspot.com"
+//!         dimensions = [{ key = "pool", value = "chrome.tests.pinpoint" }]
+//!
+//!         [benchmarks.parsing]
+//!         stories = ["small", "large"]
+//!         bots = ["lab"]
+//!
+//!         [targets.benchmarks]
+//!         parsing = "parsing_tests"
+//!     "#,
+//! };
+//! let bots = Bots::read(&[file])?;
+//! let bot = bots.get("nightly")?;
+//! assert_eq!((bot.name, bot.configured_as), ("nightly", "lab"));
+//! assert_eq!(bots.target("nightly", "parsing")?, "parsing_tests");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Rules
+//!
+//! A bot is an alias and nothing else, or it is complete; an alias names a bot
+//! that is none. Bots are external or, in a file with `set = "internal"`,
+//! internal: no name is in both sets, and external bots refer to external ones
+//! only, so that [`Bots::external`] stands alone. Names in `out_of_resources`
+//! are bots that take no jobs for now.
+//!
+//! The target of a benchmark on a bot is the benchmark's in `targets.benchmarks`;
+//! else the bot's in `targets.bots`; else that of the first of
+//! `targets.patterns` whose `contains` is part of the bot's name in lower case;
+//! else `performance_test_suite`.
+//!
+//! The rules, and the facts in the [built-in](Bots::builtin) files, are those
+//! that Chromium's Pinpoint published in `pinpoint/go/bot_configs` of
+//! <https://skia.googlesource.com/buildbot>.
+
+mod error;
+mod file;
+mod target;
+mod tree;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use serde::Serialize;
+
+pub use error::{ConfigError, ConfigProblem, UnknownBot};
+pub use file::{ConfigErrors, ConfigFile};
+use target::Targets;
+
+static BUILTIN: LazyLock<Bots> = LazyLock::new(|| {
+    let file = |name, text| ConfigFile { name, text };
+    Bots::read(&[
+        file("external.toml", include_str!("defaults/external.toml")),
+        file("internal.toml", include_str!("defaults/internal.toml")),
+    ])
+    .expect("the built-in files follow the rules, as a test makes sure")
+});
+
+/// All bots, with benchmarks and their targets.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Bots {
+    bots: BTreeMap<String, Entry>,
+    out_of_resources: BTreeSet<String>,
+    benchmarks: BTreeMap<String, Benchmark>,
+    targets: Targets,
+}
+
+/// What a file says of a name.
+#[derive(Debug, Clone, PartialEq)]
+struct Entry {
+    set: Set,
+    is: Definition,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Definition {
+    Alias(String),
+    Bot {
+        repository: Option<String>,
+        workers: Workers,
+    },
+}
+
+/// Who may know of a bot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Set {
+    /// Everybody.
+    External,
+    /// Those who also know the internal ones.
+    Internal,
+}
+
+/// A bot, found by its name or an alias.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bot<'a> {
+    /// The name it was asked for.
+    pub name: &'a str,
+    /// The name under which it is configured: another one if `name` is an alias.
+    pub configured_as: &'a str,
+    /// The set of `name`.
+    pub set: Set,
+    /// It takes no jobs for now.
+    pub out_of_resources: bool,
+    /// The repository that is built: a URL, or the absolute path of a local one.
+    /// Absent where each job names its own.
+    pub repository: Option<&'a str>,
+    /// What runs the benchmark.
+    pub workers: &'a Workers,
+}
+
+/// What runs the benchmarks of a bot.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Workers {
+    /// Machines of a Swarming server, with builds from Buildbucket.
+    Swarming(Swarming),
+    /// A pool of machines, by name.
+    Machines(Vec<String>),
+    /// This machine.
+    Local,
+}
+
+/// Machines of a Swarming server, with builds from Buildbucket.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Swarming {
+    /// The browser that the benchmark is told to run.
+    pub browser: String,
+    /// The Buildbucket bucket of the builder.
+    pub bucket: String,
+    /// The builder.
+    pub builder: String,
+    /// The URL of the Swarming server.
+    pub swarming_server: String,
+    /// What a machine must have; never empty.
+    pub dimensions: Vec<Dimension>,
+}
+
+/// A property of a Swarming bot.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Dimension {
+    /// Its name, such as `os`.
+    pub key: String,
+    /// Its value, such as `Windows-11`.
+    pub value: String,
+}
+
+/// What a benchmark has to offer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Benchmark {
+    /// Its stories.
+    pub stories: Vec<String>,
+    /// The bots on which it is run.
+    pub bots: Vec<String>,
+}
+
+impl Bots {
+    /// Bots of Chromium's laboratory, as they were published, and `local`, which
+    /// is this machine. Read at the first call.
+    pub fn builtin() -> &'static Self {
+        &BUILTIN
+    }
+
+    /// The external bots alone, with what is said of them.
+    pub fn external(&self) -> Self {
+        let mut external = self.clone();
+        external.bots.retain(|_, entry| entry.set == Set::External);
+        let known = &external.bots;
+        external
+            .out_of_resources
+            .retain(|name| known.contains_key(name));
+        external.benchmarks.retain(|_, benchmark| {
+            benchmark.bots.retain(|name| known.contains_key(name));
+            !benchmark.bots.is_empty()
+        });
+        external
+    }
+
+    /// The bot of this name, or the one that it is an alias of.
+    ///
+    /// # Errors
+    ///
+    /// There is none; the error knows names that are nearly the same.
+    pub fn get(&self, name: &str) -> Result<Bot<'_>, UnknownBot> {
+        let find = |name: &str| {
+            let found = self.bots.get_key_value(name);
+            found.ok_or_else(|| self.unknown(name))
+        };
+        let (name, entry) = find(name)?;
+        let (configured_as, definition) = match &entry.is {
+            Definition::Alias(other) => find(other).map(|(name, entry)| (name, &entry.is))?,
+            own => (name, own),
+        };
+        let Definition::Bot {
+            repository,
+            workers,
+        } = definition
+        else {
+            return Err(self.unknown(configured_as));
+        };
+        Ok(Bot {
+            name,
+            configured_as,
+            set: entry.set,
+            out_of_resources: [name, configured_as]
+                .iter()
+                .any(|name| self.out_of_resources.contains(*name)),
+            repository: repository.as_deref(),
+            workers,
+        })
+    }
+
+    /// All bots and aliases, by name.
+    pub fn iter(&self) -> impl Iterator<Item = Bot<'_>> {
+        self.bots.keys().filter_map(|name| self.get(name).ok())
+    }
+
+    /// The benchmarks that are known, by name.
+    pub fn benchmarks(&self) -> &BTreeMap<String, Benchmark> {
+        &self.benchmarks
+    }
+
+    /// What is built for a benchmark on a bot. An alias has the target that its
+    /// own name is given, else that of its bot.
+    ///
+    /// # Errors
+    ///
+    /// As [`get`](Self::get).
+    pub fn target(&self, bot: &str, benchmark: &str) -> Result<&str, UnknownBot> {
+        let bot = self.get(bot)?;
+        Ok(self.targets.find([bot.name, bot.configured_as], benchmark))
+    }
+
+    fn unknown(&self, name: &str) -> UnknownBot {
+        UnknownBot {
+            name: name.to_owned(),
+            near: near(name, self.bots.keys()),
+        }
+    }
+}
+
+/// At most three names that are nearly this one, the nearest first.
+fn near<'a>(name: &str, names: impl Iterator<Item = &'a String>) -> Vec<String> {
+    /// At least half of the longer name is the same.
+    const LIKENESS: f64 = 0.5;
+    // Nobody mistypes that much, and the comparison takes the square of it.
+    if name.len() > 200 {
+        return Vec::new();
+    }
+    let asked = name.to_lowercase();
+    let mut near: Vec<_> = names
+        .map(|known| {
+            let likeness = strsim::normalized_damerau_levenshtein(&asked, &known.to_lowercase());
+            (likeness, known)
+        })
+        .filter(|(likeness, _)| *likeness >= LIKENESS)
+        .collect();
+    // Stable: names that are equally near stay in their order.
+    near.sort_by(|(left, _), (right, _)| right.total_cmp(left));
+    near.into_iter()
+        .take(3)
+        .map(|(_, name)| name.clone())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,282 @@
+//! The rules of configurations, one by one.
+
+use super::*;
+
+fn read(files: &[(&str, &str)]) -> Result<Bots, ConfigErrors> {
+    let files: Vec<_> = files
+        .iter()
+        .map(|(name, text)| ConfigFile { name, text })
+        .collect();
+    Bots::read(&files)
+}
+
+/// The errors are these, each with its place.
+#[track_caller]
+fn refused(files: &[(&str, &str)], expected: &[&str]) {
+    let errors = read(files).unwrap_err();
+    let errors: Vec<_> = errors.iter().map(ConfigError::to_string).collect();
+    assert_eq!(errors.len(), expected.len(), "{errors:#?}");
+    for (error, expected) in errors.iter().zip(expected) {
+        assert!(error.starts_with(expected), "{error}\nis not {expected}");
+    }
+}
+
+const SWARMING: &str = r#"
+    browser = "release"
+    bucket = "luci.chrome.try"
+    builder = "Linux Builder Perf"
+    repository = "https://example.org/tool.git"
+    swarming_server = "https://swarming.example.org"
+    dimensions = [{ key = "os", value = "Ubuntu" }, { key = "os", value = "Linux" }]
+"#;
+
+#[test]
+fn the_builtin_files_follow_the_rules() {
+    let bots = Bots::builtin();
+    assert!(std::ptr::eq(bots, Bots::builtin()));
+    assert!(bots.iter().count() >= 20);
+
+    let linux = bots.get("linux-perf").unwrap();
+    let Workers::Swarming(swarming) = linux.workers else {
+        panic!("{linux:?}");
+    };
+    assert_eq!(swarming.builder, "Linux Builder Perf");
+    assert_eq!(swarming.dimensions[0].key, "pool");
+    assert_eq!(bots.get("local").unwrap().workers, &Workers::Local);
+
+    let alias = bots.get("Win 10 Perf").unwrap();
+    assert_eq!(alias.configured_as, "win-10-perf");
+    assert_eq!(alias.set, Set::Internal);
+    assert_eq!(
+        alias.workers,
+        bots.get("win-10-perf").unwrap().workers,
+        "{alias:?}"
+    );
+    assert!(bots.get("mac-m1-pro-perf").unwrap().out_of_resources);
+    assert!(!linux.out_of_resources);
+}
+
+#[test]
+fn targets_as_published() {
+    let bots = Bots::builtin();
+    for (bot, benchmark, target) in [
+        ("linux-perf", "speedometer", "performance_test_suite"),
+        ("linux-perf", "webrtc_perf_tests", "webrtc_perf_tests"),
+        (
+            "android-samsung-foldable-perf",
+            "speedometer",
+            "performance_test_suite_android_clank_trichrome_bundle",
+        ),
+        (
+            "android-pixel4_webview-perf",
+            "b",
+            "performance_webview_test_suite",
+        ),
+        ("lacros-eve-perf", "b", "performance_test_suite_eve"),
+        ("fuchsia-perf-ast", "b", "performance_web_engine_test_suite"),
+        ("Win 10 Perf", "b", "performance_test_suite"),
+    ] {
+        assert_eq!(bots.target(bot, benchmark), Ok(target));
+    }
+    let unknown = bots.target("linux-pref", "b").unwrap_err();
+    assert_eq!(
+        unknown.to_string(),
+        "there is no bot `linux-pref`; did you mean `linux-perf`, `linux-perf-fyi` or `linux-perf-pgo`?"
+    );
+}
+
+#[test]
+fn names_that_are_nearly_right() {
+    let bots = Bots::builtin();
+    let near = |name: &str| bots.get(name).unwrap_err().near;
+    assert_eq!(near("LINUX PERF")[0], "linux-perf");
+    assert_eq!(near("pixel6-perf")[0], "android-pixel6-perf");
+    assert!(near("zzz").is_empty());
+    assert!(near(&"linux-perf".repeat(10_000)).is_empty());
+    let message = bots.get("zzz").unwrap_err().to_string();
+    assert!(message.contains("pinpoint bots list"), "{message}");
+}
+
+#[test]
+fn external_bots_stand_alone() {
+    let bots = Bots::builtin();
+    let external = bots.external();
+    assert!(bots.get("linux-release").is_ok());
+    assert!(external.get("linux-release").is_err());
+    assert_eq!(external.get("mojo-linux-perf"), bots.get("mojo-linux-perf"));
+    assert!(external.iter().all(|bot| bot.set == Set::External));
+
+    let internal = format!(
+        "set = 'internal'\nout_of_resources = ['hidden', 'seen']\n\
+         [bots.hidden]\n{SWARMING}\n[benchmarks.b]\nbots = ['hidden', 'seen']\n\
+         [benchmarks.c]\nbots = ['hidden']"
+    );
+    let files = [("a", "[bots.seen]\nlocal = true"), ("b", &*internal)];
+    let external = read(&files).unwrap().external();
+    assert_eq!(external.benchmarks()["b"].bots, ["seen"]);
+    assert!(!external.benchmarks().contains_key("c"));
+    assert!(external.get("seen").unwrap().out_of_resources);
+}
+
+#[test]
+fn an_alias_is_out_of_resources_when_its_bot_is() {
+    let text =
+        "out_of_resources = ['lab']\n[bots.lab]\nmachines = ['a']\n[bots.old]\nalias = 'lab'";
+    let bots = read(&[("f", text)]).unwrap();
+    assert!(bots.get("old").unwrap().out_of_resources);
+}
+
+#[test]
+fn toml_and_json_say_the_same() {
+    let toml = format!("out_of_resources = ['a']\n[bots.a]\n{SWARMING}\n[bots.b]\nalias = 'a'");
+    let json = r#"{
+        "out_of_resources": ["a"],
+        "bots": {
+            "a": {
+                "browser": "release",
+                "bucket": "luci.chrome.try",
+                "builder": "Linux Builder Perf",
+                "repository": "https://example.org/tool.git",
+                "swarming_server": "https://swarming.example.org",
+                "dimensions": [
+                    { "key": "os", "value": "Ubuntu" },
+                    { "key": "os", "value": "Linux" }
+                ]
+            },
+            "b": { "alias": "a" }
+        }
+    }"#;
+    let read = |file| read(&[file]).unwrap();
+    assert_eq!(read(("bots.toml", &toml)), read(("bots.JSON", json)));
+}
+
+#[test]
+fn a_bot_is_an_alias_or_complete() {
+    refused(
+        &[(
+            "f",
+            "[bots.a]\n\n[bots.'b c']\nbrowser = 'x'\nrepository = ' '",
+        )],
+        &[
+            "f:1: bots.a.browser: this is missing; a bot is complete, or has only an `alias`",
+            "f:1: bots.a.bucket: this is missing",
+            "f:1: bots.a.builder: this is missing",
+            "f:1: bots.a.swarming_server: this is missing",
+            "f:1: bots.a.dimensions: this is missing",
+            "f:1: bots.a.repository: this is missing",
+            "f:5: bots.\"b c\".repository: this is empty",
+        ],
+    );
+    refused(
+        &[(
+            "f",
+            "[bots.a]\nalias = 'b'\nbrowser = 'x'\nrepository = 'r'\n\
+             [bots.b]\nlocal = true\nmachines = ['m']\n\
+             [bots.c]\nmachines = []\n[bots.d]\nlocal = false",
+        )],
+        &[
+            "f:3: bots.a.browser: this does not go with `alias`",
+            "f:4: bots.a.repository: this does not go with `alias`",
+            "f:7: bots.b.machines: this does not go with `local`",
+            "f:9: bots.c.machines: this is empty",
+            "f:11: bots.d.local: true, or no such field, is needed, not false",
+        ],
+    );
+    refused(
+        &[(
+            "f",
+            "[bots.a]\nmachines = 'm'\n[bots.b]\nalias = 5\n[bots.c]\nmachines = ['m', true]",
+        )],
+        &[
+            "f:2: bots.a.machines: a list is needed, not text",
+            "f:4: bots.b.alias: text is needed, not a number",
+            "f:6: bots.c.machines[1]: text is needed, not true or false",
+        ],
+    );
+    let dimensions = SWARMING.replace(r#"{ key = "os", value = "Ubuntu" }"#, "{ key = 'os' }");
+    refused(
+        &[("f", &format!("[bots.a]{dimensions}"))],
+        &["f:7: bots.a.dimensions[0].value: this is missing"],
+    );
+}
+
+#[test]
+fn aliases_exist_and_are_not_nested() {
+    let bots = "[bots.lab]\nlocal = true\n[bots.a]\nalias = 'lba'\n[bots.b]\nalias = 'c'\n\
+                [bots.c]\nalias = 'lab'\n[bots.d]\nalias = 'd'";
+    refused(
+        &[("f", bots)],
+        &[
+            "f:4: bots.a.alias: there is no bot `lba`; did you mean `lab`?",
+            "f:6: bots.b.alias: `c` is an alias itself; name the bot",
+            "f:10: bots.d.alias: `d` is an alias itself",
+        ],
+    );
+    // The error of a bot is not made two by those who refer to it.
+    refused(
+        &[("f", "[bots.a]\nlocal = false\n[bots.b]\nalias = 'a'\n")],
+        &["f:2: bots.a.local"],
+    );
+}
+
+#[test]
+fn no_name_is_in_two_sets_and_external_ones_refer_to_external_ones() {
+    let external = "[bots.a]\nlocal = true\n[bots.b]\nalias = 'secret'\n[targets.bots]\na = 't'";
+    let internal = "set = 'internal'\n[bots.secret]\nlocal = true\n[bots.a]\nlocal = true\n\
+                    [targets.bots]\na = 't'";
+    refused(
+        &[("e.toml", external), ("i.toml", internal)],
+        &[
+            "e.toml:4: bots.b.alias: `secret` is an internal bot",
+            "i.toml:4: bots.a: this was defined before, in e.toml:1",
+            "i.toml:7: targets.bots.a: this was defined before, in e.toml:6",
+        ],
+    );
+    let swapped = [
+        ("i.toml", "set = 'internal'\n[bots.b]\nalias = 'a'"),
+        ("e.toml", "[bots.a]\nlocal = true"),
+    ];
+    assert!(read(&swapped).is_ok());
+}
+
+#[test]
+fn names_of_bots_elsewhere_exist() {
+    refused(
+        &[(
+            "f",
+            "out_of_resources = ['lab']\n[benchmarks.b]\nbots = [\n'x',\n'local']\n[bots.local]\nlocal = true",
+        )],
+        &[
+            "f:1: out_of_resources[0]: there is no bot `lab`",
+            "f:4: benchmarks.b.bots[0]: there is no bot `x`",
+        ],
+    );
+}
+
+#[test]
+fn what_is_not_known_and_what_can_not_be_read() {
+    refused(
+        &[
+            (
+                "f.toml",
+                "bot = 1\nset = 'other'\n[bots.a]\nlocal = true\nos = 'x'\n[targets]\npatterns = [\n{ contains = 'x' }]",
+            ),
+            ("g.toml", "[bots\n"),
+            ("h.json", "{\n  \"bots\": []\n}"),
+            ("i.json", "[]"),
+            ("j.json", "{\n\"set\": \"internal\",\n}"),
+            ("k.json", ""),
+        ],
+        &[
+            "f.toml:1: bot: there is no such field here; use benchmarks, bots,",
+            "f.toml:2: set: \"external\" or \"internal\" is needed, not another text",
+            "f.toml:5: bots.a.os: there is no such field here; use alias,",
+            "f.toml:8: targets.patterns[0].target: this is missing",
+            "g.toml:1: ",
+            "h.json:2: bots: a table is needed, not a list",
+            "i.json:1: a table is needed, not a list",
+            "j.json:3: key must be a string",
+            "k.json:1: EOF",
+        ],
+    );
+}

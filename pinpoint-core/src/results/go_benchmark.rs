@@ -1,0 +1,133 @@
+//! What `go test -bench` prints.
+//!
+//! ```text
+//! pkg: example.org/sums
+//! BenchmarkSum/n=10-2      1000      7.752 ns/op   10319.92 MB/s
+//! BenchmarkItoa-2          1000      33.54 ns/op       8 B/op      1 allocs/op
+//! Unit digits/op better=higher
+//! ```
+//!
+//! A benchmark gives a chart of its name behind its package,
+//! `example.org/sums.BenchmarkItoa-2`, in ns/op, and one for each other unit,
+//! `example.org/sums.BenchmarkItoa-2 B/op`. Each line is a value, so `-count`
+//! gives several. Where better lies is known of ns/op, B/op, allocs/op and MB/s,
+//! and of a unit for which a `Unit` line says so. All other lines are passed over.
+//!
+//! Source: <https://go.dev/design/14313-benchmark-format>, and the package
+//! `golang.org/x/perf/benchfmt` for the units. Checked with Go 1.26.
+//!
+//! The format has no end that could be relied on (`PASS` is often filtered out), so
+//! of an output that is cut off only a line without its end is noticed.
+
+use std::collections::BTreeMap;
+
+use super::charts::Charts;
+use super::lines::column_of;
+use super::number::{self, Number};
+use super::{Place, ReadError};
+use crate::{Direction, Series};
+
+/// The unit of the chart that bears only the benchmark's name.
+const TIME: &str = "ns/op";
+
+pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
+    let mut better: BTreeMap<&str, Direction> = BTreeMap::from([
+        (TIME, Direction::Down),
+        ("sec/op", Direction::Down),
+        ("B/op", Direction::Down),
+        ("allocs/op", Direction::Down),
+        ("MB/s", Direction::Up),
+        ("B/s", Direction::Up),
+    ]);
+    better.extend(text.lines().filter_map(unit_line));
+    let mut package = None;
+    let mut charts = Charts::default();
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        if let Some(name) = line.strip_prefix("pkg:") {
+            package = Some(name.trim());
+        }
+        let Some((benchmark, measured)) = result_line(line) else {
+            continue;
+        };
+        let at = |part| Place::Text {
+            line: index + 1,
+            column: column_of(line, part),
+        };
+        if !line.ends_with('\n') {
+            return Err(ReadError::GoLine {
+                place: at(line),
+                problem: "the line has no end",
+            });
+        }
+        let name = match package {
+            Some(package) => format!("{package}.{benchmark}"),
+            None => benchmark.to_owned(),
+        };
+        let mut words = measured.split_whitespace();
+        while let Some(value) = words.next() {
+            let number = match number::number(value) {
+                Some(Number::Finite(number)) => number,
+                Some(Number::NotFinite) => {
+                    return Err(ReadError::NotFinite {
+                        place: at(value),
+                        found: format!("`{value}`"),
+                    });
+                }
+                None => {
+                    return Err(ReadError::GoLine {
+                        place: at(value),
+                        problem: "a number and its unit are needed",
+                    });
+                }
+            };
+            let Some(unit) = words.next() else {
+                return Err(ReadError::GoLine {
+                    place: at(value),
+                    problem: "the number has no unit",
+                });
+            };
+            let direction = better.get(unit).copied().unwrap_or_default();
+            let chart = match unit {
+                TIME => name.clone(),
+                other => format!("{name} {other}"),
+            };
+            charts.add(&chart, vec![number], Some(unit), direction, || at(value));
+        }
+    }
+    charts.finish("lines like `BenchmarkSort-2  1000  7.75 ns/op`")
+}
+
+pub(super) fn recognise(text: &str) -> bool {
+    text.lines().any(|line| {
+        result_line(line).is_some_and(|(_, measured)| {
+            let value = measured.split_whitespace().next();
+            value.is_some_and(|value| number::number(value).is_some())
+        })
+    })
+}
+
+/// The name of the benchmark, and what was measured: `BenchmarkName iterations
+/// value unit …`. A benchmark that prints, or `-v`, leaves lines with the name
+/// only, or with something else behind it.
+fn result_line(line: &str) -> Option<(&str, &str)> {
+    let rest = line.strip_prefix("Benchmark")?;
+    // `Benchmarking …` is prose: what follows is no lower-case letter.
+    if rest.starts_with(char::is_lowercase) {
+        return None;
+    }
+    let (name, rest) = line.split_once([' ', '\t'])?;
+    let (iterations, measured) = rest.trim_start().split_once([' ', '\t'])?;
+    let digits = !iterations.is_empty() && iterations.bytes().all(|byte| byte.is_ascii_digit());
+    (digits && !measured.trim().is_empty()).then_some((name, measured))
+}
+
+/// `Unit digits/op better=higher`.
+fn unit_line(line: &str) -> Option<(&str, Direction)> {
+    let mut words = line.strip_prefix("Unit ")?.split_whitespace();
+    let unit = words.next()?;
+    words.find_map(|word| match word {
+        "better=higher" => Some((unit, Direction::Up)),
+        "better=lower" => Some((unit, Direction::Down)),
+        _ => None,
+    })
+}

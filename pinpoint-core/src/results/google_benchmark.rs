@@ -1,0 +1,245 @@
+//! Google Benchmark's `--benchmark_format=json`.
+//!
+//! ```json
+//! {"context": {…}, "benchmarks": [
+//!   {"name": "Sum/100", "run_type": "iteration", "real_time": 31.2, "cpu_time": 31.1, "time_unit": "ns",
+//!    "bytes_per_second": 2.6e10, …}]}
+//! ```
+//!
+//! A benchmark gives a chart of its name, the real time of each repetition; one
+//! called `Sum/100 cpu_time`; and one for each counter, `Sum/100
+//! bytes_per_second`. Counters have no unit. The statistics of repetitions are
+//! passed over. A benchmark that was skipped, or failed, has no charts. Checked
+//! with Google Benchmark 1.7 and 1.9.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+
+use super::charts::Charts;
+use super::document::{self, Elements, Member, Name, Number};
+use super::{Place, ReadError};
+use crate::{Direction, Series};
+
+/// Members whose numbers measure nothing.
+const BOOKKEEPING: [&str; 11] = [
+    "family_index",
+    "per_family_instance_index",
+    "run_name",
+    "repetitions",
+    "repetition_index",
+    "threads",
+    "iterations",
+    "label",
+    "error_message",
+    "skip_message",
+    "aggregate_unit",
+];
+
+/// Counters that the library computes itself from what was processed.
+const RATES: [&str; 2] = ["bytes_per_second", "items_per_second"];
+
+struct Benchmark<'a> {
+    name: Cow<'a, str>,
+    is_statistic: bool,
+    has_failed: bool,
+    unit: Cow<'a, str>,
+    real_time: Option<Number>,
+    cpu_time: Option<Number>,
+    counters: Vec<(Cow<'a, str>, Number)>,
+}
+
+pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
+    let mut charts = Charts::default();
+    let take = |index, benchmark: Benchmark| {
+        if benchmark.is_statistic {
+            return;
+        }
+        let Benchmark { name, unit, .. } = &benchmark;
+        let real = (name.to_string(), benchmark.real_time, Direction::Down);
+        let cpu = (
+            format!("{name} cpu_time"),
+            benchmark.cpu_time,
+            Direction::Down,
+        );
+        for (chart, value, direction) in [real, cpu] {
+            add(
+                &mut charts,
+                index,
+                &chart,
+                benchmark.has_failed,
+                value,
+                Some(unit),
+                direction,
+            );
+        }
+        for (counter, value) in &benchmark.counters {
+            let direction = if RATES.contains(&counter.as_ref()) {
+                Direction::Up
+            } else {
+                Direction::Unknown
+            };
+            let chart = format!("{name} {counter}");
+            add(
+                &mut charts,
+                index,
+                &chart,
+                benchmark.has_failed,
+                Some(*value),
+                None,
+                direction,
+            );
+        }
+    };
+    let seed = Member("benchmarks", Elements::new(take));
+    document::read(text, "Google Benchmark", seed)?;
+    charts.finish("a single repetition in /benchmarks (the statistics of repetitions are no measurements: leave out --benchmark_report_aggregates_only)")
+}
+
+fn add(
+    charts: &mut Charts,
+    index: usize,
+    chart: &str,
+    has_failed: bool,
+    value: Option<Number>,
+    unit: Option<&str>,
+    direction: Direction,
+) {
+    match value {
+        Some(Number::Finite(value)) if !has_failed => {
+            charts.add(chart, vec![value], unit, direction, || {
+                Place::Json(format!("/benchmarks/{index}"))
+            });
+        }
+        _ => charts.fail(chart),
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Benchmark<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(AnyBenchmark)
+    }
+}
+
+struct AnyBenchmark;
+
+impl<'de> Visitor<'de> for AnyBenchmark {
+    type Value = Benchmark<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a benchmark")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Benchmark<'de>, A::Error> {
+        let (mut name, mut unit, mut run_type) = (None, None, None);
+        let (mut real_time, mut cpu_time) = (None, None);
+        let mut has_failed = false;
+        let mut counters: Vec<(Cow<str>, Number)> = Vec::new();
+        while let Some(Name(member)) = members.next_key()? {
+            match &*member {
+                "name" => once::<A, Name>(&mut members, &mut name, "name")?,
+                "time_unit" => once::<A, Name>(&mut members, &mut unit, "time_unit")?,
+                "run_type" => once::<A, Name>(&mut members, &mut run_type, "run_type")?,
+                "real_time" => once(&mut members, &mut real_time, "real_time")?,
+                "cpu_time" => once(&mut members, &mut cpu_time, "cpu_time")?,
+                "error_occurred" | "skipped" => has_failed |= members.next_value::<bool>()?,
+                other if BOOKKEEPING.contains(&other) => {
+                    members.next_value::<IgnoredAny>()?;
+                }
+                _ => {
+                    if let Counter(Some(value)) = members.next_value()? {
+                        if counters.iter().any(|(other, _)| *other == member) {
+                            let twice = format!("the counter {member:?} stands there twice");
+                            return Err(A::Error::custom(twice));
+                        }
+                        counters.push((member, value));
+                    }
+                }
+            }
+        }
+        let is_statistic = run_type.is_some_and(|Name(run_type)| run_type != "iteration");
+        if !is_statistic && real_time.is_none() {
+            return Err(A::Error::missing_field("real_time"));
+        }
+        Ok(Benchmark {
+            name: name.ok_or_else(|| A::Error::missing_field("name"))?.0,
+            is_statistic,
+            has_failed,
+            unit: unit.map_or("ns".into(), |Name(unit)| unit),
+            real_time,
+            cpu_time,
+            counters,
+        })
+    }
+}
+
+/// Reads the value of a member that may stand only once.
+fn once<'de, A: MapAccess<'de>, T: Deserialize<'de>>(
+    members: &mut A,
+    value: &mut Option<T>,
+    name: &'static str,
+) -> Result<(), A::Error> {
+    if value.replace(members.next_value()?).is_some() {
+        return Err(A::Error::duplicate_field(name));
+    }
+    Ok(())
+}
+
+/// The value of a member that is a counter if it is a number.
+struct Counter(Option<Number>);
+
+impl<'de> Deserialize<'de> for Counter {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AnyValue;
+
+        impl<'de> Visitor<'de> for AnyValue {
+            type Value = Counter;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a value")
+            }
+
+            fn visit_f64<E>(self, value: f64) -> Result<Counter, E> {
+                Ok(Counter(Some(Number::Finite(value))))
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Counter, E> {
+                self.visit_f64(value as f64)
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Counter, E> {
+                self.visit_f64(value as f64)
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<Counter, E> {
+                Ok(Counter(None))
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<Counter, E> {
+                Ok(Counter(None))
+            }
+
+            fn visit_unit<E>(self) -> Result<Counter, E> {
+                Ok(Counter(Some(Number::Failed)))
+            }
+
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                self,
+                mut seq: A,
+            ) -> Result<Counter, A::Error> {
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Counter(None))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Counter, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Counter(None))
+            }
+        }
+
+        deserializer.deserialize_any(AnyValue)
+    }
+}

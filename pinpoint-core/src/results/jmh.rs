@@ -1,0 +1,127 @@
+//! JMH's `-rf json`.
+//!
+//! ```json
+//! [{"benchmark": "org.example.Sums.sum", "mode": "avgt", "params": {"n": "10"},
+//!   "primaryMetric": {"scoreUnit": "us/op", "rawData": [[1.5, 1.4], [1.6, 1.5]], …},
+//!   "secondaryMetrics": {"gc.alloc.rate": {…}}, …}]
+//! ```
+//!
+//! A benchmark is a chart for each mode and each set of parameters, called
+//! `org.example.Sums.sum [avgt, n=10]`, of one value for each iteration of each
+//! fork. In sample mode that is the mean of the iteration's samples, as JMH's own
+//! score is. Secondary metrics are `org.example.Sums.sum [avgt, n=10]
+//! gc.alloc.rate`. More is better in mode `thrpt`, less in all others; secondary
+//! metrics have no direction. Checked with JMH 1.37.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::Deserialize;
+
+use super::charts::Charts;
+use super::document::{self, Elements, Members, Name, Number, Numbers};
+use super::{Place, ReadError};
+use crate::{Direction, Series};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Benchmark<'a> {
+    #[serde(borrow)]
+    benchmark: Cow<'a, str>,
+    #[serde(borrow)]
+    mode: Cow<'a, str>,
+    #[serde(borrow)]
+    params: Option<Members<'a, Name<'a>>>,
+    #[serde(borrow)]
+    primary_metric: Metric<'a>,
+    #[serde(borrow)]
+    secondary_metrics: Option<Members<'a, Metric<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metric<'a> {
+    score: Number,
+    #[serde(borrow)]
+    score_unit: Cow<'a, str>,
+    raw_data: Option<Vec<Numbers>>,
+    /// For each fork and iteration.
+    raw_data_histogram: Option<Vec<Vec<Samples>>>,
+}
+
+/// The distinct values, and how often each was measured.
+type Samples = Vec<(f64, f64)>;
+
+pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
+    let mut charts = Charts::default();
+    let take = |index, benchmark: Benchmark| {
+        let chart = name(&benchmark);
+        let direction = match &*benchmark.mode {
+            "thrpt" => Direction::Up,
+            _ => Direction::Down,
+        };
+        let place = || Place::Json(format!("/{index}"));
+        add(
+            &mut charts,
+            &chart,
+            benchmark.primary_metric,
+            direction,
+            place,
+        );
+        for (secondary, metric) in benchmark
+            .secondary_metrics
+            .map_or(vec![], |Members(all)| all)
+        {
+            let chart = format!("{chart} {secondary}");
+            add(&mut charts, &chart, metric, Direction::Unknown, place);
+        }
+    };
+    document::read(text, "JMH", Elements::new(take))?;
+    charts.finish("a benchmark in the array")
+}
+
+fn name(benchmark: &Benchmark) -> String {
+    let mut name = format!("{} [{}", benchmark.benchmark, benchmark.mode);
+    for (parameter, Name(value)) in benchmark.params.iter().flat_map(|Members(all)| all) {
+        // Writing to a string can't fail.
+        let _ = write!(name, ", {parameter}={value}");
+    }
+    name + "]"
+}
+
+fn add(
+    charts: &mut Charts,
+    chart: &str,
+    metric: Metric,
+    direction: Direction,
+    place: impl Fn() -> Place,
+) {
+    let values = match (metric.raw_data, metric.raw_data_histogram, metric.score) {
+        (Some(forks), _, _) => forks
+            .into_iter()
+            .map(|Numbers(iterations)| iterations)
+            .collect::<Option<Vec<_>>>()
+            .map(|forks| forks.concat()),
+        (None, Some(forks), _) => forks
+            .iter()
+            .flatten()
+            .map(|samples| mean(samples))
+            .collect(),
+        (None, None, Number::Finite(score)) => Some(vec![score]),
+        (None, None, Number::Failed) => None,
+    };
+    match values {
+        Some(values) => {
+            charts.add_once(chart, values, Some(&metric.score_unit), direction, place);
+        }
+        None => charts.fail(chart),
+    }
+}
+
+/// The mean of an iteration's samples, if there are any.
+fn mean(samples: &[(f64, f64)]) -> Option<f64> {
+    let count: f64 = samples.iter().map(|(_, count)| count).sum();
+    let sum: f64 = samples.iter().map(|(value, count)| value * count).sum();
+    (count > 0.0).then_some(sum / count)
+}

@@ -1,0 +1,55 @@
+//! pytest-benchmark's `--benchmark-json`.
+//!
+//! ```json
+//! {"benchmarks": [{"fullname": "test_sort.py::test_sort[10]", "stats": {"data": [1.2e-6, 1.3e-6], …}, …}], …}
+//! ```
+//!
+//! One chart for each test, named by its `fullname`, of the time of every round
+//! in seconds. Files saved without the rounds (`--benchmark-autosave` alone) are
+//! refused: statistics of them are no measurements. Checked with pytest-benchmark
+//! 5.3.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::charts::Charts;
+use super::document::{self, Elements, Member, Numbers};
+use super::{Place, ReadError};
+use crate::{Direction, Series};
+
+#[derive(Deserialize)]
+struct Benchmark<'a> {
+    #[serde(borrow)]
+    fullname: Cow<'a, str>,
+    stats: Statistics,
+}
+
+#[derive(Deserialize)]
+struct Statistics {
+    data: Option<Numbers>,
+}
+
+pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
+    let mut charts = Charts::default();
+    let take = |index, Benchmark { fullname, stats }: Benchmark| {
+        match stats.data {
+        None => charts.refuse(ReadError::NoValue {
+            wanted: format!(
+                "/benchmarks/{index}/stats/data: the rounds of `{fullname}` were not saved, so use --benchmark-json or --benchmark-save-data"
+            ),
+            present: Vec::new(),
+        }),
+        Some(Numbers(None)) => charts.fail(&fullname),
+        Some(Numbers(Some(rounds))) => {
+            charts.add_once(&fullname, rounds, Some("s"), Direction::Down, || {
+                Place::Json(format!("/benchmarks/{index}"))
+            });
+        }
+    }
+    };
+    let seed = Member("benchmarks", Elements::new(take));
+    document::read(text, "pytest-benchmark", seed)?;
+    charts.finish("a benchmark in /benchmarks")
+}
