@@ -26,14 +26,24 @@ pub(crate) struct Arguments {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 a culprit was found (compare: a difference); 3 no difference; 4 not decided
+Exit codes: 0 a culprit was found (pairwise, compare: a difference); 3 no difference; 4 not decided
 (bisect: a range is reported); 1 the job failed; 2 the command line or the input was wrong; 130 interrupted or canceled
 (the job can be resumed).";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Find the commit between a good and a bad one that changed a benchmark.
     Bisect(Box<Bisect>),
+    Pairwise(Box<Pairwise>),
+    /// Verify a regression, bisect it, and verify each culprit.
+    ///
+    /// The two ends are compared in pairs of runs. If the bad one is worse, the
+    /// commits between them are bisected; then each culprit is compared with its
+    /// parent, again in pairs. Only culprits that pass are reported as such.
+    #[command(after_help = "\
+Examples:
+  pinpoint culprit v1.2 main -- ./bench.sh
+  pinpoint culprit v1.2 main --build 'make -j2' --pairs 60 -- ./build/bench")]
+    Culprit(Box<Culprit>),
     /// Compare the results of benchmarks, chart by chart.
     Compare(Box<Compare>),
     /// Show what lies between two commits, through merges and rolled dependencies.
@@ -122,9 +132,11 @@ Examples:
 pub(crate) struct Bisect {
     #[command(flatten)]
     pub(crate) benchmark: Benchmark,
-    /// Where better lies [default: as the format says; else down for times and memory, else unknown].
-    #[arg(long, value_enum)]
-    pub(crate) direction: Option<DirectionArgument>,
+    #[command(flatten)]
+    pub(crate) job: JobOptions,
+    /// The metric that decides; needed when the benchmark gives several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) chart: Option<String>,
     /// The smallest change worth finding, in the metric's unit or, with a %
     /// sign, in percent of the good end's median. Differences of means below a
     /// tenth of it count as none.
@@ -137,9 +149,9 @@ pub(crate) struct Bisect {
     #[arg(long, value_name = "P", default_value_t = 0.95)]
     pub(crate) confidence: f64,
     /// Runs of each end before they are first compared, with the strategy
-    /// `pinpoint`; at least 10 are made.
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub(crate) attempts: u32,
+    /// `pinpoint`; at least 10 are made [default: 10; for `pinpoint culprit` 20].
+    #[arg(long, value_name = "N")]
+    pub(crate) attempts: Option<u32>,
     /// What a build costs, in runs: with dear builds the strategy `adaptive`
     /// stays longer with those it has.
     #[arg(long, value_name = "RUNS", default_value_t = 1.0)]
@@ -148,18 +160,12 @@ pub(crate) struct Bisect {
     /// COMMIT WEIGHT on each line; all others weigh 1.
     #[arg(long, value_name = "FILE")]
     pub(crate) prior: Option<PathBuf>,
-    /// Decides the order of runs.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
     /// The most runs to make; at the end of a budget the range that remains is reported.
     #[arg(long, value_name = "N")]
     pub(crate) max_runs: Option<u64>,
     /// The most commits to build.
     #[arg(long, value_name = "N")]
     pub(crate) max_builds: Option<u64>,
-    /// The longest the job may take, as in 90s, 20m or `1h 30m`.
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
-    pub(crate) max_time: Option<Duration>,
     /// A commit that can't be built or run; may be repeated.
     #[arg(long, value_name = "REV")]
     pub(crate) skip: Vec<String>,
@@ -169,9 +175,6 @@ pub(crate) struct Bisect {
     /// A patch laid on top of every commit before it is built.
     #[arg(long, value_name = "FILE")]
     pub(crate) patch: Option<PathBuf>,
-    /// Builds at the same time. Nothing is measured while anything is built.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) build_jobs: u32,
     /// The commit that is fast: a branch, a tag, a hash, HEAD~20.
     pub(crate) good: String,
     /// The commit that is slow.
@@ -179,6 +182,71 @@ pub(crate) struct Bisect {
     /// The benchmark and its arguments.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+/// Compare two commits in pairs of runs, back to back.
+///
+/// Two runs right after each other share whatever slows the machine down for a
+/// while, so that small changes can be seen: of every metric the benchmark gives.
+/// Without EXPERIMENT, the base is compared with itself: with a patch on top, or
+/// with other arguments or variables.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pinpoint pairwise main my-branch -- ./bench.sh
+  pinpoint pairwise main --patch fix.diff --build 'make -j2' -- ./build/bench
+  pinpoint pairwise v1.2 --experiment-arg=--threads=4 -- ./bench --json
+  pinpoint pairwise main my-branch --chart latency --early-stop -- ./bench
+
+Exit codes: 0 the experiment is worse, or different where better is not known;
+3 no difference, or for the better only; 4 not decided; others as in `pinpoint help`.")]
+pub(crate) struct Pairwise {
+    #[command(flatten)]
+    pub(crate) benchmark: Benchmark,
+    #[command(flatten)]
+    pub(crate) job: JobOptions,
+    /// The only metric to compare [default: all that the benchmark gives].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) chart: Option<String>,
+    /// Pairs of runs: an even number of at least 6.
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub(crate) pairs: u32,
+    /// End as soon as a difference is certain; equal commits are called
+    /// different in 6 % of all cases then, instead of 5 %.
+    #[arg(long)]
+    pub(crate) early_stop: bool,
+    /// A patch laid on top of the experiment before it is built.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) patch: Option<PathBuf>,
+    /// An argument of the benchmark at the base, behind those of COMMAND; may be repeated.
+    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
+    pub(crate) base_arg: Vec<String>,
+    /// An argument of the benchmark at the experiment; may be repeated.
+    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
+    pub(crate) experiment_arg: Vec<String>,
+    /// A variable for the benchmark at the base, not for its build; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    pub(crate) base_env: Vec<(String, String)>,
+    /// A variable for the benchmark at the experiment; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    pub(crate) experiment_env: Vec<(String, String)>,
+    /// What is known: a branch, a tag, a hash, HEAD~20.
+    pub(crate) base: String,
+    /// What is to be judged [default: the base].
+    pub(crate) experiment: Option<String>,
+    /// The benchmark and its arguments.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+// What it says of itself stands in `Command`: clap would take the text of `Bisect`.
+#[derive(Debug, Args)]
+pub(crate) struct Culprit {
+    #[command(flatten)]
+    pub(crate) bisect: Bisect,
+    /// Pairs of runs of each verification: an even number of at least 6.
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub(crate) pairs: u32,
 }
 
 /// Compare the results of benchmarks, chart by chart.
@@ -303,7 +371,8 @@ impl FromStr for StateArgument {
     }
 }
 
-/// The benchmark: how it is built and run, and how its results are read.
+// The benchmark: how it is built and run, and how its results are read. (As
+// documentation, clap would print this as what the command does.)
 #[derive(Debug, Args)]
 pub(crate) struct Benchmark {
     /// The repository, or any directory in it.
@@ -320,9 +389,6 @@ pub(crate) struct Benchmark {
     /// Run once for each commit, in its own work tree, before it is measured.
     #[arg(long, value_name = "SHELL COMMAND")]
     pub(crate) build: Option<String>,
-    /// The metric that decides; needed when the benchmark gives several.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) chart: Option<String>,
     /// How results are read: auto, time, lines (`name: value unit`),
     /// json:POINTER, regex:PATTERN with a group named `value`, hyperfine,
     /// criterion, gbench, gobench, pytest-benchmark, jmh, catch2, chromium or
@@ -353,6 +419,23 @@ pub(crate) struct Benchmark {
     pub(crate) cache_size: ByteSize,
 }
 
+// How a job goes about it, of whatever kind it is.
+#[derive(Debug, Args)]
+pub(crate) struct JobOptions {
+    /// Where better lies [default: as the format says; else down for times and memory, else unknown].
+    #[arg(long, value_enum)]
+    pub(crate) direction: Option<DirectionArgument>,
+    /// Decides the order of runs.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// The longest the job may take, as in 90s, 20m or `1h 30m`.
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    pub(crate) max_time: Option<Duration>,
+    /// Builds at the same time. Nothing is measured while anything is built.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) build_jobs: u32,
+}
+
 /// Tell what a bisection would cost and how sure it would be, before it is run.
 ///
 /// Bisections with a known culprit are simulated, thousands of them, with the
@@ -372,6 +455,9 @@ Examples:
 pub(crate) struct Plan {
     #[command(flatten)]
     pub(crate) benchmark: Benchmark,
+    /// The metric whose noise counts; needed when the benchmark gives several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) chart: Option<String>,
     /// So many commits, any of which may be the culprit; instead of two ends.
     #[arg(
         long,

@@ -14,9 +14,9 @@ use clap::Parser;
 
 use crate::arguments::{self, Arguments, Demo, Display, Output};
 use crate::bisect::bisect;
-use crate::document::Document;
-use crate::error::{CliError, FAILED, exit_code};
+use crate::error::{CliError, FAILED};
 use crate::job::{CommandLine, quoted};
+use crate::job_result::JobResult;
 use crate::summary::{BOLD, DIM, GOOD};
 
 /// Commits of the sample repository.
@@ -103,9 +103,9 @@ pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
         ),
         ..display
     };
-    let document = bisect(*arguments, command_line, &display).await?;
-    document.print(&display);
-    let found = judge(&document);
+    let result = bisect(*arguments, command_line, &display).await?;
+    result.print(&display);
+    let found = judge(&result);
     if display.output == Output::Text {
         if found {
             anstream::println!("\n{GOOD}right{GOOD:#}: this is the commit with the slowdown");
@@ -119,15 +119,14 @@ pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
             );
         }
     }
-    Ok(if found {
-        exit_code(document.status)
-    } else {
-        FAILED
-    })
+    Ok(if found { result.exit_code() } else { FAILED })
 }
 
 /// Was the slow commit found, and no other?
-fn judge(document: &Document) -> bool {
+fn judge(result: &JobResult) -> bool {
+    let JobResult::Bisection(document) = result else {
+        return false;
+    };
     let found: Vec<_> = document
         .culprits
         .iter()

@@ -1,24 +1,22 @@
-//! The result of a job, as `--output json` prints it and the store keeps it.
+//! The result of a bisection, as `--output json` prints it and the store keeps it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pinpoint_backends::local::{LocalError, LocalExecutor};
 use pinpoint_backends::sqlite::Job;
 use pinpoint_core::{
-    Atlas, CombinedCommit, Commit, Comparison, DependencyChange, Driven, Effect, Followed,
-    JobState, Outcome, Position, Status, Stopped,
+    Atlas, CombinedCommit, Commit, Comparison, DependencyChange, Driven, Effect, Followed, Outcome,
+    Position, Status, Stopped,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::arguments::{Display, Output};
-use crate::job::{JobConfig, state_of};
-use crate::summary;
+use crate::culprit_document::Confirmation;
+use crate::job::JobConfig;
 
 /// The version of this document.
 pub(crate) const VERSION: u32 = 1;
 
-/// The result of a job, with commits by their names.
+/// The result of a bisection, with commits by their names.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Document {
     pub(crate) version: u32,
@@ -48,6 +46,9 @@ pub(crate) struct NamedCulprit {
     pub(crate) prior: CombinedCommit,
     pub(crate) probability: Option<f64>,
     pub(crate) effect: Effect,
+    /// How it compares with its prior in runs of its own, where that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) confirmation: Option<Confirmation>,
     /// The commit to blame, as its repository has it: of the main repository, of
     /// a merged branch, or of a dependency.
     pub(crate) blamed: Commit,
@@ -121,6 +122,7 @@ impl Document {
                 prior,
                 probability: culprit.probability,
                 effect: culprit.effect,
+                confirmation: None,
             });
         }
         let candidates: Vec<_> = outcome
@@ -145,10 +147,6 @@ impl Document {
             });
         }
         let metric = executor.metric();
-        let created = u64::try_from(job.created).unwrap_or_default();
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
         Ok(Self {
             version: VERSION,
             job_id: job.id.to_string(),
@@ -156,7 +154,7 @@ impl Document {
             stopped: outcome.stopped,
             good: names.of(Position::Good).await?,
             bad: names.of(Position::Bad).await?,
-            chart: metric.as_ref().map(|metric| metric.chart.clone()),
+            chart: metric.as_ref().and_then(|metric| metric.chart.clone()),
             unit: metric.and_then(|metric| metric.unit),
             culprits,
             candidates,
@@ -164,29 +162,18 @@ impl Document {
             builds: outcome.builds,
             comparisons,
             skipped,
-            duration_s: now.as_secs_f64() - created as f64 / 1000.0,
+            duration_s: duration_of(job),
         })
     }
+}
 
-    pub(crate) fn state(&self) -> JobState {
-        state_of(self.status)
-    }
-
-    pub(crate) fn to_value(&self) -> Value {
-        // Every key is a string and every number finite: this can't fail.
-        serde_json::to_value(self).unwrap_or(Value::Null)
-    }
-
-    /// Prints the result on standard output.
-    pub(crate) fn print(&self, display: &Display) {
-        match display.output {
-            Output::Json => {
-                let text = serde_json::to_string_pretty(self).unwrap_or_default();
-                anstream::println!("{text}");
-            }
-            Output::Text => anstream::print!("{}", summary::of(self, display)),
-        }
-    }
+/// Seconds since the job was created.
+pub(crate) fn duration_of(job: &Job) -> f64 {
+    let created = u64::try_from(job.created).unwrap_or_default();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    now.as_secs_f64() - created as f64 / 1000.0
 }
 
 impl From<Comparison> for Evidence {
@@ -241,13 +228,13 @@ fn not_followed(
         .collect()
 }
 
-struct Names<'a> {
-    executor: &'a LocalExecutor,
-    atlas: &'a Atlas,
+pub(crate) struct Names<'a> {
+    pub(crate) executor: &'a LocalExecutor,
+    pub(crate) atlas: &'a Atlas,
 }
 
 impl Names<'_> {
-    async fn of(&self, position: Position) -> Result<CombinedCommit, LocalError> {
+    pub(crate) async fn of(&self, position: Position) -> Result<CombinedCommit, LocalError> {
         match self.atlas.locate(position) {
             Some(located) => self.executor.resolve(&located).await,
             // Only a range that was listed has offsets.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use pinpoint_backends::local::{LocalError, RepositoryError};
 use pinpoint_backends::sqlite::{LockError, StoreError};
 use pinpoint_core::bots::{ConfigErrors, UnknownBot};
-use pinpoint_core::{DriveError, ExecutorError, SpecError, Status};
+use pinpoint_core::{DriveError, ExecutorError, PairwiseStatus, SpecError, Status};
 use pinpoint_midpoint::{HistoryError, MidpointError};
 
 use crate::arguments::Display;
@@ -32,6 +32,16 @@ pub(crate) fn exit_code(status: Status) -> u8 {
         Status::Inconclusive => UNDECIDED,
         Status::Failed => FAILED,
         Status::Canceled => INTERRUPTED,
+    }
+}
+
+pub(crate) fn exit_code_of_pairwise(status: PairwiseStatus) -> u8 {
+    match status {
+        PairwiseStatus::Different => FOUND,
+        PairwiseStatus::Same => NO_DIFFERENCE,
+        PairwiseStatus::Unknown => UNDECIDED,
+        PairwiseStatus::Failed => FAILED,
+        PairwiseStatus::Canceled => INTERRUPTED,
     }
 }
 

@@ -4,22 +4,20 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use clap::Parser;
-use pinpoint_backends::local::{
-    LocalConfig, LocalExecutor, Location, Metric, Repository, RepositoryError, default_machine_dir,
-};
+use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, Metric, default_machine_dir};
 use pinpoint_backends::sqlite::{Job, JobId, JobLock, Store};
-use pinpoint_core::results::direction_of;
 use pinpoint_core::{
-    Bisection, BisectionSpec, BuildReport, BuildRequest, CombinedCommit, Event, Executor,
-    ExecutorError, JobState, Journal, Key, ListRequest, Listing, Located, Range, Record, RunReport,
-    RunRequest, Status, Stop, drive_watched,
+    Bisection, BuildReport, BuildRequest, CombinedCommit, CulpritFinder, Event, Executor,
+    ExecutorError, JobState, Journal, Key, ListRequest, Listing, Located, PairReport, Pairwise,
+    PairwiseStatus, Record, RunPairRequest, RunReport, RunRequest, Status, Stop, drive_watched,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::arguments::{Arguments, Benchmark, Command, Display, Output};
-use crate::document::Document;
+use crate::arguments::{Arguments, Command, Display, Output};
 use crate::error::{CliError, Stopped};
+use crate::job_result::JobResult;
+use crate::kind::{Kind, Runnable};
 use crate::reporter::Reporter;
 use crate::stop::{Signals, stop};
 
@@ -33,53 +31,6 @@ pub(crate) struct JobConfig {
     pub(crate) command_line: CommandLine,
 }
 
-impl Benchmark {
-    /// What an executor needs to measure commits of this repository.
-    ///
-    /// # Errors
-    ///
-    /// When one of the clones named is in no repository.
-    pub(crate) fn into_config(
-        self,
-        repository: &Repository,
-        good: CombinedCommit,
-        command: Vec<String>,
-    ) -> Result<LocalConfig, CliError> {
-        let repositories = self.repository.into_iter();
-        let repositories = repositories
-            .map(|(url, directory)| match Repository::discover(&directory) {
-                Ok(clone) => Ok((url, clone.path().to_owned())),
-                Err(RepositoryError::NotARepository { path, reason }) => {
-                    Err(CliError::Input(format!(
-                        "--repository: {} is in no git repository ({reason}); name a clone of {url}",
-                        path.display()
-                    )))
-                }
-                Err(error) => Err(error.into()),
-            })
-            .collect::<Result<_, CliError>>()?;
-        Ok(LocalConfig {
-            repository: repository.path().to_owned(),
-            repositories,
-            good,
-            build: self.build,
-            command,
-            env: self.env.into_iter().collect(),
-            patch: None,
-            format: self.format,
-            chart: self.chart,
-            aggregate: self.aggregate,
-            results: self.results,
-            warmup: self.warmup,
-            timeout: self.timeout,
-            build_jobs: 1,
-            cache_size: self.cache_size.as_u64(),
-            skip: Vec::new(),
-            paths: Vec::new(),
-        })
-    }
-}
-
 /// The words of the command that made a job.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct CommandLine {
@@ -91,13 +42,16 @@ pub(crate) struct CommandLine {
 impl CommandLine {
     /// The command of this process, with the two ends found in it.
     pub(crate) fn of_this_process(good: &str, bad: &str) -> Self {
-        let mut words: Vec<String> = std::env::args_os()
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect();
-        if let Some(program) = words.first_mut() {
-            "pinpoint".clone_into(program);
+        Self::new(words_of_this_process(), good, bad)
+    }
+
+    /// The command of this process, which is not to be given again with other
+    /// ends.
+    pub(crate) fn without_ends() -> Self {
+        Self {
+            words: words_of_this_process(),
+            ends: None,
         }
-        Self::new(words, good, bad)
     }
 
     pub(crate) fn new(words: Vec<String>, good: &str, bad: &str) -> Self {
@@ -125,6 +79,16 @@ impl CommandLine {
     }
 }
 
+fn words_of_this_process() -> Vec<String> {
+    let mut words: Vec<String> = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    if let Some(program) = words.first_mut() {
+        "pinpoint".clone_into(program);
+    }
+    words
+}
+
 /// Are these two words the ends? The value of an option may look like one.
 fn are_ends(words: &[String], first: usize, second: usize) -> bool {
     const MARKS: (&str, &str) = ("the good end", "the bad end");
@@ -133,6 +97,9 @@ fn are_ends(words: &[String], first: usize, second: usize) -> bool {
     MARKS.1.clone_into(&mut words[second]);
     Arguments::try_parse_from(words).is_ok_and(|arguments| match arguments.command {
         Command::Bisect(bisect) => (bisect.good.as_str(), bisect.bad.as_str()) == MARKS,
+        Command::Culprit(culprit) => {
+            (culprit.bisect.good.as_str(), culprit.bisect.bad.as_str()) == MARKS
+        }
         _ => false,
     })
 }
@@ -146,6 +113,7 @@ pub(crate) fn quoted(words: &[String]) -> String {
 pub(crate) struct Session {
     store: Store,
     job: Job,
+    kind: Kind,
     config: JobConfig,
     /// Held as long as this process works on the job.
     _lock: JobLock,
@@ -157,22 +125,29 @@ impl Session {
         let lock = JobLock::acquire(&store.job_dir(id))?;
         // Read only now: whoever held the lock may have written until then.
         let job = store.get(id.as_str()).await?;
+        let kind = Kind::of(&job).ok_or_else(|| {
+            CliError::Input(format!(
+                "job {id} is of the kind {:?}, which this version of pinpoint does not know: use a newer one",
+                job.kind
+            ))
+        })?;
         let config = serde_json::from_value(job.config.clone())
             .map_err(|error| stopped(id, error.into()))?;
         Ok(Self {
             store: store.clone(),
             job,
+            kind,
             config,
             _lock: lock,
         })
     }
 
     /// Works on the job until it is finished, and keeps the result with it.
-    pub(crate) async fn run(self, display: &Display) -> Result<Document, CliError> {
+    pub(crate) async fn run(self, display: &Display) -> Result<JobResult, CliError> {
         let id = self.job.id.clone();
         let result = self.work(display).await;
         let state = match &result {
-            Ok(document) => document.state(),
+            Ok(result) => result.state(),
             Err(error) if error.is_interrupt() => JobState::Pending,
             Err(_) => JobState::Failed,
         };
@@ -180,13 +155,13 @@ impl Session {
             Err(error) if !error.is_interrupt() => Some(error.to_string()),
             _ => None,
         };
-        let outcome = result.as_ref().ok().map(Document::to_value);
+        let outcome = result.as_ref().ok().map(JobResult::to_value);
         let kept = self
             .store
             .set_state(&id, state, error.as_deref(), outcome.as_ref())
             .await;
         let error = match (result, kept) {
-            (Ok(document), Ok(())) => return Ok(document),
+            (Ok(result), Ok(())) => return Ok(result),
             (Err(error), _) => error,
             (Ok(_), Err(error)) => error.into(),
         };
@@ -195,12 +170,12 @@ impl Session {
                 Ok(mut journal) => journal.records().await.ok(),
                 Err(_) => None,
             };
-            print_stopped(&id, &error, records.as_deref());
+            print_stopped(&self.job, self.kind, &error, records.as_deref());
         }
         Err(stopped(&id, error))
     }
 
-    async fn work(&self, display: &Display) -> Result<Document, Stopped> {
+    async fn work(&self, display: &Display) -> Result<JobResult, Stopped> {
         let id = &self.job.id;
         self.store.clear_cancel(id).await?;
         // A killed job is found as it was: running.
@@ -210,19 +185,23 @@ impl Session {
                 .await?;
         }
         let executor = self.executor()?;
-        let result = self.search(&executor, display).await;
+        let result = match self.kind {
+            Kind::Bisection => self.drive::<Bisection>(&executor, display).await,
+            Kind::Pairwise => self.drive::<Pairwise>(&executor, display).await,
+            Kind::CulpritFinder => self.drive::<CulpritFinder>(&executor, display).await,
+        };
         // Nobody else sees to a child that does not want to end.
         executor.end().await;
         result
     }
 
-    async fn search(
+    async fn drive<M: Runnable>(
         &self,
         executor: &LocalExecutor,
         display: &Display,
-    ) -> Result<Document, Stopped> {
+    ) -> Result<JobResult, Stopped> {
         let id = &self.job.id;
-        let mut spec: BisectionSpec = serde_json::from_value(self.job.spec.clone())?;
+        let mut spec: M::Spec = serde_json::from_value(self.job.spec.clone())?;
         let mut journal = self.store.journal(id).await?;
         let signals = Signals::listen().map_err(|_| Stopped::Interrupted)?;
         let mut stopping =
@@ -230,35 +209,39 @@ impl Session {
         let mut reporter = Reporter::new(display, id);
 
         if journal.records().await?.is_empty() {
-            reporter.preparing(&spec);
+            let machine: M = self.machine()?;
+            let ends = machine.ends();
+            if let Some((first, second)) = ends {
+                reporter.preparing([(M::ENDS[0], first), (M::ENDS[1], second)]);
+            }
             let metric = tokio::select! {
-                metric = prepare(executor, &spec, id) => metric?,
+                metric = prepare(executor, ends.map(|(_, second)| second), id) => metric?,
                 stop = &mut stopping => match stop {
                     Stop::Interrupt => return Err(Stopped::Interrupted),
-                    Stop::Cancel => return self.cancel_now().await,
+                    Stop::Cancel => return self.cancel_now::<M>().await,
                 },
             };
-            if self.config.direction_by_unit {
-                spec.direction = direction_of(metric.direction, metric.unit.as_deref());
-            }
-            spec.chart = Some(metric.chart);
+            M::fix(&mut spec, &metric, self.config.direction_by_unit);
             self.store
                 .set_spec(id, &serde_json::to_value(&spec)?)
                 .await?;
         }
         reporter.metric(executor.metric());
-        let machine = Bisection::new(spec)?;
         let driven = drive_watched(
-            machine,
+            M::of(spec)?,
             executor,
             &mut journal,
             stopping,
-            |moment, machine, atlas| reporter.watch(&moment, machine, atlas),
+            |moment, machine, atlas| machine.watch(&mut reporter, &moment, atlas),
         )
         .await;
         reporter.finish();
-        let driven = driven?;
-        Ok(Document::new(&self.job, &self.config, executor, driven).await?)
+        Ok(M::result(&self.job, &self.config, executor, driven?).await?)
+    }
+
+    /// The machine of the job as it was created.
+    fn machine<M: Runnable>(&self) -> Result<M, Stopped> {
+        Ok(M::of(serde_json::from_value(self.job.spec.clone())?)?)
     }
 
     pub(crate) fn job(&self) -> &Job {
@@ -267,34 +250,37 @@ impl Session {
 
     /// Ends a job on which nothing is under way. One that was killed just after
     /// it had found its result keeps that.
-    pub(crate) async fn cancel(self) -> Result<Document, CliError> {
+    pub(crate) async fn cancel(self) -> Result<JobResult, CliError> {
         let id = self.job.id.clone();
-        let result: Result<Document, Stopped> = async {
+        let result: Result<JobResult, Stopped> = async {
             if self.job.state != JobState::Running {
                 self.store
                     .set_state(&id, JobState::Running, None, None)
                     .await?;
             }
-            let document = self.cancel_now().await?;
+            let result = match self.kind {
+                Kind::Bisection => self.cancel_now::<Bisection>().await?,
+                Kind::Pairwise => self.cancel_now::<Pairwise>().await?,
+                Kind::CulpritFinder => self.cancel_now::<CulpritFinder>().await?,
+            };
             self.store
-                .set_state(&id, document.state(), None, Some(&document.to_value()))
+                .set_state(&id, result.state(), None, Some(&result.to_value()))
                 .await?;
-            Ok(document)
+            Ok(result)
         }
         .await;
         result.map_err(|error| stopped(&id, error))
     }
 
     /// Tells the machine that it is canceled, and that nothing is under way.
-    async fn cancel_now(&self) -> Result<Document, Stopped> {
+    async fn cancel_now<M: Runnable>(&self) -> Result<JobResult, Stopped> {
         let mut journal = self.store.journal(&self.job.id).await?;
-        let spec: BisectionSpec = serde_json::from_value(self.job.spec.clone())?;
         let executor = Idle(self.executor()?);
-        let machine = Bisection::new(spec)?;
+        let machine: M = self.machine()?;
         let canceled = std::future::ready(Stop::Cancel);
         let driven =
             drive_watched(machine, &executor, &mut journal, canceled, |_, _, _| {}).await?;
-        Ok(Document::new(&self.job, &self.config, &executor.0, driven).await?)
+        Ok(M::result(&self.job, &self.config, &executor.0, driven).await?)
     }
 
     fn executor(&self) -> Result<LocalExecutor, Stopped> {
@@ -326,11 +312,11 @@ impl Session {
 /// builds may run side by side.
 async fn prepare(
     executor: &LocalExecutor,
-    spec: &BisectionSpec,
+    bad: Option<&CombinedCommit>,
     id: &JobId,
 ) -> Result<Metric, ExecutorError> {
     let bad_end = async {
-        if let Range::Between { bad, .. } = &spec.range {
+        if let Some(bad) = bad {
             let key = Key {
                 job: id.to_string(),
                 action: u64::MAX,
@@ -362,6 +348,10 @@ impl Executor for Idle {
         std::future::pending().await
     }
 
+    async fn run_pair(&self, _: RunPairRequest) -> Result<PairReport, ExecutorError> {
+        std::future::pending().await
+    }
+
     async fn cancel(&self, _: Key) -> Result<(), ExecutorError> {
         Ok(())
     }
@@ -373,7 +363,7 @@ impl Executor for Idle {
 
 /// The document of a job without a result: it was interrupted, or something
 /// stands in its way. What is not known is null.
-fn print_stopped(id: &JobId, error: &Stopped, records: Option<&[Record]>) {
+fn print_stopped(job: &Job, kind: Kind, error: &Stopped, records: Option<&[Record]>) {
     let count = |fits: fn(&Event) -> bool| {
         records.map(|records| records.iter().filter(|record| fits(&record.event)).count())
     };
@@ -382,26 +372,36 @@ fn print_stopped(id: &JobId, error: &Stopped, records: Option<&[Record]>) {
     } else {
         Status::Failed
     };
-    let document = json!({
+    let pairs = count(|event| matches!(event, Event::RanPair { .. }));
+    let runs = count(|event| matches!(event, Event::Ran { .. } | Event::RunFailed { .. }));
+    let mut document = json!({
         "version": crate::document::VERSION,
-        "job_id": id,
+        "job_id": job.id,
         "status": status,
         "error": error.to_string(),
-        "culprits": [],
-        "candidates": [],
-        "runs": count(|event| matches!(event, Event::Ran { .. } | Event::RunFailed { .. })),
+        "runs": runs.zip(pairs).map(|(runs, pairs)| runs + 2 * pairs),
         "builds": count(|event| matches!(event, Event::Built { .. })),
-        "comparisons": [],
-        "skipped": [],
         "duration_s": null,
     });
+    let lists: &[&str] = match kind {
+        Kind::Pairwise => {
+            document["pairs"] = json!(pairs);
+            &["charts"]
+        }
+        Kind::Bisection | Kind::CulpritFinder => {
+            &["culprits", "candidates", "comparisons", "skipped"]
+        }
+    };
+    for list in lists {
+        document[list] = json!([]);
+    }
     anstream::println!("{document:#}");
 }
 
 fn stopped(id: &JobId, error: Stopped) -> CliError {
     CliError::Stopped {
         job: id.to_string(),
-        error: error.into(),
+        error: Box::new(error),
     }
 }
 
@@ -411,5 +411,16 @@ pub(crate) fn state_of(status: Status) -> JobState {
         Status::Failed => JobState::Failed,
         Status::Canceled => JobState::Canceled,
         Status::CulpritFound | Status::NoRegression | Status::Inconclusive => JobState::Completed,
+    }
+}
+
+/// As [`state_of`], of a pairwise job.
+pub(crate) fn state_of_pairwise(status: PairwiseStatus) -> JobState {
+    match status {
+        PairwiseStatus::Failed => JobState::Failed,
+        PairwiseStatus::Canceled => JobState::Canceled,
+        PairwiseStatus::Different | PairwiseStatus::Same | PairwiseStatus::Unknown => {
+            JobState::Completed
+        }
     }
 }

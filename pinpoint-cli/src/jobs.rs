@@ -7,9 +7,9 @@ use pinpoint_core::JobState;
 use serde_json::json;
 
 use crate::arguments::{Display, Jobs, Output};
-use crate::document::Document;
-use crate::error::{CliError, FOUND, exit_code};
+use crate::error::{CliError, FOUND};
 use crate::job::Session;
+use crate::job_result::JobResult;
 use crate::quantity::count;
 use crate::storage::{resume_command, state_dir};
 use crate::summary::{BOLD, DIM, ERROR};
@@ -33,7 +33,9 @@ fn list(jobs: &[JobSummary], display: &Display) -> Result<u8, CliError> {
         return Ok(FOUND);
     }
     if jobs.is_empty() {
-        anstream::eprintln!("there are no jobs; `pinpoint bisect` and `pinpoint demo` make some");
+        anstream::eprintln!(
+            "there are no jobs; `pinpoint bisect`, `pairwise`, `culprit` and `demo` make some"
+        );
     }
     for job in jobs {
         anstream::println!(
@@ -60,33 +62,28 @@ fn show(job: &Job, display: &Display) -> Result<u8, CliError> {
     if let Some(error) = &job.error {
         anstream::println!("{ERROR}error:{ERROR:#} {error}");
     }
-    match document(job) {
-        Some(document) => document.print(display),
+    match JobResult::stored(job) {
+        Some(result) => result.print(display),
         None => anstream::println!("to go on:  {}", resume_command(display, job.id.as_str())),
     }
     Ok(FOUND)
 }
 
-/// The result that a job ended with.
-fn document(job: &Job) -> Option<Document> {
-    serde_json::from_value(job.outcome.clone()?).ok()
-}
-
 async fn resume(store: &Store, job: &Job, display: &Display) -> Result<u8, CliError> {
     if job.state == JobState::Completed
-        && let Some(document) = document(job)
+        && let Some(result) = JobResult::stored(job)
     {
         // It was finished, perhaps just before its process was killed.
-        document.print(display);
-        return Ok(exit_code(document.status));
+        result.print(display);
+        return Ok(result.exit_code());
     }
     let session = Session::take(store, &job.id).await?;
     if job.state == JobState::Canceled {
         store.withdraw_cancellation(&job.id).await?;
     }
-    let document = session.run(display).await?;
-    document.print(display);
-    Ok(exit_code(document.status))
+    let result = session.run(display).await?;
+    result.print(display);
+    Ok(result.exit_code())
 }
 
 async fn cancel(store: &Store, job: &Job, display: &Display) -> Result<u8, CliError> {

@@ -5,12 +5,21 @@ mod bisect;
 mod bots;
 mod compare;
 mod comparison_table;
+mod culprit;
+mod culprit_document;
+mod culprit_summary;
 mod demo;
 mod document;
 mod error;
 mod job;
+mod job_result;
 mod jobs;
+mod kind;
 mod midpoint;
+mod new_job;
+mod pairwise;
+mod pairwise_document;
+mod pairwise_summary;
 mod plan;
 mod prior;
 mod quantity;
@@ -57,6 +66,8 @@ async fn run(arguments: Arguments) -> Result<u8, CliError> {
     let display = arguments.display;
     match arguments.command {
         Command::Bisect(bisect) => bisect::run(*bisect, display).await,
+        Command::Pairwise(pairwise) => pairwise::run(*pairwise, display).await,
+        Command::Culprit(culprit) => culprit::run(*culprit, display).await,
         Command::Compare(arguments) => compare::run(*arguments, &display),
         Command::Midpoint(midpoint) => midpoint::run(midpoint, display).await,
         Command::Plan(plan) => plan::run(*plan, display).await,

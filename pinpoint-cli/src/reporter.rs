@@ -9,11 +9,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pinpoint_backends::local::Metric;
 use pinpoint_backends::sqlite::JobId;
 use pinpoint_core::{
-    Atlas, Bisection, BisectionSpec, Comparison, Detail, Event, Machine, Moment, OpenRange,
-    Position, Progress, Range, Record, Task, Verdict,
+    Atlas, Bisection, CombinedCommit, Comparison, CulpritFinder, Detail, Event, Machine, Moment,
+    OpenRange, Pairwise, Position, Progress, Range, Record, Task, Verdict,
 };
 
 use crate::arguments::Display;
+use crate::pairwise_summary::line_of;
 use crate::quantity::{count, duration, p_value, quantity};
 use crate::summary::{BOLD, DIM, line, plain, short};
 
@@ -25,6 +26,8 @@ pub(crate) struct Reporter {
     unit: Option<String>,
     /// Comparisons that were told.
     told: BTreeSet<(Position, Position, u32, u32)>,
+    /// The regression was verified, and that was told.
+    verified: bool,
     /// When the search began in this process, and the runs made before.
     began: Option<(Instant, u64)>,
 }
@@ -55,6 +58,7 @@ impl Reporter {
             screen,
             unit: None,
             told: BTreeSet::new(),
+            verified: false,
             began: None,
         };
         reporter.tell(&format!("{DIM}job {id}{DIM:#}"));
@@ -77,12 +81,14 @@ impl Reporter {
         }
     }
 
-    pub(crate) fn preparing(&mut self, spec: &BisectionSpec) {
-        if let Range::Between { good, bad } = &spec.range {
-            self.tell(&format!("good  {}", line(good)));
-            self.tell(&format!("bad   {}", line(bad)));
+    pub(crate) fn preparing(&mut self, ends: [(&str, &CombinedCommit); 2]) {
+        for (name, commit) in ends {
+            self.tell(&format!("{name:<5} {}", line(commit)));
         }
-        self.show("building the good end and trying the benchmark there".into());
+        let first = ends[0].0;
+        self.show(format!(
+            "building the {first} and trying the benchmark there"
+        ));
     }
 
     pub(crate) fn metric(&mut self, metric: Option<Metric>) {
@@ -91,35 +97,140 @@ impl Reporter {
                 .unit
                 .as_deref()
                 .map_or_else(String::new, |unit| format!(" in {unit}"));
-            self.tell(&format!("metric {BOLD}{}{BOLD:#}{unit}", metric.chart));
+            match &metric.chart {
+                Some(chart) => self.tell(&format!("metric {BOLD}{chart}{BOLD:#}{unit}")),
+                None => {
+                    let charts: Vec<String> = metric.charts.keys().map(|it| plain(it)).collect();
+                    self.tell(&format!("metrics {}", charts.join(", ")));
+                }
+            }
             self.unit = metric.unit;
         }
     }
 
-    pub(crate) fn watch(&mut self, moment: &Moment<'_>, machine: &Bisection, atlas: &Atlas) {
+    pub(crate) fn watch_pairwise(
+        &mut self,
+        moment: &Moment<'_>,
+        machine: &Pairwise,
+        atlas: &Atlas,
+    ) {
+        if matches!(self.screen, Screen::Quiet) {
+            return;
+        }
+        let runs = 2 * u64::from(machine.pairs_done());
+        match moment {
+            Moment::Replayed(records) => self.resumed(*records, runs, machine.builds()),
+            Moment::Started(_) => return,
+            Moment::Happened(record) => self.tell_build_or_failure(record),
+        }
+        let to_come = 2 * u64::from(machine.spec().pairs) - runs;
+        let text = format!(
+            "{} of {}{}\n  {}",
+            machine.pairs_done(),
+            count(machine.spec().pairs.into(), "pair"),
+            self.remaining(runs, to_come),
+            now(machine, atlas),
+        );
+        self.show(text);
+    }
+
+    pub(crate) fn watch_culprit_finder(
+        &mut self,
+        moment: &Moment<'_>,
+        machine: &CulpritFinder,
+        atlas: &Atlas,
+    ) {
+        if matches!(self.screen, Screen::Quiet) {
+            return;
+        }
+        match moment {
+            Moment::Replayed(records) => {
+                self.resumed(*records, machine.runs(), machine.builds());
+                if let Some(bisection) = machine.bisection() {
+                    self.told.extend(bisection.comparisons().iter().map(key));
+                    self.verified = true;
+                }
+            }
+            Moment::Started(_) => return,
+            Moment::Happened(record) => {
+                if let Some(bisection) = machine.bisection() {
+                    if let Some(verified) = machine.verification().outcome()
+                        && !std::mem::replace(&mut self.verified, true)
+                    {
+                        let line = line_of(verified, self.unit.as_deref());
+                        self.tell(&format!("{BOLD}verified{BOLD:#} by {line}"));
+                    }
+                    self.happened(record, bisection, atlas);
+                } else {
+                    self.tell_build_or_failure(record);
+                }
+            }
+        }
+        let confirming: Vec<String> = (machine.confirmations())
+            .filter_map(|(culprit, comparison)| {
+                let comparison = comparison?;
+                Some(format!(
+                    "{} of {} with {}",
+                    comparison.pairs_done(),
+                    count(comparison.spec().pairs.into(), "pair"),
+                    name(culprit.commit, atlas)
+                ))
+            })
+            .collect();
+        let text = match machine.bisection() {
+            None => format!(
+                "verifying the regression: {} of {}\n  {}",
+                machine.verification().pairs_done(),
+                count(machine.spec().pairs.into(), "pair"),
+                now(machine, atlas),
+            ),
+            Some(_) if !confirming.is_empty() => format!(
+                "verifying what was found: {}\n  {}",
+                confirming.join(", "),
+                now(machine, atlas)
+            ),
+            Some(bisection) if matches!(self.screen, Screen::Live(_)) => {
+                self.picture(bisection, &now(machine, atlas), atlas)
+            }
+            Some(_) => return,
+        };
+        self.show(text);
+    }
+
+    /// A job is taken up again, or begins.
+    fn resumed(&mut self, records: usize, runs: u64, builds: u64) {
+        self.began = Some((Instant::now(), runs));
+        if records > 0 {
+            self.tell(&format!(
+                "taken up again: {} and {} are done",
+                count(runs, "run"),
+                count(builds, "build")
+            ));
+        }
+    }
+
+    pub(crate) fn watch_bisection(
+        &mut self,
+        moment: &Moment<'_>,
+        machine: &Bisection,
+        atlas: &Atlas,
+    ) {
         if matches!(self.screen, Screen::Quiet) {
             return;
         }
         match moment {
             Moment::Replayed(records) => {
                 let progress = machine.progress();
-                self.began = Some((Instant::now(), progress.runs));
-                if *records > 0 {
-                    self.tell(&format!(
-                        "taken up again: {} and {} are done",
-                        count(progress.runs, "run"),
-                        count(progress.builds, "build")
-                    ));
-                    // What was found before was told before.
-                    let known = machine.comparisons();
-                    self.told.extend(known.iter().map(key));
-                }
+                self.resumed(*records, progress.runs, progress.builds);
+                // What was found before was told before.
+                let known = machine.comparisons();
+                self.told.extend(known.iter().map(key));
             }
             Moment::Started(_) => return,
             Moment::Happened(record) => self.happened(record, machine, atlas),
         }
         if matches!(self.screen, Screen::Live(_)) {
-            self.show(self.picture(machine, atlas));
+            self.show(self.picture(machine, &now(machine, atlas), atlas));
         }
     }
 
@@ -132,7 +243,16 @@ impl Reporter {
         {
             self.tell(&format!("{} between the two", count(commits, "commit")));
         }
-        match &record.detail {
+        self.tell_build_or_failure(record);
+        // Comparisons follow runs, and looking costs a little.
+        let ran = matches!(record.detail, Some(Detail::Run(_)));
+        if machine.outcome().is_some() || (ran && !machine.outstanding().iter().any(is_run)) {
+            self.tell_comparisons(machine, atlas);
+        }
+    }
+
+    fn tell_build_or_failure(&mut self, record: &Record) {
+        let runs = match &record.detail {
             Some(Detail::Build(build)) => {
                 let how = match (&build.failure, build.cached) {
                     (Some(reason), _) => format!("does not build: {}", plain(reason)),
@@ -146,24 +266,20 @@ impl Reporter {
                     _ => String::new(),
                 };
                 self.tell(&format!("{} {DIM}{how}{log}{DIM:#}", line(&build.commit)));
+                return;
             }
-            Some(Detail::Run(run)) => {
-                if let Some(failure) = &run.failure {
-                    self.tell(&format!(
-                        "{} {DIM}run failed: {}{DIM:#}",
-                        short(&run.commit),
-                        plain(failure)
-                    ));
-                }
-                // Comparisons follow runs, and looking costs a little.
-                if !machine.outstanding().iter().any(is_run) {
-                    self.tell_comparisons(machine, atlas);
-                }
+            Some(Detail::Run(run)) => vec![run],
+            Some(Detail::RunPair(pair)) => vec![&pair.first, &pair.second],
+            _ => return,
+        };
+        for run in runs {
+            if let Some(failure) = &run.failure {
+                self.tell(&format!(
+                    "{} {DIM}run failed: {}{DIM:#}",
+                    short(&run.commit),
+                    plain(failure)
+                ));
             }
-            _ => {}
-        }
-        if machine.outcome().is_some() {
-            self.tell_comparisons(machine, atlas);
         }
     }
 
@@ -207,17 +323,10 @@ impl Reporter {
     }
 
     /// The range, what is left of it, and what goes on.
-    fn picture(&self, machine: &Bisection, atlas: &Atlas) -> String {
+    fn picture(&self, machine: &Bisection, now: &str, atlas: &Atlas) -> String {
         let progress = machine.progress();
         let left: u64 = progress.open.iter().map(|open| open.between + 1).sum();
-        let remaining = self.began.and_then(|(began, before)| {
-            let made = progress.runs.checked_sub(before).filter(|made| *made > 0)?;
-            let each = began.elapsed().as_secs_f64() / made as f64;
-            Some(each * progress.runs_to_come as f64)
-        });
-        let remaining = remaining.map_or_else(String::new, |seconds| {
-            format!(", at least {} left", duration(seconds))
-        });
+        let remaining = self.remaining(progress.runs, progress.runs_to_come);
         let total = match machine.spec().range {
             Range::Counted { between } => Some(between),
             Range::Between { .. } => atlas.range(0).map(|listing| listing.count),
@@ -226,12 +335,23 @@ impl Reporter {
             format!("[{}]\n  ", bar(total, &progress))
         });
         format!(
-            "{bar}{} left, {}, {}{remaining}\n  {}",
+            "{bar}{} left, {}, {}{remaining}\n  {now}",
             count(left, "commit"),
             count(progress.runs, "run"),
             count(progress.builds, "build"),
-            now(machine, atlas),
         )
+    }
+
+    /// How long so many runs will take, by those made in this process.
+    fn remaining(&self, runs: u64, to_come: u64) -> String {
+        let seconds = self.began.and_then(|(began, before)| {
+            let made = runs.checked_sub(before).filter(|made| *made > 0)?;
+            let each = began.elapsed().as_secs_f64() / made as f64;
+            Some(each * to_come as f64)
+        });
+        seconds.map_or_else(String::new, |seconds| {
+            format!(", at least {} left", duration(seconds))
+        })
     }
 
     pub(crate) fn finish(&mut self) {
@@ -242,7 +362,7 @@ impl Reporter {
 }
 
 fn is_run(action: &pinpoint_core::Action) -> bool {
-    matches!(action.task, Task::Run { .. })
+    matches!(action.task, Task::Run { .. } | Task::RunPair { .. })
 }
 
 fn key(comparison: &Comparison) -> (Position, Position, u32, u32) {
@@ -263,7 +383,7 @@ fn name(position: Position, atlas: &Atlas) -> String {
 }
 
 /// What builds and what runs now.
-fn now(machine: &Bisection, atlas: &Atlas) -> String {
+fn now(machine: &impl Machine, atlas: &Atlas) -> String {
     let outstanding = machine.outstanding();
     let building: Vec<String> = outstanding
         .iter()
@@ -283,6 +403,17 @@ fn now(machine: &Bisection, atlas: &Atlas) -> String {
         Some(Task::Run { commit, index, .. }) => {
             format!("running {}, run {}", name(*commit, atlas), index + 1)
         }
+        Some(Task::RunPair {
+            first,
+            second,
+            index,
+            ..
+        }) => format!(
+            "running {} and {}, pair {}",
+            name(*first, atlas),
+            name(*second, atlas),
+            index + 1
+        ),
         _ => "looking at the history".into(),
     }
 }

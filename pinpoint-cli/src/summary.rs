@@ -1,4 +1,4 @@
-//! The result of a job, for people.
+//! The result of a bisection, for people.
 
 use std::fmt::Write;
 
@@ -9,7 +9,9 @@ use pinpoint_core::{
 };
 
 use crate::arguments::Display;
+use crate::culprit_document::Confirmation;
 use crate::document::{Document, NamedComparison, NamedCulprit};
+use crate::pairwise_summary::line_of;
 use crate::quantity::{change, count, digits, duration, p_value, quantity};
 use crate::storage::resume_command;
 
@@ -126,7 +128,7 @@ fn headline(text: &mut String, document: &Document, display: &Display) -> std::f
     }
 }
 
-fn why(stopped: &Stopped) -> String {
+pub(crate) fn why(stopped: &Stopped) -> String {
     match stopped {
         Stopped::Decided => "no single commit explains what was measured".into(),
         Stopped::NothingToLearn => "more runs would hardly tell more".into(),
@@ -152,7 +154,7 @@ fn is_improvement(comparison: &NamedComparison) -> bool {
         .is_some_and(|performance| performance.is_improvement)
 }
 
-fn write_culprit(
+pub(crate) fn write_culprit(
     text: &mut String,
     document: &Document,
     culprit: &NamedCulprit,
@@ -197,6 +199,17 @@ fn write_culprit(
     });
     if let Some(decisive) = decisive {
         write_evidence(text, document, decisive)?;
+    }
+    if let Some(Confirmation { comparison, reused }) = &culprit.confirmation {
+        let of_the_ends = if *reused { " (of the two ends)" } else { "" };
+        match comparison {
+            Some(comparison) => writeln!(
+                text,
+                "  checked   {}{of_the_ends}",
+                line_of(comparison, document.unit.as_deref())
+            )?,
+            None => writeln!(text, "  checked   no: {}", why(&document.stopped))?,
+        }
     }
     if let Some(reproduce) = &culprit.reproduce {
         writeln!(text, "  compare the two again:\n    {reproduce}")?;

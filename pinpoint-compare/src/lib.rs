@@ -18,7 +18,7 @@
 //! | do two samples of a measurement differ? | [`compare_performance`]; many pairs: `compare_many` (feature `rayon`) |
 //! | do failures differ? | [`compare_functional`] |
 //! | do paired measurements differ? | [`compare_pairwise`] |
-//! | may I look after every run? | [`SequentialComparison`]; not the others |
+//! | may I look after every run? | [`SequentialComparison`], [`SequentialPairs`]; not the others |
 //! | which of many comparisons hold? | [`benjamini_hochberg`] |
 //! | by how much do they differ? | [`hodges_lehmann`], [`wilcoxon`] |
 //! | a single test | [`mann_whitney_u`], [`ks_2samp`], [`wilcoxon`] |
@@ -65,6 +65,7 @@ mod rates;
 mod scratch;
 mod select;
 mod sequential;
+mod sequential_pairs;
 mod shift;
 mod sorted;
 mod thresholds;
@@ -85,6 +86,7 @@ pub use mann_whitney::{MannWhitney, MannWhitneyOptions, mann_whitney_u, mann_whi
 pub use rates::{RateDifference, difference_of_rates};
 pub use scratch::Scratch;
 pub use sequential::SequentialComparison;
+pub use sequential_pairs::SequentialPairs;
 pub use shift::{Shift, hodges_lehmann, hodges_lehmann_with, median};
 pub use thresholds::{
     FALSE_NEGATIVE_RATE, LOW_THRESHOLD, high_threshold_functional, high_threshold_performance,

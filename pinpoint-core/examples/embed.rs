@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use pinpoint_core::{
     Bisection, BisectionSpec, BuildReport, BuildRequest, CombinedCommit, Commit, Direction,
     Executor, ExecutorError, Journal, JournalError, Key, ListRequest, Listing, Located, Magnitude,
-    Range, Record, RunReport, RunRequest, Series, drive,
+    PairReport, Range, Record, RunPairRequest, RunReport, RunRequest, Series, drive,
 };
 
 /// Revisions are numbered; what lies between two of them is easy to tell.
@@ -81,6 +81,12 @@ impl Executor for Farm {
             exit_code: Some(0),
             log: None,
         })
+    }
+
+    async fn run_pair(&self, _request: RunPairRequest) -> Result<PairReport, ExecutorError> {
+        Err(ExecutorError::Refused(
+            "a bisection asks for no pairs".into(),
+        ))
     }
 
     async fn cancel(&self, _key: Key) -> Result<(), ExecutorError> {

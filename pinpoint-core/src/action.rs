@@ -58,6 +58,18 @@ pub enum Task {
         /// Where to run; anywhere when absent.
         bot: Option<String>,
     },
+    /// Run the benchmark at two commits, back to back on one bot.
+    RunPair {
+        /// The commit to run first; it has been built.
+        first: Position,
+        /// The commit to run right after it; it has been built.
+        second: Position,
+        /// How many pairs of these two were asked for before this one. A pair
+        /// that was lost is asked for again under the same index.
+        index: u32,
+        /// Where to run; anywhere when absent.
+        bot: Option<String>,
+    },
     /// End an action that is still under way.
     Cancel {
         /// The number of that action.

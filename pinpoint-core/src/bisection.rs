@@ -4,7 +4,7 @@ use pinpoint_compare::CompareError;
 
 use crate::adaptive::AdaptiveSearch;
 use crate::lab::{BuildState, Exhausted, Lab};
-use crate::machine::{Machine, MachineError};
+use crate::machine::{Charts, Machine, MachineError};
 use crate::outcome::{
     Comparison, Culprit, OUTCOME_VERSION, Outcome, Posterior, Skipped, Status, Stopped,
 };
@@ -329,8 +329,8 @@ impl Machine for Bisection {
         }
     }
 
-    fn chart(&self) -> Option<&str> {
-        self.spec.chart.as_deref()
+    fn charts(&self) -> Charts {
+        Charts::Deciding(self.spec.chart.clone())
     }
 
     fn retry(&self) -> &RetryPolicy {
@@ -392,6 +392,15 @@ pub enum ReplayError {
     Machine(#[from] MachineError),
 }
 
+/// Runs of both ends before they are first compared: the least that a search
+/// takes.
+pub(crate) fn first_runs(spec: &BisectionSpec) -> u64 {
+    2 * u64::from(match spec.strategy {
+        Strategy::Adaptive => AdaptiveSearch::FIRST_RUNS,
+        Strategy::Pinpoint => PinpointSearch::first_total(spec),
+    })
+}
+
 fn check(spec: &BisectionSpec) -> Result<(), SpecError> {
     if spec.version != SPEC_VERSION {
         return Err(SpecError::Version {
@@ -417,12 +426,8 @@ fn check(spec: &BisectionSpec) -> Result<(), SpecError> {
     if let Some(priors) = &spec.priors {
         check_priors(priors, &spec.range)?;
     }
-    let first_runs = 2 * u64::from(match spec.strategy {
-        Strategy::Adaptive => AdaptiveSearch::FIRST_RUNS,
-        Strategy::Pinpoint => PinpointSearch::first_total(spec),
-    });
     for (what, needed, allowed) in [
-        ("runs", first_runs, spec.max_runs),
+        ("runs", first_runs(spec), spec.max_runs),
         ("builds", 2, spec.max_builds),
     ] {
         if let Some(allowed) = allowed.filter(|allowed| *allowed < needed) {
@@ -433,10 +438,7 @@ fn check(spec: &BisectionSpec) -> Result<(), SpecError> {
             });
         }
     }
-    // A wait that is no number could not be written down.
-    if !(spec.retry.factor.is_finite() && spec.retry.factor >= 1.0) {
-        return Err(SpecError::RetryFactor(spec.retry.factor));
-    }
+    spec.retry.check()?;
     match &spec.range {
         Range::Between { good, bad } if good == bad => Err(SpecError::SameEnds),
         Range::Counted { between } if *between > SpecError::MOST_COMMITS => {

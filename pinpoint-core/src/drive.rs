@@ -15,9 +15,9 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt, future, poll, select_biased};
 
 use crate::{
-    Action, Atlas, BuildReport, BuildRequest, Detail, Event, Executor, ExecutorError, Journal,
-    JournalError, Key, ListRequest, Listing, Machine, MachineError, Record, RetryPolicy, RunReport,
-    RunRequest, Series, Task,
+    Action, Atlas, BuildReport, BuildRequest, Charts, Detail, Event, Executor, ExecutorError,
+    Journal, JournalError, Key, ListRequest, Listing, Machine, MachineError, PairReport, PairedRun,
+    Position, Record, RetryPolicy, RunPairRequest, RunReport, RunRequest, Series, Task, Variant,
 };
 
 /// How often a job with a budget of time looks at its clock.
@@ -357,10 +357,42 @@ impl<'a> Work<'a> {
                     index,
                     bot,
                 };
-                let chart = machine.chart().map(str::to_owned);
+                let charts = machine.charts();
                 async move {
                     let report = persist(executor, &retry, || executor.run(request.clone()));
-                    record(number, report.await, |report| ran(number, chart, report))
+                    record(number, report.await, |report| ran(number, &charts, report))
+                }
+                .boxed()
+            }
+            Task::RunPair {
+                first,
+                second,
+                index,
+                bot,
+            } => {
+                let variant = |position: Position| {
+                    let commit = atlas.commit(position)?.clone();
+                    Some(match machine.variant(position) {
+                        Some(variant) => Variant {
+                            commit,
+                            ..variant.clone()
+                        },
+                        None => commit.into(),
+                    })
+                };
+                let request = RunPairRequest {
+                    key,
+                    first: variant(first).ok_or_else(unnamed)?,
+                    second: variant(second).ok_or_else(unnamed)?,
+                    index,
+                    bot,
+                };
+                let charts = machine.charts();
+                async move {
+                    let report = persist(executor, &retry, || executor.run_pair(request.clone()));
+                    record(number, report.await, |report| {
+                        ran_pair(number, &charts, report)
+                    })
                 }
                 .boxed()
             }
@@ -441,23 +473,14 @@ fn built(action: u64, report: BuildReport) -> Record {
     }
 }
 
-fn ran(action: u64, chart: Option<String>, mut report: RunReport) -> Record {
+fn ran(action: u64, charts: &Charts, mut report: RunReport) -> Record {
     let (bot, started) = (report.bot.clone(), report.started);
-    let deciding = deciding(chart, &report);
-    // A journal in JSON has no NaN: the reason tells of it.
-    let finite = |series: &Series| series.values.iter().all(|value| value.is_finite());
-    report.charts.retain(|_, series| finite(series));
-    report.usage = report.usage.filter(|usage| {
-        [usage.wall, usage.user, usage.system]
-            .iter()
-            .all(|seconds| seconds.is_finite())
-    });
-    let event = match deciding {
-        Ok((chart, values)) => Event::Ran {
+    let event = match values(charts, &report) {
+        Ok(values) => Event::Ran {
             action,
             bot,
             started,
-            values: BTreeMap::from([(chart, values)]),
+            values,
         },
         Err(reason) => Event::RunFailed {
             action,
@@ -466,33 +489,85 @@ fn ran(action: u64, chart: Option<String>, mut report: RunReport) -> Record {
             reason,
         },
     };
+    drop_what_is_no_number(&mut report);
     Record {
         event,
         detail: Some(Detail::Run(report)),
     }
 }
 
-/// The chart that decides with its values, or why the run counts as failed.
-fn deciding(chart: Option<String>, report: &RunReport) -> Result<(String, Vec<f64>), String> {
+fn ran_pair(action: u64, charts: &Charts, mut report: PairReport) -> Record {
+    let run = |report: &RunReport| {
+        let (values, failure) = match values(charts, report) {
+            Ok(values) => (values, None),
+            Err(reason) => (BTreeMap::new(), Some(reason)),
+        };
+        PairedRun {
+            started: report.started,
+            values,
+            failure,
+        }
+    };
+    let event = Event::RanPair {
+        action,
+        bot: report.first.bot.clone(),
+        first: run(&report.first),
+        second: run(&report.second),
+    };
+    drop_what_is_no_number(&mut report.first);
+    drop_what_is_no_number(&mut report.second);
+    Record {
+        event,
+        detail: Some(Detail::RunPair(Box::new(report))),
+    }
+}
+
+/// A journal in JSON has no NaN: the reason of the failure tells of it.
+fn drop_what_is_no_number(report: &mut RunReport) {
+    let finite = |series: &Series| series.values.iter().all(|value| value.is_finite());
+    report.charts.retain(|_, series| finite(series));
+    report.usage = report.usage.filter(|usage| {
+        [usage.wall, usage.user, usage.system]
+            .iter()
+            .all(|seconds| seconds.is_finite())
+    });
+}
+
+/// What the machine hears of a run, or why the run counts as failed.
+fn values(charts: &Charts, report: &RunReport) -> Result<BTreeMap<String, Vec<f64>>, String> {
     if let Some(failure) = &report.failure {
         return Err(failure.clone());
     }
-    let only = || match report.charts.len() {
-        1 => report.charts.keys().next().cloned(),
-        _ => None,
-    };
-    let chart = chart
-        .or_else(|| report.chart.clone())
-        .or_else(only)
-        .ok_or("the run does not say which of its charts decides")?;
-    match report.charts.get(&chart) {
-        Some(series) if series.values.is_empty() => {
-            Err(format!("the run gave no value for chart {chart:?}"))
+    let given: BTreeMap<String, Vec<f64>> = match charts {
+        Charts::All => (report.charts.iter())
+            .filter(|(_, series)| !series.values.is_empty())
+            .map(|(chart, series)| (chart.clone(), series.values.clone()))
+            .collect(),
+        Charts::Deciding(chart) => {
+            let only = || match report.charts.len() {
+                1 => report.charts.keys().next().cloned(),
+                _ => None,
+            };
+            let chart = chart
+                .clone()
+                .or_else(|| report.chart.clone())
+                .or_else(only)
+                .ok_or("the run does not say which of its charts decides")?;
+            match report.charts.get(&chart) {
+                Some(series) if !series.values.is_empty() => {
+                    BTreeMap::from([(chart, series.values.clone())])
+                }
+                _ => return Err(format!("the run gave no value for chart {chart:?}")),
+            }
         }
-        Some(series) => match series.values.iter().find(|value| !value.is_finite()) {
-            Some(value) => Err(format!("the run gave {value} for chart {chart:?}")),
-            None => Ok((chart, series.values.clone())),
-        },
-        None => Err(format!("the run gave no value for chart {chart:?}")),
+    };
+    if given.is_empty() {
+        return Err("the run gave no values".into());
     }
+    for (chart, values) in &given {
+        if let Some(value) = values.iter().find(|value| !value.is_finite()) {
+            return Err(format!("the run gave {value} for chart {chart:?}"));
+        }
+    }
+    Ok(given)
 }

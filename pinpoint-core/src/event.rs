@@ -56,6 +56,18 @@ pub enum Event {
         /// Why, in a line.
         reason: String,
     },
+    /// Two executions of the benchmark, back to back on one bot.
+    RanPair {
+        /// The action answered.
+        action: u64,
+        /// Where they ran, when that is known.
+        #[serde(default)]
+        bot: Option<String>,
+        /// The one that was asked for first.
+        first: PairedRun,
+        /// The one right after it.
+        second: PairedRun,
+    },
     /// The infrastructure failed, and trying again did not help: this says
     /// nothing about the commit.
     GaveUp {
@@ -78,6 +90,19 @@ pub enum Event {
     },
 }
 
+/// One of the two executions of a pair.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PairedRun {
+    /// When it started, in milliseconds since the job began.
+    pub started: u64,
+    /// For every chart that the machine asked for, its values; none when it
+    /// failed.
+    pub values: BTreeMap<String, Vec<f64>>,
+    /// Why it failed, in a line; absent when it gave values.
+    #[serde(default)]
+    pub failure: Option<String>,
+}
+
 impl Event {
     /// The action that this answers.
     pub fn action(&self) -> Option<u64> {
@@ -87,9 +112,26 @@ impl Event {
             | Self::BuildFailed { action, .. }
             | Self::Ran { action, .. }
             | Self::RunFailed { action, .. }
+            | Self::RanPair { action, .. }
             | Self::GaveUp { action, .. }
             | Self::Cancelled { action } => Some(*action),
             Self::CancelRequested | Self::TimePassed { .. } => None,
         }
+    }
+
+    /// The same answer to the action of another number.
+    pub(crate) fn answering(mut self, number: u64) -> Self {
+        match &mut self {
+            Self::Listed { action, .. }
+            | Self::Built { action }
+            | Self::BuildFailed { action, .. }
+            | Self::Ran { action, .. }
+            | Self::RunFailed { action, .. }
+            | Self::RanPair { action, .. }
+            | Self::GaveUp { action, .. }
+            | Self::Cancelled { action } => *action = number,
+            Self::CancelRequested | Self::TimePassed { .. } => {}
+        }
+        self
     }
 }

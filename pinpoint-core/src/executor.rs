@@ -1,4 +1,5 @@
-//! The world, as a search needs it: list commits, build them, run them.
+//! The world, as a search needs it: list commits, build them, run them, alone or
+//! in pairs.
 //!
 //! Requests and answers are plain values and every request carries a [`Key`],
 //! so that a method can be called again after a crash, or on another machine,
@@ -126,6 +127,47 @@ pub struct RunRequest {
     pub bot: Option<String>,
 }
 
+/// A commit, and what the benchmark is given there beyond what it is given
+/// everywhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variant {
+    /// The commit.
+    pub commit: CombinedCommit,
+    /// Arguments behind those of the benchmark's command.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// Variables set for the benchmark, not for the build.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+}
+
+impl From<CombinedCommit> for Variant {
+    fn from(commit: CombinedCommit) -> Self {
+        Self {
+            commit,
+            arguments: Vec::new(),
+            env: BTreeMap::new(),
+        }
+    }
+}
+
+/// Asks for two executions of the benchmark, back to back on one bot, with
+/// nothing else on that bot from the beginning of the first to the end of the
+/// second.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunPairRequest {
+    /// The name of this request.
+    pub key: Key,
+    /// What to run first; it was built before.
+    pub first: Variant,
+    /// What to run right after it; it was built before.
+    pub second: Variant,
+    /// How many pairs of these two the job asked for before this one.
+    pub index: u32,
+    /// Where to run; anywhere when absent.
+    pub bot: Option<String>,
+}
+
 /// How a build ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BuildReport {
@@ -209,6 +251,15 @@ pub struct RunReport {
     pub log: Option<String>,
 }
 
+/// How the two executions of a pair ended, in the order asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PairReport {
+    /// The one that ran first.
+    pub first: RunReport,
+    /// The one that ran right after it, on the same bot.
+    pub second: RunReport,
+}
+
 /// Why an executor could not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecutorError {
@@ -238,6 +289,10 @@ pub trait Executor: Send + Sync {
 
     /// Runs the benchmark once. A failed run is an answer, not an error.
     async fn run(&self, request: RunRequest) -> Result<RunReport, ExecutorError>;
+
+    /// Runs the benchmark at two commits, one right after the other on the same
+    /// bot. A failed run is an answer, and the other one is made nevertheless.
+    async fn run_pair(&self, request: RunPairRequest) -> Result<PairReport, ExecutorError>;
 
     /// Ends the work under this key, if there is any, and returns once it has
     /// ended.

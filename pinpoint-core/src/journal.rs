@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::{BuildReport, Event, Listing, RunReport};
+use crate::{BuildReport, Event, Listing, PairReport, RunReport};
 
 /// An event with all that was learned with it.
 ///
@@ -37,6 +37,8 @@ pub enum Detail {
     Build(BuildReport),
     /// With [`Event::Ran`] and [`Event::RunFailed`].
     Run(RunReport),
+    /// With [`Event::RanPair`].
+    RunPair(Box<PairReport>),
 }
 
 /// A journal could not be read or written.

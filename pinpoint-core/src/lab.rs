@@ -11,7 +11,7 @@ use crate::random::SplitMix64;
 use crate::{Action, BisectionSpec, Event, Position, SpecError, Task};
 
 /// Infrastructure trouble so many times in a row skips a commit.
-const LOST_IN_A_ROW: u32 = 3;
+pub(crate) const LOST_IN_A_ROW: u32 = 3;
 
 /// Whether a commit can be run.
 #[derive(Debug, Clone, PartialEq)]
@@ -323,11 +323,7 @@ impl Lab {
                 return Ok(true);
             }
             (task, event) => {
-                return Err(MachineError::WrongAnswer {
-                    action: number,
-                    asked: task_name(&task),
-                    answered: event_name(&event),
-                });
+                return Err(MachineError::wrong_answer(number, &task, &event));
             }
         }
         self.ledger.close(number);
@@ -416,7 +412,8 @@ impl Lab {
                     measured.pending -= 1;
                 }
             }
-            Task::Cancel { .. } => {}
+            // A lab asks for no pairs.
+            Task::Cancel { .. } | Task::RunPair { .. } => {}
         }
     }
 
@@ -443,24 +440,4 @@ fn spend(left: &mut Option<u64>, amount: u64) -> Option<()> {
         *left = left.checked_sub(amount)?;
     }
     Some(())
-}
-
-fn task_name(task: &Task) -> &'static str {
-    match task {
-        Task::List { .. } => "a listing",
-        Task::Build { .. } => "a build",
-        Task::Run { .. } => "a run",
-        Task::Cancel { .. } => "an end",
-    }
-}
-
-fn event_name(event: &Event) -> &'static str {
-    match event {
-        Event::Listed { .. } => "a listing of another range, or unasked",
-        Event::Built { .. } | Event::BuildFailed { .. } => "a build's",
-        Event::Ran { .. } | Event::RunFailed { .. } => "a run's",
-        Event::GaveUp { .. } => "that it was lost",
-        Event::Cancelled { .. } => "that it was cancelled",
-        Event::CancelRequested | Event::TimePassed { .. } => "no answer",
-    }
 }

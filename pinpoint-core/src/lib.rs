@@ -2,7 +2,7 @@
 //!
 //! The heart is a [`Machine`] that does no I/O. It is told what happened, an
 //! [`Event`], and answers what it wants done, an [`Action`]: list a range,
-//! build a commit, run the benchmark once. It reads no clock and no random
+//! build a commit, run the benchmark once or in a pair. It reads no clock and no random
 //! source but its seed, so that the same spec and the same events in the same
 //! order give the same actions and the same [`Outcome`], bit for bit. A saved
 //! search is its spec and its events.
@@ -65,6 +65,10 @@
 //!         })
 //!     }
 //!
+//!     async fn run_pair(&self, _: RunPairRequest) -> Result<PairReport, ExecutorError> {
+//!         Err(ExecutorError::Refused("a bisection asks for no pairs".into()))
+//!     }
+//!
 //!     async fn cancel(&self, _: Key) -> Result<(), ExecutorError> {
 //!         Ok(())
 //!     }
@@ -108,11 +112,12 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | what is asked | [`BisectionSpec`], [`Range`], [`Strategy`], [`Magnitude`], [`RetryPolicy`] |
+//! | the questions | which commit: [`Bisection`]; do two differ: [`Pairwise`]; both: [`CulpritFinder`] |
+//! | what is asked | [`BisectionSpec`], [`PairwiseSpec`], [`CulpritFinderSpec`], [`Range`], [`Strategy`], [`Magnitude`], [`RetryPolicy`] |
 //! | what is built | [`CombinedCommit`], [`Commit`], [`ModifiedDependency`], [`Patch`] |
-//! | the machine | [`Machine`], [`Bisection`], [`Progress`] |
+//! | the machine | [`Machine`], [`Progress`] |
 //! | what it says and hears | [`Action`], [`Task`], [`Position`], [`Event`] |
-//! | what it found | [`Outcome`], [`Culprit`], [`Effect`], [`Comparison`], [`Posterior`] |
+//! | what it found | [`Outcome`], [`PairwiseOutcome`], [`CulpritFinderOutcome`], [`Culprit`], [`Effect`], [`Comparison`], [`Posterior`] |
 //! | the loop | [`drive`], [`drive_watched`], [`Atlas`], [`Stop`], [`DriveError`] |
 //! | the world behind it | [`Executor`], its requests and reports, [`ExecutorError`] |
 //! | the memory of a job | [`Journal`], [`Record`], [`JobState`] |
@@ -131,6 +136,7 @@ mod atlas;
 mod bisection;
 pub mod bots;
 mod commit;
+mod culprit_finder;
 mod drive;
 mod event;
 mod executor;
@@ -139,6 +145,7 @@ mod journal;
 mod lab;
 mod machine;
 mod outcome;
+mod pairwise;
 mod pinpoint;
 mod random;
 pub mod results;
@@ -149,20 +156,29 @@ pub use action::{Action, Position, Task};
 pub use atlas::Atlas;
 pub use bisection::{Bisection, MeasuredCommit, OpenRange, Progress, ReplayError};
 pub use commit::{CombinedCommit, Commit, ModifiedDependency, Patch};
+pub use culprit_finder::{
+    CULPRIT_FINDER_OUTCOME_VERSION, CULPRIT_FINDER_SPEC_VERSION, CheckedCulprit, CulpritFinder,
+    CulpritFinderOutcome, CulpritFinderSpec,
+};
 pub use drive::{DriveError, Driven, Moment, Stop, drive, drive_watched};
-pub use event::Event;
+pub use event::{Event, PairedRun};
 pub use executor::{
     BuildReport, BuildRequest, DependencyChange, Executor, ExecutorError, Followed, Key,
-    ListRequest, Listing, Located, RunReport, RunRequest, Series, Usage,
+    ListRequest, Listing, Located, PairReport, RunPairRequest, RunReport, RunRequest, Series,
+    Usage, Variant,
 };
 pub use job::{JobState, UnknownJobState};
 pub use journal::{Detail, Journal, JournalError, Record};
-pub use machine::{Machine, MachineError};
+pub use machine::{Charts, Machine, MachineError};
 pub use outcome::{
     Comparison, Culprit, Effect, EffectOf, OUTCOME_VERSION, Outcome, Posterior, Skipped, Span,
     Status, Stopped,
 };
+pub use pairwise::{
+    ChartComparison, PAIRWISE_OUTCOME_VERSION, PAIRWISE_SPEC_VERSION, Pairwise, PairwiseOutcome,
+    PairwiseSpec, PairwiseStatus, Sides,
+};
 pub use pinpoint_compare::{
-    Direction, FunctionalComparison, Interval, PerformanceComparison, Verdict,
+    Direction, FunctionalComparison, Interval, PairwiseComparison, PerformanceComparison, Verdict,
 };
 pub use spec::{BisectionSpec, Magnitude, Range, RetryPolicy, SPEC_VERSION, SpecError, Strategy};

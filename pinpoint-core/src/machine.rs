@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Action, CombinedCommit, Event, RetryPolicy, Task};
+use crate::{Action, CombinedCommit, Event, Position, RetryPolicy, Task, Variant};
 
 /// A search that does no I/O.
 pub trait Machine {
@@ -34,14 +34,30 @@ pub trait Machine {
     /// The commits that stand at the two ends, when the machine knows them.
     fn ends(&self) -> Option<(&CombinedCommit, &CombinedCommit)>;
 
-    /// The chart that decides, when the spec names it.
-    fn chart(&self) -> Option<&str>;
+    /// The charts of a run that it wants to hear of.
+    fn charts(&self) -> Charts;
+
+    /// What stands at a position, when the benchmark is given more there than
+    /// elsewhere; absent in most machines.
+    fn variant(&self, _: Position) -> Option<&Variant> {
+        None
+    }
 
     /// What to do about trouble of the infrastructure.
     fn retry(&self) -> &RetryPolicy;
 
     /// The budget of time, in milliseconds.
     fn max_time(&self) -> Option<u64>;
+}
+
+/// The charts of a run that a machine hears of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Charts {
+    /// The one that decides: by its name, or the one that the executor chose. A
+    /// run without it failed.
+    Deciding(Option<String>),
+    /// All that there are. A run without any failed.
+    All,
 }
 
 /// An event that can't have happened.
@@ -75,6 +91,40 @@ pub enum MachineError {
         /// The action.
         action: u64,
     },
+}
+
+impl MachineError {
+    pub(crate) fn wrong_answer(action: u64, asked: &Task, answered: &Event) -> Self {
+        Self::WrongAnswer {
+            action,
+            asked: match asked {
+                Task::List { .. } => "a listing",
+                Task::Build { .. } => "a build",
+                Task::Run { .. } => "a run",
+                Task::RunPair { .. } => "a pair of runs",
+                Task::Cancel { .. } => "an end",
+            },
+            answered: match answered {
+                Event::Listed { .. } => "a listing of another range, or unasked",
+                Event::Built { .. } | Event::BuildFailed { .. } => "a build's",
+                Event::Ran { .. } | Event::RunFailed { .. } => "a run's",
+                Event::RanPair { .. } => "a pair's",
+                Event::GaveUp { .. } => "that it was lost",
+                Event::Cancelled { .. } => "that it was cancelled",
+                Event::CancelRequested | Event::TimePassed { .. } => "no answer",
+            },
+        }
+    }
+
+    /// The same error, said of the action of another number.
+    pub(crate) fn about(mut self, number: u64) -> Self {
+        match &mut self {
+            Self::WrongAnswer { action, .. }
+            | Self::NotFinite { action, .. }
+            | Self::NoValue { action } => *action = number,
+        }
+        self
+    }
 }
 
 /// Numbers actions, and remembers which are open.

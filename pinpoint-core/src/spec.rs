@@ -178,6 +178,15 @@ impl RetryPolicy {
         // A cast from a float saturates, and takes NaN to 0.
         Some(wait.min(longest) as u64)
     }
+
+    pub(crate) fn check(&self) -> Result<(), SpecError> {
+        // A wait that is no number could not be written down.
+        if self.factor.is_finite() && self.factor >= 1.0 {
+            Ok(())
+        } else {
+            Err(SpecError::RetryFactor(self.factor))
+        }
+    }
 }
 
 /// Why a spec is not one that can be searched.
@@ -220,6 +229,14 @@ pub enum SpecError {
     Commits {
         /// Commits between the ends.
         found: u64,
+    },
+    /// A number of pairs that can't be balanced, or can't tell anything.
+    #[error(
+        "the number of pairs must be even, so that each side is first in half of them, and lie between 6 and {most}, since fewer can't show a difference; it is {found}", most = Self::MOST_ATTEMPTS
+    )]
+    Pairs {
+        /// The number asked for.
+        found: u32,
     },
     /// A factor by which waits can't grow.
     #[error("the waits between tries must grow by a finite factor of at least 1; it is {0}")]

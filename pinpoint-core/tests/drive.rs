@@ -14,8 +14,8 @@ use async_trait::async_trait;
 use pinpoint_core::{
     Bisection, BisectionSpec, BuildReport, BuildRequest, CombinedCommit, Commit, Detail,
     DriveError, Event, Executor, ExecutorError, Journal, JournalError, Key, ListRequest, Listing,
-    Located, Moment, Outcome, Position, Range, Record, RetryPolicy, RunReport, RunRequest, Series,
-    Status, Stop, Stopped, Strategy, Usage, drive, drive_watched,
+    Located, Moment, Outcome, PairReport, Position, Range, Record, RetryPolicy, RunPairRequest,
+    RunReport, RunRequest, Series, Status, Stop, Stopped, Strategy, Usage, drive, drive_watched,
 };
 use tokio::time::sleep;
 
@@ -172,6 +172,10 @@ impl Executor for World {
             exit_code: Some(0),
             log: None,
         }))
+    }
+
+    async fn run_pair(&self, _: RunPairRequest) -> Result<PairReport, ExecutorError> {
+        unreachable!("a bisection asks for no pairs")
     }
 
     async fn cancel(&self, key: Key) -> Result<(), ExecutorError> {
@@ -623,6 +627,10 @@ async fn a_clock_whose_time_is_up_does_not_fill_the_journal() {
 
         async fn run(&self, request: RunRequest) -> Result<RunReport, ExecutorError> {
             self.0.run(request).await
+        }
+
+        async fn run_pair(&self, _: RunPairRequest) -> Result<PairReport, ExecutorError> {
+            unreachable!("a bisection asks for no pairs")
         }
 
         async fn cancel(&self, _: Key) -> Result<(), ExecutorError> {

@@ -10,8 +10,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pinpoint_core::{
     Bisection, BisectionSpec, BuildReport, BuildRequest, Commit, DriveError, Executor,
-    ExecutorError, Journal, JournalError, Key, ListRequest, Listing, Range, Record, RunReport,
-    RunRequest, drive,
+    ExecutorError, Journal, JournalError, Key, ListRequest, Listing, PairReport, Range, Record,
+    RunPairRequest, RunReport, RunRequest, drive,
 };
 
 /// Lists, builds one end for ever, and refuses to build the other.
@@ -44,6 +44,10 @@ impl Executor for HalfBroken {
     }
 
     async fn run(&self, _: RunRequest) -> Result<RunReport, ExecutorError> {
+        unreachable!("nothing was built")
+    }
+
+    async fn run_pair(&self, _: RunPairRequest) -> Result<PairReport, ExecutorError> {
         unreachable!("nothing was built")
     }
 

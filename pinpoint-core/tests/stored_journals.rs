@@ -1,44 +1,72 @@
 //! Journals that were written once are read for ever: every file in
-//! `tests/journals` holds a spec, the events of its search and the outcome they
-//! led to, as the version in its name wrote them with the strategy in it.
+//! `tests/journals` holds a spec, the events of its job and the outcome they
+//! led to, as the version of its name wrote them: of a bisection, `adaptive-1.json`
+//! and `pinpoint-1.json` with the strategy in the name, and of the other machines
+//! `pairwise-1.json` and `culprit-finder-1.json`.
 //!
 //! When the records of a spec, an event or an outcome change, their version
 //! rises, and a journal of the new version joins those that are here; the old
 //! ones stay as they are.
 
-use pinpoint_core::{Bisection, BisectionSpec, Event, Machine, Outcome};
-use serde::{Deserialize, Serialize};
+use std::fmt::Debug;
 
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    spec: BisectionSpec,
+use pinpoint_core::{
+    Bisection, CULPRIT_FINDER_SPEC_VERSION, CulpritFinder, Event, Machine, PAIRWISE_SPEC_VERSION,
+    Pairwise, SPEC_VERSION, SpecError,
+};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+#[derive(Deserialize)]
+struct Stored<Spec, Outcome> {
+    spec: Spec,
     events: Vec<Event>,
     outcome: Outcome,
 }
 
-#[test]
-fn every_stored_journal_gives_its_outcome() {
-    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals");
-    let mut versions = Vec::new();
-    for entry in std::fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        let stored: Stored =
-            serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-        let name =
-            format!("{:?}-{}.json", stored.spec.strategy, stored.spec.version).to_lowercase();
-        assert_eq!(path.file_name(), Some(name.as_ref()));
-        versions.push(stored.spec.version);
-        assert!(stored.events.len() > 40, "{}", path.display());
-        let machine = Bisection::replay(stored.spec, stored.events).unwrap();
-        assert_eq!(
-            machine.outcome(),
-            Some(&stored.outcome),
-            "{}",
-            path.display()
+/// Replays the journals of all versions of a machine, whose files begin alike.
+fn replay_every_version<Spec, M>(
+    beginning: &str,
+    versions: u32,
+    begin: impl Fn(Spec) -> Result<M, SpecError>,
+) where
+    Spec: DeserializeOwned,
+    M: Machine,
+    M::Outcome: DeserializeOwned + Debug + PartialEq,
+{
+    for version in 1..=versions {
+        let path = format!(
+            "{}/tests/journals/{beginning}{version}.json",
+            env!("CARGO_MANIFEST_DIR")
         );
+        let text = std::fs::read_to_string(&path).expect("a journal of each version");
+        let stored: Stored<Spec, M::Outcome> =
+            serde_json::from_str(&text).expect("a journal that can be read");
+        assert!(stored.events.len() > 40, "{path}");
+        let mut machine = begin(stored.spec).expect("a spec that is known");
+        for event in stored.events {
+            machine.handle(event).expect("a possible event");
+        }
+        assert_eq!(machine.outcome(), Some(&stored.outcome), "{path}");
     }
-    versions.sort_unstable();
-    versions.dedup();
-    let expected: Vec<u32> = (1..=pinpoint_core::SPEC_VERSION).collect();
-    assert_eq!(versions, expected, "a journal of each version");
+}
+
+#[test]
+fn every_stored_bisection_gives_its_outcome() {
+    replay_every_version("adaptive-", SPEC_VERSION, Bisection::new);
+    replay_every_version("pinpoint-", SPEC_VERSION, Bisection::new);
+}
+
+#[test]
+fn every_stored_pairwise_comparison_gives_its_outcome() {
+    replay_every_version("pairwise-", PAIRWISE_SPEC_VERSION, Pairwise::new);
+}
+
+#[test]
+fn every_stored_culprit_finder_gives_its_outcome() {
+    replay_every_version(
+        "culprit-finder-",
+        CULPRIT_FINDER_SPEC_VERSION,
+        CulpritFinder::new,
+    );
 }

@@ -19,6 +19,12 @@ pub struct LocalConfig {
     pub repositories: BTreeMap<String, PathBuf>,
     /// The good end, at whose first run the metric is fixed.
     pub good: CombinedCommit,
+    /// Arguments of the benchmark at the good end, behind those of the command.
+    #[serde(default)]
+    pub good_arguments: Vec<String>,
+    /// Variables set for the benchmark at the good end, not for the build.
+    #[serde(default)]
+    pub good_env: BTreeMap<String, String>,
     /// Run by `sh -c` in the work tree of each commit, once.
     #[serde(default)]
     pub build: Option<String>,
@@ -37,6 +43,9 @@ pub struct LocalConfig {
     /// The chart that decides; when absent, the only one there is.
     #[serde(default)]
     pub chart: Option<String>,
+    /// Whether no chart decides alone: what is compared is every chart there is.
+    #[serde(default)]
+    pub every_chart: bool,
     /// How several values of one run become one; the median when absent.
     #[serde(default)]
     pub aggregate: Option<Aggregate>,

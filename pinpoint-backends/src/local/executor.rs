@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use async_trait::async_trait;
 use pinpoint_core::{
     BuildReport, BuildRequest, CombinedCommit, Commit, Executor, ExecutorError, Key, ListRequest,
-    Listing, Located, RunReport, RunRequest,
+    Listing, Located, PairReport, RunPairRequest, RunReport, RunRequest,
 };
 use pinpoint_midpoint::{Between, History, MidpointError, Midpoints, Repositories};
 use tokio::sync::{OnceCell, Semaphore};
@@ -28,9 +28,10 @@ use super::{LocalConfig, LocalError, Location, Metric};
 /// Lists, builds and runs the commits of one job on this machine.
 ///
 /// Builds run side by side, up to [`LocalConfig::build_jobs`]. Benchmarks run
-/// one at a time on the whole machine, in the order in which the futures of
-/// [`run`](Executor::run) are first polled, and never beside a build of any
-/// job. It must be used within a `tokio` runtime that has its clock enabled.
+/// one at a time on the whole machine, the two of a pair with nothing between, in the order in which the futures of
+/// [`run`](Executor::run) and [`run_pair`](Executor::run_pair) are first polled,
+/// and never beside a build of any job. It must be used within a `tokio` runtime
+/// that has its clock enabled.
 pub struct LocalExecutor {
     pub(super) config: LocalConfig,
     pub(super) job: String,
@@ -354,6 +355,16 @@ impl Executor for LocalExecutor {
             biased;
             () = work.0.abandoned() => Err(LocalError::Cancelled),
             report = self.run_once(&request, &work.0) => report,
+        };
+        Ok(report?)
+    }
+
+    async fn run_pair(&self, request: RunPairRequest) -> Result<PairReport, ExecutorError> {
+        let work = self.begin(Some(&request.key));
+        let report = tokio::select! {
+            biased;
+            () = work.0.abandoned() => Err(LocalError::Cancelled),
+            report = self.run_pair_once(&request, &work.0) => report,
         };
         Ok(report?)
     }

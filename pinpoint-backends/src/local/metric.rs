@@ -16,21 +16,41 @@ const WALL: &str = "wall";
 pub struct Metric {
     /// The format; never [`Format::Auto`].
     pub format: Format,
-    /// The chart that decides.
-    pub chart: String,
+    /// The chart that decides; absent when all are compared.
+    pub chart: Option<String>,
     /// What it counts.
     #[serde(default)]
     pub unit: Option<String>,
     /// Where better lies, if the format says so.
     #[serde(default)]
     pub direction: Direction,
+    /// Every chart of that run.
+    #[serde(default)]
+    pub charts: BTreeMap<String, Measure>,
+}
+
+/// What a chart counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measure {
+    /// The unit, as the benchmark writes it.
+    pub unit: Option<String>,
+    /// Where better lies, if the format says so.
+    pub direction: Direction,
+}
+
+/// The charts that a job is about.
+#[derive(Clone, Copy)]
+pub(super) enum Wanted<'a> {
+    /// The one of this name, or the only one there is.
+    One(Option<&'a str>),
+    Every,
 }
 
 impl Metric {
     /// Fixes the metric by a run that succeeded.
     pub(super) fn fix(
         format: &Format,
-        chart: Option<&str>,
+        wanted: Wanted<'_>,
         output: Output<'_>,
         usage: &Usage,
     ) -> Result<Self, Unfit> {
@@ -44,16 +64,17 @@ impl Metric {
         };
         let charts = charts(&format, output, usage).map_err(Unfit::Output)?;
         let existing = || charts.keys().cloned().collect();
-        let (chart, series) = match chart {
-            Some(name) => charts.get_key_value(name).ok_or_else(|| {
+        let deciding = match wanted {
+            Wanted::Every => None,
+            Wanted::One(Some(name)) => Some(charts.get_key_value(name).ok_or_else(|| {
                 Unfit::Chart(LocalError::NoSuchChart {
                     chart: name.into(),
                     existing: existing(),
                 })
-            })?,
-            None => match (charts.get_key_value(WALL), charts.iter().next()) {
-                (Some(wall), _) if format == Format::Time => wall,
-                (_, Some(only)) if charts.len() == 1 => only,
+            })?),
+            Wanted::One(None) => match (charts.get_key_value(WALL), charts.iter().next()) {
+                (Some(wall), _) if format == Format::Time => Some(wall),
+                (_, Some(only)) if charts.len() == 1 => Some(only),
                 _ => {
                     return Err(Unfit::Chart(LocalError::ManyCharts {
                         existing: existing(),
@@ -62,9 +83,18 @@ impl Metric {
             },
         };
         Ok(Self {
-            chart: chart.clone(),
-            unit: series.unit.clone(),
-            direction: series.direction,
+            chart: deciding.map(|(chart, _)| chart.clone()),
+            unit: deciding.and_then(|(_, series)| series.unit.clone()),
+            direction: deciding.map_or(Direction::Unknown, |(_, series)| series.direction),
+            charts: (charts.iter())
+                .map(|(chart, series)| {
+                    let measure = Measure {
+                        unit: series.unit.clone(),
+                        direction: series.direction,
+                    };
+                    (chart.clone(), measure)
+                })
+                .collect(),
             format,
         })
     }
@@ -78,16 +108,17 @@ impl Metric {
         usage: &Usage,
     ) -> Result<BTreeMap<String, Series>, String> {
         let charts = charts(&self.format, output, usage).map_err(|error| error.to_string())?;
-        let Some(decisive) = charts.get(&self.chart) else {
-            return Err(format!("gave no value for `{}`", self.chart));
-        };
-        if decisive.unit != self.unit {
-            return Err(format!(
-                "gave `{}` in {} instead of {}",
-                self.chart,
-                in_words(decisive.unit.as_deref()),
-                in_words(self.unit.as_deref()),
-            ));
+        if let Some(chart) = &self.chart {
+            let Some(series) = charts.get(chart) else {
+                return Err(format!("gave no value for `{chart}`"));
+            };
+            check_unit(chart, series, &self.unit)?;
+        } else {
+            for (chart, series) in &charts {
+                if let Some(measure) = self.charts.get(chart) {
+                    check_unit(chart, series, &measure.unit)?;
+                }
+            }
         }
         let mut aggregated = BTreeMap::new();
         for (chart, series) in charts {
@@ -96,7 +127,11 @@ impl Metric {
                     let values = vec![value];
                     aggregated.insert(chart, Series { values, ..series });
                 }
-                None if chart == self.chart => {
+                None if self
+                    .chart
+                    .as_ref()
+                    .is_none_or(|deciding| *deciding == chart) =>
+                {
                     return Err(format!(
                         "the {} values of `{chart}` can't be aggregated as asked",
                         series.values.len()
@@ -108,6 +143,18 @@ impl Metric {
         }
         Ok(aggregated)
     }
+}
+
+/// Values in another unit are no values of the same chart.
+fn check_unit(chart: &str, series: &Series, unit: &Option<String>) -> Result<(), String> {
+    if series.unit == *unit {
+        return Ok(());
+    }
+    Err(format!(
+        "gave `{chart}` in {} instead of {}",
+        in_words(series.unit.as_deref()),
+        in_words(unit.as_deref()),
+    ))
 }
 
 /// Why a run at the good end fixes no metric.

@@ -20,7 +20,7 @@
 //! | `JOB/builds/<key>.log` | the output of a build |
 //! | `JOB/runs.jsonl` | the report of every run |
 //! | `JOB/runs/last.out`, `.err` | the output of the last run |
-//! | `JOB/runs/<action>.out`, `.err` | the output of a run that failed |
+//! | `JOB/runs/<action>.out`, `.err` | the output of a run that failed; of a pair, `<action>-first` and `<action>-second` |
 //! | `JOB/metric.json` | the format and the chart, fixed at the first run |
 //! | `MACHINE/…` | the locks that all jobs on this machine share |
 //!
@@ -60,7 +60,7 @@ pub use error::LocalError;
 pub use executor::LocalExecutor;
 pub use history::{LocalHistory, LocalRepositories};
 pub use machine_lock::default_machine_dir;
-pub use metric::Metric;
+pub use metric::{Measure, Metric};
 pub use repository::{Repository, RepositoryError};
 pub use results::Results;
 pub use workspace::{CleanOptions, CleanReport, clean};

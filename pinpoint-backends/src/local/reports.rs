@@ -9,9 +9,19 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use pinpoint_core::RunReport;
+use pinpoint_core::{PairReport, RunReport};
+use serde::{Deserialize, Serialize};
 
 use super::{LocalError, files};
+
+/// How the execution or the two executions of an action ended. A pair is kept
+/// when both are done: one alone would have to wait for the other after a kill.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Report {
+    Run(Box<RunReport>),
+    Pair(Box<PairReport>),
+}
 
 /// The reports by the number of their action.
 #[derive(Debug)]
@@ -20,7 +30,7 @@ pub(super) struct Reports {
     file: File,
     /// Where the whole lines end.
     length: u64,
-    known: HashMap<u64, RunReport>,
+    known: HashMap<u64, Report>,
 }
 
 impl Reports {
@@ -47,20 +57,20 @@ impl Reports {
         })
     }
 
-    pub(super) fn get(&self, action: u64) -> Option<&RunReport> {
+    pub(super) fn get(&self, action: u64) -> Option<&Report> {
         self.known.get(&action)
     }
 
-    pub(super) fn add(&mut self, action: u64, report: &RunReport) -> Result<(), LocalError> {
+    pub(super) fn add(&mut self, action: u64, report: Report) -> Result<(), LocalError> {
         let write = || {
-            let mut line = serde_json::to_vec(&(action, report))?;
+            let mut line = serde_json::to_vec(&(action, &report))?;
             line.push(b'\n');
             // What a full disk cuts off is written over the next time.
             self.file.write_all_at(&line, self.length)?;
             Ok(line.len() as u64)
         };
         self.length += write().map_err(LocalError::io("write", &self.path))?;
-        self.known.insert(action, report.clone());
+        self.known.insert(action, report);
         Ok(())
     }
 }
@@ -73,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    fn report(index: u32) -> RunReport {
+    fn run(index: u32) -> RunReport {
         RunReport {
             commit: Commit::new("repository", "hash").into(),
             index,
@@ -93,20 +103,25 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("runs.jsonl");
         let mut reports = Reports::open(&path).unwrap();
-        reports.add(3, &report(0)).unwrap();
-        reports.add(5, &report(1)).unwrap();
+        let single = Report::Run(Box::new(run(0)));
+        let pair = Report::Pair(Box::new(PairReport {
+            first: run(1),
+            second: run(2),
+        }));
+        reports.add(3, single.clone()).unwrap();
+        reports.add(5, pair.clone()).unwrap();
         let whole = fs::read(&path).unwrap();
         for length in 0..whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
             let mut cut = Reports::open(&path).unwrap();
             assert_eq!(cut.get(5), None);
             if cut.get(3).is_none() {
-                cut.add(3, &report(0)).unwrap();
+                cut.add(3, single.clone()).unwrap();
             }
-            cut.add(5, &report(1)).unwrap();
+            cut.add(5, pair.clone()).unwrap();
             let mended = Reports::open(&path).unwrap();
-            assert_eq!(mended.get(3), Some(&report(0)));
-            assert_eq!(mended.get(5), Some(&report(1)));
+            assert_eq!(mended.get(3), Some(&single));
+            assert_eq!(mended.get(5), Some(&pair));
         }
     }
 }

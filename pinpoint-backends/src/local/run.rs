@@ -9,14 +9,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use pinpoint_core::results::{Aggregate, Format, ReadError};
-use pinpoint_core::{CombinedCommit, RunReport, RunRequest, Series};
+use pinpoint_core::{PairReport, RunPairRequest, RunReport, RunRequest, Series, Variant};
 
 use super::build::{Build, Made, tail};
 use super::executor::locked;
 use super::files;
 use super::machine_lock::RunHold;
-use super::metric::Unfit;
+use super::metric::{Unfit, Wanted};
 use super::process::{self, Ended, NotRun, Work};
+use super::reports::Report;
 use super::results::{self, Results};
 use super::{LocalError, LocalExecutor, Metric, workspace};
 
@@ -26,8 +27,8 @@ const ATTEMPTS: u32 = 3;
 /// More output than this is a mistake, and would not fit in memory.
 const LARGEST_OUTPUT: u64 = 256 << 20;
 
-/// What is held while the benchmark runs.
-type Holds = Arc<(Arc<Build>, RunHold)>;
+/// What is held while the benchmark runs; the machine over both runs of a pair.
+type Holds = Arc<(Arc<Build>, Arc<RunHold>)>;
 
 /// What one execution is for.
 #[derive(Clone, Copy)]
@@ -35,6 +36,16 @@ enum Purpose {
     /// To be counted, as the run of this index.
     Count(u32),
     WarmUp,
+}
+
+/// One execution that counts, about to be made.
+struct One<'a> {
+    variant: &'a Variant,
+    index: u32,
+    bot: Option<&'a String>,
+    /// How its output is called if it is kept.
+    name: String,
+    ready: Result<Holds, String>,
 }
 
 /// Where one execution writes.
@@ -54,66 +65,132 @@ impl LocalExecutor {
         let mut warmed = self.turn.lock().await;
         // After a loss of power the journal may lack its last records, and the
         // number may stand for another run than it did.
-        if let Some(report) = locked(&self.reports).get(action)
+        if let Some(Report::Run(report)) = locked(&self.reports).get(action)
             && report.commit == request.commit
             && report.index == request.index
         {
-            return Ok(report.clone());
+            return Ok((**report).clone());
         }
         let metric = self.fixed_metric(work, &mut warmed).await?;
-        let mut report = RunReport {
-            commit: request.commit.clone(),
+        let made = self.built(&request.commit, work).await?;
+        let machine = Arc::new(self.machine.for_run().await?);
+        let one = One {
+            variant: &request.commit.clone().into(),
             index: request.index,
-            bot: request.bot.clone(),
-            started: 0,
-            chart: Some(metric.chart.clone()),
+            bot: request.bot.as_ref(),
+            name: action.to_string(),
+            ready: self.ready(made, &machine),
+        };
+        self.warm_up(&one, &mut warmed, work).await?;
+        let report = self.count(&one, metric, work).await?;
+        locked(&self.reports).add(action, Report::Run(Box::new(report.clone())))?;
+        Ok(report)
+    }
+
+    pub(super) async fn run_pair_once(
+        &self,
+        request: &RunPairRequest,
+        work: &Arc<Work>,
+    ) -> Result<PairReport, LocalError> {
+        let RunPairRequest { first, second, .. } = request;
+        let action = request.key.action;
+        let mut warmed = self.turn.lock().await;
+        if let Some(Report::Pair(pair)) = locked(&self.reports).get(action)
+            && (&pair.first.commit, &pair.second.commit) == (&first.commit, &second.commit)
+            && pair.first.index == request.index
+        {
+            return Ok((**pair).clone());
+        }
+        let metric = self.fixed_metric(work, &mut warmed).await?;
+        // Both before the machine is taken: a build needs it, too.
+        let made = [
+            self.built(&first.commit, work).await?,
+            self.built(&second.commit, work).await?,
+        ];
+        let machine = Arc::new(self.machine.for_run().await?);
+        let [first_made, second_made] = made.map(|made| self.ready(made, &machine));
+        let one = |variant, name, ready| One {
+            variant,
+            index: request.index,
+            bot: request.bot.as_ref(),
+            name: format!("{action}-{name}"),
+            ready,
+        };
+        let first = one(first, "first", first_made);
+        let second = one(second, "second", second_made);
+        // Nothing comes between the two that count.
+        self.warm_up(&first, &mut warmed, work).await?;
+        self.warm_up(&second, &mut warmed, work).await?;
+        let pair = PairReport {
+            first: self.count(&first, metric, work).await?,
+            second: self.count(&second, metric, work).await?,
+        };
+        locked(&self.reports).add(action, Report::Pair(Box::new(pair.clone())))?;
+        Ok(pair)
+    }
+
+    /// What a run needs, or why there is nothing to run: the commit was built when
+    /// it was asked for; since then the build was removed, and can't be made again.
+    fn ready(&self, made: Made, machine: &Arc<RunHold>) -> Result<Holds, String> {
+        match made {
+            Made::Ready(build) => Ok(Arc::new((build, Arc::clone(machine)))),
+            Made::Failed(failure) => Err(format!("does not build any more: {}", failure.reason)),
+        }
+    }
+
+    /// One execution that counts.
+    async fn count(
+        &self,
+        one: &One<'_>,
+        metric: &Metric,
+        work: &Arc<Work>,
+    ) -> Result<RunReport, LocalError> {
+        let began = Instant::now();
+        let mut report = RunReport {
+            commit: one.variant.commit.clone(),
+            index: one.index,
+            bot: one.bot.cloned(),
+            started: self.since_beginning(began),
+            chart: metric.chart.clone(),
             failure: None,
             charts: BTreeMap::new(),
             usage: None,
             exit_code: None,
             log: None,
         };
-        match self.built(&request.commit, work).await? {
-            // It was built when it was asked for; since then it was removed,
-            // and can't be built again.
-            Made::Failed(failure) => {
-                report.started = self.since_beginning(Instant::now());
-                report.failure = Some(format!("does not build any more: {}", failure.reason));
+        let holds = match &one.ready {
+            Ok(holds) => holds,
+            Err(failure) => {
+                report.failure = Some(failure.clone());
+                return Ok(report);
             }
-            Made::Ready(build) => {
-                let machine = self.machine.for_run().await?;
-                let holds: Holds = Arc::new((build, machine));
-                self.warm_up(&request.commit, &holds, &mut warmed, work)
-                    .await?;
-                let outputs = self.outputs("last");
-                let purpose = Purpose::Count(request.index);
-                let began = Instant::now();
-                let commit = &request.commit;
-                match self.execute(commit, purpose, &outputs, &holds, work).await {
-                    Ok(ended) => {
-                        report.started = self.since_beginning(ended.started);
-                        report.usage = Some(ended.usage);
-                        report.exit_code = ended.status.code();
-                        match self.judge(metric, &ended, &outputs, &holds.0)? {
-                            Ok(charts) => report.charts = charts,
-                            Err(failure) => report.failure = Some(failure),
-                        }
-                    }
-                    // A commit may have removed or broken the benchmark.
-                    Err(NotRun::Spawn(error)) if is_programs_fault(&error) => {
-                        report.started = self.since_beginning(began);
-                        report.failure = Some(self.cannot_run(error, commit, &holds.0).to_string());
-                    }
-                    Err(error) => return Err(self.not_run(error)),
-                }
-                if report.failure.is_some() {
-                    workspace::check_room(&holds.0.place.tree)?;
-                    workspace::check_room(&self.job_dir)?;
-                    report.log = Some(self.keep(&outputs, action)?);
+        };
+        let outputs = self.outputs("last");
+        let purpose = Purpose::Count(one.index);
+        match self
+            .execute(one.variant, purpose, &outputs, holds, work)
+            .await
+        {
+            Ok(ended) => {
+                report.started = self.since_beginning(ended.started);
+                report.usage = Some(ended.usage);
+                report.exit_code = ended.status.code();
+                match self.judge(metric, &ended, &outputs, &holds.0)? {
+                    Ok(charts) => report.charts = charts,
+                    Err(failure) => report.failure = Some(failure),
                 }
             }
+            // A commit may have removed or broken the benchmark.
+            Err(NotRun::Spawn(error)) if is_programs_fault(&error) => {
+                report.failure = Some(self.cannot_run(error, one.variant, &holds.0).to_string());
+            }
+            Err(error) => return Err(self.not_run(error)),
         }
-        locked(&self.reports).add(action, &report)?;
+        if report.failure.is_some() {
+            workspace::check_room(&holds.0.place.tree)?;
+            workspace::check_room(&self.job_dir)?;
+            report.log = Some(self.keep(&outputs, &one.name)?);
+        }
         Ok(report)
     }
 
@@ -135,9 +212,13 @@ impl LocalExecutor {
         work: &Arc<Work>,
         warmed: &mut HashMap<String, u32>,
     ) -> Result<Metric, LocalError> {
-        let good = &self.config.good;
-        let commit = || good.main.git_hash.clone();
-        let build = match self.built(good, work).await? {
+        let good = &Variant {
+            commit: self.config.good.clone(),
+            arguments: self.config.good_arguments.clone(),
+            env: self.config.good_env.clone(),
+        };
+        let commit = || good.commit.main.git_hash.clone();
+        let build = match self.built(&good.commit, work).await? {
             Made::Ready(build) => build,
             Made::Failed(failure) => {
                 return Err(LocalError::GoodDoesNotBuild {
@@ -146,8 +227,9 @@ impl LocalExecutor {
                 });
             }
         };
-        let key = build.key.clone();
-        let holds: Holds = Arc::new((build, self.machine.for_run().await?));
+        let key = warm_up_key(&build, good);
+        let machine = Arc::new(self.machine.for_run().await?);
+        let holds: Holds = Arc::new((build, machine));
         let outputs = self.outputs("last");
         let mut reason = String::new();
         for _ in 0..ATTEMPTS {
@@ -197,8 +279,12 @@ impl LocalExecutor {
             Ok(results) => results,
             Err(failure) => return Ok(Err(failure)),
         };
-        let chart = self.config.chart.as_deref();
-        let metric = match Metric::fix(format, chart, results.output(), &ended.usage) {
+        let wanted = if self.config.every_chart {
+            Wanted::Every
+        } else {
+            Wanted::One(self.config.chart.as_deref())
+        };
+        let metric = match Metric::fix(format, wanted, results.output(), &ended.usage) {
             Ok(metric) => metric,
             Err(Unfit::Chart(error)) => return Err(error),
             Err(Unfit::Output(error @ ReadError::NotFinite { .. })) => {
@@ -216,16 +302,23 @@ impl LocalExecutor {
     /// its first run that counts. What comes of it tells nothing.
     async fn warm_up(
         &self,
-        commit: &CombinedCommit,
-        holds: &Holds,
+        one: &One<'_>,
         warmed: &mut HashMap<String, u32>,
         work: &Arc<Work>,
     ) -> Result<(), LocalError> {
-        let done = warmed.entry(holds.0.key.clone()).or_default();
+        let Ok(holds) = &one.ready else {
+            return Ok(());
+        };
+        let done = warmed
+            .entry(warm_up_key(&holds.0, one.variant))
+            .or_default();
         let outputs = self.outputs("last");
         while *done < self.config.warmup {
             let purpose = Purpose::WarmUp;
-            match self.execute(commit, purpose, &outputs, holds, work).await {
+            match self
+                .execute(one.variant, purpose, &outputs, holds, work)
+                .await
+            {
                 Ok(ended) if ended.status.success() => *done += 1,
                 // The run that counts will tell how it fails; no more of them.
                 Ok(_) => *done = self.config.warmup,
@@ -240,14 +333,14 @@ impl LocalExecutor {
 
     async fn execute(
         &self,
-        commit: &CombinedCommit,
+        variant: &Variant,
         purpose: Purpose,
         outputs: &Outputs,
         holds: &Holds,
         work: &Arc<Work>,
     ) -> Result<Ended, NotRun> {
         let (command, register) = self
-            .command(commit, purpose, outputs, holds)
+            .command(variant, purpose, outputs, holds)
             .map_err(NotRun::Failed)?;
         let timeout = self.config.timeout;
         process::execute(work, command, timeout, register, Arc::clone(holds)).await
@@ -255,7 +348,7 @@ impl LocalExecutor {
 
     fn command(
         &self,
-        commit: &CombinedCommit,
+        variant: &Variant,
         purpose: Purpose,
         outputs: &Outputs,
         holds: &Holds,
@@ -265,7 +358,8 @@ impl LocalExecutor {
             remove_results(tree, results)?;
         }
         let mut command = Command::new(self.program(tree));
-        self.set_environment(&mut command, commit);
+        self.set_environment(&mut command, &variant.commit);
+        command.envs(&variant.env);
         match purpose {
             Purpose::Count(index) => command.env("PINPOINT_RUN", index.to_string()),
             Purpose::WarmUp => command.env("PINPOINT_WARMUP", "1"),
@@ -274,6 +368,7 @@ impl LocalExecutor {
         // and whoever reads it waits for that process.
         command
             .args(&self.config.command[1..])
+            .args(&variant.arguments)
             .current_dir(tree)
             .stdin(Stdio::null())
             .stdout(files::create(&outputs.stdout)?)
@@ -293,8 +388,8 @@ impl LocalExecutor {
 
     /// Keeps the output of a run, which the next one would write over, and says
     /// where. Of a run that succeeded all that matters is in its report.
-    fn keep(&self, outputs: &Outputs, action: u64) -> Result<String, LocalError> {
-        let kept = self.outputs(&action.to_string());
+    fn keep(&self, outputs: &Outputs, name: &str) -> Result<String, LocalError> {
+        let kept = self.outputs(name);
         for (from, to) in [
             (&outputs.stdout, &kept.stdout),
             (&outputs.stderr, &kept.stderr),
@@ -362,7 +457,7 @@ impl LocalExecutor {
     }
 
     /// Says which program could not be started, and why.
-    fn cannot_run(&self, source: io::Error, commit: &CombinedCommit, build: &Build) -> LocalError {
+    fn cannot_run(&self, source: io::Error, variant: &Variant, build: &Build) -> LocalError {
         let path = self.program(&build.place.tree);
         let program = path.display().to_string();
         match source.kind() {
@@ -371,7 +466,7 @@ impl LocalExecutor {
             }
             io::ErrorKind::NotFound => LocalError::CommandMissing {
                 program,
-                commit: commit.main.git_hash.clone(),
+                commit: variant.commit.main.git_hash.clone(),
                 source,
             },
             _ if is_programs_fault(&source) => LocalError::CommandNotExecutable { program, source },
@@ -388,6 +483,11 @@ impl LocalExecutor {
             },
         }
     }
+}
+
+/// What is warmed up: the same build with other arguments is cold.
+fn warm_up_key(build: &Build, variant: &Variant) -> String {
+    format!("{} {:?} {:?}", build.key, variant.arguments, variant.env)
 }
 
 /// Removes the results of a run before, which must not pass for the next one's;

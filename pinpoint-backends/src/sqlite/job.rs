@@ -33,7 +33,7 @@ impl fmt::Display for JobId {
 /// What a job is created from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NewJob {
-    /// The machine that runs it: `bisection`.
+    /// The machine that runs it: `bisection`, `pairwise` or `culprit_finder`.
     pub kind: String,
     /// What people call it: the command line.
     pub title: String,

@@ -179,6 +179,7 @@ fn kind(event: &Event) -> &'static str {
         Event::BuildFailed { .. } => "build_failed",
         Event::Ran { .. } => "ran",
         Event::RunFailed { .. } => "run_failed",
+        Event::RanPair { .. } => "ran_pair",
         Event::GaveUp { .. } => "gave_up",
         Event::Cancelled { .. } => "cancelled",
         Event::CancelRequested => "cancel_requested",
@@ -196,12 +197,20 @@ fn check_finite(record: &Record) -> Result<(), (String, f64)> {
         Some(value) => Err((place(), *value)),
         None => Ok(()),
     };
-    if let Event::Ran { values, .. } = &record.event {
-        for (chart, values) in values {
-            check(&|| format!("chart {chart}"), values)?;
-        }
+    let heard = match &record.event {
+        Event::Ran { values, .. } => vec![values],
+        Event::RanPair { first, second, .. } => vec![&first.values, &second.values],
+        _ => Vec::new(),
+    };
+    for (chart, values) in heard.into_iter().flatten() {
+        check(&|| format!("chart {chart}"), values)?;
     }
-    if let Some(Detail::Run(report)) = &record.detail {
+    let reports = match &record.detail {
+        Some(Detail::Run(report)) => vec![report],
+        Some(Detail::RunPair(pair)) => vec![&pair.first, &pair.second],
+        _ => Vec::new(),
+    };
+    for report in reports {
         for (chart, series) in &report.charts {
             check(&|| format!("chart {chart}"), &series.values)?;
         }

@@ -200,7 +200,9 @@ impl Store {
         let rows = sqlx::query(
             "SELECT id, kind, state, created, updated, repository, title, error, \
              (SELECT count(*) FROM records WHERE job = number AND withdrawn = 0 \
-              AND kind IN ('ran', 'run_failed')) AS runs, \
+              AND kind IN ('ran', 'run_failed')) \
+             + 2 * (SELECT count(*) FROM records WHERE job = number AND withdrawn = 0 \
+              AND kind = 'ran_pair') AS runs, \
              (SELECT count(*) FROM records WHERE job = number AND withdrawn = 0 \
               AND kind = 'built') AS builds \
              FROM jobs WHERE ?1 IS NULL OR state = ?1 ORDER BY number DESC LIMIT ?2",

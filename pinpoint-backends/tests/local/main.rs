@@ -15,5 +15,6 @@ mod history;
 mod machine;
 mod metric;
 mod midpoints;
+mod pairs;
 mod runs;
 mod world;

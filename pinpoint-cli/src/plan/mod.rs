@@ -4,7 +4,7 @@ mod estimate;
 mod report;
 mod scatter;
 
-use pinpoint_backends::local::{Repository, RepositoryError};
+use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError};
 use pinpoint_core::{BisectionSpec, CombinedCommit, Direction, Magnitude, Range, SpecError};
 
 use crate::arguments::{Display, Plan};
@@ -127,8 +127,10 @@ async fn scatter(
         Scatter::of_values(scatter::read(path)?, Unit::Metric(None))?
     } else if let (Some((repository, good)), false) = (&question.good, arguments.command.is_empty())
     {
-        let config =
-            (arguments.benchmark).into_config(repository, good.clone(), arguments.command)?;
+        let config = LocalConfig {
+            chart: arguments.chart,
+            ..(arguments.benchmark).into_config(repository, good.clone(), arguments.command)?
+        };
         scatter::measure(config, arguments.runs, display).await?
     } else {
         return Err(CliError::Input(

@@ -217,7 +217,9 @@ pub(crate) async fn measure(
             bot: None,
         };
         let run = executor.run(run).await.map_err(stopped)?;
-        match (run.failure, run.charts.get(&metric.chart)) {
+        let chart = metric.chart.as_ref();
+        let series = chart.and_then(|chart| run.charts.get(chart));
+        match (run.failure, series) {
             (None, Some(series)) => values.extend(&series.values),
             (failure, _) => failed = failure.or(failed),
         }

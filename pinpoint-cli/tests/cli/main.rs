@@ -15,6 +15,7 @@ mod company;
 mod compare;
 mod find;
 mod kill;
+mod pairs;
 mod plan;
 mod refuse;
 mod rolls;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use pinpoint_backends::sqlite::Store;
+use pinpoint_backends::sqlite::{NewJob, Store};
 use pinpoint_core::{Detail, Event, Journal, Record};
 use serde_json::Value;
 
@@ -220,6 +220,28 @@ impl World {
         })
     }
 
+    /// Stores a job once more as one of another kind, and says how that is called.
+    pub(crate) fn store_as(&self, job: &str, kind: &str) -> String {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let store = Store::open(&self.state_dir()).await.unwrap();
+            let job = store.get(job).await.unwrap();
+            let new = NewJob {
+                kind: kind.into(),
+                title: job.title,
+                repository: job.repository,
+                spec: job.spec,
+                config: job.config,
+            };
+            let id = store.create(&new).await.unwrap();
+            store.close().await;
+            id.to_string()
+        })
+    }
+
     /// Everything that belongs to the user, to be compared later.
     pub(crate) fn snapshot(&self) -> Vec<(PathBuf, SystemTime, Vec<u8>)> {
         let mut files = Vec::new();
@@ -402,6 +424,10 @@ impl Running {
             job.is_some()
         });
         job.unwrap()
+    }
+
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
     }
 
     pub(crate) fn wait(mut self) -> Finished {

@@ -165,6 +165,7 @@ impl World {
                     ran(number, value)
                 }
             }
+            Task::RunPair { .. } => unreachable!("a bisection asks for no pairs"),
             Task::Cancel { .. } => Event::Cancelled { action: number },
         }
     }

@@ -1,0 +1,45 @@
+//! The result of a culprit finder, for people: that of a bisection, between the
+//! comparisons that verify it.
+
+use std::fmt::Write;
+
+use pinpoint_core::PairwiseStatus;
+
+use crate::arguments::Display;
+use crate::culprit_document::CulpritDocument;
+use crate::pairwise_summary::line_of;
+use crate::quantity::count;
+use crate::summary::{self, BOLD, DIM, FOUND};
+
+pub(crate) fn of(document: &CulpritDocument, display: &Display) -> String {
+    let mut text = String::new();
+    // Writing to a string can't fail.
+    let _ = write(&mut text, document, display);
+    text
+}
+
+fn write(text: &mut String, document: &CulpritDocument, display: &Display) -> std::fmt::Result {
+    let unit = document.search.unit.as_deref();
+    let verdict = match document.verification.status {
+        PairwiseStatus::Different => "verified",
+        _ => "not verified",
+    };
+    writeln!(
+        text,
+        "{BOLD}regression {verdict}{BOLD:#} by {}\n",
+        line_of(&document.verification, unit)
+    )?;
+    text.push_str(&summary::of(&document.search, display));
+    for culprit in &document.unconfirmed {
+        writeln!(text, "\n{FOUND}not confirmed{FOUND:#}")?;
+        summary::write_culprit(text, &document.search, culprit)?;
+    }
+    if document.reused_runs > 0 {
+        writeln!(
+            text,
+            "{DIM}{} of the verification served as samples of the search, too{DIM:#}",
+            count(document.reused_runs, "run")
+        )?;
+    }
+    Ok(())
+}

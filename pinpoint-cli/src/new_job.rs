@@ -1,0 +1,141 @@
+//! From arguments to a stored job: what all kinds of job have in common.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError};
+use pinpoint_backends::sqlite::{JobId, NewJob, Store};
+use pinpoint_core::{CombinedCommit, Commit, Patch};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::arguments::Benchmark;
+use crate::error::CliError;
+use crate::job::{JobConfig, quoted};
+use crate::kind::Kind;
+
+impl Benchmark {
+    /// What an executor needs to measure commits of this repository; what a job
+    /// is told besides is at its default.
+    ///
+    /// # Errors
+    ///
+    /// When one of the clones named is in no repository.
+    pub(crate) fn into_config(
+        self,
+        repository: &Repository,
+        good: CombinedCommit,
+        command: Vec<String>,
+    ) -> Result<LocalConfig, CliError> {
+        let repositories = self.repository.into_iter();
+        let repositories = repositories
+            .map(|(url, directory)| match Repository::discover(&directory) {
+                Ok(clone) => Ok((url, clone.path().to_owned())),
+                Err(RepositoryError::NotARepository { path, reason }) => {
+                    Err(CliError::Input(format!(
+                        "--repository: {} is in no git repository ({reason}); name a clone of {url}",
+                        path.display()
+                    )))
+                }
+                Err(error) => Err(error.into()),
+            })
+            .collect::<Result<_, CliError>>()?;
+        Ok(LocalConfig {
+            repository: repository.path().to_owned(),
+            repositories,
+            good,
+            good_arguments: Vec::new(),
+            good_env: Default::default(),
+            build: self.build,
+            command,
+            env: self.env.into_iter().collect(),
+            patch: None,
+            format: self.format,
+            chart: None,
+            every_chart: false,
+            aggregate: self.aggregate,
+            results: self.results,
+            warmup: self.warmup,
+            timeout: self.timeout,
+            build_jobs: 1,
+            cache_size: self.cache_size.as_u64(),
+            skip: Vec::new(),
+            paths: Vec::new(),
+        })
+    }
+}
+
+/// A patch, as it was when the job was made.
+pub(crate) struct PatchFile {
+    patch: Patch,
+    sha256: String,
+    bytes: Vec<u8>,
+}
+
+impl PatchFile {
+    pub(crate) fn read(path: &Path) -> Result<Self, CliError> {
+        let bytes = fs::read(path).map_err(|error| {
+            CliError::Input(format!("can't read the patch {}: {error}", path.display()))
+        })?;
+        let digest = Sha256::digest(&bytes);
+        let sha256: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = path.display().to_string();
+        Ok(Self {
+            patch: Patch::File {
+                name,
+                sha256: sha256.clone(),
+            },
+            sha256,
+            bytes,
+        })
+    }
+
+    /// Keeps a copy: the user's file may change before the job is resumed.
+    pub(crate) fn keep(&self, store: &Store) -> Result<PathBuf, CliError> {
+        let directory = store.path().with_file_name("patches");
+        let path = directory.join(&self.sha256);
+        // Moved in place: a job that is about to read the same patch sees all of
+        // it.
+        let unfinished = path.with_extension(std::process::id().to_string());
+        fs::create_dir_all(&directory)
+            .and_then(|()| fs::write(&unfinished, &self.bytes))
+            .and_then(|()| fs::rename(&unfinished, &path))
+            .map_err(CliError::file("write", &path))?;
+        Ok(path)
+    }
+}
+
+/// A commit with a patch on top, if there is one.
+pub(crate) fn patched(main: Commit, patch: Option<&PatchFile>) -> CombinedCommit {
+    CombinedCommit {
+        patch: patch.map(|file| file.patch.clone()),
+        ..main.into()
+    }
+}
+
+pub(crate) fn milliseconds(time: Option<Duration>) -> Option<u64> {
+    time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+pub(crate) async fn store_job(
+    store: &Store,
+    kind: Kind,
+    spec: &impl Serialize,
+    config: &JobConfig,
+) -> Result<JobId, CliError> {
+    Ok(store
+        .create(&NewJob {
+            kind: kind.as_str().into(),
+            title: quoted(&config.command_line.words),
+            repository: config.local.repository.to_string_lossy().into_owned(),
+            spec: to_value(spec)?,
+            config: to_value(config)?,
+        })
+        .await?)
+}
+
+fn to_value(value: &impl Serialize) -> Result<serde_json::Value, CliError> {
+    serde_json::to_value(value)
+        .map_err(|error| CliError::Input(format!("the job can't be stored: {error}")))
+}

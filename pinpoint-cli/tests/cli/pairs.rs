@@ -1,0 +1,405 @@
+//! `pinpoint pairwise` and `pinpoint culprit`, on real repositories.
+
+use std::fs;
+
+use libc::{SIGINT, SIGKILL};
+use pinpoint_core::{Detail, Event, Record};
+use serde_json::{Value, json};
+
+use crate::world::{BENCHMARK, Finished, Pinpoint, World, assert_nothing_repeated, git, until};
+
+/// Prints what the commit's value says, with a little noise that depends on the
+/// commit and the run alone, and what it was given itself.
+const SCRIPT: &str = "n=$(cat value); r=${PINPOINT_RUN:-0}; s=${EXTRA:-0}; \
+                      for a in \"$@\"; do s=$((s + a)); done; \
+                      echo \"latency: $((n * 1000 + s + (n * 31 + r * 37) % 41)) ms\"; \
+                      echo \"size: $((500 + r * 13 % 17)) KB\"; \
+                      if test \"$n\" = 2; then echo 'new: 1 x'; else echo 'old: 1 x'; fi";
+
+fn pairwise(world: &World, options: &[&str], ends: &[&str], script: &str) -> Pinpoint {
+    (world.pinpoint(&["pairwise"]).and(options).and(ends)).and(&["--", "sh", "-c", script, "bench"])
+}
+
+fn culprit(world: &World, options: &[&str], script: &str) -> Pinpoint {
+    (world.pinpoint(&["culprit"]).and(options)).and(&[
+        world.good(),
+        world.bad(),
+        "--",
+        "sh",
+        "-c",
+        script,
+    ])
+}
+
+fn chart<'a>(document: &'a Value, name: &str) -> &'a Value {
+    let charts = document["charts"].as_array().unwrap();
+    charts.iter().find(|chart| chart["chart"] == name).unwrap()
+}
+
+#[test]
+fn every_metric_of_two_commits_is_compared() {
+    let world = World::with_step(4, 2);
+    let ends = [world.good(), world.bad()];
+    let finished = pairwise(&world, &["--output", "json"], &ends, SCRIPT).ends_with(0);
+    let document = finished.document();
+    assert_eq!(document["status"], "different", "{finished}");
+    assert_eq!(
+        (&document["pairs"], &document["runs"]),
+        (&json!(30), &json!(60))
+    );
+    assert_eq!(
+        (&document["moved"], &document["improved"]),
+        (&json!(1), &json!(0))
+    );
+    assert_eq!(document["only_base"], json!(["old"]));
+    assert_eq!(document["only_experiment"], json!(["new"]));
+    assert_eq!(document["base"]["commit"]["main"]["git_hash"], world.good());
+    assert_eq!(
+        document["experiment"]["commit"]["main"]["subject"],
+        "Change number 3"
+    );
+    let latency = chart(&document, "latency");
+    assert_eq!(
+        (&latency["unit"], &latency["direction"]),
+        (&json!("ms"), &json!("down"))
+    );
+    assert_eq!(latency["comparison"]["verdict"], "different");
+    let size = chart(&document, "size");
+    assert_eq!(
+        (&size["unit"], &size["comparison"]["verdict"]),
+        (&json!("KB"), &json!("same"))
+    );
+
+    // For people, and again from the store.
+    let job = document["job_id"].as_str().unwrap();
+    let shown = world.pinpoint(&["jobs", "show", job]).ends_with(0);
+    shown
+        .says("different: 1 of 2 metrics moved")
+        .says("only the base has old")
+        .says("only the experiment has new")
+        .says("30 pairs");
+    let row = shown
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("  latency"))
+        .unwrap();
+    assert!(
+        row.contains(" ms ") && row.ends_with("different"),
+        "{shown}"
+    );
+    assert_eq!(world.only_job()["runs"], 60);
+    assert_eq!(world.only_job()["kind"], "pairwise");
+}
+
+#[test]
+fn a_verdict_of_none_or_better_or_of_one_metric_alone() {
+    let world = World::with_step(4, 2);
+    let same = [world.good(), &world.commits[1]];
+    let finished = pairwise(&world, &[], &same, SCRIPT).ends_with(3);
+    finished.says("no difference: none of 3 metrics moved");
+
+    // The other way round it becomes faster.
+    let faster = [world.bad(), world.good()];
+    pairwise(&world, &[], &faster, SCRIPT)
+        .ends_with(3)
+        .says("no regression: 1 of 2 metrics better");
+    pairwise(&world, &["--direction", "unknown"], &faster, SCRIPT)
+        .ends_with(0)
+        .says("different");
+
+    let slower = [world.good(), world.bad()];
+    let only = pairwise(&world, &["--chart", "size"], &slower, SCRIPT).ends_with(3);
+    assert!(!only.stdout.contains("latency"), "{only}");
+    pairwise(&world, &["--chart", "sise"], &slower, SCRIPT)
+        .ends_with(2)
+        .tells("`latency`, `old`, `size`");
+}
+
+#[test]
+fn a_patch_on_top_of_the_base_is_tried() {
+    let world = World::with_step(3, 9);
+    fs::write(world.repository.join("value"), "3\n").unwrap();
+    let patch = git(&world.repository, &["diff"]);
+    fs::write(world.path("slow.diff"), patch + "\n").unwrap();
+    git(&world.repository, &["checkout", "-q", "."]);
+    let path = world.path("slow.diff");
+    let options = ["--patch", path.to_str().unwrap(), "--output", "json"];
+    let finished = pairwise(&world, &options, &["main"], SCRIPT).ends_with(0);
+    let document = finished.document();
+    assert_eq!(document["base"]["commit"]["patch"], Value::Null);
+    assert!(document["experiment"]["commit"]["patch"]["file"]["sha256"].is_string());
+    assert_eq!(document["moved"], 1, "{finished}");
+
+    // One that does not apply is the experiment's failure.
+    fs::write(&path, "--- a/none\n+++ b/none\n@@ -1 +1 @@\n-a\n+b\n").unwrap();
+    pairwise(&world, &options[..2], &["main"], SCRIPT)
+        .ends_with(1)
+        .says("the experiment can't be measured")
+        .says("does not apply");
+}
+
+#[test]
+fn each_side_may_have_arguments_and_variables_of_its_own() {
+    let world = World::with_step(2, 9);
+    for options in [
+        &["--experiment-arg=300", "--experiment-arg", "400"][..],
+        &["--experiment-env", "EXTRA=500"],
+        &[
+            "--base-env",
+            "EXTRA=-500",
+            "--direction",
+            "up",
+            "--base-arg=1000",
+        ],
+    ] {
+        pairwise(&world, options, &["main"], SCRIPT)
+            .ends_with(0)
+            .says("different: 1 of 3 metrics moved");
+    }
+    // The same more on both sides is no difference.
+    let both = ["--experiment-arg=300", "--base-env", "EXTRA=300"];
+    pairwise(&world, &both, &["main"], SCRIPT).ends_with(3);
+    // Nothing to compare, and the same commit on purpose.
+    pairwise(&world, &[], &["main"], SCRIPT)
+        .ends_with(2)
+        .tells("name an EXPERIMENT, or give --patch");
+    pairwise(&world, &[], &["main", "main"], SCRIPT).ends_with(3);
+}
+
+#[test]
+fn it_ends_early_when_told_to_and_certain() {
+    let world = World::with_step(2, 1);
+    let ends = [world.good(), world.bad()];
+    let options = ["--early-stop", "--chart", "latency", "--output", "json"];
+    let document = pairwise(&world, &options, &ends, SCRIPT)
+        .ends_with(0)
+        .document();
+    assert_eq!(document["stopped_early"], true);
+    assert!(document["pairs"].as_u64().unwrap() < 20, "{document}");
+    assert_eq!(document["pairs_planned"], 30);
+}
+
+#[test]
+fn failures_decide_first() {
+    let world = World::with_step(2, 1);
+    let ends = [world.good(), world.bad()];
+    let script = "echo v: 1 x; test $(cat value) = 1";
+    let finished = pairwise(&world, &["--pairs", "10"], &ends, script).ends_with(0);
+    finished.says("failing runs 0 % → 100 %");
+    assert!(
+        finished
+            .stderr
+            .contains("run failed: failed with exit code 1"),
+        "{finished}"
+    );
+}
+
+#[test]
+fn what_can_not_be_carried_out_is_refused_before_there_is_a_job() {
+    let world = World::with_step(2, 1);
+    let ends = [world.good(), world.bad()];
+    for pairs in ["5", "4", "31"] {
+        pairwise(&world, &["--pairs", pairs], &ends, SCRIPT)
+            .ends_with(2)
+            .tells("the number of pairs must be even");
+    }
+    culprit(&world, &["--pairs", "7"], SCRIPT)
+        .ends_with(2)
+        .tells("the number of pairs must be even");
+    culprit(&world, &["--max-runs", "100"], SCRIPT)
+        .ends_with(2)
+        .tells("needs 160 runs");
+    pairwise(&world, &[], &["main", "nowhere"], SCRIPT).ends_with(2);
+    assert_eq!(world.jobs(), [] as [Value; 0]);
+}
+
+#[test]
+fn a_culprit_is_verified_found_and_verified() {
+    let world = World::with_step(12, 7);
+    let options = ["--chart", "latency", "--output", "json"];
+    let finished = culprit(&world, &options, SCRIPT).ends_with(0);
+    let document = finished.document();
+    assert_eq!(document["status"], "culprit_found", "{finished}");
+    let culprits = document["culprits"].as_array().unwrap();
+    assert_eq!(culprits.len(), 1);
+    assert_eq!(culprits[0]["commit"]["main"]["git_hash"], world.commits[7]);
+    assert_eq!(
+        culprits[0]["confirmation"]["comparison"]["status"],
+        "different"
+    );
+    assert_eq!(document["verification"]["status"], "different");
+    assert_eq!(document["reused_runs"], 40);
+    assert_eq!(document["unconfirmed"], json!([]));
+    finished.tells("verified by 30 pairs: ");
+
+    let job = document["job_id"].as_str().unwrap();
+    world
+        .pinpoint(&["jobs", "show", job])
+        .ends_with(0)
+        .says("regression verified by 30 pairs")
+        .says(&world.commits[7])
+        .says("checked   30 pairs")
+        .says("40 runs of the verification served as samples of the search, too");
+    let runs = document["runs"].as_u64().unwrap();
+    assert_eq!(world.only_job()["runs"], runs);
+    let records = world.journal(job);
+    let counted: u64 = (records.iter())
+        .map(|record| match record.event {
+            Event::Ran { .. } => 1,
+            Event::RanPair { .. } => 2,
+            _ => 0,
+        })
+        .sum();
+    assert_eq!(counted, runs);
+
+    // The command to look at the two again is one that can be given.
+    let again = culprits[0]["reproduce"].as_str().unwrap();
+    assert!(again.contains("culprit"), "{again}");
+    let again = world.paste(again).ends_with(0).document();
+    assert_eq!(again["culprits"][0]["confirmation"]["reused"], true);
+    assert_eq!(again["runs"], 60);
+}
+
+#[test]
+fn without_a_regression_nothing_is_searched_for() {
+    let world = World::with_step(5, 9);
+    let finished = culprit(&world, &["--pairs", "6"], BENCHMARK).ends_with(3);
+    finished
+        .says("no regression")
+        .says("not verified by 6 pairs");
+    assert_eq!(world.only_job()["runs"], 12);
+}
+
+/// A document without what is never the same twice.
+fn comparable(finished: &Finished) -> Value {
+    let mut document = finished.document();
+    let fields = document.as_object_mut().unwrap();
+    assert!(fields.remove("job_id").is_some() && fields.remove("duration_s").is_some());
+    document
+}
+
+fn runs_of(records: &[Record]) -> usize {
+    (records.iter())
+        .map(|record| match &record.detail {
+            Some(Detail::Run(_)) => 1,
+            Some(Detail::RunPair(_)) => 2,
+            _ => 0,
+        })
+        .sum()
+}
+
+/// Kills a job again and again once it has made some more runs, and compares its
+/// end with that of a job that was left alone.
+fn survives_kills(world: &World, command: impl Fn(&str) -> Pinpoint) {
+    let log = world.path("log");
+    let lines = || fs::read_to_string(&log).unwrap_or_default().lines().count();
+    let script = format!(
+        "{SCRIPT}; echo $PINPOINT_RUN >> {}; sleep 0.005",
+        log.display()
+    );
+    let reference = command(&script).start().wait();
+    let expected = comparable(&reference);
+    world.pinpoint(&["clean"]).ends_with(0);
+    let first = lines();
+
+    let mut running = command(&script).start();
+    let job = running.job();
+    let mut kills = 0;
+    let finished = loop {
+        let before = lines();
+        let enough = before + 3 + 7 * (kills % 5);
+        let mut ended = false;
+        until("some more runs", || {
+            ended = running.has_ended();
+            ended || lines() >= enough
+        });
+        if ended {
+            break running.wait();
+        }
+        running.signal(SIGKILL);
+        assert!(running.wait().was_killed());
+        kills += 1;
+        assert_nothing_repeated(&world.journal(&job));
+        running = world
+            .pinpoint(&["jobs", "resume", &job, "--output", "json"])
+            .start();
+    };
+    assert!(kills > 2, "{kills}");
+    assert_eq!(comparable(&finished), expected, "{kills} kills\n{finished}");
+    let records = world.journal(&job);
+    assert_nothing_repeated(&records);
+    // What was under way at a kill is made again, and each process warms its
+    // builds up: three runs at most that do not count.
+    let made = lines() - first;
+    assert!(
+        made <= runs_of(&records) + 5 * (kills + 1) + 10,
+        "{made} runs, {kills} kills"
+    );
+}
+
+#[test]
+fn a_pairwise_job_that_is_killed_ends_as_if_it_had_not_been() {
+    let world = World::with_step(2, 1);
+    let ends = [world.good(), world.bad()];
+    survives_kills(&world, |script| {
+        pairwise(&world, &["--output", "json"], &ends, script)
+    });
+}
+
+#[test]
+fn a_culprit_finder_that_is_killed_ends_as_if_it_had_not_been() {
+    let world = World::with_step(8, 5);
+    survives_kills(&world, |script| {
+        culprit(&world, &["--output", "json", "--chart", "latency"], script)
+    });
+}
+
+#[test]
+fn both_are_interrupted_canceled_and_resumed() {
+    let world = World::with_step(4, 2);
+    let slow = format!("{SCRIPT}; sleep 0.05");
+    let ends = [world.good(), world.bad()];
+    let commands = [
+        pairwise(&world, &["--output", "json"], &ends, &slow),
+        culprit(&world, &["--output", "json", "--chart", "latency"], &slow),
+    ];
+    for command in commands {
+        let running = command.start();
+        let job = running.job();
+        let recorded = |world: &World| runs_of(&world.journal(&job));
+        until("a pair", || recorded(&world) > 0);
+        running.signal(SIGINT);
+        let interrupted = running.ends_with(130);
+        assert_eq!(interrupted.document()["status"], "canceled");
+        assert_eq!(interrupted.document()["runs"], recorded(&world));
+
+        world.pinpoint(&["jobs", "cancel", &job]).ends_with(0);
+        let shown = world.pinpoint(&["jobs", "show", &job]).ends_with(0);
+        shown.says("canceled");
+        let resume = world.paste(&shown.command("jobs resume"));
+        let finished = resume.and(&["--output", "json"]).ends_with(0);
+        let status = finished.document()["status"].clone();
+        assert!(
+            status == "different" || status == "culprit_found",
+            "{finished}"
+        );
+        // A finished job shows what it found again.
+        let again = world.pinpoint(&["jobs", "resume", &job, "--output", "json"]);
+        assert_eq!(again.ends_with(0).document(), finished.document());
+    }
+}
+
+#[test]
+fn a_job_of_a_kind_that_is_not_known_is_refused_with_a_reason() {
+    let world = World::with_step(2, 1);
+    let ends = [world.good(), world.bad()];
+    pairwise(&world, &["--pairs", "6"], &ends, BENCHMARK)
+        .start()
+        .wait();
+    let known = world.only_job()["id"].as_str().unwrap().to_owned();
+    let job = world.store_as(&known, "seance");
+    world
+        .pinpoint(&["jobs", "resume", &job])
+        .ends_with(2)
+        .tells("\"seance\", which this version of pinpoint does not know: use a newer one");
+}

@@ -1,0 +1,545 @@
+//! Verify, bisect, verify: the search whose answer has been checked.
+//!
+//! A bisection looks at many pairs of commits, and in each it may see a change
+//! that is not there. So the regression is verified before any commit is
+//! searched for, and each culprit is compared with its parent once more, by runs
+//! that had no part in choosing it.
+//!
+//! # Which runs are used twice
+//!
+//! *The verification of the ends, as the first samples of the search.* The search
+//! compares the ends first in any case and goes on only if they differ: to use the
+//! runs that already said so selects nothing that it would not select itself. What
+//! this makes the ends look like, a little further apart than they are, no culprit
+//! profits from, since
+//!
+//! *the runs of the search never confirm a culprit*: it was chosen because they
+//! differ, and would be found to differ again. These runs are made anew.
+//!
+//! *The verification of the ends, as that of a culprit*, if the culprit is the one
+//! end and its parent the other: the question is the same, and it was asked before
+//! anything was chosen.
+
+mod outcome;
+mod routes;
+mod spec;
+
+use std::collections::BTreeSet;
+
+pub use self::outcome::{CULPRIT_FINDER_OUTCOME_VERSION, CheckedCulprit, CulpritFinderOutcome};
+use self::routes::{Part, Routes};
+pub use self::spec::{CULPRIT_FINDER_SPEC_VERSION, CulpritFinderSpec};
+use crate::machine::{Charts, Ledger, Machine, MachineError};
+use crate::{
+    Action, Bisection, BisectionSpec, CombinedCommit, Culprit, Event, Magnitude, Outcome, Pairwise,
+    PairwiseOutcome, PairwiseSpec, PairwiseStatus, Position, RetryPolicy, SpecError, Status,
+    Stopped, Task,
+};
+
+/// Finds the commits that made a benchmark slower, and checks each.
+///
+/// 1. A [`Pairwise`] comparison of the two ends. No difference, or one for the
+///    better: it ends there.
+/// 2. A [`Bisection`], whose magnitude is the difference of medians just verified
+///    unless one was told, and which takes the runs made so far for its own.
+/// 3. A [`Pairwise`] comparison of every culprit with its parent, all at once.
+///    Those that do not differ are reported as unconfirmed.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use pinpoint_core::{
+///     CulpritFinder, CulpritFinderSpec, Event, Machine, PairedRun, Position, Range, Status, Task,
+/// };
+///
+/// // 14 commits between the ends; the one at offset 9 makes it slower.
+/// let values = |commit, index: u32| {
+///     let slow = match commit {
+///         Position::Good => false,
+///         Position::Bad => true,
+///         Position::Within { offset, .. } => offset >= 9,
+///     };
+///     let time = if slow { 12.0 } else { 10.0 } + 0.01 * f64::from(index * 7 % 11);
+///     BTreeMap::from([("time".to_owned(), vec![time])])
+/// };
+/// let paired = |commit, index| PairedRun {
+///     started: 0,
+///     values: values(commit, index),
+///     failure: None,
+/// };
+/// let mut finder = CulpritFinder::new(CulpritFinderSpec::new(Range::Counted { between: 14 }))?;
+/// while finder.outcome().is_none() {
+///     for action in finder.poll() {
+///         let number = action.number;
+///         finder.handle(match action.task {
+///             Task::Build { .. } => Event::Built { action: number },
+///             Task::Run { commit, index, .. } => Event::Ran {
+///                 action: number,
+///                 bot: None,
+///                 started: 0,
+///                 values: values(commit, index),
+///             },
+///             Task::RunPair { first, second, index, .. } => Event::RanPair {
+///                 action: number,
+///                 bot: None,
+///                 first: paired(first, index),
+///                 second: paired(second, index),
+///             },
+///             other => unreachable!("{other:?}"),
+///         })?;
+///     }
+/// }
+/// let outcome = finder.outcome().unwrap();
+/// assert_eq!(outcome.status, Status::CulpritFound);
+/// let culprit = &outcome.culprits[0].culprit;
+/// assert_eq!(culprit.commit, Position::Within { range: 0, offset: 9 });
+/// assert_eq!(outcome.reused_runs, 6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct CulpritFinder {
+    spec: CulpritFinderSpec,
+    ledger: Ledger,
+    routes: Routes,
+    verification: Pairwise,
+    bisection: Option<Bisection>,
+    /// One for each culprit of the search, once that is over.
+    confirmations: Option<Vec<Confirmation>>,
+    built: BTreeSet<Position>,
+    reused_runs: u64,
+    outcome: Option<CulpritFinderOutcome>,
+}
+
+/// A culprit of the search.
+#[derive(Debug, Clone)]
+struct Confirmation {
+    culprit: Culprit,
+    by: ConfirmedBy,
+}
+
+#[derive(Debug, Clone)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are as many as culprits, which is few"
+)]
+enum ConfirmedBy {
+    /// A comparison of its own.
+    Comparison(Pairwise),
+    /// The comparison of the ends, which are this culprit and its parent.
+    Verification,
+    /// Nothing: there is no budget left.
+    Nothing,
+}
+
+impl CulpritFinder {
+    /// A search, ready to be polled.
+    pub fn new(spec: CulpritFinderSpec) -> Result<Self, SpecError> {
+        spec.check()?;
+        // A search that can't be carried out is refused now, not after the
+        // verification.
+        Bisection::new(spec.bisection.clone())?;
+        let mut finder = Self {
+            ledger: Ledger::default(),
+            routes: Routes::default(),
+            verification: Pairwise::new(spec.verification())?,
+            bisection: None,
+            confirmations: None,
+            built: BTreeSet::new(),
+            reused_runs: 0,
+            outcome: None,
+            spec,
+        };
+        for action in finder.verification.poll() {
+            finder.ask(Part::Verification, action);
+        }
+        Ok(finder)
+    }
+
+    /// What is asked.
+    pub fn spec(&self) -> &CulpritFinderSpec {
+        &self.spec
+    }
+
+    /// The comparison of the ends.
+    pub fn verification(&self) -> &Pairwise {
+        &self.verification
+    }
+
+    /// The search, once the regression is verified.
+    pub fn bisection(&self) -> Option<&Bisection> {
+        self.bisection.as_ref()
+    }
+
+    /// The culprits of the search, once it is over, each with the comparison of
+    /// its own, if there is one.
+    pub fn confirmations(&self) -> impl Iterator<Item = (&Culprit, Option<&Pairwise>)> {
+        self.confirmations.iter().flatten().map(|confirmation| {
+            let comparison = match &confirmation.by {
+                ConfirmedBy::Comparison(comparison) => Some(comparison),
+                ConfirmedBy::Verification | ConfirmedBy::Nothing => None,
+            };
+            (&confirmation.culprit, comparison)
+        })
+    }
+
+    /// Runs made so far, each counted once.
+    pub fn runs(&self) -> u64 {
+        let confirmations: u64 = (self.confirmations())
+            .filter_map(|(_, comparison)| Some(2 * u64::from(comparison?.pairs_done())))
+            .sum();
+        let search = (self.bisection.as_ref()).map_or(0, |bisection| bisection.progress().runs);
+        2 * u64::from(self.verification.pairs_done()) + search - self.reused_runs + confirmations
+    }
+
+    /// Commits built so far, each counted once.
+    pub fn builds(&self) -> u64 {
+        self.built.len() as u64
+    }
+
+    /// Asks for an action of a part under a number of the whole.
+    fn ask(&mut self, part: Part, action: Action) {
+        let task = match action.task {
+            Task::List { .. } => action.task,
+            Task::Build { commit } => Task::Build {
+                commit: self.outside(part, commit),
+            },
+            Task::Run { commit, index, bot } => Task::Run {
+                commit: self.outside(part, commit),
+                index,
+                bot,
+            },
+            Task::RunPair {
+                first,
+                second,
+                index,
+                bot,
+            } => Task::RunPair {
+                first: self.outside(part, first),
+                second: self.outside(part, second),
+                index,
+                bot,
+            },
+            Task::Cancel { action: inner } => {
+                // `answer_from_memory` has answered those that have none.
+                let ended = self.routes.number(part, inner).unwrap_or(inner);
+                self.ledger.close(ended);
+                self.routes.remove(ended);
+                Task::Cancel { action: ended }
+            }
+        };
+        let number = self.ledger.ask(task);
+        self.routes.add(number, part, action.number);
+    }
+
+    /// What a part's position is in the whole: the ends of a confirmation are a
+    /// culprit and its parent.
+    fn outside(&self, part: Part, position: Position) -> Position {
+        let Part::Confirmation(place) = part else {
+            return position;
+        };
+        let culprit = (self.confirmations.as_ref()).and_then(|all| all.get(place));
+        match (culprit, position) {
+            (Some(confirmation), Position::Good) => confirmation.culprit.prior,
+            (Some(confirmation), Position::Bad) => confirmation.culprit.commit,
+            _ => position,
+        }
+    }
+
+    /// The answer to an action for which nothing needs to be done.
+    fn answer_from_memory(&mut self, part: Part, action: &Action) -> Option<Event> {
+        match &action.task {
+            Task::Build { commit } => {
+                let built = self.built.contains(&self.outside(part, *commit));
+                built.then_some(Event::Built {
+                    action: action.number,
+                })
+            }
+            Task::Run { commit, index, .. } if !matches!(commit, Position::Within { .. }) => {
+                let (bot, run) = (self.verification.runs_of(*commit)).nth(*index as usize)?;
+                self.reused_runs += 1;
+                let bot = bot.map(str::to_owned);
+                Some(match &run.failure {
+                    None => Event::Ran {
+                        action: action.number,
+                        bot,
+                        started: run.started,
+                        values: run.values.clone(),
+                    },
+                    Some(reason) => Event::RunFailed {
+                        action: action.number,
+                        bot,
+                        started: run.started,
+                        reason: reason.clone(),
+                    },
+                })
+            }
+            // It was ended before anybody else heard of it.
+            Task::Cancel { action: ended } if self.routes.number(part, *ended).is_none() => {
+                Some(Event::Cancelled {
+                    action: action.number,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn tell(&mut self, part: Part, event: Event) -> Result<(), MachineError> {
+        match part {
+            Part::Verification => self.verification.handle(event),
+            Part::Bisection => (self.bisection.as_mut()).map_or(Ok(()), |it| it.handle(event)),
+            Part::Confirmation(place) => match self.confirmation_mut(place) {
+                Some(comparison) => comparison.handle(event),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn poll_part(&mut self, part: Part) -> Vec<Action> {
+        match part {
+            Part::Verification => self.verification.poll(),
+            Part::Bisection => (self.bisection.as_mut()).map_or_else(Vec::new, Machine::poll),
+            Part::Confirmation(place) => {
+                (self.confirmation_mut(place)).map_or_else(Vec::new, Machine::poll)
+            }
+        }
+    }
+
+    fn confirmation_mut(&mut self, place: usize) -> Option<&mut Pairwise> {
+        match &mut self.confirmations.as_mut()?.get_mut(place)?.by {
+            ConfirmedBy::Comparison(comparison) => Some(comparison),
+            ConfirmedBy::Verification | ConfirmedBy::Nothing => None,
+        }
+    }
+
+    /// Hands on what a part asks for.
+    fn forward(&mut self, part: Part) -> Result<(), MachineError> {
+        loop {
+            let actions = self.poll_part(part);
+            if actions.is_empty() {
+                return Ok(());
+            }
+            for action in actions {
+                match self.answer_from_memory(part, &action) {
+                    Some(event) => self.tell(part, event)?,
+                    None => self.ask(part, action),
+                }
+            }
+        }
+    }
+
+    /// Every part there is: one that is over ignores what it is told.
+    fn parts(&self) -> Vec<Part> {
+        let confirmations = self.confirmations.as_ref().map_or(0, Vec::len);
+        [Part::Verification, Part::Bisection]
+            .into_iter()
+            .chain((0..confirmations).map(Part::Confirmation))
+            .collect()
+    }
+
+    /// Begins the next part when one is over.
+    fn advance(&mut self) -> Result<(), MachineError> {
+        let Some(verification) = self.verification.outcome() else {
+            return Ok(());
+        };
+        if self.bisection.is_none() {
+            // A difference may be seen before the time is over, and too late.
+            if verification.status != PairwiseStatus::Different
+                || verification.stopped != Stopped::Decided
+            {
+                self.conclude(verification.stopped.clone());
+                return Ok(());
+            }
+            match Bisection::new(self.search(verification)) {
+                Ok(bisection) => self.bisection = Some(bisection),
+                // The difference of two medians may exceed the largest number.
+                Err(error) => {
+                    self.conclude(Stopped::Failed {
+                        commit: None,
+                        reason: error.to_string(),
+                    });
+                    return Ok(());
+                }
+            }
+            self.forward(Part::Bisection)?;
+        }
+        let Some(outcome) = self.bisection.as_ref().and_then(Machine::outcome) else {
+            return Ok(());
+        };
+        if self.confirmations.is_none() {
+            if let Stopped::Failed { .. } | Stopped::Canceled | Stopped::TimeBudget =
+                outcome.stopped
+            {
+                self.conclude(outcome.stopped.clone());
+                return Ok(());
+            }
+            self.confirmations = Some(self.confirmations_of(outcome));
+            for part in self.parts() {
+                self.forward(part)?;
+            }
+        }
+        let ended: Option<Vec<Stopped>> = (self.confirmations())
+            .filter_map(|(_, comparison)| comparison)
+            .map(|comparison| Some(comparison.outcome()?.stopped.clone()))
+            .collect();
+        let Some(ended) = ended else {
+            return Ok(());
+        };
+        let early = (ended.into_iter())
+            .find(|stopped| matches!(stopped, Stopped::Canceled | Stopped::TimeBudget));
+        let search = self.bisection.as_ref().and_then(Machine::outcome);
+        let search = search.map_or(Stopped::Decided, |outcome| outcome.stopped.clone());
+        self.conclude(early.unwrap_or(search));
+        Ok(())
+    }
+
+    /// The search for what was just verified.
+    fn search(&self, verification: &PairwiseOutcome) -> BisectionSpec {
+        let verified = (verification.charts.iter()).find_map(|chart| {
+            let comparison = chart.comparison.as_ref().filter(|_| chart.moved())?;
+            let difference = comparison.treatment_median - comparison.control_median;
+            Some(Magnitude::Absolute(difference.abs()))
+        });
+        let spec = &self.spec.bisection;
+        BisectionSpec {
+            magnitude: spec.magnitude.or(verified),
+            // One verification is made, and another one is kept back.
+            max_runs: (spec.max_runs)
+                .map(|most| most.saturating_sub(2 * self.spec.verification_runs())),
+            ..spec.clone()
+        }
+    }
+
+    fn confirmations_of(&self, outcome: &Outcome) -> Vec<Confirmation> {
+        let each = self.spec.verification_runs();
+        let mut left = (self.spec.bisection.max_runs).map(|most| most.saturating_sub(self.runs()));
+        (outcome.culprits.iter().zip(1..))
+            .map(|(culprit, place)| {
+                let by = if (culprit.prior, culprit.commit) == (Position::Good, Position::Bad) {
+                    ConfirmedBy::Verification
+                } else if left.is_some_and(|left| left < each) {
+                    ConfirmedBy::Nothing
+                } else {
+                    left = left.map(|left| left - each);
+                    let spec = PairwiseSpec {
+                        sides: None,
+                        seed: self.spec.bisection.seed.wrapping_add(place),
+                        ..self.spec.verification()
+                    };
+                    // The spec is that of the verification, which was good.
+                    Pairwise::new(spec).map_or(ConfirmedBy::Nothing, ConfirmedBy::Comparison)
+                };
+                Confirmation {
+                    culprit: culprit.clone(),
+                    by,
+                }
+            })
+            .collect()
+    }
+
+    fn conclude(&mut self, stopped: Stopped) {
+        let Some(verification) = self.verification.outcome().cloned() else {
+            return;
+        };
+        let bisection = self.bisection.as_ref().and_then(Machine::outcome).cloned();
+        let checked: Vec<CheckedCulprit> = match &self.confirmations {
+            Some(confirmations) => (confirmations.iter())
+                .map(|Confirmation { culprit, by }| CheckedCulprit {
+                    culprit: culprit.clone(),
+                    comparison: match by {
+                        ConfirmedBy::Comparison(comparison) => comparison.outcome().cloned(),
+                        ConfirmedBy::Verification => Some(verification.clone()),
+                        ConfirmedBy::Nothing => None,
+                    },
+                    reused: matches!(by, ConfirmedBy::Verification),
+                })
+                .collect(),
+            None => (bisection.iter())
+                .flat_map(|outcome| &outcome.culprits)
+                .map(|culprit| CheckedCulprit {
+                    culprit: culprit.clone(),
+                    comparison: None,
+                    reused: false,
+                })
+                .collect(),
+        };
+        let (culprits, unconfirmed): (Vec<_>, Vec<_>) = checked.into_iter().partition(|checked| {
+            (checked.comparison.as_ref())
+                .is_some_and(|comparison| comparison.status == PairwiseStatus::Different)
+        });
+        let status = match (&stopped, verification.status) {
+            (Stopped::Failed { .. }, _) => Status::Failed,
+            (Stopped::Canceled, _) => Status::Canceled,
+            (_, PairwiseStatus::Same) => Status::NoRegression,
+            _ if !culprits.is_empty() => Status::CulpritFound,
+            _ => Status::Inconclusive,
+        };
+        self.outcome = Some(CulpritFinderOutcome {
+            version: CULPRIT_FINDER_OUTCOME_VERSION,
+            status,
+            stopped,
+            verification,
+            bisection,
+            culprits,
+            unconfirmed,
+            reused_runs: self.reused_runs,
+            runs: self.runs(),
+            builds: self.builds(),
+        });
+    }
+}
+
+impl Machine for CulpritFinder {
+    type Outcome = CulpritFinderOutcome;
+
+    fn poll(&mut self) -> Vec<Action> {
+        self.ledger.poll()
+    }
+
+    fn handle(&mut self, event: Event) -> Result<(), MachineError> {
+        if self.outcome.is_some() {
+            return Ok(());
+        }
+        if let Some(number) = event.action() {
+            let Some((part, inner)) = self.routes.get(number) else {
+                return Ok(());
+            };
+            let built = matches!(event, Event::Built { .. });
+            self.tell(part, event.answering(inner))
+                .map_err(|error| error.about(number))?;
+            self.routes.remove(number);
+            if let (Some(Task::Build { commit }), true) = (self.ledger.close(number), built) {
+                self.built.insert(commit);
+            }
+            self.forward(part)?;
+        } else {
+            for part in self.parts() {
+                self.tell(part, event.clone())?;
+                self.forward(part)?;
+            }
+        }
+        self.advance()
+    }
+
+    fn outstanding(&self) -> Vec<Action> {
+        self.ledger.outstanding()
+    }
+
+    fn outcome(&self) -> Option<&CulpritFinderOutcome> {
+        self.outcome.as_ref()
+    }
+
+    fn ends(&self) -> Option<(&CombinedCommit, &CombinedCommit)> {
+        self.verification.ends()
+    }
+
+    fn charts(&self) -> Charts {
+        Charts::Deciding(self.spec.bisection.chart.clone())
+    }
+
+    fn retry(&self) -> &RetryPolicy {
+        &self.spec.bisection.retry
+    }
+
+    fn max_time(&self) -> Option<u64> {
+        self.spec.bisection.max_time
+    }
+}

@@ -1,0 +1,89 @@
+//! What a culprit finder is asked.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bisection::first_runs;
+use crate::pairwise::check_pairs;
+use crate::{BisectionSpec, PairwiseSpec, Range, SpecError};
+
+/// The version of [`CulpritFinderSpec`] that this library writes and reads.
+pub const CULPRIT_FINDER_SPEC_VERSION: u32 = 1;
+
+/// A search that verifies the regression first and each culprit last.
+///
+/// ```
+/// use pinpoint_core::{CulpritFinderSpec, Range};
+///
+/// let spec = CulpritFinderSpec::new(Range::Counted { between: 62 });
+/// assert_eq!((spec.pairs, spec.bisection.attempts), (30, 20));
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CulpritFinderSpec {
+    /// The version of this record, [`CULPRIT_FINDER_SPEC_VERSION`].
+    pub version: u32,
+    /// The search between the two verifications. Its chart, direction, seed,
+    /// time and retry policy are those of the whole. With no magnitude told, it
+    /// is the difference of the ends' medians just verified. Its budget of runs
+    /// is for everything: runs that are reused count in the search as if they
+    /// had been made there.
+    pub bisection: BisectionSpec,
+    /// Pairs of runs of each verification: an even number.
+    pub pairs: u32,
+}
+
+impl CulpritFinderSpec {
+    /// A search of this range with every other choice at its default.
+    pub fn new(range: Range) -> Self {
+        Self {
+            version: CULPRIT_FINDER_SPEC_VERSION,
+            bisection: BisectionSpec {
+                attempts: 20,
+                ..BisectionSpec::new(range)
+            },
+            pairs: 30,
+        }
+    }
+
+    /// Runs of one verification.
+    pub(crate) fn verification_runs(&self) -> u64 {
+        2 * u64::from(self.pairs)
+    }
+
+    /// A verification of the range's own ends.
+    pub(crate) fn verification(&self) -> PairwiseSpec {
+        let unnamed = PairwiseSpec {
+            chart: self.bisection.chart.clone(),
+            direction: self.bisection.direction,
+            pairs: self.pairs,
+            seed: self.bisection.seed,
+            max_time: self.bisection.max_time,
+            retry: self.bisection.retry.clone(),
+            ..PairwiseSpec::unnamed()
+        };
+        match &self.bisection.range {
+            Range::Between { good, bad } => PairwiseSpec {
+                sides: PairwiseSpec::new(good.clone(), bad.clone()).sides,
+                ..unnamed
+            },
+            Range::Counted { .. } => unnamed,
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), SpecError> {
+        if self.version != CULPRIT_FINDER_SPEC_VERSION {
+            return Err(SpecError::Version {
+                found: self.version,
+            });
+        }
+        check_pairs(self.pairs)?;
+        let needed = 2 * self.verification_runs() + first_runs(&self.bisection);
+        match self.bisection.max_runs.filter(|allowed| *allowed < needed) {
+            Some(allowed) => Err(SpecError::Budget {
+                what: "runs",
+                needed,
+                allowed,
+            }),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! From pairs of runs to verdicts.
+//!
+//! Which of two runs comes first matters: the second finds a warmer machine. So
+//! each side is first in half of the pairs, and a comparison takes only as many
+//! pairs of each order as there are of the rarer one. A chart that some runs lack
+//! has pairs of its own: five that begin with the base, of which one failed, and
+//! five that begin with the experiment, make four and four.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pinpoint_compare::{
+    CompareError, FunctionalComparison, Verdict, benjamini_hochberg, compare_functional,
+    compare_pairwise, median,
+};
+
+use super::outcome::{ChartComparison, PairwiseStatus};
+use super::spec::PairwiseSpec;
+use crate::PairedRun;
+
+/// A pair that was run.
+#[derive(Debug, Clone)]
+pub(super) struct Pair {
+    pub(super) base_first: bool,
+    pub(super) bot: Option<String>,
+    pub(super) base: PairedRun,
+    pub(super) experiment: PairedRun,
+}
+
+impl Pair {
+    /// One value for each side, where both have some.
+    pub(super) fn values(&self, chart: &str) -> Option<(f64, f64)> {
+        Some((value(&self.base, chart)?, value(&self.experiment, chart)?))
+    }
+
+    /// 1 for a side that failed, 0 for one that did not.
+    pub(super) fn errors(&self) -> (f64, f64) {
+        let error = |run: &PairedRun| f64::from(u8::from(run.failure.is_some()));
+        (error(&self.base), error(&self.experiment))
+    }
+}
+
+/// A run that gave several values for a chart counts with their median.
+fn value(run: &PairedRun, chart: &str) -> Option<f64> {
+    if run.failure.is_some() {
+        return None;
+    }
+    median(run.values.get(chart)?)
+}
+
+/// All that a set of pairs tells.
+pub(super) struct Findings {
+    pub(super) functional: Option<FunctionalComparison>,
+    pub(super) charts: Vec<ChartComparison>,
+    pub(super) only_base: Vec<String>,
+    pub(super) only_experiment: Vec<String>,
+}
+
+impl Findings {
+    pub(super) fn of(pairs: &[&Pair], spec: &PairwiseSpec) -> Result<Self, CompareError> {
+        let (base_errors, experiment_errors): (Vec<f64>, Vec<f64>) =
+            pairs.iter().map(|pair| pair.errors()).unzip();
+        let functional = match pairs {
+            [] => None,
+            _ => Some(compare_functional(&base_errors, &experiment_errors, 1.0)?),
+        };
+        let base = charts(pairs.iter().map(|pair| &pair.base), spec);
+        let experiment = charts(pairs.iter().map(|pair| &pair.experiment), spec);
+        let only = |these: &BTreeSet<&str>, others: &BTreeSet<&str>| {
+            these
+                .difference(others)
+                .map(|&chart| chart.to_owned())
+                .collect()
+        };
+        let mut compared: Vec<ChartComparison> = (base.intersection(&experiment))
+            .map(|chart| compare_chart(chart, pairs, spec))
+            .collect();
+        let p_values: Vec<f64> = (compared.iter())
+            .filter_map(|chart| Some(chart.comparison.as_ref()?.p_value))
+            .collect();
+        let mut adjusted = benjamini_hochberg(&p_values)?.into_iter();
+        for chart in &mut compared {
+            if chart.comparison.is_some() {
+                chart.adjusted_p_value = adjusted.next();
+            }
+        }
+        Ok(Self {
+            functional,
+            charts: compared,
+            only_base: only(&base, &experiment),
+            only_experiment: only(&experiment, &base),
+        })
+    }
+
+    /// The verdict over all, the functional comparison first.
+    pub(super) fn status(&self) -> PairwiseStatus {
+        let functional = (self.functional.as_ref()).map_or(Verdict::Unknown, |it| it.verdict);
+        if functional == Verdict::Different || self.charts.iter().any(ChartComparison::moved) {
+            PairwiseStatus::Different
+        } else if functional == Verdict::Same
+            && self.charts.iter().any(|chart| chart.comparison.is_some())
+        {
+            PairwiseStatus::Same
+        } else {
+            PairwiseStatus::Unknown
+        }
+    }
+}
+
+/// The charts that these runs have, of those that are compared.
+fn charts<'a>(runs: impl Iterator<Item = &'a PairedRun>, spec: &PairwiseSpec) -> BTreeSet<&'a str> {
+    runs.filter(|run| run.failure.is_none())
+        .flat_map(|run| run.values.iter())
+        .filter(|(_, values)| !values.is_empty())
+        .map(|(chart, _)| chart.as_str())
+        .filter(|chart| spec.chart.as_deref().is_none_or(|only| only == *chart))
+        .collect()
+}
+
+fn compare_chart(chart: &str, pairs: &[&Pair], spec: &PairwiseSpec) -> ChartComparison {
+    let intact: Vec<(bool, (f64, f64))> = (pairs.iter())
+        .filter_map(|pair| Some((pair.base_first, pair.values(chart)?)))
+        .collect();
+    let orders: Vec<bool> = intact.iter().map(|(base_first, _)| *base_first).collect();
+    let balanced = balanced(&orders);
+    let (base, experiment): (Vec<f64>, Vec<f64>) =
+        balanced.iter().map(|index| intact[*index].1).unzip();
+    let direction = spec.direction_of(chart);
+    let compared = if balanced.is_empty() {
+        Err("no two pairs of opposite order have values on both sides".to_owned())
+    } else {
+        compare_pairwise(&base, &experiment, direction).map_err(|error| error.to_string())
+    };
+    let (comparison, error) = match compared {
+        Ok(comparison) => (Some(comparison), None),
+        Err(error) => (None, Some(error)),
+    };
+    ChartComparison {
+        chart: chart.to_owned(),
+        direction,
+        comparison,
+        adjusted_p_value: None,
+        anytime_p_value: None,
+        failed_pairs: (pairs.len() - intact.len()) as u32,
+        surplus_pairs: (intact.len() - balanced.len()) as u32,
+        error,
+    }
+}
+
+/// The pairs that are left, by their indices, when those of the surplus order are
+/// dropped, earliest first, until both orders are equal.
+fn balanced(orders: &[bool]) -> Vec<usize> {
+    let counts = |order: bool| orders.iter().filter(|other| **other == order).count();
+    let most = counts(true).min(counts(false));
+    let mut surplus = BTreeMap::from([(true, counts(true) - most), (false, counts(false) - most)]);
+    (0..orders.len())
+        .filter(|index| match surplus.get_mut(&orders[*index]) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                false
+            }
+            _ => true,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The rule word by word.
+    fn dropped_one_by_one(orders: &[bool]) -> Vec<usize> {
+        let mut left: Vec<usize> = (0..orders.len()).collect();
+        loop {
+            let first: Vec<usize> = left.iter().copied().filter(|i| orders[*i]).collect();
+            let second: Vec<usize> = left.iter().copied().filter(|i| !orders[*i]).collect();
+            let drop = match first.len().cmp(&second.len()) {
+                std::cmp::Ordering::Equal => return left,
+                std::cmp::Ordering::Greater => first[0],
+                std::cmp::Ordering::Less => second[0],
+            };
+            left.retain(|index| *index != drop);
+        }
+    }
+
+    #[test]
+    fn the_earliest_of_the_surplus_order_go() {
+        let orders = [true, false, true, true, false, true, true];
+        assert_eq!(balanced(&orders), [1, 4, 5, 6]);
+        assert_eq!(balanced(&[true, true]), [] as [usize; 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn balancing_is_the_rule_word_by_word(
+            orders in prop::collection::vec(any::<bool>(), 0..40),
+        ) {
+            prop_assert_eq!(balanced(&orders), dropped_one_by_one(&orders));
+        }
+    }
+}

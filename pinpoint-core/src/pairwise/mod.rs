@@ -1,0 +1,444 @@
+//! A and B: two commits compared in pairs of runs.
+//!
+//! Two runs back to back on one bot share whatever slows that bot down for a
+//! while, so that their difference is that of the commits. A difference of 1 %
+//! can be seen where runs of the same commit differ by 10 % from hour to hour.
+
+mod certainty;
+mod comparison;
+mod outcome;
+mod spec;
+
+use pinpoint_compare::CompareError;
+
+use self::certainty::Certainty;
+use self::comparison::{Findings, Pair};
+pub use self::outcome::{
+    ChartComparison, PAIRWISE_OUTCOME_VERSION, PairwiseOutcome, PairwiseStatus,
+};
+pub(crate) use self::spec::check_pairs;
+pub use self::spec::{PAIRWISE_SPEC_VERSION, PairwiseSpec, Sides};
+use crate::lab::LOST_IN_A_ROW;
+use crate::machine::{Charts, Ledger, Machine, MachineError};
+use crate::random::SplitMix64;
+use crate::{
+    Action, CombinedCommit, Event, PairedRun, Position, RetryPolicy, SpecError, Stopped, Task,
+    Variant,
+};
+
+/// Compares two commits in pairs of runs.
+///
+/// The base is [`Position::Good`], the experiment [`Position::Bad`]. Both are
+/// built; then all pairs are asked for, half of them beginning with the base, in
+/// an order decided by the seed.
+///
+/// # The verdict
+///
+/// First, whether the experiment fails more often
+/// ([`compare_functional`](pinpoint_compare::compare_functional)). Else, chart by
+/// chart, whether the values differ
+/// ([`compare_pairwise`](pinpoint_compare::compare_pairwise)): pairs in which a run
+/// gave no value for the chart are dropped, and then, earliest first, pairs of the
+/// order of which there are more. A chart moved if its p-value, adjusted for the
+/// number of charts, is below 0.05.
+///
+/// # Early stopping
+///
+/// When it was asked for, the comparison ends once a test that may be looked at
+/// after every pair says different with an error rate of 0.01, and the comparison
+/// of the pairs so far says so, too. Equal commits are called different in at most
+/// 6 % of all cases then, instead of 5 %.
+///
+/// # Example
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use pinpoint_core::{
+///     Event, Machine, PairedRun, Pairwise, PairwiseSpec, PairwiseStatus, Position, Task,
+/// };
+///
+/// let mut comparison = Pairwise::new(PairwiseSpec::unnamed())?;
+/// while comparison.outcome().is_none() {
+///     for action in comparison.poll() {
+///         let event = match action.task {
+///             Task::Build { .. } => Event::Built { action: action.number },
+///             Task::RunPair { first, second, index, .. } => {
+///                 // The experiment takes 1 % longer; the machine slows down all the time.
+///                 let run = |side| {
+///                     let time = if side == Position::Bad { 10.1 } else { 10.0 };
+///                     let time = time + f64::from(index) + 0.001 * f64::from(index * 7 % 11);
+///                     let values = BTreeMap::from([("time".to_owned(), vec![time])]);
+///                     PairedRun { started: 0, values, failure: None }
+///                 };
+///                 Event::RanPair {
+///                     action: action.number,
+///                     bot: None,
+///                     first: run(first),
+///                     second: run(second),
+///                 }
+///             }
+///             other => unreachable!("{other:?}"),
+///         };
+///         comparison.handle(event)?;
+///     }
+/// }
+/// let outcome = comparison.outcome().unwrap();
+/// assert_eq!(outcome.status, PairwiseStatus::Different);
+/// assert_eq!(outcome.charts[0].comparison.as_ref().unwrap().pairs, 30);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Pairwise {
+    spec: PairwiseSpec,
+    ledger: Ledger,
+    /// Which pairs begin with the base.
+    base_first: Vec<bool>,
+    /// By index.
+    pairs: Vec<Option<Pair>>,
+    builds: u64,
+    lost: Lost,
+    certainty: Option<Certainty>,
+    /// Why it is over, while the last actions are being ended.
+    ending: Option<Stopped>,
+    outcome: Option<PairwiseOutcome>,
+}
+
+/// Answers lost in a row.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lost {
+    base_builds: u32,
+    experiment_builds: u32,
+    pairs: u32,
+}
+
+impl Lost {
+    fn of(&mut self, task: &Task) -> &mut u32 {
+        match task {
+            Task::Build {
+                commit: Position::Good,
+            } => &mut self.base_builds,
+            Task::Build { .. } => &mut self.experiment_builds,
+            _ => &mut self.pairs,
+        }
+    }
+}
+
+impl Pairwise {
+    /// A comparison, ready to be polled.
+    pub fn new(spec: PairwiseSpec) -> Result<Self, SpecError> {
+        spec.check()?;
+        let pairs = spec.pairs as usize;
+        let mut base_first: Vec<bool> = (0..pairs).map(|index| index < pairs / 2).collect();
+        SplitMix64::new(spec.seed).shuffle(&mut base_first);
+        let mut ledger = Ledger::default();
+        for commit in [Position::Good, Position::Bad] {
+            ledger.ask(Task::Build { commit });
+        }
+        Ok(Self {
+            // The level is a constant that is one.
+            certainty: (spec.early_stopping.then(Certainty::new)).and_then(Result::ok),
+            spec,
+            ledger,
+            base_first,
+            pairs: vec![None; pairs],
+            builds: 0,
+            lost: Lost::default(),
+            ending: None,
+            outcome: None,
+        })
+    }
+
+    /// What is asked.
+    pub fn spec(&self) -> &PairwiseSpec {
+        &self.spec
+    }
+
+    /// Pairs that were run so far, failed ones included.
+    pub fn pairs_done(&self) -> u32 {
+        self.pairs.iter().flatten().count() as u32
+    }
+
+    /// Commits that were built so far.
+    pub fn builds(&self) -> u64 {
+        self.builds
+    }
+
+    /// The runs of one side in the order of their pairs, with the bot of each.
+    pub(crate) fn runs_of(
+        &self,
+        side: Position,
+    ) -> impl Iterator<Item = (Option<&str>, &PairedRun)> {
+        (self.pairs.iter().flatten()).map(move |pair| {
+            let run = match side {
+                Position::Good => &pair.base,
+                _ => &pair.experiment,
+            };
+            (pair.bot.as_deref(), run)
+        })
+    }
+
+    fn conclude(&mut self, stopped: Stopped) {
+        self.ending = Some(stopped);
+        self.ledger.cancel(|_| true);
+    }
+
+    fn answer(&mut self, number: u64, event: Event) -> Result<(), MachineError> {
+        let Some(task) = self.ledger.get(number).cloned() else {
+            return Ok(());
+        };
+        match (&task, event) {
+            (Task::Build { .. }, Event::Built { .. }) => {
+                self.builds += 1;
+                *self.lost.of(&task) = 0;
+                self.ledger.close(number);
+                if self.builds == 2 {
+                    self.ask_for_pairs();
+                }
+            }
+            (Task::Build { commit }, Event::BuildFailed { reason, .. }) => {
+                self.ledger.close(number);
+                self.conclude(Stopped::Failed {
+                    commit: Some(*commit),
+                    reason,
+                });
+            }
+            (
+                Task::RunPair { index, .. },
+                Event::RanPair {
+                    bot, first, second, ..
+                },
+            ) => {
+                self.check(number, &first)?;
+                self.check(number, &second)?;
+                self.ledger.close(number);
+                *self.lost.of(&task) = 0;
+                let index = *index as usize;
+                let base_first = self.base_first[index];
+                let (base, experiment) = if base_first {
+                    (first, second)
+                } else {
+                    (second, first)
+                };
+                self.pairs[index] = Some(Pair {
+                    base_first,
+                    bot,
+                    base,
+                    experiment,
+                });
+                if let Err(error) = self.look() {
+                    self.conclude(Stopped::Failed {
+                        commit: None,
+                        reason: error.to_string(),
+                    });
+                }
+            }
+            (Task::Cancel { .. }, Event::Cancelled { .. } | Event::GaveUp { .. }) => {
+                self.ledger.close(number);
+            }
+            (_, Event::GaveUp { reason, .. }) => {
+                self.ledger.close(number);
+                self.lose(task, reason);
+            }
+            (_, event) => return Err(MachineError::wrong_answer(number, &task, &event)),
+        }
+        Ok(())
+    }
+
+    fn ask_for_pairs(&mut self) {
+        for (index, base_first) in (0..).zip(&self.base_first) {
+            let (first, second) = if *base_first {
+                (Position::Good, Position::Bad)
+            } else {
+                (Position::Bad, Position::Good)
+            };
+            self.ledger.ask(Task::RunPair {
+                first,
+                second,
+                index,
+                bot: None,
+            });
+        }
+    }
+
+    /// Is it a run that a machine can hear of?
+    fn check(&self, action: u64, run: &PairedRun) -> Result<(), MachineError> {
+        if run.failure.is_some() {
+            return Ok(());
+        }
+        for (chart, values) in &run.values {
+            if let Some(&value) = values.iter().find(|value| !value.is_finite()) {
+                return Err(MachineError::NotFinite {
+                    action,
+                    chart: chart.clone(),
+                    value,
+                });
+            }
+        }
+        let has_values = match &self.spec.chart {
+            Some(chart) => run.values.get(chart).is_some_and(|it| !it.is_empty()),
+            None => run.values.values().any(|it| !it.is_empty()),
+        };
+        if has_values {
+            Ok(())
+        } else {
+            Err(MachineError::NoValue { action })
+        }
+    }
+
+    /// Asks again for what the infrastructure lost, until it was lost three times
+    /// in a row.
+    fn lose(&mut self, task: Task, reason: String) {
+        if self.ending.is_some() {
+            return;
+        }
+        let losses = self.lost.of(&task);
+        *losses += 1;
+        if *losses < LOST_IN_A_ROW {
+            self.ledger.ask(task);
+            return;
+        }
+        let commit = match task {
+            Task::Build { commit } => Some(commit),
+            _ => None,
+        };
+        self.conclude(Stopped::Failed { commit, reason });
+    }
+
+    /// Ends the comparison when a difference is certain.
+    fn look(&mut self) -> Result<(), CompareError> {
+        let Some(certainty) = &mut self.certainty else {
+            return Ok(());
+        };
+        certainty.see(&self.pairs)?;
+        if certainty.is_reached()
+            && self.ending.is_none()
+            && self.findings()?.status() == PairwiseStatus::Different
+        {
+            self.conclude(Stopped::Decided);
+        }
+        Ok(())
+    }
+
+    fn findings(&self) -> Result<Findings, CompareError> {
+        let pairs: Vec<&Pair> = self.pairs.iter().flatten().collect();
+        let mut findings = Findings::of(&pairs, &self.spec)?;
+        if let Some(certainty) = &self.certainty {
+            for chart in &mut findings.charts {
+                chart.anytime_p_value = certainty.p_value(&chart.chart);
+            }
+        }
+        Ok(findings)
+    }
+
+    fn summarise(&self, stopped: Stopped) -> PairwiseOutcome {
+        let (findings, stopped) = match self.findings() {
+            Ok(findings) => (findings, stopped),
+            Err(error) => (
+                Findings {
+                    functional: None,
+                    charts: Vec::new(),
+                    only_base: Vec::new(),
+                    only_experiment: Vec::new(),
+                },
+                Stopped::Failed {
+                    commit: None,
+                    reason: error.to_string(),
+                },
+            ),
+        };
+        let pairs = self.pairs_done();
+        let status = match &stopped {
+            Stopped::Failed { .. } => PairwiseStatus::Failed,
+            Stopped::Canceled => PairwiseStatus::Canceled,
+            Stopped::Decided => findings.status(),
+            // Who was promised 30 pairs is not told "same" after 10.
+            _ => match findings.status() {
+                PairwiseStatus::Same => PairwiseStatus::Unknown,
+                status => status,
+            },
+        };
+        PairwiseOutcome {
+            version: PAIRWISE_OUTCOME_VERSION,
+            status,
+            stopped_early: stopped == Stopped::Decided && pairs < self.spec.pairs,
+            stopped,
+            functional: findings.functional,
+            charts: findings.charts,
+            only_base: findings.only_base,
+            only_experiment: findings.only_experiment,
+            pairs_planned: self.spec.pairs,
+            pairs,
+            runs: 2 * u64::from(pairs),
+            builds: self.builds,
+        }
+    }
+}
+
+impl Machine for Pairwise {
+    type Outcome = PairwiseOutcome;
+
+    fn poll(&mut self) -> Vec<Action> {
+        self.ledger.poll()
+    }
+
+    fn handle(&mut self, event: Event) -> Result<(), MachineError> {
+        if self.outcome.is_some() {
+            return Ok(());
+        }
+        match event {
+            Event::CancelRequested if self.ending.is_none() => self.conclude(Stopped::Canceled),
+            Event::TimePassed { elapsed }
+                if self.ending.is_none()
+                    && self.spec.max_time.is_some_and(|most| elapsed >= most) =>
+            {
+                self.conclude(Stopped::TimeBudget);
+            }
+            answer => {
+                if let Some(number) = answer.action() {
+                    self.answer(number, answer)?;
+                }
+            }
+        }
+        if self.ledger.is_idle() {
+            let stopped = self.ending.clone().unwrap_or(Stopped::Decided);
+            self.outcome = Some(self.summarise(stopped));
+        }
+        Ok(())
+    }
+
+    fn outstanding(&self) -> Vec<Action> {
+        self.ledger.outstanding()
+    }
+
+    fn outcome(&self) -> Option<&PairwiseOutcome> {
+        self.outcome.as_ref()
+    }
+
+    fn ends(&self) -> Option<(&CombinedCommit, &CombinedCommit)> {
+        self.spec.ends()
+    }
+
+    fn charts(&self) -> Charts {
+        match &self.spec.chart {
+            Some(chart) => Charts::Deciding(Some(chart.clone())),
+            None => Charts::All,
+        }
+    }
+
+    fn variant(&self, position: Position) -> Option<&Variant> {
+        let sides = self.spec.sides.as_ref()?;
+        match position {
+            Position::Good => Some(&sides.base),
+            Position::Bad => Some(&sides.experiment),
+            Position::Within { .. } => None,
+        }
+    }
+
+    fn retry(&self) -> &RetryPolicy {
+        &self.spec.retry
+    }
+
+    fn max_time(&self) -> Option<u64> {
+        self.spec.max_time
+    }
+}

@@ -1,0 +1,103 @@
+//! What a pairwise comparison found, with the evidence for it.
+
+use pinpoint_compare::{
+    Direction, FunctionalComparison, LOW_THRESHOLD, PairwiseComparison, Verdict,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::Stopped;
+
+/// The version of [`PairwiseOutcome`] that this library writes.
+pub const PAIRWISE_OUTCOME_VERSION: u32 = 1;
+
+/// What a pairwise comparison found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PairwiseOutcome {
+    /// The version of this record, [`PAIRWISE_OUTCOME_VERSION`].
+    pub version: u32,
+    /// The answer in a word.
+    pub status: PairwiseStatus,
+    /// Why it ended.
+    pub stopped: Stopped,
+    /// Whether runs fail alike; absent when there were none.
+    pub functional: Option<FunctionalComparison>,
+    /// Whether values are alike, for every chart that both sides have, by name.
+    pub charts: Vec<ChartComparison>,
+    /// Charts that only the base has.
+    pub only_base: Vec<String>,
+    /// Charts that only the experiment has.
+    pub only_experiment: Vec<String>,
+    /// Pairs that were asked for at first.
+    pub pairs_planned: u32,
+    /// Pairs that were run, failed ones included.
+    pub pairs: u32,
+    /// Whether it ended before the last pair because a difference was certain.
+    pub stopped_early: bool,
+    /// Runs that were made, failed ones included.
+    pub runs: u64,
+    /// Commits that were built.
+    pub builds: u64,
+}
+
+/// The answer in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PairwiseStatus {
+    /// The experiment fails more often, or a chart moved.
+    Different,
+    /// No difference was found, or for the better only.
+    Same,
+    /// There was too little to compare.
+    Unknown,
+    /// It could not be carried out.
+    Failed,
+    /// Somebody ended it.
+    Canceled,
+}
+
+/// The comparison of one chart.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChartComparison {
+    /// The chart.
+    pub chart: String,
+    /// Where better lies.
+    pub direction: Direction,
+    /// The comparison, control being the base; absent when there was none.
+    pub comparison: Option<PairwiseComparison>,
+    /// Its p-value, adjusted for the number of charts compared
+    /// ([`pinpoint_compare::benjamini_hochberg`]).
+    pub adjusted_p_value: Option<f64>,
+    /// The p-value that holds at every look at once
+    /// ([`pinpoint_compare::SequentialPairs`]), where early stopping was asked for.
+    pub anytime_p_value: Option<f64>,
+    /// Pairs left out because a run gave no value for this chart.
+    pub failed_pairs: u32,
+    /// Intact pairs left out so that each side was first in half of the rest.
+    pub surplus_pairs: u32,
+    /// Why there is no comparison.
+    pub error: Option<String>,
+}
+
+impl ChartComparison {
+    /// Whether the chart moved, its p-value adjusted for the number of charts;
+    /// not if for the better.
+    pub fn moved(&self) -> bool {
+        self.is_significant() && self.verdict() == Verdict::Different
+    }
+
+    /// Whether the chart moved for the better, its p-value adjusted for the
+    /// number of charts.
+    pub fn improved(&self) -> bool {
+        self.is_significant()
+            && (self.comparison.as_ref()).is_some_and(|comparison| comparison.is_improvement)
+    }
+
+    /// The verdict on this chart alone, as if there were no others.
+    pub fn verdict(&self) -> Verdict {
+        (self.comparison.as_ref()).map_or(Verdict::Nil, |comparison| comparison.verdict)
+    }
+
+    fn is_significant(&self) -> bool {
+        self.adjusted_p_value.is_some_and(|p| p < LOW_THRESHOLD)
+    }
+}

@@ -1,0 +1,121 @@
+//! What a pairwise comparison is asked.
+
+use std::collections::BTreeMap;
+
+use pinpoint_compare::Direction;
+use serde::{Deserialize, Serialize};
+
+use crate::{CombinedCommit, RetryPolicy, SpecError, Variant};
+
+/// The version of [`PairwiseSpec`] that this library writes and reads.
+pub const PAIRWISE_SPEC_VERSION: u32 = 1;
+
+/// A comparison of two commits in pairs of runs: its sides, its charts, its size.
+///
+/// ```
+/// use pinpoint_core::{CombinedCommit, Commit, PairwiseSpec};
+///
+/// let commit = |hash: &str| CombinedCommit::from(Commit::new("/src/tool", hash));
+/// let spec = PairwiseSpec {
+///     early_stopping: true,
+///     ..PairwiseSpec::new(commit("1f2e3d"), commit("4c5b6a"))
+/// };
+/// assert_eq!(spec.pairs, 30);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PairwiseSpec {
+    /// The version of this record, [`PAIRWISE_SPEC_VERSION`].
+    pub version: u32,
+    /// What is compared; absent when only the caller knows.
+    pub sides: Option<Sides>,
+    /// The only chart that is compared. All of them when absent, so that runs
+    /// give the values of every chart they have.
+    pub chart: Option<String>,
+    /// Where better lies.
+    pub direction: Direction,
+    /// Where better lies in charts in which it is elsewhere.
+    #[serde(default)]
+    pub directions: BTreeMap<String, Direction>,
+    /// Pairs of runs: an even number, so that each side is first in half of them.
+    pub pairs: u32,
+    /// Whether to end as soon as a difference is certain.
+    pub early_stopping: bool,
+    /// Decides which pairs begin with the base.
+    pub seed: u64,
+    /// The longest the job may take, in milliseconds.
+    pub max_time: Option<u64>,
+    /// What to do about trouble of the infrastructure.
+    pub retry: RetryPolicy,
+}
+
+/// The two sides of a pairwise comparison. They may be the same commit: with
+/// other arguments, or to see how much the benchmark scatters by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sides {
+    /// What is known.
+    pub base: Variant,
+    /// What is to be judged.
+    pub experiment: Variant,
+}
+
+impl PairwiseSpec {
+    /// Two commits with every other choice at its default.
+    pub fn new(base: impl Into<Variant>, experiment: impl Into<Variant>) -> Self {
+        Self {
+            sides: Some(Sides {
+                base: base.into(),
+                experiment: experiment.into(),
+            }),
+            ..Self::unnamed()
+        }
+    }
+
+    /// Two sides that only the caller knows, with every other choice at its
+    /// default.
+    pub fn unnamed() -> Self {
+        Self {
+            version: PAIRWISE_SPEC_VERSION,
+            sides: None,
+            chart: None,
+            direction: Direction::Unknown,
+            directions: BTreeMap::new(),
+            pairs: 30,
+            early_stopping: false,
+            seed: 0,
+            max_time: None,
+            retry: RetryPolicy::default(),
+        }
+    }
+
+    /// Where better lies in a chart.
+    pub(crate) fn direction_of(&self, chart: &str) -> Direction {
+        self.directions
+            .get(chart)
+            .copied()
+            .unwrap_or(self.direction)
+    }
+
+    pub(crate) fn ends(&self) -> Option<(&CombinedCommit, &CombinedCommit)> {
+        let sides = self.sides.as_ref()?;
+        Some((&sides.base.commit, &sides.experiment.commit))
+    }
+
+    pub(crate) fn check(&self) -> Result<(), SpecError> {
+        if self.version != PAIRWISE_SPEC_VERSION {
+            return Err(SpecError::Version {
+                found: self.version,
+            });
+        }
+        check_pairs(self.pairs)?;
+        self.retry.check()
+    }
+}
+
+/// Six pairs are the fewest in which Wilcoxon's test can get below 0.05.
+pub(crate) fn check_pairs(pairs: u32) -> Result<(), SpecError> {
+    if pairs.is_multiple_of(2) && (6..=SpecError::MOST_ATTEMPTS).contains(&pairs) {
+        Ok(())
+    } else {
+        Err(SpecError::Pairs { found: pairs })
+    }
+}
