@@ -22,6 +22,7 @@ use super::machine_lock::MachineLock;
 use super::process::Work;
 use super::reports::Reports;
 use super::repository::{Hashes, Repository, is_gits};
+use super::tails::Tails;
 use super::workspace::Workspace;
 use super::{LocalConfig, LocalError, Location, Metric};
 
@@ -48,6 +49,7 @@ pub struct LocalExecutor {
     pub(super) turn: tokio::sync::Mutex<HashMap<String, u32>>,
     pub(super) metric: OnceCell<Metric>,
     pub(super) reports: Mutex<Reports>,
+    pub(super) tails: Mutex<Tails>,
     repositories: LocalRepositories,
     midpoints: Midpoints,
     /// What `--path` leaves of ranges.
@@ -132,6 +134,7 @@ impl LocalExecutor {
             turn: tokio::sync::Mutex::default(),
             metric: OnceCell::new_with(metric),
             reports: Mutex::new(Reports::open(&job_dir.join("runs.jsonl"))?),
+            tails: Mutex::new(Tails::open(&job_dir)?),
             midpoints: Midpoints::new(Arc::new(repositories.clone())),
             repositories,
             path_ranges: Mutex::default(),
@@ -227,6 +230,11 @@ impl LocalExecutor {
     ) -> Result<Commit, LocalError> {
         let blamed = self.midpoints.blamed(prior, culprit).await?;
         self.describe_commit(blamed).await
+    }
+
+    /// The repository that a commit is of, if it is at hand.
+    pub fn repository_of(&self, commit: &Commit) -> Option<Repository> {
+        self.repositories.locate(&commit.repository)
     }
 
     /// The name of a commit alone.

@@ -21,6 +21,7 @@
 //! | `JOB/runs.jsonl` | the report of every run |
 //! | `JOB/runs/last.out`, `.err` | the output of the last run |
 //! | `JOB/runs/<action>.out`, `.err` | the output of a run that failed; of a pair, `<action>-first` and `<action>-second` |
+//! | `JOB/runs/tails.jsonl` | how the output of each run ended |
 //! | `JOB/metric.json` | the format and the chart, fixed at the first run |
 //! | `MACHINE/…` | the locks that all jobs on this machine share |
 //!
@@ -40,12 +41,14 @@
 //! tree. A process that leaves its process group escapes timeouts.
 mod at_hand;
 mod build;
+mod commit_diff;
 mod config;
 mod dependencies;
 mod error;
 mod executor;
 mod files;
 mod history;
+mod host;
 mod machine_lock;
 mod metric;
 mod process;
@@ -53,14 +56,18 @@ mod reports;
 mod repository;
 mod results;
 mod run;
+mod tails;
 mod workspace;
 
+pub use commit_diff::FileChange;
 pub use config::{LocalConfig, Location};
 pub use error::LocalError;
 pub use executor::LocalExecutor;
 pub use history::{LocalHistory, LocalRepositories};
+pub use host::Host;
 pub use machine_lock::default_machine_dir;
 pub use metric::{Measure, Metric};
 pub use repository::{Repository, RepositoryError};
 pub use results::Results;
+pub use tails::{OutputTail, output_tails};
 pub use workspace::{CleanOptions, CleanReport, clean};

@@ -579,7 +579,7 @@ impl Repository {
     }
 
     /// What git answers; `None` when it says no.
-    fn test(&self, arguments: &[&str]) -> Result<Option<String>, RepositoryError> {
+    pub(super) fn test(&self, arguments: &[&str]) -> Result<Option<String>, RepositoryError> {
         let output = run(self.git().args(arguments))?;
         match output.status.code() {
             Some(0) => Ok(Some(text(&output.stdout))),
@@ -588,7 +588,7 @@ impl Repository {
         }
     }
 
-    fn ask(&self, arguments: &[&str]) -> Result<String, RepositoryError> {
+    pub(super) fn ask(&self, arguments: &[&str]) -> Result<String, RepositoryError> {
         let output = run(self.git().args(arguments))?;
         if !output.status.success() {
             return Err(failed(arguments, &self.path, &output));

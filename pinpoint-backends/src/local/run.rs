@@ -189,6 +189,9 @@ impl LocalExecutor {
         if report.failure.is_some() {
             workspace::check_room(&holds.0.place.tree)?;
             workspace::check_room(&self.job_dir)?;
+        }
+        locked(&self.tails).add(&one.name, &outputs.stdout, &outputs.stderr)?;
+        if report.failure.is_some() {
             report.log = Some(self.keep(&outputs, &one.name)?);
         }
         Ok(report)
@@ -387,7 +390,8 @@ impl LocalExecutor {
     }
 
     /// Keeps the output of a run, which the next one would write over, and says
-    /// where. Of a run that succeeded all that matters is in its report.
+    /// where. Of a run that succeeded its report and the end of its output are
+    /// enough.
     fn keep(&self, outputs: &Outputs, name: &str) -> Result<String, LocalError> {
         let kept = self.outputs(name);
         for (from, to) in [

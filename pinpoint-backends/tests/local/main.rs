@@ -9,6 +9,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod builds;
+mod commit_diff;
 mod dependencies;
 mod ends;
 mod history;

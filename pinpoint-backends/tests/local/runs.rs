@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pinpoint_backends::local::output_tails;
 use pinpoint_core::{Executor, ExecutorError};
 
 use crate::world::{World, key, lives, request, run, until};
@@ -261,4 +262,24 @@ async fn ending_waits_for_processes_that_do_not_want_to_end() {
     executor.end().await;
     assert!(!lives(&pid));
     executor.end().await;
+}
+
+#[tokio::test]
+async fn the_end_of_every_output_is_kept() {
+    let world = World::new();
+    let first = world.commit("file", "1");
+    let script = "echo run $PINPOINT_RUN >&2; echo v: 1 x; test \"$PINPOINT_RUN\" != 1";
+    let executor = world.open(world.config(&first, script), "job");
+    let commit = world.combined(&first);
+    for (action, index) in [(5, 0), (6, 1)] {
+        run(&executor, action, &commit, index).await;
+    }
+    let tails = output_tails(&world.path("jobs/job")).unwrap();
+    let names: Vec<_> = tails.keys().map(String::as_str).collect();
+    assert_eq!(names, ["5", "6"]);
+    assert_eq!(
+        (&*tails["5"].stdout, &*tails["5"].stderr),
+        ("v: 1 x", "run 0")
+    );
+    assert_eq!(tails["6"].stderr, "run 1");
 }

@@ -1,0 +1,66 @@
+//! What a commit changes, and where its repository comes from.
+
+use super::repository::{Repository, RepositoryError};
+
+/// A file that a commit changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// The path, from the top of the repository.
+    pub path: String,
+    /// Lines added and lines removed; absent for a file that has no lines.
+    pub lines: Option<(u64, u64)>,
+}
+
+impl Repository {
+    /// The files that a commit changes against its first parent, by path; a
+    /// file that is renamed is removed and added.
+    ///
+    /// # Errors
+    ///
+    /// [`RepositoryError::Git`] when there is no such commit.
+    pub fn changed_files(&self, hash: &str) -> Result<Vec<FileChange>, RepositoryError> {
+        let mut arguments = vec!["-c", "log.showRoot=true", "log", "-1", "--format="];
+        arguments.extend(["--first-parent", "-m", "--numstat", "-z"]);
+        arguments.extend(["--no-renames", "--no-ext-diff", "--no-textconv"]);
+        arguments.extend(["--no-show-signature", "--end-of-options", hash, "--"]);
+        let answer = self.ask(&arguments)?;
+        let entries = answer.split('\0').map(str::trim_start);
+        let entries = entries.filter(|entry| !entry.is_empty());
+        entries
+            .map(|entry| {
+                let mut fields = entry.splitn(3, '\t');
+                let mut next = || fields.next();
+                let (Some(added), Some(removed), Some(path)) = (next(), next(), next()) else {
+                    return Err(RepositoryError::Answer {
+                        command: "log --numstat".into(),
+                        path: self.path().into(),
+                        answer: entry.to_owned(),
+                    });
+                };
+                Ok(FileChange {
+                    path: path.to_owned(),
+                    // Git says `-` of a file that it takes for binary.
+                    lines: added.parse().ok().zip(removed.parse().ok()),
+                })
+            })
+            .collect()
+    }
+
+    /// The URL of a remote: of `origin`, or else of the first one there is.
+    ///
+    /// # Errors
+    ///
+    /// When git can't be run.
+    pub fn remote_url(&self) -> Result<Option<String>, RepositoryError> {
+        // Git says no when there is none.
+        let arguments = ["config", "--null", "--get-regexp", r"^remote\..*\.url$"];
+        let answer = self.test(&arguments)?.unwrap_or_default();
+        let remotes: Vec<(&str, &str)> = (answer.split('\0'))
+            .filter_map(|entry| entry.split_once('\n'))
+            .collect();
+        let origin = remotes
+            .iter()
+            .find(|(name, _)| *name == "remote.origin.url");
+        Ok(origin.or(remotes.first()).map(|(_, url)| (*url).to_owned()))
+    }
+}
