@@ -434,6 +434,11 @@ pub(crate) struct JobOptions {
     /// Builds at the same time. Nothing is measured while anything is built.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) build_jobs: u32,
+    /// Write a report when the job ends, however it does: one HTML file with the
+    /// answer, charts, every run and its log. `pinpoint jobs report` makes one at
+    /// any time.
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// Tell what a bisection would cost and how sure it would be, before it is run.
@@ -585,6 +590,17 @@ pub(crate) enum Jobs {
         /// The job, or the beginning of its name.
         job: String,
     },
+    /// Write the report on a job as it is now, finished or not.
+    ///
+    /// The report is one HTML file that needs nothing else: the answer, charts,
+    /// every run and the end of its output, the machine and the command.
+    Report {
+        /// The job, or the beginning of its name.
+        job: String,
+        /// The file to write [default: pinpoint-JOB.html].
+        #[arg(value_name = "FILE.html")]
+        file: Option<PathBuf>,
+    },
     /// End a job, running or not.
     Cancel {
         /// The job, or the beginning of its name.
@@ -630,6 +646,10 @@ pub(crate) struct Demo {
     /// Decides where the slowdown is, and the order of runs.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Write a report on the job: one HTML file with the answer, charts, every run
+    /// and its log.
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
     /// Make the repository here and leave it; this must not exist yet.
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,

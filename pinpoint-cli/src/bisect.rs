@@ -1,5 +1,7 @@
 //! `pinpoint bisect`: from arguments to a job.
 
+use std::path::PathBuf;
+
 use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError};
 use pinpoint_backends::sqlite::Store;
 use pinpoint_core::{Bisection, BisectionSpec, Direction, Range};
@@ -11,6 +13,7 @@ use crate::job_result::JobResult;
 use crate::kind::Kind;
 use crate::new_job::{PatchFile, milliseconds, patched, store_job};
 use crate::prior;
+use crate::report;
 use crate::storage::state_dir;
 
 /// Runs of each end before they are first compared.
@@ -44,6 +47,7 @@ pub(crate) struct Search {
     local: LocalConfig,
     patch: Option<PatchFile>,
     direction_by_unit: bool,
+    report: Option<PathBuf>,
     command_line: CommandLine,
 }
 
@@ -90,6 +94,9 @@ impl Search {
             .transpose()?;
         let good = patched(good, patch.as_ref());
         let bad = patched(bad, patch.as_ref());
+        let report = (arguments.job.report.as_deref())
+            .map(report::destination)
+            .transpose()?;
         let direction = arguments.job.direction;
         let spec = BisectionSpec {
             strategy: arguments.strategy.into(),
@@ -120,6 +127,7 @@ impl Search {
             },
             patch,
             direction_by_unit: direction.is_none(),
+            report,
             command_line,
         })
     }
@@ -135,6 +143,7 @@ impl Search {
                 ..self.local.clone()
             },
             direction_by_unit: self.direction_by_unit,
+            report: self.report.clone(),
             command_line: self.command_line.clone(),
         })
     }

@@ -17,6 +17,7 @@ use crate::bisect::bisect;
 use crate::error::{CliError, FAILED};
 use crate::job::{CommandLine, quoted};
 use crate::job_result::JobResult;
+use crate::report;
 use crate::summary::{BOLD, DIM, GOOD};
 
 /// Commits of the sample repository.
@@ -26,6 +27,9 @@ const CULPRIT: &str = "Keep words in the order in which they were met";
 
 pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
     check_tools()?;
+    let report = (demo.report.as_deref())
+        .map(report::destination)
+        .transpose()?;
     let say = |text: &str| {
         if !display.quiet {
             anstream::eprintln!("{text}");
@@ -57,7 +61,7 @@ pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
         "{DIM}one of them makes the program in it, words.py, slower; let us find out which:{DIM:#}\n"
     ));
 
-    let words: Vec<String> = [
+    let mut words: Vec<String> = [
         "pinpoint",
         "bisect",
         "-C",
@@ -82,6 +86,9 @@ pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
     ]
     .map(str::to_owned)
     .into();
+    if let Some(report) = report {
+        words.splice(2..2, ["--report".into(), report.display().to_string()]);
+    }
     say(&format!("{BOLD}$ {}{BOLD:#}", quoted(&words)));
     let mut command_line = CommandLine::new(words.clone(), "first", "main");
     if demo.keep.is_none() {

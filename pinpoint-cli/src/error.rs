@@ -81,6 +81,8 @@ pub(crate) enum CliError {
         path: PathBuf,
         source: std::io::Error,
     },
+    #[error(transparent)]
+    Picture(#[from] crate::report::PictureError),
     /// What stopped a measurement that belongs to no job.
     #[error(transparent)]
     Measurement(Box<Stopped>),
@@ -174,7 +176,7 @@ impl CliError {
             | Self::Input(_)
             | Self::Results { .. } => WRONG_INPUT,
             Self::Store(StoreError::Unknown { .. } | StoreError::Ambiguous { .. }) => WRONG_INPUT,
-            Self::Store(_) | Self::Local(_) => FAILED,
+            Self::Store(_) | Self::Local(_) | Self::Picture(_) => FAILED,
             Self::Stopped { error, .. } | Self::Measurement(error) => {
                 if error.is_interrupt() {
                     INTERRUPTED

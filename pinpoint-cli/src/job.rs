@@ -1,10 +1,13 @@
 //! Running a job, new or taken up again, to its document.
 
+use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use clap::Parser;
-use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, Metric, default_machine_dir};
+use pinpoint_backends::local::{
+    LocalConfig, LocalError, LocalExecutor, Location, Metric, default_machine_dir,
+};
 use pinpoint_backends::sqlite::{Job, JobId, JobLock, Store};
 use pinpoint_core::{
     Bisection, BuildReport, BuildRequest, CombinedCommit, CulpritFinder, Event, Executor,
@@ -18,6 +21,7 @@ use crate::arguments::{Arguments, Command, Display, Output};
 use crate::error::{CliError, Stopped};
 use crate::job_result::JobResult;
 use crate::kind::{Kind, Runnable};
+use crate::report;
 use crate::reporter::Reporter;
 use crate::stop::{Signals, stop};
 
@@ -28,6 +32,9 @@ pub(crate) struct JobConfig {
     /// Where better lies was left open: the format decides, or the metric's unit.
     #[serde(default)]
     pub(crate) direction_by_unit: bool,
+    /// Where a report is written when the job ends.
+    #[serde(default)]
+    pub(crate) report: Option<PathBuf>,
     pub(crate) command_line: CommandLine,
 }
 
@@ -69,13 +76,28 @@ impl CommandLine {
         Self { words, ends }
     }
 
-    /// The command with other ends, as one can paste it into a shell.
+    /// The command with other ends, as one can paste it into a shell. A report is
+    /// left out: it would be written over the one that says so.
     pub(crate) fn with_ends(&self, good: &str, bad: &str) -> Option<String> {
         let (first, second) = self.ends?;
         let mut words = self.words.clone();
         good.clone_into(&mut words[first]);
         bad.clone_into(&mut words[second]);
+        leave_out_report(&mut words);
         Some(quoted(&words))
+    }
+}
+
+fn leave_out_report(words: &mut Vec<String>) {
+    let end = words.iter().position(|word| word == "--");
+    let options = &words[..end.unwrap_or(words.len())];
+    if let Some(at) = options.iter().position(|word| word == "--report") {
+        words.drain(at..(at + 2).min(words.len()));
+    } else if let Some(at) = options
+        .iter()
+        .position(|word| word.starts_with("--report="))
+    {
+        words.remove(at);
     }
 }
 
@@ -125,12 +147,7 @@ impl Session {
         let lock = JobLock::acquire(&store.job_dir(id))?;
         // Read only now: whoever held the lock may have written until then.
         let job = store.get(id.as_str()).await?;
-        let kind = Kind::of(&job).ok_or_else(|| {
-            CliError::Input(format!(
-                "job {id} is of the kind {:?}, which this version of pinpoint does not know: use a newer one",
-                job.kind
-            ))
-        })?;
+        let kind = Kind::of_known(&job)?;
         let config = serde_json::from_value(job.config.clone())
             .map_err(|error| stopped(id, error.into()))?;
         Ok(Self {
@@ -145,6 +162,11 @@ impl Session {
     /// Works on the job until it is finished, and keeps the result with it.
     pub(crate) async fn run(self, display: &Display) -> Result<JobResult, CliError> {
         let id = self.job.id.clone();
+        if let Some(file) = &self.config.report {
+            // The directory may be gone since the job was made.
+            report::destination(file)?;
+        }
+        report::note_session(&self.store.job_dir(&id))?;
         let result = self.work(display).await;
         let state = match &result {
             Ok(result) => result.state(),
@@ -160,6 +182,7 @@ impl Session {
             .store
             .set_state(&id, state, error.as_deref(), outcome.as_ref())
             .await;
+        self.report().await;
         let error = match (result, kept) {
             (Ok(result), Ok(())) => return Ok(result),
             (Err(error), _) => error,
@@ -244,6 +267,16 @@ impl Session {
         Ok(M::of(serde_json::from_value(self.job.spec.clone())?)?)
     }
 
+    /// Writes the report, if there is to be one. If that fails, the result of the
+    /// job is none the worse.
+    async fn report(&self) {
+        if let Some(file) = &self.config.report
+            && let Err(error) = report::write(&self.store, &self.job.id, file).await
+        {
+            report::say_unwritten(&error, &self.job.id);
+        }
+    }
+
     pub(crate) fn job(&self) -> &Job {
         &self.job
     }
@@ -269,6 +302,7 @@ impl Session {
             Ok(result)
         }
         .await;
+        self.report().await;
         result.map_err(|error| stopped(&id, error))
     }
 
@@ -283,29 +317,30 @@ impl Session {
         Ok(M::result(&self.job, &self.config, &executor.0, driven).await?)
     }
 
-    fn executor(&self) -> Result<LocalExecutor, Stopped> {
-        let location = Location {
-            state_dir: self.state_dir(),
-            job_dir: self.store.job_dir(&self.job.id),
-            machine_dir: default_machine_dir(),
-        };
-        let created = u64::try_from(self.job.created).unwrap_or_default();
-        Ok(LocalExecutor::open(
-            self.config.local.clone(),
-            location,
-            self.job.id.as_str(),
-            UNIX_EPOCH + Duration::from_millis(created),
-        )?)
+    fn executor(&self) -> Result<LocalExecutor, LocalError> {
+        open_executor(&self.store, &self.job, &self.config)
     }
+}
 
-    fn state_dir(&self) -> std::path::PathBuf {
+/// What builds and runs for a job, and knows its commits.
+pub(crate) fn open_executor(
+    store: &Store,
+    job: &Job,
+    config: &JobConfig,
+) -> Result<LocalExecutor, LocalError> {
+    let location = Location {
         // The store's file lies in it.
-        self.store
-            .path()
-            .parent()
-            .unwrap_or(self.store.path())
-            .to_owned()
-    }
+        state_dir: store.path().parent().unwrap_or(store.path()).to_owned(),
+        job_dir: store.job_dir(&job.id),
+        machine_dir: default_machine_dir(),
+    };
+    let created = u64::try_from(job.created).unwrap_or_default();
+    LocalExecutor::open(
+        config.local.clone(),
+        location,
+        job.id.as_str(),
+        UNIX_EPOCH + Duration::from_millis(created),
+    )
 }
 
 /// Fixes the metric at the good end, and meanwhile builds the bad end, where

@@ -1,5 +1,6 @@
 //! `pinpoint jobs`: looking at jobs, taking them up again, ending them.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use pinpoint_backends::sqlite::{Job, JobSummary, LockError, Store};
@@ -11,6 +12,7 @@ use crate::error::{CliError, FOUND};
 use crate::job::Session;
 use crate::job_result::JobResult;
 use crate::quantity::count;
+use crate::report;
 use crate::storage::{resume_command, state_dir};
 use crate::summary::{BOLD, DIM, ERROR};
 
@@ -23,6 +25,10 @@ pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError>
         Jobs::List { state, limit } => list(&store.list(state, limit).await?, &display),
         Jobs::Show { job } => show(&store.get(&job).await?, &display),
         Jobs::Resume { job } => resume(&store, &store.get(&job).await?, &display).await,
+        Jobs::Report { job, file } => {
+            let job = store.get(&job).await?;
+            write_report(&store, &job, file, &display).await
+        }
         Jobs::Cancel { job } => cancel(&store, &store.get(&job).await?, &display).await,
     }
 }
@@ -86,6 +92,22 @@ async fn resume(store: &Store, job: &Job, display: &Display) -> Result<u8, CliEr
     Ok(result.exit_code())
 }
 
+async fn write_report(
+    store: &Store,
+    job: &Job,
+    file: Option<PathBuf>,
+    display: &Display,
+) -> Result<u8, CliError> {
+    let file = file.unwrap_or_else(|| format!("pinpoint-{}.html", job.id).into());
+    let file = report::destination(&file)?;
+    report::write(store, &job.id, &file).await?;
+    match display.output {
+        Output::Json => anstream::println!("{}", json!({ "job_id": job.id, "report": file })),
+        Output::Text => anstream::println!("{}", file.display()),
+    }
+    Ok(FOUND)
+}
+
 async fn cancel(store: &Store, job: &Job, display: &Display) -> Result<u8, CliError> {
     let over = |state: &str| CliError::Input(format!("job {} is {state}", job.id));
     match job.state {
@@ -106,7 +128,7 @@ async fn cancel(store: &Store, job: &Job, display: &Display) -> Result<u8, CliEr
                     }
                 };
                 return match state {
-                    JobState::Canceled => report(display, job.id.as_str()),
+                    JobState::Canceled => say_canceled(display, job.id.as_str()),
                     _ => Err(over("finished")),
                 };
             }
@@ -121,7 +143,7 @@ async fn cancel(store: &Store, job: &Job, display: &Display) -> Result<u8, CliEr
     }
 }
 
-fn report(display: &Display, id: &str) -> Result<u8, CliError> {
+fn say_canceled(display: &Display, id: &str) -> Result<u8, CliError> {
     match display.output {
         Output::Json => anstream::println!("{}", json!({ "job_id": id, "status": "canceled" })),
         Output::Text => anstream::println!(
@@ -132,7 +154,7 @@ fn report(display: &Display, id: &str) -> Result<u8, CliError> {
     Ok(FOUND)
 }
 
-fn date(milliseconds: i64) -> String {
+pub(crate) fn date(milliseconds: i64) -> String {
     let since = Duration::from_millis(u64::try_from(milliseconds).unwrap_or_default());
     humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
 }

@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::culprit_document::CulpritDocument;
 use crate::document::Document;
+use crate::error::CliError;
 use crate::job::JobConfig;
 use crate::job_result::JobResult;
 use crate::pairwise_document::PairwiseDocument;
@@ -35,6 +36,20 @@ impl Kind {
             Self::Pairwise => "pairwise",
             Self::CulpritFinder => "culprit_finder",
         }
+    }
+
+    /// As [`of`](Self::of).
+    ///
+    /// # Errors
+    ///
+    /// For a job of a later version.
+    pub(crate) fn of_known(job: &Job) -> Result<Self, CliError> {
+        Self::of(job).ok_or_else(|| {
+            CliError::Input(format!(
+                "job {} is of the kind {:?}, which this version of pinpoint does not know: use a newer one",
+                job.id, job.kind
+            ))
+        })
     }
 
     /// Absent for a job of a later version.

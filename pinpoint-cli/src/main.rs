@@ -23,6 +23,7 @@ mod pairwise_summary;
 mod plan;
 mod prior;
 mod quantity;
+mod report;
 mod reporter;
 mod stop;
 mod storage;

@@ -9,6 +9,7 @@ use crate::error::CliError;
 use crate::job::{CommandLine, JobConfig, Session};
 use crate::kind::Kind;
 use crate::new_job::{PatchFile, milliseconds, patched, store_job};
+use crate::report;
 use crate::storage::state_dir;
 
 pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, CliError> {
@@ -39,6 +40,9 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
             "there is nothing to compare the base with: name an EXPERIMENT, or give --patch, --experiment-arg or --experiment-env".into(),
         ));
     }
+    let report = (arguments.job.report.as_deref())
+        .map(report::destination)
+        .transpose()?;
     let direction = arguments.job.direction;
     let spec = PairwiseSpec {
         chart: arguments.chart.clone(),
@@ -67,6 +71,7 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
             ..local
         },
         direction_by_unit: direction.is_none(),
+        report,
         command_line: CommandLine::without_ends(),
     };
     let id = store_job(&store, Kind::Pairwise, &spec, &config).await?;

@@ -145,7 +145,7 @@ fn headline(text: &mut String, document: &PairwiseDocument, display: &Display) -
     }
 }
 
-fn described(side: &Variant) -> String {
+pub(crate) fn described(side: &Variant) -> String {
     let mut text = line(&side.commit);
     if let Some(pinpoint_core::Patch::File { name, .. }) = &side.commit.patch {
         let _ = write!(text, " + {}", plain(name));
@@ -159,7 +159,7 @@ fn described(side: &Variant) -> String {
     text
 }
 
-fn failures(functional: &FunctionalComparison) -> String {
+pub(crate) fn failures(functional: &FunctionalComparison) -> String {
     let percent = |rate: f64| format!("{:.0} %", 100.0 * rate);
     let p = (functional.p_value).map_or_else(String::new, |p| format!(", p = {}", p_value(p)));
     format!(
@@ -235,7 +235,7 @@ fn write_charts(text: &mut String, document: &PairwiseDocument) -> std::fmt::Res
     Ok(())
 }
 
-fn row(NamedChart { unit, comparison }: &NamedChart) -> [String; 8] {
+pub(crate) fn row(NamedChart { unit, comparison }: &NamedChart) -> [String; 8] {
     let name = plain(&comparison.chart);
     let Some(compared) = &comparison.comparison else {
         let error = comparison.error.as_deref().unwrap_or_default();

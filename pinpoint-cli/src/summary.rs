@@ -240,7 +240,7 @@ pub(crate) fn dependency_change(change: &DependencyChange) -> String {
 }
 
 /// By how much two commits differ, on one line.
-fn effect(document: &Document, effect: &Effect) -> String {
+pub(crate) fn effect(document: &Document, effect: &Effect) -> String {
     let level = digits(effect.confidence * 100.0);
     let level = level.trim_end_matches('0').trim_end_matches('.');
     match effect.of {

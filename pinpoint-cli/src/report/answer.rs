@@ -1,0 +1,263 @@
+//! The answer of a job in a word and in a sentence.
+
+use maud::{Markup, html};
+use pinpoint_core::{
+    CombinedCommit, EffectOf, JobState, PairwiseStatus, Position, Status, Stopped,
+};
+
+use super::foreign::Foreign;
+use super::model::Report;
+use super::search::commit_name;
+use crate::document::{Document, NamedCulprit};
+use crate::job_result::JobResult;
+use crate::pairwise_document::PairwiseDocument;
+use crate::quantity::{count, quantity};
+use crate::summary::{short, why};
+
+pub(super) struct Answer {
+    /// The status in words.
+    pub(super) word: &'static str,
+    /// The class of the page that colours it.
+    pub(super) tone: &'static str,
+    pub(super) sentence: Markup,
+}
+
+pub(super) fn answer(report: &Report) -> Answer {
+    let say = |word, tone, sentence| Answer {
+        word,
+        tone,
+        sentence,
+    };
+    match (report.job.state, &report.result) {
+        (JobState::Failed, None) => {
+            let error = report.job.error.as_deref().unwrap_or("it is not known why");
+            say(
+                "failed",
+                "bad",
+                html! { "The job failed: " (Foreign(error)) },
+            )
+        }
+        (JobState::Pending, _) => say("interrupted", "open", unfinished(report)),
+        (JobState::Running, _) => say("running", "open", unfinished(report)),
+        (JobState::Completed | JobState::Canceled, None) => say(
+            report.job.state.as_str(),
+            "open",
+            html! { "The result of this job can't be shown." },
+        ),
+        (_, Some(JobResult::Bisection(document))) => of_search(document),
+        (_, Some(JobResult::CulpritFinder(document))) => of_search(&document.search),
+        (_, Some(JobResult::Pairwise(document))) => of_pairs(document),
+    }
+}
+
+fn unfinished(report: &Report) -> Markup {
+    let runs = count(report.runs.len() as u64, "run");
+    let commits = count(report.places.len() as u64, "commit");
+    let likely = (report.posterior.as_ref())
+        .and_then(|posterior| {
+            let spans = posterior.spans.iter();
+            spans.max_by(|a, b| a.probability.total_cmp(&b.probability))
+        })
+        .filter(|span| span.probability >= 0.5);
+    html! {
+        "This job is not finished; it has made " (runs) " of " (commits) " so far."
+        @if let Some(span) = likely {
+            " With " (percent(span.probability)) " the change is "
+            @if span.commits == 1 {
+                "in " (at(report, span.last)) "."
+            } @else {
+                "in one of " (span.commits) " commits up to " (at(report, span.last)) "."
+            }
+        }
+    }
+}
+
+/// A probability, never rounded to what it is not.
+pub(super) fn percent(probability: f64) -> String {
+    match probability {
+        p if p > 0.0 && p < 0.0005 => "less than 0.1 %".into(),
+        p if p < 1.0 && p > 0.9995 => "more than 99.9 %".into(),
+        p => format!("{:.1} %", 100.0 * p),
+    }
+}
+
+/// What a place of the search is called.
+pub(super) fn at(report: &Report, position: Position) -> Markup {
+    let place = report.place_of(position);
+    match (place.map(|place| &report.places[place].commit), position) {
+        (Some(commit), _) => html! { code { (Foreign(&short(commit))) } },
+        (None, Position::Good) => html! { "the good end" },
+        (None, Position::Bad) => html! { "the bad end" },
+        (None, Position::Within { offset, .. }) => html! { "commit " (offset + 1) },
+    }
+}
+
+fn of_search(document: &Document) -> Answer {
+    let ends = html! { (code(&document.good)) " and " (code(&document.bad)) };
+    let (word, tone, sentence) = match document.status {
+        Status::CulpritFound => {
+            let word = match document.culprits.len() {
+                0 | 1 => "culprit found",
+                _ => "culprits found",
+            };
+            (word, "found", culprits(document))
+        }
+        Status::NoRegression => (
+            "no regression",
+            "good",
+            html! { "No regression was found between " (ends) "." },
+        ),
+        Status::Inconclusive => (
+            "not decided",
+            "open",
+            html! {
+                @match document.candidates.len() {
+                    0 => { "It is not decided what changed between " (ends) }
+                    1 => { "One commit between " (ends) " may hold a culprit" }
+                    many => { (many) " commits between " (ends) " may hold a culprit" }
+                }
+                ": " (Foreign(&why(&document.stopped))) "."
+            },
+        ),
+        Status::Failed => (
+            "failed",
+            "bad",
+            html! { "The search failed: " (Foreign(&why(&document.stopped))) "." },
+        ),
+        Status::Canceled => (
+            "canceled",
+            "open",
+            html! { "The search between " (ends) " was canceled before it was decided." },
+        ),
+    };
+    Answer {
+        word,
+        tone,
+        sentence,
+    }
+}
+
+fn code(commit: &CombinedCommit) -> Markup {
+    html! { code { (Foreign(&short(commit))) } }
+}
+
+fn culprits(document: &Document) -> Markup {
+    match &document.culprits[..] {
+        [culprit] => html! { (commit_name(&culprit.blamed)) " " (did(document, culprit)) "." },
+        several => html! {
+            (several.len()) " commits changed " (chart(document)) ": "
+            @for (number, culprit) in several.iter().enumerate() {
+                @if number > 0 { "; " }
+                (commit_name(&culprit.blamed)) " " (did(document, culprit))
+            }
+            "."
+        },
+    }
+}
+
+fn chart(document: &Document) -> Markup {
+    match document.chart.as_deref() {
+        Some(chart) => html! { strong { (Foreign(chart)) } },
+        None => html! { "the benchmark" },
+    }
+}
+
+/// What a culprit did to the benchmark.
+fn did(document: &Document, culprit: &NamedCulprit) -> Markup {
+    let effect = &culprit.effect;
+    match effect.of {
+        EffectOf::Values => {
+            let unit = document.unit.as_deref();
+            let both = [effect.before, effect.after].map(|value| quantity(value, unit));
+            html! {
+                @if culprit.undone { "was lost, which " }
+                "changed " (chart(document)) " from " strong { (Foreign(&both[0])) }
+                " to " strong { (Foreign(&both[1])) }
+                @if effect.before != 0.0 {
+                    " (" (format!("{:+.1} %", 100.0 * effect.estimate / effect.before.abs())) ")"
+                }
+            }
+        }
+        EffectOf::Failures => html! {
+            @if culprit.undone { "was lost, which " }
+            "changed how often runs fail from " strong { (format!("{:.0} %", 100.0 * effect.before)) }
+            " to " strong { (format!("{:.0} %", 100.0 * effect.after)) }
+        },
+    }
+}
+
+fn of_pairs(document: &PairwiseDocument) -> Answer {
+    let charts = count(document.charts.len() as u64, "metric");
+    let sides =
+        html! { (code(&document.experiment.commit)) " against " (code(&document.base.commit)) };
+    let (word, tone, sentence) = match document.status {
+        PairwiseStatus::Different => (
+            "different",
+            "found",
+            html! {
+                @match (document.moved, document.charts.iter().find(|chart| chart.comparison.moved())) {
+                    (0, _) | (_, None) => { "Runs fail at different rates: " (sides) "." }
+                    (1, Some(moved)) => {
+                        @let compared = moved.comparison.comparison.as_ref();
+                        strong { (Foreign(&moved.comparison.chart)) } " moved"
+                        @if let Some(compared) = compared {
+                            " from " strong { (Foreign(&quantity(compared.control_median, moved.unit.as_deref()))) }
+                            " to " strong { (Foreign(&quantity(compared.treatment_median, moved.unit.as_deref()))) }
+                            @if let Some(estimate) = compared.estimate { " (" (format!("{estimate:+.2} %")) ")" }
+                        }
+                        ", " (sides) "."
+                    }
+                    (moved, _) => { (moved) " of " (charts) " moved, " (sides) "." }
+                }
+            },
+        ),
+        PairwiseStatus::Same if document.improved > 0 => (
+            "no regression",
+            "good",
+            html! { (document.improved) " of " (charts) " became better and none worse, " (sides) "." },
+        ),
+        PairwiseStatus::Same => (
+            "no difference",
+            "good",
+            html! { "None of " (charts) " moved, " (sides) "." },
+        ),
+        PairwiseStatus::Unknown => (
+            "not decided",
+            "open",
+            html! {
+                "It is not decided whether they differ, " (sides) ": "
+                @match &document.stopped {
+                    Stopped::Decided => { "there was too little to compare" }
+                    stopped => { (Foreign(&why(stopped))) }
+                }
+                "."
+            },
+        ),
+        PairwiseStatus::Failed => (
+            "failed",
+            "bad",
+            html! {
+                @match &document.stopped {
+                    Stopped::Failed { commit: Some(Position::Good), reason } => {
+                        "The base can't be measured: " (Foreign(reason))
+                    }
+                    Stopped::Failed { commit: Some(_), reason } => {
+                        "The experiment can't be measured: " (Foreign(reason))
+                    }
+                    stopped => { "The comparison failed: " (Foreign(&why(stopped))) }
+                }
+                "."
+            },
+        ),
+        PairwiseStatus::Canceled => (
+            "canceled",
+            "open",
+            html! { "The comparison was canceled before it was decided, " (sides) "." },
+        ),
+    };
+    Answer {
+        word,
+        tone,
+        sentence,
+    }
+}

@@ -1,0 +1,85 @@
+//! Text that others wrote, in a page that is ours.
+//!
+//! Subjects of commits, commands, names of metrics and outputs of programs may hold
+//! anything. The template escapes what HTML would take for its own; this takes
+//! care of what escaping leaves: control characters, which may hide something or
+//! are not allowed in HTML, and characters that turn the direction of the text
+//! around them, which `<bdi>` keeps inside and which are shown as what they are.
+
+use std::borrow::Cow;
+
+use maud::{Markup, Render, html};
+
+/// Text of others, on a line.
+pub(super) struct Foreign<'a>(pub(super) &'a str);
+
+impl Render for Foreign<'_> {
+    fn render(&self) -> Markup {
+        html! { bdi { (clean(self.0)) } }
+    }
+}
+
+/// The text with what would not show, or would change how the rest shows, made
+/// visible as U+FFFD. Line breaks and tabs stay.
+pub(super) fn clean(text: &str) -> Cow<'_, str> {
+    if text.contains(is_unseen) {
+        Cow::Owned(text.replace(is_unseen, "\u{fffd}"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+fn is_unseen(character: char) -> bool {
+    (character.is_control() && !matches!(character, '\n' | '\t'))
+        // Embeddings, overrides and isolates of the direction (Unicode TR 9). The
+        // marks, which words written from right to left need, stay.
+        || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        // Noncharacters, which HTML does not allow.
+        || matches!(character, '\u{fdd0}'..='\u{fdef}')
+        || u32::from(character) & 0xfffe == 0xfffe
+}
+
+/// The output of a program, without the sequences that colour a terminal.
+pub(super) fn output(text: &str) -> String {
+    let text = anstream::adapter::strip_str(text).to_string();
+    clean(&text.replace("\r\n", "\n")).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_wrote_stays_text() {
+        let subject =
+            "</script><script>alert(1)</script> & \"x\" 'y' \u{202e}txt.exe\u{7}\0\u{1b}[31m";
+        let text = html! { p title=(clean(subject)) { (Foreign(subject)) } }.into_string();
+        assert!(
+            !text.contains("<script") && !text.contains("</script"),
+            "{text}"
+        );
+        assert!(
+            text.contains("&lt;/script&gt;") && text.contains("&amp;") && text.contains("&quot;")
+        );
+        assert!(
+            text.contains("\u{fffd}txt.exe\u{fffd}\u{fffd}\u{fffd}[31m"),
+            "{text}"
+        );
+        assert_eq!(text.matches("<bdi>").count(), 1);
+    }
+
+    #[test]
+    fn words_from_right_to_left_stay_as_they_are() {
+        for text in ["שלום\u{200f} עולם", "naïve – ü\ttab\nline", "日本"] {
+            assert_eq!(clean(text), text);
+        }
+    }
+
+    #[test]
+    fn an_output_loses_its_colours_and_keeps_its_lines() {
+        assert_eq!(
+            output("\u{1b}[31mred\u{1b}[0m\r\nnext\u{202e}"),
+            "red\nnext\u{fffd}"
+        );
+    }
+}

@@ -1,0 +1,275 @@
+//! From the store, the state directory and git to what a report shows.
+
+use std::collections::BTreeMap;
+
+use pinpoint_backends::local::{LocalExecutor, OutputTail, Repository, output_tails};
+use pinpoint_backends::sqlite::{Job, JobId, Store};
+use pinpoint_core::{
+    Bisection, CulpritFinder, CulpritFinderOutcome, Detail, Driven, Event, JobState, Journal,
+    Outcome, Pairwise, PairwiseOutcome, Posterior, Record, RunReport, Task,
+};
+
+use super::foreign::output;
+use super::link::commit_page;
+use super::model::{Pair, Place, Report, Run, Source};
+use super::order::Order;
+use super::replay::{Replayed, replay};
+use super::sessions::{now, sessions};
+use crate::error::CliError;
+use crate::job::{JobConfig, open_executor};
+use crate::job_result::JobResult;
+use crate::kind::{Kind, Runnable};
+
+pub(super) async fn gather(store: &Store, id: &JobId) -> Result<Report, CliError> {
+    let job = store.get(id.as_str()).await?;
+    let kind = Kind::of_known(&job)?;
+    let config: JobConfig = serde_json::from_value(job.config.clone()).map_err(unreadable)?;
+    let records = store.journal(id).await?.records().await;
+    let records = records.map_err(|error| CliError::Input(error.to_string()))?;
+    let mut gathered = match kind {
+        Kind::Bisection => known::<Bisection>(store, &job, &config, &records).await?,
+        Kind::Pairwise => known::<Pairwise>(store, &job, &config, &records).await?,
+        Kind::CulpritFinder => known::<CulpritFinder>(store, &job, &config, &records).await?,
+    };
+    let job_dir = store.job_dir(id);
+    let tails = output_tails(&job_dir)?;
+    let (places, runs, pairs) = gathered.runs(records, tails);
+    let repository = Repository::discover(&config.local.repository).ok();
+    let remote = repository.and_then(|repository| repository.remote_url().ok().flatten());
+    let mut report = Report {
+        builds: gathered.builds,
+        result: gathered.result,
+        missing: gathered.missing,
+        posterior: gathered.posterior,
+        sources: Vec::new(),
+        sessions: sessions(&job_dir)?,
+        made: now(),
+        kind,
+        config,
+        places,
+        runs,
+        pairs,
+        remote,
+        job_dir,
+        job,
+    };
+    report.sources = sources(&report, gathered.executor.as_ref());
+    Ok(report)
+}
+
+fn unreadable(error: serde_json::Error) -> CliError {
+    CliError::Input(format!("the stored job can't be read: {error}"))
+}
+
+/// What a job knows by its journal, before its runs are put in order.
+struct Known {
+    result: Option<JobResult>,
+    posterior: Option<Posterior>,
+    missing: Vec<String>,
+    asked: BTreeMap<u64, Task>,
+    atlas: pinpoint_core::Atlas,
+    executor: Option<LocalExecutor>,
+    builds: u64,
+}
+
+/// An outcome that may say where the change is.
+trait Located {
+    fn posterior(&self) -> Option<Posterior>;
+}
+
+impl Located for Outcome {
+    fn posterior(&self) -> Option<Posterior> {
+        self.posterior.clone()
+    }
+}
+
+impl Located for PairwiseOutcome {
+    fn posterior(&self) -> Option<Posterior> {
+        None
+    }
+}
+
+impl Located for CulpritFinderOutcome {
+    fn posterior(&self) -> Option<Posterior> {
+        self.bisection.as_ref()?.posterior.clone()
+    }
+}
+
+async fn known<M: Runnable>(
+    store: &Store,
+    job: &Job,
+    config: &JobConfig,
+    records: &[Record],
+) -> Result<Known, CliError>
+where
+    M::Outcome: Located,
+{
+    let spec = serde_json::from_value(job.spec.clone()).map_err(unreadable)?;
+    let Replayed {
+        outcome,
+        atlas,
+        asked,
+    } = replay(M::of(spec)?, records).map_err(|error| {
+        CliError::Input(format!("the journal of the job can't be used: {error}"))
+    })?;
+    let mut missing = Vec::new();
+    // Names are asked of the repository, which may be gone.
+    let executor = open_executor(store, job, config);
+    let executor = executor
+        .map_err(|error| missing.push(error.to_string()))
+        .ok();
+    let stored = match job.state {
+        JobState::Completed | JobState::Failed | JobState::Canceled => JobResult::stored(job),
+        JobState::Pending | JobState::Running => None,
+    };
+    let posterior = outcome.as_ref().and_then(Located::posterior);
+    let result = match (stored, outcome, &executor) {
+        (Some(stored), ..) => Some(stored),
+        (None, Some(outcome), Some(executor)) if !records.is_empty() => {
+            let atlas = atlas.clone();
+            let result = M::result(job, config, executor, Driven { outcome, atlas }).await;
+            result.map_err(|error| missing.push(error.to_string())).ok()
+        }
+        _ => None,
+    };
+    let built = |record: &&Record| matches!(record.event, Event::Built { .. });
+    Ok(Known {
+        builds: records.iter().filter(built).count() as u64,
+        result,
+        posterior,
+        missing,
+        asked,
+        atlas,
+        executor,
+    })
+}
+
+impl Known {
+    /// All runs of the records, with the commits that were run, in order.
+    fn runs(
+        &mut self,
+        records: Vec<Record>,
+        mut tails: BTreeMap<String, OutputTail>,
+    ) -> (Vec<Place>, Vec<Run>, Vec<Pair>) {
+        let order = Order::of(self.asked.values());
+        let mut commits = BTreeMap::new();
+        let mut made = Vec::new();
+        let mut add = |name: String, position, report: RunReport, failure| {
+            (commits.entry(position)).or_insert_with(|| report.commit.clone());
+            let output = tails.remove(&name).map(|tail| joined(&tail));
+            made.push((name, position, report, failure, output));
+        };
+        let mut pairs = Vec::new();
+        let mut count = 0;
+        for Record { event, detail } in records {
+            let task = event.action().and_then(|number| self.asked.get(&number));
+            match (task, event, detail) {
+                (
+                    Some(Task::Run { commit, .. }),
+                    Event::RunFailed { action, reason, .. },
+                    Some(Detail::Run(report)),
+                ) => {
+                    add(action.to_string(), *commit, report, Some(reason));
+                    count += 1;
+                }
+                (
+                    Some(Task::Run { commit, .. }),
+                    Event::Ran { action, .. },
+                    Some(Detail::Run(report)),
+                ) => {
+                    add(action.to_string(), *commit, report, None);
+                    count += 1;
+                }
+                (
+                    Some(Task::RunPair { first, second, .. }),
+                    Event::RanPair {
+                        action,
+                        first: first_run,
+                        second: second_run,
+                        ..
+                    },
+                    Some(Detail::RunPair(pair)),
+                ) => {
+                    let name = |side: &str| format!("{action}-{side}");
+                    add(name("first"), *first, pair.first, first_run.failure);
+                    add(name("second"), *second, pair.second, second_run.failure);
+                    // The older of two commits is the one that is known.
+                    let base_first = order.key(*first) <= order.key(*second);
+                    let (base, experiment) = if base_first {
+                        (count, count + 1)
+                    } else {
+                        (count + 1, count)
+                    };
+                    count += 2;
+                    pairs.push(Pair {
+                        base,
+                        experiment,
+                        base_first,
+                    });
+                }
+                _ => {}
+            }
+        }
+        let mut places: Vec<Place> = (commits.into_iter())
+            .map(|(position, commit)| Place {
+                // A build knows author and subject, too.
+                commit: self.atlas.commit(position).cloned().unwrap_or(commit),
+                position,
+            })
+            .collect();
+        places.sort_by_cached_key(|place| order.key(place.position));
+        let index: BTreeMap<_, _> = (places.iter().enumerate())
+            .map(|(index, place)| (place.position, index))
+            .collect();
+        let runs = made
+            .into_iter()
+            .map(|(name, position, report, failure, output)| Run {
+                name,
+                place: index[&position],
+                report,
+                failure,
+                output,
+            })
+            .collect();
+        (places, runs, pairs)
+    }
+}
+
+/// What a run wrote, as far as it is kept.
+fn joined(tail: &OutputTail) -> String {
+    let parts = [&tail.stdout, &tail.stderr].map(|text| output(text));
+    match &parts {
+        [stdout, stderr] if !stdout.is_empty() && !stderr.is_empty() => {
+            format!("{stdout}\n\n[standard error]\n{stderr}")
+        }
+        [stdout, stderr] => format!("{stdout}{stderr}"),
+    }
+}
+
+/// What git knows of the commits to blame.
+fn sources(report: &Report, executor: Option<&LocalExecutor>) -> Vec<Source> {
+    let confirmed = report.search().map(|document| &document.culprits);
+    let unconfirmed = match &report.result {
+        Some(JobResult::CulpritFinder(document)) => Some(&document.unconfirmed),
+        _ => None,
+    };
+    let culprits = confirmed.into_iter().chain(unconfirmed).flatten();
+    culprits
+        .map(|culprit| {
+            let commit = culprit.blamed.clone();
+            let repository = executor.and_then(|executor| executor.repository_of(&commit));
+            let files = (repository.as_ref())
+                .and_then(|repository| repository.changed_files(commit.newest()).ok());
+            let remote = repository.and_then(|repository| repository.remote_url().ok().flatten());
+            let page = [Some(commit.repository.clone()), remote]
+                .into_iter()
+                .flatten()
+                .find_map(|url| commit_page(&url, commit.newest()));
+            Source {
+                commit,
+                files,
+                page,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,89 @@
+//! The report on a job: one HTML file that holds everything and needs nothing.
+//!
+//! [`gather`] collects what the store, the state directory and git know; the page
+//! is a pure function of that. Nothing in it is fetched: style, script, pictures
+//! and logs are in the file, and its content security policy forbids the rest.
+//! Without scripts, or printed, everything can be read but the table of the single
+//! runs with their logs, which is unpacked on demand.
+
+mod about;
+mod answer;
+mod foreign;
+mod gather;
+mod link;
+mod median_interval;
+mod model;
+mod order;
+mod pack;
+mod page;
+mod pairs;
+mod picture;
+mod posterior;
+mod replay;
+mod runs;
+mod search;
+mod sessions;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use pinpoint_backends::sqlite::{JobId, Store};
+
+use crate::error::CliError;
+
+pub(crate) use picture::PictureError;
+pub(crate) use sessions::note_session;
+
+/// The file that a report is to be written to, found to be writable before any
+/// work is done for it.
+pub(crate) fn destination(file: &Path) -> Result<PathBuf, CliError> {
+    let wrong = |reason: String| {
+        CliError::Input(format!(
+            "the report can't be written to {}: {reason}; name a file in a directory that exists",
+            file.display()
+        ))
+    };
+    if file.is_dir() {
+        return Err(wrong("this is a directory".into()));
+    }
+    let file = std::path::absolute(file).map_err(CliError::file("find", file))?;
+    let directory = file.parent().unwrap_or(&file);
+    // Gone again at once; it only tells whether one can write here.
+    tempfile::tempfile_in(directory)
+        .map_err(|error| wrong(format!("{}: {error}", directory.display())))?;
+    Ok(file)
+}
+
+/// Writes the report on a job as it is now.
+pub(crate) async fn write(store: &Store, job: &JobId, file: &Path) -> Result<(), CliError> {
+    let text = text(store, job).await?;
+    let directory = file.parent().unwrap_or(file);
+    let written = || {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".pinpoint-report-");
+        // As any other file, not for the user's eyes only.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        // Moved in place: whoever looks sees all of it.
+        let mut unfinished = builder.tempfile_in(directory)?;
+        unfinished.write_all(text.as_bytes())?;
+        unfinished.persist(file)?;
+        Ok(())
+    };
+    written().map_err(CliError::file("write the report", file))
+}
+
+/// The report on a job as it is now.
+pub(crate) async fn text(store: &Store, job: &JobId) -> Result<String, CliError> {
+    let report = gather::gather(store, job).await?;
+    page::page(&report)
+}
+
+/// Said when a report could not be written although the job has ended well: the
+/// job's result stands.
+pub(crate) fn say_unwritten(error: &CliError, job: &JobId) {
+    use crate::summary::ERROR;
+    anstream::eprintln!(
+        "{ERROR}error:{ERROR:#} {error}\n\nto make the report again:  pinpoint jobs report {job} FILE"
+    );
+}

@@ -1,0 +1,119 @@
+//! What a report shows, before it is put into words and pictures.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use pinpoint_backends::local::FileChange;
+use pinpoint_backends::sqlite::Job;
+use pinpoint_core::{CombinedCommit, Commit, Position, Posterior, RunReport};
+
+use super::sessions::Session;
+use crate::document::Document;
+use crate::job::JobConfig;
+use crate::job_result::JobResult;
+use crate::kind::Kind;
+
+pub(crate) struct Report {
+    pub(super) job: Job,
+    pub(super) kind: Kind,
+    pub(super) config: JobConfig,
+    /// What was found; of a job that has not ended, what would be if it ended now.
+    pub(super) result: Option<JobResult>,
+    /// What could not be found out, and why.
+    pub(super) missing: Vec<String>,
+    pub(super) posterior: Option<Posterior>,
+    /// The commits that were run, in the order of the search.
+    pub(super) places: Vec<Place>,
+    /// In the order in which they were made.
+    pub(super) runs: Vec<Run>,
+    pub(super) pairs: Vec<Pair>,
+    pub(super) builds: u64,
+    /// Where the main repository comes from.
+    pub(super) remote: Option<String>,
+    pub(super) sources: Vec<Source>,
+    pub(super) sessions: Vec<Session>,
+    pub(super) job_dir: PathBuf,
+    /// Milliseconds since 1970.
+    pub(super) made: i64,
+}
+
+/// A commit that was run.
+pub(super) struct Place {
+    pub(super) position: Position,
+    pub(super) commit: CombinedCommit,
+}
+
+/// An execution of the benchmark.
+pub(super) struct Run {
+    /// Its number in the job; of a pair, with the side.
+    pub(super) name: String,
+    /// The commit, by its index in the report.
+    pub(super) place: usize,
+    pub(super) report: RunReport,
+    /// Why it does not count; absent when it gave values.
+    pub(super) failure: Option<String>,
+    /// How its output ended.
+    pub(super) output: Option<String>,
+}
+
+/// Two runs back to back, by their indices in the report.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pair {
+    pub(super) base: usize,
+    pub(super) experiment: usize,
+    pub(super) base_first: bool,
+}
+
+/// What is known of a commit that is to blame.
+pub(super) struct Source {
+    pub(super) commit: Commit,
+    pub(super) files: Option<Vec<FileChange>>,
+    /// Where it can be looked at on the web.
+    pub(super) page: Option<String>,
+}
+
+impl Run {
+    /// The value of a chart; of several, the median. None when the run failed.
+    pub(super) fn value(&self, chart: &str) -> Option<f64> {
+        if self.failure.is_some() {
+            return None;
+        }
+        pinpoint_compare::median(&self.report.charts.get(chart)?.values)
+    }
+}
+
+impl Report {
+    /// The result of the search, of a job that searches.
+    pub(super) fn search(&self) -> Option<&Document> {
+        match self.result.as_ref()? {
+            JobResult::Bisection(document) => Some(document),
+            JobResult::CulpritFinder(document) => Some(&document.search),
+            JobResult::Pairwise(_) => None,
+        }
+    }
+
+    pub(super) fn source(&self, commit: &Commit) -> Option<&Source> {
+        self.sources.iter().find(|source| source.commit == *commit)
+    }
+
+    pub(super) fn place_of(&self, position: Position) -> Option<usize> {
+        (self.places.iter()).position(|place| place.position == position)
+    }
+
+    /// The units of all charts, as the runs give them.
+    pub(super) fn units(&self) -> BTreeMap<&str, Option<&str>> {
+        let charts = self.runs.iter().flat_map(|run| &run.report.charts);
+        charts
+            .map(|(chart, series)| (chart.as_str(), series.unit.as_deref()))
+            .collect()
+    }
+
+    /// The chart that decides, in a job where one does.
+    pub(super) fn chart(&self) -> Option<&str> {
+        let of_search = self.search().and_then(|document| document.chart.as_deref());
+        of_search.or_else(|| {
+            let run = self.runs.iter().find(|run| run.report.chart.is_some())?;
+            run.report.chart.as_deref()
+        })
+    }
+}

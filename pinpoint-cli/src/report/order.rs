@@ -1,0 +1,103 @@
+//! The order of commits in a search, whatever range they were found in.
+
+use std::collections::BTreeMap;
+
+use pinpoint_core::{Position, Task};
+
+/// Where the ranges of a search lie: a range opened between two neighbours lies
+/// right after the older of them.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    lower: BTreeMap<u32, Position>,
+}
+
+impl Order {
+    pub(super) fn of<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Self {
+        let lists = tasks.into_iter().filter_map(|task| match task {
+            Task::List { range, lower, .. } => Some((*range, *lower)),
+            _ => None,
+        });
+        Self {
+            lower: lists.collect(),
+        }
+    }
+
+    /// Sorts as the commits do, the good end first.
+    pub(super) fn key(&self, position: Position) -> Vec<u64> {
+        let mut key = Vec::new();
+        let mut place = position;
+        // A range lies in one that was listed before it, so this ends; a journal
+        // that says otherwise is no reason to go round for ever.
+        for _ in 0..=self.lower.len() {
+            let Position::Within { range, offset } = place else {
+                break;
+            };
+            // Of two ranges behind the same commit, the one opened later is the
+            // nearer: it was opened between that commit and its next neighbour.
+            key.extend([offset, u64::MAX - u64::from(range)]);
+            place = self.lower.get(&range).copied().unwrap_or(Position::Good);
+        }
+        key.push(u64::from(place == Position::Bad));
+        key.reverse();
+        key
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_lies_between_the_neighbours_it_was_opened_between() {
+        let within = |range, offset| Position::Within { range, offset };
+        let list = |range, lower, higher| Task::List {
+            range,
+            lower,
+            higher,
+        };
+        let tasks = [
+            list(0, Position::Good, Position::Bad),
+            list(1, within(0, 4), within(0, 5)),
+            list(2, within(1, 0), within(1, 1)),
+            list(3, within(0, 9), Position::Bad),
+        ];
+        let order = Order::of(&tasks);
+        let expected = [
+            Position::Good,
+            within(0, 0),
+            within(0, 4),
+            within(1, 0),
+            within(2, 0),
+            within(2, 1),
+            within(1, 1),
+            within(0, 5),
+            within(0, 9),
+            within(3, 0),
+            Position::Bad,
+        ];
+        let mut sorted = expected;
+        sorted.reverse();
+        sorted.sort_by_key(|position| order.key(*position));
+        assert_eq!(sorted, expected);
+    }
+
+    #[test]
+    fn a_range_between_the_good_end_and_the_first_commit_comes_first() {
+        let within = |range, offset| Position::Within { range, offset };
+        let tasks = [
+            Task::List {
+                range: 0,
+                lower: Position::Good,
+                higher: Position::Bad,
+            },
+            Task::List {
+                range: 1,
+                lower: Position::Good,
+                higher: within(0, 0),
+            },
+        ];
+        let order = Order::of(&tasks);
+        assert!(order.key(Position::Good) < order.key(within(1, 7)));
+        assert!(order.key(within(1, 7)) < order.key(within(0, 0)));
+    }
+}

@@ -1,0 +1,253 @@
+//! Comparisons in pairs of runs: the job itself, or the verifications of a
+//! culprit finder.
+
+use maud::{Markup, PreEscaped, html};
+use pinpoint_compare::{Transform, median};
+use pinpoint_core::{ChartComparison, CombinedCommit, PairwiseOutcome, Position};
+
+use super::foreign::{Foreign, clean};
+use super::model::{Pair, Report};
+use super::picture::{Difference, Side, differences, histograms};
+use super::search::commit_name;
+use crate::culprit_document::CulpritDocument;
+use crate::document::NamedCulprit;
+use crate::error::CliError;
+use crate::job_result::JobResult;
+use crate::pairwise_document::{NamedChart, PairwiseDocument};
+use crate::pairwise_summary::{described, failures, row};
+use crate::quantity::{count, quantity};
+
+/// At most so many charts have pictures; all are in the table.
+const MOST_PICTURES: usize = 20;
+
+/// The comparison of two commits.
+struct Part<'a> {
+    title: Markup,
+    pairs: Vec<Pair>,
+    charts: Vec<NamedChart>,
+    functional: Option<&'a pinpoint_core::FunctionalComparison>,
+    only: [&'a [String]; 2],
+}
+
+pub(super) fn sections(report: &Report) -> Result<Markup, CliError> {
+    let parts = match &report.result {
+        Some(JobResult::Pairwise(document)) => vec![of_job(report, document)],
+        Some(JobResult::CulpritFinder(document)) => of_finder(report, document),
+        Some(JobResult::Bisection(_)) | None => Vec::new(),
+    };
+    Ok(html! {
+        @for part in &parts { (section(report, part)?) }
+    })
+}
+
+fn of_job<'a>(report: &Report, document: &'a PairwiseDocument) -> Part<'a> {
+    Part {
+        title: html! {
+            h2 { "Base and experiment" }
+            div.wide { table.facts {
+                tr { th scope="row" { span.key.base {} "base" } td { (Foreign(&described(&document.base))) } }
+                tr { th scope="row" { span.key.experiment {} "experiment" } td { (Foreign(&described(&document.experiment))) } }
+            } }
+        },
+        pairs: report.pairs.clone(),
+        charts: document.charts.clone(),
+        functional: document.functional.as_ref(),
+        only: [&document.only_base, &document.only_experiment],
+    }
+}
+
+fn of_finder<'a>(report: &Report, document: &'a CulpritDocument) -> Vec<Part<'a>> {
+    let unit = document.search.unit.as_deref();
+    let ends = (Position::Good, Position::Bad);
+    let title = html! {
+        h2 { "Verification of the regression" }
+        p { span.key.base {} "the good end and " span.key.experiment {} "the bad end, in pairs of runs." }
+    };
+    let verified = part(
+        title,
+        between(report, ends.0, ends.1),
+        &document.verification,
+        unit,
+    );
+    let culprits = document.search.culprits.iter().chain(&document.unconfirmed);
+    let checked = culprits.filter_map(|culprit| {
+        let confirmation = culprit.confirmation.as_ref()?;
+        let comparison = confirmation.comparison.as_ref()?;
+        let (prior, commit) = positions(report, culprit)?;
+        if confirmation.reused {
+            return None;
+        }
+        let title = html! {
+            h2 { "Check of " (commit_name(&culprit.blamed)) }
+            p { span.key.base {} "its parent and " span.key.experiment {} "the commit, in pairs of runs." }
+        };
+        Some(part(title, between(report, prior, commit), comparison, unit))
+    });
+    std::iter::once(verified).chain(checked).collect()
+}
+
+fn part<'a>(
+    title: Markup,
+    pairs: Vec<Pair>,
+    outcome: &'a PairwiseOutcome,
+    unit: Option<&str>,
+) -> Part<'a> {
+    let named = |comparison: &ChartComparison| NamedChart {
+        unit: unit.map(str::to_owned),
+        comparison: comparison.clone(),
+    };
+    Part {
+        title,
+        pairs,
+        charts: outcome.charts.iter().map(named).collect(),
+        functional: outcome.functional.as_ref(),
+        only: [&outcome.only_base, &outcome.only_experiment],
+    }
+}
+
+fn positions(report: &Report, culprit: &NamedCulprit) -> Option<(Position, Position)> {
+    let position = |commit: &CombinedCommit| {
+        let place = report.places.iter().find(|place| place.commit == *commit)?;
+        Some(place.position)
+    };
+    Some((position(&culprit.prior)?, position(&culprit.commit)?))
+}
+
+/// The pairs of two commits.
+fn between(report: &Report, base: Position, experiment: Position) -> Vec<Pair> {
+    let position = |run: usize| report.places[report.runs[run].place].position;
+    let pairs = report.pairs.iter().copied();
+    pairs
+        .filter(|pair| (position(pair.base), position(pair.experiment)) == (base, experiment))
+        .collect()
+}
+
+fn section(report: &Report, part: &Part<'_>) -> Result<Markup, CliError> {
+    let mut charts: Vec<&NamedChart> = part.charts.iter().collect();
+    charts.sort_by_key(|chart| (!chart.comparison.moved(), !chart.comparison.improved()));
+    let is_one = charts.len() == 1;
+    Ok(html! {
+        section {
+            (part.title)
+            @if let Some(functional) = part.functional {
+                @if functional.control_rate + functional.treatment_rate > 0.0 {
+                    p { (Foreign(&failures(functional))) }
+                }
+            }
+            @if !charts.is_empty() { (table(&charts)) }
+            @for (charts, side) in part.only.iter().zip(["base", "experiment"]) {
+                @if !charts.is_empty() { p { "Only the " (side) " has " (Foreign(&charts.join(", "))) "." } }
+            }
+            @for (number, chart) in charts.iter().take(MOST_PICTURES).enumerate() {
+                details open[is_one || number == 0 || chart.comparison.moved()] {
+                    summary { strong { (Foreign(&chart.comparison.chart)) } " in pictures" }
+                    (pictures(report, part, chart)?)
+                }
+            }
+            @if charts.len() > MOST_PICTURES {
+                p.note { (charts.len() - MOST_PICTURES) " more metrics have no pictures, only their rows above." }
+            }
+        }
+    })
+}
+
+fn table(charts: &[&NamedChart]) -> Markup {
+    html! {
+        div.wide { table {
+            thead { tr {
+                th scope="col" { "Metric" }
+                @for name in ["Base", "Experiment", "Change", "95 % interval", "p", "Adjusted p"] {
+                    th.number scope="col" { (name) }
+                }
+                th scope="col" { "Verdict" }
+            } }
+            tbody { @for chart in charts {
+                @let [name, cells @ .., verdict] = row(chart);
+                tr.culprit[chart.comparison.moved()].better[chart.comparison.improved()] {
+                    td { (Foreign(&name)) }
+                    @for cell in cells { td.number { (Foreign(&cell)) } }
+                    td { (Foreign(&verdict)) }
+                }
+            } }
+        } }
+    }
+}
+
+fn pictures(report: &Report, part: &Part<'_>, chart: &NamedChart) -> Result<Markup, CliError> {
+    let name = chart.comparison.chart.as_str();
+    let unit = chart.unit.as_deref().map(clean);
+    let values: Vec<(usize, bool, f64, f64)> = (part.pairs.iter().enumerate())
+        .filter_map(|(number, pair)| {
+            let base = report.runs[pair.base].value(name)?;
+            let experiment = report.runs[pair.experiment].value(name)?;
+            Some((number + 1, pair.base_first, base, experiment))
+        })
+        .collect();
+    if values.is_empty() {
+        return Ok(html! { p.note { "No pair has values on both sides." } });
+    }
+    let base: Vec<f64> = values.iter().map(|(.., base, _)| *base).collect();
+    let experiment: Vec<f64> = values.iter().map(|(.., experiment)| *experiment).collect();
+    let compared = chart.comparison.comparison.as_ref();
+    let in_percent = differences_of(&values, compared.map(|compared| compared.transform));
+    let estimate = compared.and_then(|compared| compared.estimate);
+    let interval = compared.and_then(|compared| compared.interval);
+    let sides = [&base, &experiment].map(|values| Side {
+        values,
+        median: median(values),
+    });
+    let show = |value: Option<f64>| {
+        value.map_or_else(String::new, |value| quantity(value, unit.as_deref()))
+    };
+    Ok(html! {
+        @if let Some(in_percent) = in_percent {
+            figure {
+                div.picture role="img" aria-label="Differences of all pairs, in percent of the base; the numbers are in the table above" tabindex="0" {
+                    (PreEscaped(differences(&in_percent, part.pairs.len(), estimate, interval)?))
+                }
+                figcaption {
+                    "The difference of each pair in percent of the base, in the order in which they were run: "
+                    span.key.base {} "the base ran first, " span.key.experiment {} "the experiment. "
+                    "The line is the estimated change, the band its 95 % interval."
+                }
+            }
+        }
+        figure {
+            div.picture role="img" aria-label="Distributions of both sides; their medians are in the table above" tabindex="0" {
+                (PreEscaped(histograms(sides, unit.as_deref())?))
+            }
+            figcaption {
+                "How often each value came"
+                @if let Some(unit) = &unit { " (" (Foreign(unit)) ")" }
+                " in " (count(values.len() as u64, "pair")) ": "
+                span.key.base {} "the base above, median " (Foreign(&show(sides[0].median))) "; "
+                span.key.experiment {} "the experiment below, median " (Foreign(&show(sides[1].median))) "."
+            }
+        }
+    })
+}
+
+/// The differences on the scale of the estimate; absent where percentages mean
+/// nothing.
+fn differences_of(
+    values: &[(usize, bool, f64, f64)],
+    transform: Option<Transform>,
+) -> Option<Vec<Difference>> {
+    let base: Vec<f64> = values.iter().map(|(.., base, _)| *base).collect();
+    let middle = median(&base)?;
+    let percent = |base: f64, experiment: f64| match transform? {
+        Transform::Log => Some(100.0 * (experiment / base - 1.0)),
+        Transform::Normalized => Some(100.0 * (experiment - base) / middle),
+        Transform::Difference => None,
+    };
+    (values.iter())
+        .map(|(pair, base_first, base, experiment)| {
+            let percent = percent(*base, *experiment)?;
+            percent.is_finite().then_some(Difference {
+                pair: *pair,
+                percent,
+                base_first: *base_first,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,231 @@
+//! The pictures: SVG, drawn by `plotters`.
+//!
+//! The library writes colours as attributes, which any style sheet outranks. So
+//! each colour here is one that is used for nothing else, and the page's style
+//! sheet ([`style`]) gives each its meaning in light and in dark. A picture taken
+//! out of the page has the colours of the light one.
+//!
+//! Text of others gets into no picture, except names of commits.
+
+mod by_commit;
+mod differences;
+mod histograms;
+mod posterior;
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+
+use crate::quantity::quantity;
+
+pub(super) use by_commit::{Column, by_commit};
+pub(super) use differences::{Difference, differences};
+pub(super) use histograms::{Side, histograms};
+pub(super) use posterior::{Bar, posterior};
+
+/// What a picture is drawn in: in light, and in dark.
+struct Ink {
+    name: &'static str,
+    light: RGBColor,
+    dark: &'static str,
+}
+
+const fn ink(name: &'static str, light: (u8, u8, u8), dark: &'static str) -> Ink {
+    Ink {
+        name,
+        light: RGBColor(light.0, light.1, light.2),
+        dark,
+    }
+}
+
+const TEXT: RGBColor = INKS[0].light;
+const GRID: RGBColor = INKS[1].light;
+const RUN: RGBColor = INKS[2].light;
+const MEDIAN: RGBColor = INKS[3].light;
+const CULPRIT: RGBColor = INKS[4].light;
+const CULPRIT_MEDIAN: RGBColor = INKS[5].light;
+const FAILURE: RGBColor = INKS[6].light;
+
+const INKS: [Ink; 7] = [
+    ink("text", (0x52, 0x5b, 0x66), "#a7b0bb"),
+    ink("grid", (0xdd, 0xe1, 0xe6), "#323a44"),
+    ink("run", (0x4a, 0x8f, 0xcf), "#5b9fdc"),
+    ink("median", (0x0f, 0x3d, 0x68), "#d3e6f8"),
+    ink("culprit", (0xe0, 0x7b, 0x2f), "#f0924a"),
+    ink("culprit-median", (0x8f, 0x3c, 0x04), "#ffe0c7"),
+    ink("failure", (0xc6, 0x28, 0x28), "#ff7b72"),
+];
+
+/// The style sheet of the pictures.
+pub(super) fn style() -> String {
+    let hex = |RGBColor(red, green, blue): RGBColor| format!("#{red:02X}{green:02X}{blue:02X}");
+    let mut text = String::new();
+    // Writing to a string can't fail.
+    let mut variables = |start: &str, end: &str, value: &dyn Fn(&Ink) -> String| {
+        text.push_str(start);
+        for ink in &INKS {
+            let _ = write!(text, "--{}:{};", ink.name, value(ink));
+        }
+        text.push_str(end);
+    };
+    variables(":root{", "}\n", &|ink| hex(ink.light));
+    variables(
+        "@media screen and (prefers-color-scheme:dark){:root{",
+        "}}\n",
+        &|ink| ink.dark.to_owned(),
+    );
+    for ink in &INKS {
+        let (name, light) = (ink.name, hex(ink.light));
+        let _ = writeln!(
+            text,
+            "svg [fill=\"{light}\"]{{fill:var(--{name})}}svg [stroke=\"{light}\"]{{stroke:var(--{name})}}"
+        );
+    }
+    text
+}
+
+/// A picture could not be drawn.
+#[derive(Debug, thiserror::Error)]
+#[error("a picture of the report could not be drawn: {0}")]
+pub(crate) struct PictureError(String);
+
+impl<E: std::error::Error + Send + Sync> From<DrawingAreaErrorKind<E>> for PictureError {
+    fn from(error: DrawingAreaErrorKind<E>) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// Room for the labels on the left, the same in all pictures so that those with
+/// the same axis stand right above each other.
+const LEFT: u32 = 92;
+const WIDTH: u32 = 960;
+const SMALL: u32 = 13;
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+
+fn small() -> TextStyle<'static> {
+    ("sans-serif", SMALL).into_font().color(&TEXT)
+}
+
+/// Draws, and gives the text of the SVG.
+fn svg(
+    height: u32,
+    draw: impl FnOnce(&Area<'_>) -> Result<(), PictureError>,
+) -> Result<String, PictureError> {
+    let mut text = String::new();
+    {
+        let area = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
+        draw(&area)?;
+        area.present()?;
+    }
+    Ok(text)
+}
+
+/// A little more than what the values span, so that none lies on the frame.
+fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let (low, high) = values
+        .filter(|value| value.is_finite())
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+    if low > high {
+        return (0.0, 1.0);
+    }
+    let room = match high - low {
+        0.0 if low == 0.0 => 1.0,
+        0.0 => low.abs() * 0.05,
+        // Of huge values, the difference may be no number.
+        wide => (wide * 0.06).min(f64::MAX / 8.0),
+    };
+    (
+        (low - room).max(f64::MIN / 4.0),
+        (high + room).min(f64::MAX / 4.0),
+    )
+}
+
+/// One mark for each place on the screen, however many points fall there: the
+/// picture is the same, and stays small.
+fn places<'a>(
+    chart: &Chart<'_, '_>,
+    points: impl Iterator<Item = (f64, f64)> + 'a,
+) -> Vec<(i32, i32)> {
+    let places: BTreeSet<(i32, i32)> = points.map(|point| chart.backend_coord(&point)).collect();
+    places.into_iter().collect()
+}
+
+/// A value at an axis: with its unit where that is one of ours, short and with a
+/// prefix that suits; any other unit stands in the words below the picture.
+fn label(value: f64, unit: Option<&str>) -> String {
+    quantity(
+        value,
+        unit.filter(|unit| matches!(*unit, "s" | "sec" | "seconds" | "bytes" | "B")),
+    )
+}
+
+/// Whether names fit side by side below as many columns.
+fn are_flat(names: &[&str]) -> bool {
+    let longest = names.iter().map(|name| name.chars().count()).max();
+    let each = f64::from(WIDTH - LEFT) / names.len().max(1) as f64;
+    each > 8.0 * longest.unwrap_or_default() as f64 + 8.0
+}
+
+/// Names below the axis, on end where there is little room, and not all of them
+/// where there is less.
+fn names_below(
+    area: &Area<'_>,
+    chart: &Chart<'_, '_>,
+    names: &[&str],
+    colour: impl Fn(usize) -> RGBColor,
+) -> Result<(), PictureError> {
+    use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+    let (across, down) = chart.plotting_area().get_pixel_range();
+    let bottom = down.end;
+    let each = f64::from(across.end - across.start) / names.len().max(1) as f64;
+    let is_flat = are_flat(names);
+    let every = if is_flat {
+        1
+    } else {
+        ((f64::from(SMALL) + 3.0) / each).ceil().max(1.0) as usize
+    };
+    for (number, name) in names
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| number % every == 0)
+    {
+        let (x, _) = chart.backend_coord(&(number as f64, 0.0));
+        let colour = colour(number);
+        let style = small().color(&colour);
+        let style = if is_flat {
+            style.pos(Pos::new(HPos::Center, VPos::Top))
+        } else {
+            style
+                .transform(FontTransform::Rotate270)
+                .pos(Pos::new(HPos::Right, VPos::Center))
+        };
+        area.draw(&Text::new((*name).to_owned(), (x, bottom + 8), style))?;
+    }
+    Ok(())
+}
+
+/// The lines and labels of the values' axis.
+fn mesh(
+    chart: &mut Chart<'_, '_>,
+    labels: usize,
+    format: impl Fn(f64) -> String,
+) -> Result<(), PictureError> {
+    (chart.configure_mesh())
+        .disable_x_mesh()
+        .disable_x_axis()
+        .y_labels(labels)
+        .y_label_formatter(&|value| format(*value))
+        .label_style(small())
+        .axis_style(GRID)
+        .bold_line_style(GRID)
+        .light_line_style(TRANSPARENT)
+        .draw()?;
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! Every run, with how its output ended: packed, and unpacked by the page when
+//! somebody looks.
+
+use maud::{Markup, html};
+use serde_json::{Value, json};
+
+use super::foreign::clean;
+use super::model::{Report, Run};
+use super::pack::{Blocks, pack};
+use crate::error::CliError;
+use crate::job_result::JobResult;
+use crate::quantity::{count, duration, quantity};
+use crate::summary::short;
+
+/// The most that all outputs together take in the file, packed.
+const MOST_OUTPUT: usize = 2 << 20;
+/// The most metrics that have a column.
+const MOST_CHARTS: usize = 4;
+
+pub(super) fn section(report: &Report) -> Result<Markup, CliError> {
+    if report.runs.is_empty() {
+        return Ok(html! {});
+    }
+    let unpacked = CliError::file("pack the runs of", &report.job_dir);
+    let (table, blocks, left_out) = packed(report).map_err(unpacked)?;
+    Ok(html! {
+        section {
+            h2 { "Runs" }
+            details #runs {
+                summary { "Every run, and how its output ended (" (count(report.runs.len() as u64, "run")) ")" }
+                noscript { p.note { "This table needs scripts to be allowed." } }
+                div #runs-table {}
+            }
+            p.note {
+                "The end of every output that is not here is in "
+                code { (clean(&report.job_dir.join("runs").display().to_string())) } "."
+                @if left_out > 0 {
+                    " Of " (count(left_out as u64, "run")) " it was left out for want of room."
+                }
+            }
+            script #runs-data type="text/plain" { (table) }
+            @for (number, block) in blocks.iter().enumerate() {
+                script id=(format!("outputs-{number}")) type="text/plain" { (block) }
+            }
+        }
+    })
+}
+
+/// The table, the blocks of outputs, and how many outputs are left out.
+fn packed(report: &Report) -> std::io::Result<(String, Vec<String>, usize)> {
+    let charts = charts(report);
+    let mut blocks = Blocks::default();
+    let mut left_out = 0;
+    let mut places = vec![None; report.runs.len()];
+    // What failed is looked at first.
+    let order = |failed: bool| {
+        (report.runs.iter().enumerate()).filter(move |(_, run)| run.failure.is_some() == failed)
+    };
+    for (number, run) in order(true).chain(order(false)) {
+        if let Some(output) = &run.output {
+            places[number] = blocks.add(output.clone(), MOST_OUTPUT)?;
+            left_out += usize::from(places[number].is_none());
+        }
+    }
+    let rows: Vec<Value> = (report.runs.iter().zip(places))
+        .map(|(run, place)| row(run, &charts, place))
+        .collect();
+    let commits: Vec<String> = (report.places.iter())
+        .map(|place| clean(&short(&place.commit)).into_owned())
+        .collect();
+    let names: Vec<_> = charts.iter().map(|chart| clean(chart)).collect();
+    let table = pack(&json!({ "charts": names, "commits": commits, "rows": rows }))?;
+    Ok((table, blocks.finish()?, left_out))
+}
+
+/// The metrics that have a column: the one that decides, or those that moved and
+/// then others.
+fn charts(report: &Report) -> Vec<&str> {
+    if let Some(JobResult::Pairwise(document)) = &report.result {
+        let mut charts: Vec<_> = document.charts.iter().collect();
+        charts.sort_by_key(|chart| (!chart.comparison.moved(), !chart.comparison.improved()));
+        let names = charts.iter().map(|chart| chart.comparison.chart.as_str());
+        return names.take(MOST_CHARTS).collect();
+    }
+    match report.chart() {
+        Some(chart) => vec![chart],
+        None => report.units().into_keys().take(MOST_CHARTS).collect(),
+    }
+}
+
+fn row(run: &Run, charts: &[&str], place: Option<(usize, usize)>) -> Value {
+    let values: Vec<Value> = (charts.iter())
+        .map(|chart| match run.value(chart) {
+            Some(value) => {
+                let series = &run.report.charts[*chart];
+                json!(clean(&quantity(value, series.unit.as_deref())))
+            }
+            None => Value::Null,
+        })
+        .collect();
+    let output = match place {
+        Some((block, place)) => json!([block, place]),
+        None => json!(run.report.log),
+    };
+    json!([
+        run.name,
+        run.place,
+        duration(run.report.started as f64 / 1000.0),
+        values,
+        run.report
+            .usage
+            .map(|usage| quantity(usage.wall, Some("s"))),
+        run.failure.as_deref().map(clean),
+        output,
+    ])
+}

@@ -1,0 +1,353 @@
+//! What a search found, and by what: culprits, values by commit, the evidence.
+
+use maud::{Markup, PreEscaped, html};
+use pinpoint_core::{CombinedCommit, Commit, Verdict};
+
+use super::foreign::Foreign;
+use super::link::commit_page;
+use super::median_interval::median_interval;
+use super::model::{Report, Source};
+use super::picture::{Column, by_commit};
+use super::posterior;
+use crate::document::{Document, NamedComparison, NamedCulprit};
+use crate::error::CliError;
+use crate::job_result::JobResult;
+use crate::kind::Kind;
+use crate::pairwise_summary::line_of;
+use crate::quantity::{count, p_value, quantity};
+use crate::summary::{dependency_change, effect, line, short, why};
+
+/// At most so many commits that may hold a culprit are written out.
+const MOST_CANDIDATES: usize = 1000;
+/// At most so many files of a culprit are written out.
+const MOST_FILES: usize = 200;
+
+pub(super) fn section(report: &Report) -> Result<Markup, CliError> {
+    if report.kind == Kind::Pairwise {
+        return Ok(html! {});
+    }
+    let document = report.search();
+    let unconfirmed = match &report.result {
+        Some(JobResult::CulpritFinder(document)) => &document.unconfirmed[..],
+        _ => &[],
+    };
+    let columns = columns(report);
+    Ok(html! {
+        @if let Some(document) = document {
+            @for culprit in &document.culprits {
+                (card(report, document, culprit, "Culprit"))
+            }
+            @for culprit in unconfirmed {
+                (card(report, document, culprit, "Not confirmed"))
+            }
+        }
+        @if !report.runs.is_empty() {
+            section {
+                h2 { "Values by commit" }
+                (values(report, &columns)?)
+                (posterior::figure(report)?)
+                details {
+                    summary { "The commits in numbers" }
+                    (commits(report, &columns))
+                }
+                (posterior::table(report))
+            }
+        }
+        @if let Some(document) = document {
+            @if !document.comparisons.is_empty() { (comparisons(document)) }
+            @if !document.candidates.is_empty() { (candidates(document)) }
+            @if !document.skipped.is_empty() { (skipped(document)) }
+        }
+    })
+}
+
+/// A commit by its hash and what it says of itself.
+pub(super) fn commit_name(commit: &Commit) -> Markup {
+    let hash = commit.newest();
+    html! {
+        code { (Foreign(hash.get(..10).unwrap_or(hash))) }
+        @if let Some(subject) = &commit.subject { " “" (Foreign(subject)) "”" }
+    }
+}
+
+fn card(report: &Report, document: &Document, culprit: &NamedCulprit, title: &str) -> Markup {
+    let commit = &culprit.blamed;
+    let source = report.source(commit);
+    html! {
+        section.card {
+            h2 { (title) }
+            p.subject { strong { (Foreign(commit.subject.as_deref().unwrap_or("(no subject)"))) } }
+            div.wide { table.facts {
+                tr { th scope="row" { "commit" } td { (linked(commit, source)) } }
+                @if commit.repository != document.good.main.repository {
+                    tr { th scope="row" { "in" } td { (Foreign(&commit.repository)) } }
+                }
+                @if *commit != culprit.commit.main {
+                    tr { th scope="row" { "found at" } td { code { (Foreign(&short(&culprit.commit))) } } }
+                }
+                @if let Some(author) = &commit.author {
+                    tr { th scope="row" { "author" } td { (Foreign(author)) } }
+                }
+                @if let Some(created) = &commit.created {
+                    tr { th scope="row" { "date" } td { (Foreign(created)) } }
+                }
+                tr { th scope="row" { "effect" } td { (Foreign(&effect(document, &culprit.effect))) } }
+                @if let Some(probability) = culprit.probability {
+                    tr { th scope="row" { "probability" } td { (super::answer::percent(probability)) } }
+                }
+                @if let Some(confirmation) = &culprit.confirmation {
+                    tr { th scope="row" { "checked" } td {
+                        @match &confirmation.comparison {
+                            Some(comparison) => {
+                                (Foreign(&line_of(comparison, document.unit.as_deref())))
+                                @if confirmation.reused { " (of the two ends)" }
+                            }
+                            None => { "no: " (Foreign(&why(&document.stopped))) }
+                        }
+                    } }
+                }
+                @if culprit.undone {
+                    tr { th scope="row" { "how" } td { "a roll took this commit back" } }
+                }
+                @for change in &culprit.other_changes {
+                    tr { th scope="row" { "changed with it" } td { (Foreign(&dependency_change(change))) } }
+                }
+            } }
+            (files(source))
+            @if let Some(reproduce) = &culprit.reproduce {
+                p { "To compare it with its parent again:" }
+                pre.command { code { (Foreign(reproduce)) } }
+            }
+        }
+    }
+}
+
+fn linked(commit: &Commit, source: Option<&Source>) -> Markup {
+    let hash = html! { code { (Foreign(&commit.revision())) } };
+    match source.and_then(|source| source.page.as_deref()) {
+        Some(page) => html! { a href=(page) rel="noreferrer" { (hash) } },
+        None => hash,
+    }
+}
+
+fn files(source: Option<&Source>) -> Markup {
+    let Some(files) = source.and_then(|source| source.files.as_ref()) else {
+        return html! { p.note { "What it changes can't be read: its repository is not at hand." } };
+    };
+    let lines = files.iter().filter_map(|file| file.lines);
+    let (added, removed) = lines.fold((0, 0), |(added, removed), lines| {
+        (added + lines.0, removed + lines.1)
+    });
+    html! {
+        details {
+            summary {
+                (count(files.len() as u64, "file")) " changed: "
+                span.added { "+" (added) } " " span.removed { "−" (removed) }
+            }
+            div.wide { table {
+                thead { tr { th scope="col" { "File" } th.number scope="col" { "Added" } th.number scope="col" { "Removed" } } }
+                tbody {
+                    @for file in files.iter().take(MOST_FILES) {
+                        tr {
+                            td { code { (Foreign(&file.path)) } }
+                            @match file.lines {
+                                Some((added, removed)) => {
+                                    td.number { (added) }
+                                    td.number { (removed) }
+                                }
+                                None => { td.number colspan="2" { "binary" } }
+                            }
+                        }
+                    }
+                }
+            } }
+            @if files.len() > MOST_FILES { p.note { (files.len() - MOST_FILES) " more files." } }
+        }
+    }
+}
+
+/// Every commit that was run, with the values of its runs.
+fn columns(report: &Report) -> Vec<Column> {
+    let chart = report.chart();
+    let culprits = report
+        .search()
+        .map_or(&[][..], |document| &document.culprits);
+    let mut columns: Vec<Column> = (report.places.iter())
+        .map(|place| Column {
+            name: short(&place.commit),
+            is_culprit: culprits
+                .iter()
+                .any(|culprit| culprit.commit == place.commit),
+            ..Column::default()
+        })
+        .collect();
+    for run in &report.runs {
+        let value = chart.and_then(|chart| run.value(chart));
+        columns[run.place].values.push(value);
+    }
+    for column in &mut columns {
+        let values: Vec<f64> = column.values.iter().copied().flatten().collect();
+        column.median = pinpoint_compare::median(&values);
+        column.interval = median_interval(&values);
+    }
+    columns
+}
+
+fn unit(report: &Report) -> Option<String> {
+    let chart = report.chart()?;
+    let unit = report.units().get(chart).copied().flatten()?.to_owned();
+    Some(super::foreign::clean(&unit).into_owned())
+}
+
+fn values(report: &Report, columns: &[Column]) -> Result<Markup, CliError> {
+    let unit = unit(report);
+    let picture = by_commit(columns, unit.as_deref())?;
+    let failures = report.runs.iter().any(|run| run.failure.is_some());
+    Ok(html! {
+        figure {
+            div.picture role="img" aria-label="Values of all runs by commit; the numbers are in the table below" tabindex="0" { (PreEscaped(picture)) }
+            figcaption {
+                @if let Some(chart) = report.chart() {
+                    strong { (Foreign(chart)) }
+                    @if let Some(unit) = &unit { " in " (Foreign(unit)) }
+                    ": each"
+                } @else { "Each" }
+                " point is a run, from left to right as time went on, older commits to the left. "
+                "Lines are medians, bars their 95 % intervals. "
+                @if columns.iter().any(|column| column.is_culprit) {
+                    span.key.culprit {} "culprit "
+                }
+                @if failures { span.key.failure {} "failed runs" }
+            }
+        }
+    })
+}
+
+fn commits(report: &Report, columns: &[Column]) -> Markup {
+    let unit = unit(report);
+    let show = |value: f64| quantity(value, unit.as_deref());
+    html! {
+        div.wide { table {
+            thead { tr {
+                th scope="col" { "Commit" } th scope="col" { "Subject" }
+                th.number scope="col" { "Runs" } th.number scope="col" { "Failed" }
+                th.number scope="col" { "Median" } th.number scope="col" { "95 % interval" }
+            } }
+            tbody {
+                @for (place, column) in report.places.iter().zip(columns) {
+                    tr.culprit[column.is_culprit] {
+                        td { (named(report, &place.commit)) }
+                        td { (Foreign(subject(&place.commit))) }
+                        td.number { (column.values.len()) }
+                        td.number { (column.values.iter().filter(|value| value.is_none()).count()) }
+                        td.number { @if let Some(median) = column.median { (Foreign(&show(median))) } }
+                        td.number { @if let Some(interval) = column.interval {
+                            (Foreign(&show(interval.low))) " to " (Foreign(&show(interval.high)))
+                        } }
+                    }
+                }
+            }
+        } }
+    }
+}
+
+/// A state, as a link where it is a commit of the main repository.
+fn named(report: &Report, commit: &CombinedCommit) -> Markup {
+    let is_plain = commit.modified_deps.is_empty() && commit.main.merged.is_empty();
+    let remote = report.remote.as_deref().filter(|_| is_plain);
+    let name = html! { code { (Foreign(&short(commit))) } };
+    match remote.and_then(|remote| commit_page(remote, &commit.main.git_hash)) {
+        Some(page) => html! { a href=(page) rel="noreferrer" { (name) } },
+        None => name,
+    }
+}
+
+fn subject(commit: &CombinedCommit) -> &str {
+    let moved = commit.modified_deps.last().map(|held| &held.commit);
+    moved
+        .unwrap_or(&commit.main)
+        .subject
+        .as_deref()
+        .unwrap_or_default()
+}
+
+fn comparisons(document: &Document) -> Markup {
+    html! {
+        section {
+            h2 { "Comparisons of neighbours" }
+            details open[document.comparisons.len() <= 20] {
+                summary { (count(document.comparisons.len() as u64, "comparison")) ", in the order of the commits" }
+                div.wide { table {
+                    thead { tr {
+                        th scope="col" { "Older" } th scope="col" { "Newer" } th.number scope="col" { "Runs" }
+                        th scope="col" { "Verdict" } th.number scope="col" { "Means differ by" }
+                        th.number scope="col" { "p (Mann-Whitney)" } th.number scope="col" { "p (Kolmogorov-Smirnov)" }
+                    } }
+                    tbody { @for comparison in &document.comparisons { (compared(document, comparison)) } }
+                } }
+            }
+        }
+    }
+}
+
+fn compared(document: &Document, comparison: &NamedComparison) -> Markup {
+    let evidence = &comparison.evidence;
+    let (difference, p_values) = match &evidence.performance {
+        Some(of_values) => (
+            of_values
+                .mean_diff
+                .map(|mean| crate::quantity::change(mean, document.unit.as_deref())),
+            [of_values.p_value_mwu, of_values.p_value_ks],
+        ),
+        None => (
+            None,
+            [
+                evidence.functional.p_value_mwu,
+                evidence.functional.p_value_ks,
+            ],
+        ),
+    };
+    let verdict = match evidence.verdict {
+        Verdict::Same => "same",
+        Verdict::Different => "different",
+        Verdict::Unknown => "not decided",
+        Verdict::Nil => "no values",
+    };
+    html! {
+        tr.culprit[evidence.verdict == Verdict::Different] {
+            td { code { (Foreign(&short(&comparison.lower))) } }
+            td { code { (Foreign(&short(&comparison.higher))) } }
+            td.number { (evidence.lower_runs) " + " (evidence.higher_runs) }
+            td { (verdict) }
+            td.number { (Foreign(difference.as_deref().unwrap_or("–"))) }
+            @for p in p_values { td.number { (p.map_or_else(|| "–".into(), p_value)) } }
+        }
+    }
+}
+
+fn candidates(document: &Document) -> Markup {
+    let candidates = &document.candidates;
+    html! {
+        section {
+            h2 { "Commits that may hold a culprit" }
+            details open[candidates.len() <= 20] {
+                summary { (count(candidates.len() as u64, "commit")) ", oldest first" }
+                ol { @for commit in candidates.iter().take(MOST_CANDIDATES) { li { (Foreign(&line(commit))) } } }
+                @if candidates.len() > MOST_CANDIDATES {
+                    p.note { (candidates.len() - MOST_CANDIDATES) " more." }
+                }
+            }
+        }
+    }
+}
+
+fn skipped(document: &Document) -> Markup {
+    html! {
+        section {
+            h2 { "Skipped" }
+            ul { @for skip in &document.skipped {
+                li { (Foreign(&line(&skip.commit))) ": " (Foreign(&skip.reason)) }
+            } }
+        }
+    }
+}
