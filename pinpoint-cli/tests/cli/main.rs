@@ -11,6 +11,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod bots;
+mod browser;
+mod chromium;
 mod company;
 mod compare;
 mod find;
@@ -18,6 +20,7 @@ mod kill;
 mod pairs;
 mod plan;
 mod refuse;
+mod report;
 mod rolls;
 mod stop;
 

@@ -1,0 +1,242 @@
+//! A real browser without a window, told what to do by the DevTools protocol
+//! over a pair of pipes.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+/// What Debian and others call it.
+const NAMES: [&str; 4] = [
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+];
+
+/// The browser with one page. Killed when dropped.
+pub(crate) struct Chromium {
+    child: Child,
+    commands: File,
+    answers: BufReader<File>,
+    session: String,
+    last: u64,
+    events: VecDeque<Value>,
+    _profile: tempfile::TempDir,
+}
+
+impl Chromium {
+    #[track_caller]
+    pub(crate) fn start() -> Self {
+        let profile = tempfile::tempdir().unwrap();
+        let (theirs_in, ours_out) = pipe();
+        let (ours_in, theirs_out) = pipe();
+        let mut command = NAMES
+            .iter()
+            .find(|name| is_there(name))
+            .map(Command::new)
+            .unwrap_or_else(|| {
+                panic!("there is no Chromium to open reports in: `apt-get install chromium`, or put one of {NAMES:?} on the PATH")
+            });
+        command
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+            ])
+            .args(["--no-first-run", "--disable-background-networking"])
+            .args(["--disable-component-update", "--disable-sync"])
+            .args(["--disable-dev-shm-usage", "--remote-debugging-pipe"])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg("about:blank")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let ends = [(theirs_in.as_raw_fd(), 3), (theirs_out.as_raw_fd(), 4)];
+        // SAFETY: only system calls that are allowed between fork and exec, on
+        // descriptors that are open there.
+        unsafe {
+            command.pre_exec(move || {
+                // One of them may be 3 or 4 already: both are moved away first.
+                let away = ends.map(|(from, _)| libc::fcntl(from, libc::F_DUPFD, 10));
+                for (from, (_, to)) in away.into_iter().zip(ends) {
+                    if from < 0 || libc::dup2(from, to) < 0 {
+                        return Err(std::io::Error::last_os_error());
+                    }
+                }
+                Ok(())
+            });
+        }
+        let child = command.spawn().unwrap();
+        let mut browser = Self {
+            child,
+            commands: ours_out.into(),
+            answers: BufReader::new(ours_in.into()),
+            session: String::new(),
+            last: 0,
+            events: VecDeque::new(),
+            _profile: profile,
+        };
+        let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
+        let attach = json!({ "targetId": target["targetId"], "flatten": true });
+        let attached = browser.call("Target.attachToTarget", attach);
+        attached["sessionId"]
+            .as_str()
+            .unwrap()
+            .clone_into(&mut browser.session);
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            browser.call(&format!("{domain}.enable"), json!({}));
+        }
+        browser
+    }
+
+    /// Calls a method, and gives its result.
+    #[track_caller]
+    pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
+        self.last += 1;
+        let id = self.last;
+        let mut message = json!({ "id": id, "method": method, "params": parameters });
+        if !self.session.is_empty() {
+            message["sessionId"] = json!(self.session);
+        }
+        self.commands
+            .write_all(format!("{message}\0").as_bytes())
+            .unwrap();
+        loop {
+            let heard = self.hear();
+            if heard["id"] == id {
+                assert!(heard["error"].is_null(), "{method}: {heard}");
+                return heard["result"].clone();
+            }
+            self.events.push_back(heard);
+        }
+    }
+
+    #[track_caller]
+    fn hear(&mut self) -> Value {
+        let mut message = Vec::new();
+        self.answers.read_until(0, &mut message).unwrap();
+        assert_eq!(message.pop(), Some(0), "the browser has ended");
+        serde_json::from_slice(&message).unwrap()
+    }
+
+    /// Opens a file and waits until it is loaded and drawn.
+    #[track_caller]
+    pub(crate) fn open(&mut self, file: &Path) {
+        let is_loaded = |event: &Value| event["method"] == "Page.loadEventFired";
+        self.events.retain(|event| !is_loaded(event));
+        let url = format!("file://{}", file.display());
+        let opened = self.call("Page.navigate", json!({ "url": url }));
+        assert!(opened["errorText"].is_null(), "{opened}");
+        while !self.events.iter().any(is_loaded) {
+            let heard = self.hear();
+            self.events.push_back(heard);
+        }
+        self.evaluate("new Promise(drawn => requestAnimationFrame(() => setTimeout(drawn)))");
+    }
+
+    /// The value of an expression in the page; of a promise, what it promises.
+    #[track_caller]
+    pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
+        let parameters = json!({
+            "expression": expression, "awaitPromise": true, "returnByValue": true,
+        });
+        let result = self.call("Runtime.evaluate", parameters);
+        assert!(
+            result["exceptionDetails"].is_null(),
+            "{expression}: {result}"
+        );
+        result["result"]["value"].clone()
+    }
+
+    /// Waits until an expression in the page is true.
+    #[track_caller]
+    pub(crate) fn wait_for(&mut self, expression: &str) {
+        let frame = "new Promise(drawn => requestAnimationFrame(drawn))";
+        let frames = 600;
+        for _ in 0..frames {
+            if self.evaluate(expression) == true {
+                return;
+            }
+            self.evaluate(frame);
+        }
+        panic!("never true: {expression}");
+    }
+
+    /// A key is pressed and let go.
+    #[track_caller]
+    pub(crate) fn press(&mut self, key: &str) {
+        let (code, text) = match key {
+            "Enter" => (13, "\r"),
+            "Tab" => (9, ""),
+            other => panic!("no key {other}"),
+        };
+        for kind in ["keyDown", "keyUp"] {
+            let text = if kind == "keyDown" { text } else { "" };
+            self.call(
+                "Input.dispatchKeyEvent",
+                json!({
+                    "type": kind, "key": key, "code": key, "text": text,
+                    "windowsVirtualKeyCode": code,
+                }),
+            );
+        }
+    }
+
+    /// What the page complained of, and what it asked for besides itself.
+    pub(crate) fn complaints(&mut self, file: &Path) -> Vec<Value> {
+        // Whatever is on its way is heard before the answer.
+        self.evaluate("1");
+        let own = format!("file://{}", file.display());
+        let is_complaint = |event: &Value| match event["method"].as_str() {
+            Some("Runtime.exceptionThrown" | "Runtime.consoleAPICalled" | "Log.entryAdded") => true,
+            Some("Network.requestWillBeSent") => {
+                let url = &event["params"]["request"]["url"];
+                *url != own && *url != "data:,"
+            }
+            _ => false,
+        };
+        self.events
+            .iter()
+            .filter(|event| is_complaint(event))
+            .cloned()
+            .collect()
+    }
+}
+
+impl Drop for Chromium {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn is_there(name: &str) -> bool {
+    Command::new(name)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// The end to read from, and the end to write to; both are closed when another
+/// program is started.
+fn pipe() -> (OwnedFd, OwnedFd) {
+    let mut ends: [RawFd; 2] = [0; 2];
+    // SAFETY: there is room for both.
+    assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
+    // SAFETY: they were just opened, and are nobody else's.
+    let ends = ends.map(|end| unsafe {
+        libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC);
+        OwnedFd::from_raw_fd(end)
+    });
+    ends.into()
+}

@@ -1,0 +1,275 @@
+//! `--report` and `pinpoint jobs report`: what is in the file, whatever became of
+//! the job. What a browser makes of it is in `browser.rs`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use libc::SIGINT;
+use serde_json::Value;
+
+use crate::world::{BENCHMARK, World, git, until};
+
+/// A subject that would like to be more than text.
+const HOSTILE: &str = "</title></script><script>document.title='x'</script>\u{202e}<img src=x onerror=alert(1)>&amp;\"'";
+
+/// Six commits, of which the fourth makes the value higher and has that subject.
+pub(crate) fn hostile_world() -> World {
+    let mut world = World::new();
+    let files = |value: &str, number: usize| {
+        BTreeMap::from([
+            ("value", format!("{value}\n")),
+            ("number", number.to_string()),
+        ])
+    };
+    world.add(&[files("1", 0), files("1", 1), files("1", 2)]);
+    let place = world.repository.clone();
+    fs::write(place.join("value"), "2\n").unwrap();
+    let name = ["-c", "user.name=A <b>", "-c", "user.email=a@example.org"];
+    git(
+        &place,
+        &[&name[..], &["commit", "-q", "-a", "-m", HOSTILE]].concat(),
+    );
+    world.commits.push(git(&place, &["rev-parse", "HEAD"]));
+    world.add(&[files("2", 4), files("2", 5)]);
+    world
+}
+
+/// The report, which must be whole and need nothing from anywhere.
+#[track_caller]
+fn read(file: &Path) -> String {
+    let text = fs::read_to_string(file).unwrap();
+    assert!(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>"));
+    assert!(text.contains("Content-Security-Policy"));
+    for needs in [
+        "<link rel=\"stylesheet\"",
+        "<img",
+        "<iframe",
+        "@import",
+        "url(",
+    ] {
+        assert!(!text.contains(needs), "{needs}");
+    }
+    assert_eq!(
+        text.matches("src=").count(),
+        text.matches("&lt;img src=").count()
+    );
+    let scripts = text.matches("<script>").count();
+    assert_eq!(scripts, 1, "one script of its own");
+    text
+}
+
+/// The answer, without the elements in it.
+#[track_caller]
+fn answer(text: &str) -> String {
+    let from = text.find("<h1 id=\"answer\">").unwrap() + 16;
+    let length = text[from..].find("</h1>").unwrap();
+    let mut plain = String::new();
+    let mut is_inside = false;
+    for character in text[from..from + length].chars() {
+        match character {
+            '<' => is_inside = true,
+            '>' => is_inside = false,
+            _ if !is_inside => plain.push(character),
+            _ => {}
+        }
+    }
+    plain
+}
+
+#[test]
+fn a_bisection_is_reported_whatever_its_commits_say() {
+    let world = hostile_world();
+    let remote = "git@github.com:example/tool.git";
+    git(&world.repository, &["remote", "add", "origin", remote]);
+    let file = world.path("report.html");
+    let options = ["--report", file.to_str().unwrap(), "--strategy", "adaptive"];
+    let finished = world.bisect(&options, BENCHMARK).ends_with(0);
+    let text = read(&file);
+    let said = answer(&text);
+    let hash = &world.commits[3];
+    assert!(said.starts_with(&hash[..10]), "{said}");
+    assert!(said.contains("&lt;/script&gt;&lt;script&gt;") && said.contains("\u{fffd}&lt;img"));
+    assert!(said.contains("changed latency from"), "{said}");
+    assert!(text.contains(&format!("https://github.com/example/tool/commit/{hash}")));
+    assert!(text.contains("1 file changed") && text.contains("a@example.org"));
+    assert!(text.contains("How probable"), "the posterior");
+    for fact in [
+        "kernel",
+        "processor",
+        "governor",
+        "job created by pinpoint",
+        "strategy",
+    ] {
+        assert!(text.contains(fact), "{fact}");
+    }
+    // The command that compares the two again does not write over the report.
+    let again = finished.command("bisect");
+    assert!(!again.contains("--report"), "{again}");
+
+    // The strategy `pinpoint` has verdicts between neighbours.
+    let options = ["--report", file.to_str().unwrap(), "--strategy", "pinpoint"];
+    world.bisect(&options, BENCHMARK).ends_with(0);
+    let text = read(&file);
+    assert!(text.contains("Comparisons of neighbours") && !text.contains("How probable"));
+}
+
+#[test]
+fn pairs_are_reported_with_every_metric() {
+    let world = hostile_world();
+    let script = format!("{BENCHMARK}; echo 'si</p>ze: 5 <b>'");
+    let file = world.path("report.html");
+    let report = ["--report", file.to_str().unwrap()];
+    world
+        .pinpoint(&["pairwise", "--pairs", "10"])
+        .and(&report)
+        .and(&[world.good(), world.bad(), "--", "sh", "-c", &script])
+        .ends_with(0);
+    let text = read(&file);
+    assert!(
+        answer(&text).starts_with("latency moved from"),
+        "{}",
+        answer(&text)
+    );
+    assert!(
+        text.contains("The difference of each pair") && text.contains("How often each value came")
+    );
+    assert!(text.contains("si&lt;/p&gt;ze") && text.contains("&lt;b&gt;"));
+}
+
+#[test]
+fn a_culprit_finder_is_reported_with_its_verifications() {
+    let world = hostile_world();
+    let file = world.path("report.html");
+    let report = ["--report", file.to_str().unwrap(), "--pairs", "6"];
+    world
+        .pinpoint(&["culprit"])
+        .and(&report)
+        .and(&[world.good(), world.bad(), "--", "sh", "-c", BENCHMARK])
+        .ends_with(0);
+    let text = read(&file);
+    assert!(answer(&text).contains("changed latency"));
+    for part in [
+        "Verification of the regression",
+        "Check of <code>",
+        "Values by commit",
+    ] {
+        assert!(text.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn a_report_is_written_when_a_job_is_interrupted_and_again_when_it_is_resumed() {
+    let world = World::with_step(8, 5);
+    let file = world.path("report.html");
+    let slow = format!("{BENCHMARK}; sleep 0.02");
+    let options = ["--report", file.to_str().unwrap()];
+    let running = world.bisect(&options, &slow).start();
+    let job = running.job();
+    until("some runs", || world.journal(&job).len() > 15);
+
+    // While it runs, too, in a place of one's own choice.
+    let now = world.path("now.html");
+    world
+        .pinpoint(&["jobs", "report", &job, now.to_str().unwrap()])
+        .ends_with(0)
+        .says(now.to_str().unwrap());
+    let text = read(&now);
+    assert!(text.contains(">running</span>"), "{}", answer(&text));
+    assert!(answer(&text).starts_with("This job is not finished; it has made "));
+    assert!(!file.exists());
+
+    running.signal(SIGINT);
+    running.ends_with(130);
+    let text = read(&file);
+    assert!(text.contains(">interrupted</span>"));
+
+    let resume = ["jobs", "resume", &job];
+    world.pinpoint(&resume).ends_with(0);
+    let text = read(&file);
+    assert!(text.contains(">culprit found</span>") && text.contains("Taken up again"));
+    let document = world.only_job();
+    let runs = format!("{} runs,", document["runs"]);
+    assert!(text.contains(&runs), "{runs}");
+}
+
+#[test]
+fn a_job_that_failed_or_was_canceled_says_so() {
+    let world = World::with_step(4, 2);
+    let file = world.path("report.html");
+    let report = ["--report", file.to_str().unwrap()];
+    world
+        .bisect(&report, "echo 'no <room>' >&2; exit 3")
+        .ends_with(1);
+    let text = read(&file);
+    assert!(text.contains(">failed</span>"));
+    let said = answer(&text);
+    assert!(
+        said.starts_with("The job failed: ") && said.contains("exit code 3: no &lt;room&gt;"),
+        "{said}"
+    );
+
+    let slow = format!("{BENCHMARK}; sleep 0.05");
+    let running = world.bisect(&report, &slow).start();
+    let job = running.job();
+    until("a run", || world.journal(&job).len() > 4);
+    world.pinpoint(&["jobs", "cancel", &job]).ends_with(0);
+    running.ends_with(130);
+    let text = read(&file);
+    assert!(text.contains(">canceled</span>") && text.contains("Values by commit"));
+}
+
+#[test]
+fn a_file_that_can_not_be_written_is_refused_before_there_is_a_job() {
+    let world = World::with_step(3, 1);
+    let missing = world.path("none/report.html");
+    let directory = world.path("");
+    for (file, reason) in [
+        (&missing, "name a file in a directory that exists"),
+        (&directory, "this is a directory"),
+    ] {
+        let options = ["--report", file.to_str().unwrap()];
+        world.bisect(&options, BENCHMARK).ends_with(2).tells(reason);
+        let ends = [world.good(), world.bad(), "--", "true"];
+        for kind in ["pairwise", "culprit"] {
+            let command = world.pinpoint(&[kind]).and(&options).and(&ends);
+            command.ends_with(2).tells(reason);
+        }
+        let demo = world.pinpoint(&["demo"]).and(&options);
+        demo.ends_with(2).tells(reason);
+    }
+    assert_eq!(world.jobs(), [] as [Value; 0]);
+    world
+        .pinpoint(&["jobs", "report", "none"])
+        .ends_with(2)
+        .tells("none");
+}
+
+#[test]
+fn what_is_gone_by_then_is_said_and_the_rest_is_shown() {
+    let world = World::with_step(4, 2);
+    world.bisect(&[], BENCHMARK).ends_with(0);
+    let job = world.only_job()["id"].as_str().unwrap().to_owned();
+    fs::remove_file(
+        world
+            .state_dir()
+            .join("jobs")
+            .join(&job)
+            .join("sessions.jsonl"),
+    )
+    .unwrap();
+    let elsewhere = world.path("elsewhere");
+    fs::rename(&world.repository, &elsewhere).unwrap();
+    let finished = world
+        .pinpoint(&["jobs", "report", &job[..], "--output", "json"])
+        .in_dir(&elsewhere)
+        .ends_with(0);
+    let document = finished.document();
+    let file = elsewhere.join(format!("pinpoint-{job}.html"));
+    assert_eq!(document["report"], file.to_str().unwrap());
+    let text = read(&file);
+    assert!(answer(&text).contains("changed latency"));
+    assert!(text.contains("Not everything could be found out"));
+    assert!(text.contains("It is not known what machine this ran on"));
+    assert!(text.contains("its repository is not at hand"));
+}
