@@ -104,6 +104,14 @@ class Runs {
   }
 }
 
+// Paper has nothing to open, but for the table of runs, which is too long for it.
+let opened = [];
+addEventListener("beforeprint", () => {
+  opened = [...document.querySelectorAll("details:not(#runs, [open])")];
+  opened.forEach((details) => { details.open = true; });
+});
+addEventListener("afterprint", () => opened.forEach((details) => { details.open = false; }));
+
 const runs = document.getElementById("runs");
 if (runs) {
   runs.addEventListener("toggle", async () => {

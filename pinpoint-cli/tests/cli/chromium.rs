@@ -19,6 +19,9 @@ const NAMES: [&str; 4] = [
     "google-chrome-stable",
 ];
 
+/// Milliseconds; longer than any answer takes on a busy machine.
+const PATIENCE: i32 = 120_000;
+
 /// The browser with one page. Killed when dropped.
 pub(crate) struct Chromium {
     child: Child,
@@ -120,6 +123,16 @@ impl Chromium {
 
     #[track_caller]
     fn hear(&mut self) -> Value {
+        if self.answers.buffer().is_empty() {
+            let mut waiting = libc::pollfd {
+                fd: self.answers.get_ref().as_raw_fd(),
+                events: libc::POLLIN,
+                revents: 0,
+            };
+            // SAFETY: there is one, as is said.
+            let ready = unsafe { libc::poll(&raw mut waiting, 1, PATIENCE) };
+            assert_eq!(ready, 1, "the browser does not answer");
+        }
         let mut message = Vec::new();
         self.answers.read_until(0, &mut message).unwrap();
         assert_eq!(message.pop(), Some(0), "the browser has ended");

@@ -3,6 +3,7 @@
 
 use plotters::prelude::*;
 
+use super::super::answer::percent;
 use super::{CULPRIT, LEFT, PictureError, RUN, mesh, small, svg};
 
 /// The commits between two columns of the picture of the values.
@@ -37,7 +38,7 @@ pub(crate) fn posterior(bars: &[Bar], columns: usize) -> Result<String, PictureE
             if bar.probability >= 0.005 {
                 let (x, y) = chart.backend_coord(&((from + to) / 2.0, bar.probability));
                 let style = small().pos(Pos::new(HPos::Center, VPos::Bottom));
-                let text = format!("{:.0} %", 100.0 * bar.probability);
+                let text = percent(bar.probability);
                 area.draw(&Text::new(text, (x, y - 4), style))?;
             }
         }
