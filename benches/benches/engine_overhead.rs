@@ -71,6 +71,7 @@ async fn measure(directory: &Path, rounds: u64) -> Result<f64, Box<dyn Error>> {
     let store = Store::open(&directory.join("state")).await?;
     let config = LocalConfig {
         repository: path,
+        made: false,
         repositories: BTreeMap::new(),
         good,
         build: None,

@@ -197,6 +197,7 @@ Examples:
   pinpoint pairwise main --patch fix.diff --build 'make -j2' -- ./build/bench
   pinpoint pairwise v1.2 --experiment-arg=--threads=4 -- ./bench --json
   pinpoint pairwise main my-branch --chart latency --early-stop -- ./bench
+  pinpoint pairwise --base-build ../old --experiment-build ../new -- ./bench
 
 Exit codes: 0 the experiment is worse, or different where better is not known;
 3 no difference, or for the better only; 4 not decided; others as in `pinpoint help`.")]
@@ -230,8 +231,22 @@ pub(crate) struct Pairwise {
     /// A variable for the benchmark at the experiment; may be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub(crate) experiment_env: Vec<(String, String)>,
+    /// A build made already, in whose directory the benchmark runs, in place of
+    /// BASE. No git repository is needed then, and nothing is built.
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "experiment_build",
+        conflicts_with_all = ["base", "experiment", "patch", "build", "repo", "repository"]
+    )]
+    pub(crate) base_build: Option<PathBuf>,
+    /// The build to be judged, in place of EXPERIMENT; the same directory again
+    /// shows how much the benchmark scatters.
+    #[arg(long, value_name = "DIR", requires = "base_build")]
+    pub(crate) experiment_build: Option<PathBuf>,
     /// What is known: a branch, a tag, a hash, HEAD~20.
-    pub(crate) base: String,
+    #[arg(required_unless_present = "base_build")]
+    pub(crate) base: Option<String>,
     /// What is to be judged [default: the base].
     pub(crate) experiment: Option<String>,
     /// The benchmark and its arguments.

@@ -123,7 +123,7 @@ impl Search {
                 skip,
                 paths,
                 build_jobs: arguments.job.build_jobs,
-                ..(arguments.benchmark).into_config(&repository, good, arguments.command)?
+                ..(arguments.benchmark).into_config(repository.path(), good, arguments.command)?
             },
             patch,
             direction_by_unit: direction.is_none(),

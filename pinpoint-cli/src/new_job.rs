@@ -24,7 +24,7 @@ impl Benchmark {
     /// When one of the clones named is in no repository.
     pub(crate) fn into_config(
         self,
-        repository: &Repository,
+        repository: &Path,
         good: CombinedCommit,
         command: Vec<String>,
     ) -> Result<LocalConfig, CliError> {
@@ -42,7 +42,8 @@ impl Benchmark {
             })
             .collect::<Result<_, CliError>>()?;
         Ok(LocalConfig {
-            repository: repository.path().to_owned(),
+            repository: repository.to_owned(),
+            made: false,
             repositories,
             good,
             good_arguments: Vec::new(),

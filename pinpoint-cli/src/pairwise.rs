@@ -1,8 +1,10 @@
 //! `pinpoint pairwise`: from arguments to a job.
 
+use std::path::{Path, PathBuf};
+
 use pinpoint_backends::local::{LocalConfig, Repository};
 use pinpoint_backends::sqlite::Store;
-use pinpoint_core::{Direction, PairwiseSpec, Variant};
+use pinpoint_core::{CombinedCommit, Commit, Direction, PairwiseSpec, Variant};
 
 use crate::arguments::{Display, Pairwise};
 use crate::error::CliError;
@@ -13,29 +15,29 @@ use crate::report;
 use crate::storage::state_dir;
 
 pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, CliError> {
-    let repository = Repository::discover(&arguments.benchmark.repo)?;
     let patch = arguments
         .patch
         .as_deref()
         .map(PatchFile::read)
         .transpose()?;
-    let base = repository.resolve_revision(&arguments.base)?;
-    let experiment = match &arguments.experiment {
-        Some(revision) => repository.resolve_revision(revision)?,
-        None => base.clone(),
-    };
+    let States {
+        base,
+        experiment,
+        place,
+        made,
+    } = States::of(&arguments, patch.as_ref())?;
     let base = Variant {
-        commit: base.into(),
+        commit: base,
         arguments: arguments.base_arg,
         env: arguments.base_env.into_iter().collect(),
     };
     let experiment = Variant {
-        commit: patched(experiment, patch.as_ref()),
+        commit: experiment,
         arguments: arguments.experiment_arg,
         env: arguments.experiment_env.into_iter().collect(),
     };
     // Who wants to see how much a commit scatters names it twice.
-    if arguments.experiment.is_none() && base == experiment {
+    if !made && arguments.experiment.is_none() && base == experiment {
         return Err(CliError::Input(
             "there is nothing to compare the base with: name an EXPERIMENT, or give --patch, --experiment-arg or --experiment-env".into(),
         ));
@@ -61,13 +63,14 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         every_chart: arguments.chart.is_none(),
         chart: arguments.chart,
         build_jobs: arguments.job.build_jobs,
-        ..(arguments.benchmark).into_config(&repository, base.commit, arguments.command)?
+        ..(arguments.benchmark).into_config(&place, base.commit, arguments.command)?
     };
     let config = JobConfig {
         local: LocalConfig {
             good_arguments: base.arguments,
             good_env: base.env,
             patch: patch.map(|patch| patch.keep(&store)).transpose()?,
+            made,
             ..local
         },
         direction_by_unit: direction.is_none(),
@@ -78,4 +81,69 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
     let result = Session::take(&store, &id).await?.run(&display).await?;
     result.print(&display);
     Ok(result.exit_code())
+}
+
+/// What is compared.
+struct States {
+    base: CombinedCommit,
+    experiment: CombinedCommit,
+    /// The repository; of builds made already, the directory of the base.
+    place: PathBuf,
+    /// They are builds made already.
+    made: bool,
+}
+
+impl States {
+    fn of(arguments: &Pairwise, patch: Option<&PatchFile>) -> Result<Self, CliError> {
+        let (Some(base), Some(experiment)) = (&arguments.base_build, &arguments.experiment_build)
+        else {
+            let repository = Repository::discover(&arguments.benchmark.repo)?;
+            // Required where there are no builds.
+            let base = arguments.base.as_deref().unwrap_or_default();
+            let base = repository.resolve_revision(base)?;
+            let experiment = match &arguments.experiment {
+                Some(revision) => repository.resolve_revision(revision)?,
+                None => base.clone(),
+            };
+            return Ok(Self {
+                base: base.into(),
+                experiment: patched(experiment, patch),
+                place: repository.path().to_owned(),
+                made: false,
+            });
+        };
+        let place = build("--base-build", base)?;
+        Ok(Self {
+            base: state(&place)?,
+            experiment: state(&build("--experiment-build", experiment)?)?,
+            place,
+            made: true,
+        })
+    }
+}
+
+/// The directory of a build, by the one name that it has from everywhere.
+fn build(option: &str, directory: &Path) -> Result<PathBuf, CliError> {
+    let wrong = |reason: &str| {
+        CliError::Input(format!(
+            "{option}: {} {reason}; name the directory that the benchmark is to run in",
+            directory.display()
+        ))
+    };
+    let place = (directory.canonicalize()).map_err(|error| wrong(&format!("({error})")))?;
+    if !place.is_dir() {
+        return Err(wrong("is no directory"));
+    }
+    Ok(place)
+}
+
+/// A build as a state that one can compare: its place, and no commit.
+fn state(place: &Path) -> Result<CombinedCommit, CliError> {
+    let name = place.to_str().ok_or_else(|| {
+        CliError::Input(format!(
+            "{}: the name of this directory is not UTF-8, so that it can't be stored; give it another one",
+            place.display()
+        ))
+    })?;
+    Ok(Commit::new(name, "").into())
 }

@@ -37,6 +37,10 @@ pub(crate) fn short(state: &CombinedCommit) -> String {
 
 /// The beginning of a hash, with those merged into it.
 fn short_commit(commit: &Commit) -> String {
+    // A build that was made already.
+    if commit.git_hash.is_empty() {
+        return plain(&commit.repository);
+    }
     let start = |hash: &str| plain(hash.get(..10).unwrap_or(hash));
     let hashes = std::iter::once(&commit.git_hash).chain(&commit.merged);
     let hashes: Vec<String> = hashes.map(|hash| start(hash)).collect();

@@ -18,7 +18,8 @@ use serde::{Deserialize, Serialize};
 pub struct Commit {
     /// Where the repository is: a URL, or the absolute path of a local one.
     pub repository: String,
-    /// The full hash, in hexadecimal.
+    /// The full hash, in hexadecimal. Empty for a build that was made already,
+    /// whose commit is not known: then the repository is its directory.
     pub git_hash: String,
     /// Hashes that are merged into it, in order: states between the first
     /// parent of a merge and the merge itself, which no branch holds.

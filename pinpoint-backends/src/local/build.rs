@@ -12,7 +12,7 @@ use pinpoint_midpoint::{History, HistoryError, MidpointError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::executor::{blocking, locked};
+use super::executor::{Sources, blocking, locked};
 use super::files::{self, Locked};
 use super::machine_lock::BuildHold;
 use super::process::{self, Ended, NotRun, Work};
@@ -30,10 +30,19 @@ pub(super) enum Made {
 #[derive(Debug)]
 pub(super) struct Build {
     pub(super) key: String,
-    pub(super) place: Place,
+    /// Where it is run.
+    pub(super) tree: PathBuf,
     cached: bool,
     duration: u64,
-    _in_use: Locked,
+    /// Absent for one that is not ours.
+    in_use: Option<Locked>,
+}
+
+impl Build {
+    /// Whether it is a work tree of ours.
+    pub(super) fn is_ours(&self) -> bool {
+        self.in_use.is_some()
+    }
 }
 
 /// Kept with the job, which does not try again; other jobs may, since the
@@ -54,6 +63,7 @@ struct Hold {
 /// A build in the making: where, and what is held meanwhile.
 pub(super) struct Making<'a> {
     pub(super) executor: &'a LocalExecutor,
+    pub(super) sources: &'a Sources,
     pub(super) place: &'a Place,
     log: &'a Path,
     holds: Arc<Hold>,
@@ -81,7 +91,12 @@ impl LocalExecutor {
         work: &Arc<Work>,
     ) -> Result<BuildReport, LocalError> {
         let commit = self.name(located).await?;
-        let log = self.build_log(&workspace::key(&commit, &self.config, &self.at_hand));
+        let log = match &self.sources {
+            Some(sources) => {
+                self.build_log(&workspace::key(&commit, &self.config, &sources.at_hand))
+            }
+            None => PathBuf::new(),
+        };
         // Git takes its time to describe a commit, and the build does not need it.
         let (made, commit) =
             tokio::try_join!(self.built(&commit, work), self.describe(commit.clone()))?;
@@ -123,10 +138,13 @@ impl LocalExecutor {
                 change: *change,
             });
         }
-        let key = workspace::key(commit, &self.config, &self.at_hand);
+        let Some(sources) = &self.sources else {
+            return made_already(commit);
+        };
+        let key = workspace::key(commit, &self.config, &sources.at_hand);
         let build = Arc::clone(locked(&self.builds).entry(key.clone()).or_default());
         build
-            .get_or_try_init(|| self.make(commit, key, work))
+            .get_or_try_init(|| self.make(commit, key, sources, work))
             .await
             .cloned()
     }
@@ -135,6 +153,7 @@ impl LocalExecutor {
         &self,
         commit: &CombinedCommit,
         key: String,
+        sources: &Sources,
         work: &Arc<Work>,
     ) -> Result<Made, LocalError> {
         let is_skipped = |hash| self.config.skip.contains(hash);
@@ -155,10 +174,10 @@ impl LocalExecutor {
             if let Some((marker, in_use)) = place.use_it().await? {
                 return Ok(Made::Ready(Arc::new(Build {
                     key,
-                    place,
+                    tree: place.tree,
                     cached,
                     duration: marker.duration,
-                    _in_use: in_use,
+                    in_use: Some(in_use),
                 })));
             }
             if slot.is_none() {
@@ -173,7 +192,16 @@ impl LocalExecutor {
             if place.marker()?.is_some() {
                 continue;
             }
-            if let Some(failure) = self.make_alone(commit, &key, &place, alone, work).await? {
+            let log = self.build_log(&key);
+            let making = Making {
+                executor: self,
+                sources,
+                place: &place,
+                log: &log,
+                holds: self.hold(&place, alone).await?,
+                work,
+            };
+            if let Some(failure) = self.make_alone(commit, making).await? {
                 files::write_json(&remembered, &failure)?;
                 return Ok(Made::Failed(Arc::new(failure)));
             }
@@ -181,34 +209,28 @@ impl LocalExecutor {
         }
     }
 
-    /// Makes a build; the answer is why it failed, if it did.
-    async fn make_alone(
-        &self,
-        commit: &CombinedCommit,
-        key: &str,
-        place: &Place,
-        alone: Locked,
-        work: &Arc<Work>,
-    ) -> Result<Option<Failure>, LocalError> {
-        let holds = Arc::new(Hold {
+    /// What is held while a build is made at this place.
+    async fn hold(&self, place: &Place, alone: Locked) -> Result<Arc<Hold>, LocalError> {
+        Ok(Arc::new(Hold {
             _place: alone,
             _repositories: self.workspace.keep_repositories().await?,
             // Making room and removing disturb a measurement as building does,
             // so the machine is held until all is done.
             machine: self.machine.for_build(&place.tree).await?,
-        });
+        }))
+    }
+
+    /// Makes a build; the answer is why it failed, if it did.
+    async fn make_alone(
+        &self,
+        commit: &CombinedCommit,
+        making: Making<'_>,
+    ) -> Result<Option<Failure>, LocalError> {
+        let (place, holds) = (making.place, Arc::clone(&making.holds));
         let began = Instant::now();
         let empty = place.clone();
         blocking(Arc::clone(&holds), move || empty.clear()).await?;
-        let log = self.build_log(key);
-        files::create(&log)?;
-        let making = Making {
-            executor: self,
-            place,
-            log: &log,
-            holds: Arc::clone(&holds),
-            work,
-        };
+        files::create(making.log)?;
         match making.take_steps(commit).await {
             Ok(repositories) => {
                 let place = place.clone();
@@ -245,8 +267,10 @@ impl LocalExecutor {
             .env_clear()
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .env("PINPOINT_JOB", &self.job)
-            .env("PINPOINT_COMMIT", &commit.main.git_hash)
             .envs(&self.config.env);
+        if self.sources.is_some() {
+            command.env("PINPOINT_COMMIT", &commit.main.git_hash);
+        }
     }
 
     /// Why a process did not succeed, in a line; absent when it did.
@@ -277,9 +301,8 @@ impl Making<'_> {
     /// Fills the work tree and runs the build command in it. The answer is
     /// which of our repositories the build needs from now on.
     async fn take_steps(&self, commit: &CombinedCommit) -> Result<BTreeSet<PathBuf>, Trouble> {
-        let LocalExecutor {
-            config, repository, ..
-        } = self.executor;
+        let config = &self.executor.config;
+        let repository = &self.sources.repository;
         let tree = &self.place.tree;
         let hash = self.hash_of(repository, &commit.main).await?;
         let borrowed = self.check_out(repository, &hash, tree).await?;
@@ -434,6 +457,21 @@ impl Making<'_> {
         }
         Ok(path)
     }
+}
+
+/// A build that was made already is where its state says.
+fn made_already(commit: &CombinedCommit) -> Result<Made, LocalError> {
+    let directory = PathBuf::from(&commit.main.repository);
+    if !directory.is_dir() {
+        return Err(LocalError::BuildGone { path: directory });
+    }
+    Ok(Made::Ready(Arc::new(Build {
+        key: commit.main.repository.clone(),
+        tree: directory,
+        cached: true,
+        duration: 0,
+        in_use: None,
+    })))
 }
 
 /// The last line of a file that says something.

@@ -14,6 +14,11 @@ use serde::{Deserialize, Serialize};
 pub struct LocalConfig {
     /// The user's repository: any directory in it.
     pub repository: PathBuf,
+    /// The states are builds that were made already: directories, each of which
+    /// stands in its commit's place with an empty hash. Nothing is built, and no
+    /// repository is needed; [`repository`](Self::repository) is not looked at.
+    #[serde(default)]
+    pub made: bool,
     /// Local clones of other repositories, by their URLs: of dependencies.
     #[serde(default)]
     pub repositories: BTreeMap<String, PathBuf>,

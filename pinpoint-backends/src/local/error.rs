@@ -169,6 +169,15 @@ pub enum LocalError {
         /// How many there are.
         count: u64,
     },
+    /// A directory with a build made already is not there.
+    #[error("there is no build in {} any more; put it back, and resume the job", .path.display())]
+    BuildGone {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A job that has builds made already has no commits.
+    #[error("builds made already have no history: nothing lies between them")]
+    NoHistory,
     /// Somebody ended the work.
     #[error("ended on request")]
     Cancelled,

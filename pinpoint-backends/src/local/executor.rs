@@ -37,8 +37,8 @@ pub struct LocalExecutor {
     pub(super) config: LocalConfig,
     pub(super) job: String,
     pub(super) job_dir: PathBuf,
-    pub(super) repository: Repository,
-    pub(super) at_hand: AtHand,
+    /// Where commits come from; absent where builds are made already.
+    pub(super) sources: Option<Sources>,
     pub(super) workspace: Workspace,
     pub(super) machine: MachineLock,
     /// What builds and runs inherit, taken once so that it is the same for all.
@@ -50,14 +50,34 @@ pub struct LocalExecutor {
     pub(super) metric: OnceCell<Metric>,
     pub(super) reports: Mutex<Reports>,
     pub(super) tails: Mutex<Tails>,
-    repositories: LocalRepositories,
-    midpoints: Midpoints,
     /// What `--path` leaves of ranges.
     path_ranges: Mutex<HashMap<(String, String), Arc<Hashes>>>,
     /// By the request; what [`LocalExecutor::prepare`] does has none.
     works: Mutex<HashMap<Option<Key>, Arc<Work>>>,
     /// When this process took up the job, counted from the job's beginning.
     opened: (Duration, Instant),
+}
+
+/// Where commits come from.
+pub(super) struct Sources {
+    pub(super) repository: Repository,
+    pub(super) at_hand: AtHand,
+    repositories: LocalRepositories,
+    midpoints: Midpoints,
+}
+
+impl Sources {
+    fn open(config: &LocalConfig, state_dir: &Path) -> Result<Self, LocalError> {
+        let repository = Repository::discover(&config.repository)?;
+        let named = config.repositories.clone();
+        let repositories = LocalRepositories::new(repository.clone(), named, state_dir);
+        Ok(Self {
+            at_hand: AtHand::open(repositories.clone(), &config.repositories)?,
+            midpoints: Midpoints::new(Arc::new(repositories.clone())),
+            repositories,
+            repository,
+        })
+    }
 }
 
 /// What lies between two commits.
@@ -99,12 +119,11 @@ impl LocalExecutor {
                 path: results.clone(),
             });
         }
-        let repository = Repository::discover(&config.repository)?;
-        let repositories = LocalRepositories::new(
-            repository.clone(),
-            config.repositories.clone(),
-            &location.state_dir,
-        );
+        let sources = if config.made {
+            None
+        } else {
+            Some(Sources::open(&config, &location.state_dir)?)
+        };
         let job_dir = location.job_dir;
         files::create_dir(&job_dir.join("builds"))?;
         files::create_dir(&job_dir.join("runs"))?;
@@ -123,7 +142,7 @@ impl LocalExecutor {
         // A clock that was set back since is no reason to fail.
         let since = SystemTime::now().duration_since(began).unwrap_or_default();
         Ok(Self {
-            at_hand: AtHand::open(repositories.clone(), &config.repositories)?,
+            sources,
             workspace: Workspace::open(&location.state_dir)?,
             machine: MachineLock::open(&location.machine_dir)?,
             environment: std::env::vars_os()
@@ -135,15 +154,12 @@ impl LocalExecutor {
             metric: OnceCell::new_with(metric),
             reports: Mutex::new(Reports::open(&job_dir.join("runs.jsonl"))?),
             tails: Mutex::new(Tails::open(&job_dir)?),
-            midpoints: Midpoints::new(Arc::new(repositories.clone())),
-            repositories,
             path_ranges: Mutex::default(),
             works: Mutex::default(),
             opened: (since, Instant::now()),
             config,
             job: job.into(),
             job_dir,
-            repository,
         })
     }
 
@@ -204,7 +220,9 @@ impl LocalExecutor {
         for located in located {
             commits.push(self.name(located).await?);
         }
-        self.repositories.describe_all(&mut commits).await?;
+        if let Some(sources) = &self.sources {
+            sources.repositories.describe_all(&mut commits).await?;
+        }
         Ok(commits)
     }
 
@@ -228,13 +246,16 @@ impl LocalExecutor {
         prior: &CombinedCommit,
         culprit: &CombinedCommit,
     ) -> Result<Commit, LocalError> {
-        let blamed = self.midpoints.blamed(prior, culprit).await?;
+        let blamed = self.sources()?.midpoints.blamed(prior, culprit).await?;
         self.describe_commit(blamed).await
     }
 
     /// The repository that a commit is of, if it is at hand.
     pub fn repository_of(&self, commit: &Commit) -> Option<Repository> {
-        self.repositories.locate(&commit.repository)
+        self.sources
+            .as_ref()?
+            .repositories
+            .locate(&commit.repository)
     }
 
     /// The name of a commit alone.
@@ -253,7 +274,7 @@ impl LocalExecutor {
                 commit.main = Commit::new(commit.main.repository, hash);
                 Ok(commit)
             }
-            Found::Between(between) => Ok(self.midpoints.nth(&between, *offset).await?),
+            Found::Between(between) => Ok(self.sources()?.midpoints.nth(&between, *offset).await?),
         }
     }
 
@@ -263,7 +284,9 @@ impl LocalExecutor {
         commit: CombinedCommit,
     ) -> Result<CombinedCommit, LocalError> {
         let mut commits = [commit];
-        self.repositories.describe_all(&mut commits).await?;
+        if let Some(sources) = &self.sources {
+            sources.repositories.describe_all(&mut commits).await?;
+        }
         let [commit] = commits;
         Ok(commit)
     }
@@ -274,10 +297,15 @@ impl LocalExecutor {
         lower: &CombinedCommit,
         higher: &CombinedCommit,
     ) -> Result<Found, LocalError> {
+        let Sources {
+            repositories,
+            midpoints,
+            ..
+        } = self.sources()?;
         if lower.main == higher.main || !is_plain(lower) {
-            return Ok(Found::Between(self.midpoints.between(lower, higher).await?));
+            return Ok(Found::Between(midpoints.between(lower, higher).await?));
         }
-        let history = self.repositories.open(&higher.main.repository).await;
+        let history = repositories.open(&higher.main.repository).await;
         let history = history.map_err(MidpointError::from)?;
         if !self.config.paths.is_empty() {
             let hashes = self.path_range(&lower.main, &higher.main).await?;
@@ -285,7 +313,7 @@ impl LocalExecutor {
                 return Ok(Found::Paths(hashes));
             }
         } else if !is_beside(&*history, lower, higher).await? {
-            return Ok(Found::Between(self.midpoints.between(lower, higher).await?));
+            return Ok(Found::Between(midpoints.between(lower, higher).await?));
         }
         // No commit of the range comes before the higher one, so that whatever
         // is opened between the two begins at its first parent.
@@ -297,7 +325,7 @@ impl LocalExecutor {
         } else {
             higher.main.git_hash.clone()
         };
-        Ok(Found::Between(self.midpoints.between(&from, higher).await?))
+        Ok(Found::Between(midpoints.between(&from, higher).await?))
     }
 
     /// The commits strictly between two that touch one of the paths.
@@ -306,13 +334,20 @@ impl LocalExecutor {
         if let Some(known) = locked(&self.path_ranges).get(&ends) {
             return Ok(Arc::clone(known));
         }
-        let repository = self.repository.clone();
+        let repository = self.sources()?.repository.clone();
         let paths = self.config.paths.clone();
         let (lower, higher) = ends.clone();
         let range = blocking((), move || Ok(repository.range(&lower, &higher, &paths)?)).await?;
         let range = Arc::new(range);
         locked(&self.path_ranges).insert(ends, Arc::clone(&range));
         Ok(range)
+    }
+
+    /// # Errors
+    ///
+    /// When the job has builds instead: nothing lies between them.
+    pub(super) fn sources(&self) -> Result<&Sources, LocalError> {
+        self.sources.as_ref().ok_or(LocalError::NoHistory)
     }
 
     fn begin(&self, key: Option<&Key>) -> EndOnDrop {

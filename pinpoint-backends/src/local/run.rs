@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use pinpoint_core::results::{Aggregate, Format, ReadError};
-use pinpoint_core::{PairReport, RunPairRequest, RunReport, RunRequest, Series, Variant};
+use pinpoint_core::{
+    CombinedCommit, Commit, PairReport, RunPairRequest, RunReport, RunRequest, Series, Variant,
+};
 
 use super::build::{Build, Made, tail};
 use super::executor::locked;
@@ -187,8 +189,7 @@ impl LocalExecutor {
             Err(error) => return Err(self.not_run(error)),
         }
         if report.failure.is_some() {
-            workspace::check_room(&holds.0.place.tree)?;
-            workspace::check_room(&self.job_dir)?;
+            self.check_room(&holds.0)?;
         }
         locked(&self.tails).add(&one.name, &outputs.stdout, &outputs.stderr)?;
         if report.failure.is_some() {
@@ -220,7 +221,7 @@ impl LocalExecutor {
             arguments: self.config.good_arguments.clone(),
             env: self.config.good_env.clone(),
         };
-        let commit = || good.commit.main.git_hash.clone();
+        let commit = || called(&good.commit);
         let build = match self.built(&good.commit, work).await? {
             Made::Ready(build) => build,
             Made::Failed(failure) => {
@@ -251,8 +252,7 @@ impl LocalExecutor {
                 }
                 Err(failure) => reason = failure,
             }
-            workspace::check_room(&holds.0.place.tree)?;
-            workspace::check_room(&self.job_dir)?;
+            self.check_room(&holds.0)?;
         }
         Err(LocalError::GoodFails {
             commit: commit(),
@@ -271,7 +271,7 @@ impl LocalExecutor {
         build: &Build,
     ) -> Result<Result<Metric, String>, LocalError> {
         let unusable = |reason| LocalError::GoodUnreadable {
-            commit: self.config.good.main.git_hash.clone(),
+            commit: called(&self.config.good),
             reason,
         };
         if let Some(failure) = self.why_failed(ended, &outputs.stderr)? {
@@ -356,7 +356,7 @@ impl LocalExecutor {
         outputs: &Outputs,
         holds: &Holds,
     ) -> Result<(Command, File), LocalError> {
-        let tree = &holds.0.place.tree;
+        let tree = &holds.0.tree;
         if let Some(results) = &self.config.results {
             remove_results(tree, results)?;
         }
@@ -377,6 +377,15 @@ impl LocalExecutor {
             .stdout(files::create(&outputs.stdout)?)
             .stderr(files::create(&outputs.stderr)?);
         Ok((command, holds.1.register()?))
+    }
+
+    /// Whether what failed did so for want of room. Where nothing of ours is,
+    /// nothing is written to see.
+    fn check_room(&self, build: &Build) -> Result<(), LocalError> {
+        if build.is_ours() {
+            workspace::check_room(&build.tree)?;
+        }
+        workspace::check_room(&self.job_dir)
     }
 
     fn program(&self, tree: &Path) -> PathBuf {
@@ -442,7 +451,7 @@ impl LocalExecutor {
             return Ok(Ok(Results::File(Vec::new())));
         }
         let path = match &self.config.results {
-            Some(results) => &build.place.tree.join(results),
+            Some(results) => &build.tree.join(results),
             None => &outputs.stdout,
         };
         match Results::load(path, LARGEST_OUTPUT) {
@@ -462,7 +471,7 @@ impl LocalExecutor {
 
     /// Says which program could not be started, and why.
     fn cannot_run(&self, source: io::Error, variant: &Variant, build: &Build) -> LocalError {
-        let path = self.program(&build.place.tree);
+        let path = self.program(&build.tree);
         let program = path.display().to_string();
         match source.kind() {
             io::ErrorKind::NotFound if path.exists() => {
@@ -470,7 +479,7 @@ impl LocalExecutor {
             }
             io::ErrorKind::NotFound => LocalError::CommandMissing {
                 program,
-                commit: variant.commit.main.git_hash.clone(),
+                commit: called(&variant.commit),
                 source,
             },
             _ if is_programs_fault(&source) => LocalError::CommandNotExecutable { program, source },
@@ -486,6 +495,21 @@ impl LocalExecutor {
                 source,
             },
         }
+    }
+}
+
+/// The name of a state in a message: its hash, or the directory of a build that
+/// was made already.
+fn called(state: &CombinedCommit) -> String {
+    let Commit {
+        git_hash,
+        repository,
+        ..
+    } = &state.main;
+    if git_hash.is_empty() {
+        repository.clone()
+    } else {
+        git_hash.clone()
     }
 }
 

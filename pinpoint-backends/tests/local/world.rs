@@ -75,6 +75,7 @@ impl World {
     pub(crate) fn config(&self, good: &str, script: &str) -> LocalConfig {
         LocalConfig {
             repository: self.repository.clone(),
+            made: false,
             repositories: Default::default(),
             good: self.combined(good),
             build: None,

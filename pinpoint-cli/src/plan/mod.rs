@@ -129,7 +129,11 @@ async fn scatter(
     {
         let config = LocalConfig {
             chart: arguments.chart,
-            ..(arguments.benchmark).into_config(repository, good.clone(), arguments.command)?
+            ..(arguments.benchmark).into_config(
+                repository.path(),
+                good.clone(),
+                arguments.command,
+            )?
         };
         scatter::measure(config, arguments.runs, display).await?
     } else {

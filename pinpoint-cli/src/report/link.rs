@@ -12,7 +12,7 @@ pub(super) fn commit_page(repository: &str, hash: &str) -> Option<String> {
     if path.is_empty() || !path.chars().all(is_plain) {
         return None;
     }
-    if !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if hash.is_empty() || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
     let between = match &*host {

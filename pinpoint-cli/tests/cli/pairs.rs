@@ -166,6 +166,154 @@ fn each_side_may_have_arguments_and_variables_of_its_own() {
     pairwise(&world, &[], &["main", "main"], SCRIPT).ends_with(3);
 }
 
+/// Two builds outside of any repository; the benchmark is part of them.
+fn builds(world: &World) -> [String; 2] {
+    ["old build", "new"].map(|name| {
+        let place = world.path(name);
+        fs::create_dir(&place).unwrap();
+        let value = if name == "new" { "2\n" } else { "1\n" };
+        fs::write(place.join("value"), value).unwrap();
+        fs::write(place.join("bench.sh"), SCRIPT).unwrap();
+        place.to_str().unwrap().to_owned()
+    })
+}
+
+fn of_builds(world: &World, options: &[&str], base: &str, experiment: &str) -> Pinpoint {
+    let sides = ["--base-build", base, "--experiment-build", experiment];
+    (world.pinpoint(&["pairwise"]).and(&sides).and(options)).and(&["--", "sh", "bench.sh"])
+}
+
+#[test]
+fn builds_made_already_are_compared_without_a_repository() {
+    let world = World::new();
+    let [old, new] = builds(&world);
+    let nowhere = world.path("nowhere");
+    fs::create_dir(&nowhere).unwrap();
+    let report = world.path("report.html");
+    let options = ["--output", "json", "--report", report.to_str().unwrap()];
+    let command = of_builds(&world, &options, "../old build", "../new").in_dir(&nowhere);
+    let document = command.ends_with(0).document();
+    assert_eq!(document["status"], "different", "{document}");
+    assert_eq!(document["pairs"], 30);
+    for (side, place) in [("base", &old), ("experiment", &new)] {
+        let main = &document[side]["commit"]["main"];
+        assert_eq!(
+            (&main["repository"], &main["git_hash"]),
+            (&json!(place), &json!(""))
+        );
+    }
+    assert_eq!(
+        chart(&document, "latency")["comparison"]["verdict"],
+        "different"
+    );
+    assert_eq!(document["only_experiment"], json!(["new"]));
+
+    // For people, from the store, and in the report.
+    let job = document["job_id"].as_str().unwrap();
+    let shown = world.pinpoint(&["jobs", "show", job]).ends_with(0);
+    shown
+        .says(&format!("base        {old}"))
+        .says(&format!("experiment  {new}"));
+    let page = fs::read_to_string(&report).unwrap();
+    assert!(page.contains(&old) && page.contains(&new));
+    assert!(page.contains("The difference of each pair"));
+    assert!(!page.contains("Not everything could be found out"));
+
+    // The builds are as they were, and nothing was added to them.
+    for place in [&old, &new] {
+        assert_eq!(fs::read_dir(place).unwrap().count(), 2);
+    }
+    // One build against itself, with a variable or without.
+    of_builds(&world, &[], &old, &old).ends_with(3);
+    of_builds(&world, &["--experiment-env", "EXTRA=500"], &old, &old)
+        .ends_with(0)
+        .says("EXTRA=500");
+}
+
+#[test]
+fn builds_made_already_know_their_run_and_no_commit() {
+    let world = World::new();
+    let [old, new] = builds(&world);
+    let script = "echo \"v: ${#PINPOINT_COMMIT} x\"; echo \"w: ${PINPOINT_RUN:-0} x\"; \
+                  echo \"j: ${#PINPOINT_JOB} x\"; echo \"p: $(pwd | wc -c) x\"";
+    let sides = ["--base-build", &old, "--experiment-build", &new];
+    let options = ["--pairs", "6", "--output", "json"];
+    let command =
+        (world.pinpoint(&["pairwise"]).and(&sides).and(&options)).and(&["--", "sh", "-c", script]);
+    // What they print differs by two characters or not at all: no verdict here.
+    let document = command.start().wait().document();
+    let medians = |name: &str| {
+        let comparison = &chart(&document, name)["comparison"];
+        ["control_median", "treatment_median"].map(|side| comparison[side].as_f64().unwrap())
+    };
+    assert_eq!(medians("v"), [0.0, 0.0]);
+    assert_eq!(medians("w"), [2.5, 2.5]);
+    assert_eq!(medians("j"), [32.0, 32.0]);
+    let lengths = [old, new].map(|place| place.len() as f64 + 1.0);
+    assert_eq!(medians("p"), lengths);
+}
+
+#[test]
+fn builds_that_can_not_be_compared_are_refused_before_there_is_a_job() {
+    let world = World::with_step(2, 1);
+    let [old, new] = builds(&world);
+    of_builds(&world, &[], &old, "nowhere")
+        .ends_with(2)
+        .tells("--experiment-build: nowhere (No such file")
+        .tells("name the directory");
+    let file = format!("{old}/value");
+    of_builds(&world, &[], &file, &new)
+        .ends_with(2)
+        .tells("is no directory");
+    for more in [
+        &["main"][..],
+        &["--build", "make"],
+        &["--patch", "x"],
+        &["-C", "."],
+    ] {
+        of_builds(&world, more, &old, &new)
+            .ends_with(2)
+            .tells("cannot be used with");
+    }
+    let one = ["pairwise", "--base-build", &old, "--", "true"];
+    world
+        .pinpoint(&one)
+        .ends_with(2)
+        .tells("--experiment-build");
+    let other = ["pairwise", "--experiment-build", &old, "--", "true"];
+    world.pinpoint(&other).ends_with(2).tells("--base-build");
+    let none = ["pairwise", "--", "true"];
+    world.pinpoint(&none).ends_with(2).tells("<BASE>");
+    assert_eq!(world.jobs(), [] as [Value; 0]);
+
+    // What is wrong with the benchmark names the build.
+    fs::write(world.path("new/bench.sh"), "exit 7").unwrap();
+    of_builds(&world, &["--pairs", "6"], &new, &old)
+        .ends_with(1)
+        .tells(&format!("fails at the good end {new}"));
+}
+
+#[test]
+fn a_build_that_is_gone_stops_the_job_until_it_is_back() {
+    let world = World::new();
+    let [old, new] = builds(&world);
+    let slow = format!("{SCRIPT}; sleep 0.05");
+    fs::write(world.path("new/bench.sh"), &slow).unwrap();
+    let running = of_builds(&world, &[], &old, &new).start();
+    let job = running.job();
+    until("a pair", || runs_of(&world.journal(&job)) > 0);
+    running.signal(SIGINT);
+    running.ends_with(130);
+    fs::rename(&new, world.path("away")).unwrap();
+    let resume = ["jobs", "resume", &job];
+    world
+        .pinpoint(&resume)
+        .ends_with(1)
+        .tells(&format!("there is no build in {new} any more; put it back"));
+    fs::rename(world.path("away"), &new).unwrap();
+    world.pinpoint(&resume).ends_with(0).says("different");
+}
+
 #[test]
 fn it_ends_early_when_told_to_and_certain() {
     let world = World::with_step(2, 1);
@@ -343,6 +491,18 @@ fn a_pairwise_job_that_is_killed_ends_as_if_it_had_not_been() {
     let ends = [world.good(), world.bad()];
     survives_kills(&world, |script| {
         pairwise(&world, &["--output", "json"], &ends, script)
+    });
+}
+
+#[test]
+fn a_comparison_of_builds_that_is_killed_ends_as_if_it_had_not_been() {
+    let world = World::new();
+    let [old, new] = builds(&world);
+    survives_kills(&world, |script| {
+        for place in [&old, &new] {
+            fs::write(format!("{place}/bench.sh"), script).unwrap();
+        }
+        of_builds(&world, &["--output", "json"], &old, &new)
     });
 }
 

@@ -293,8 +293,7 @@ impl<'a> Layout<'a> {
         entry: Entry<'_>,
     ) -> Result<Option<String>, Trouble> {
         let held = self.held(holder, &entry.url);
-        let executor = self.making.executor;
-        let Some(repository) = executor.at_hand.locate(&entry.url) else {
+        let Some(repository) = self.making.sources.at_hand.locate(&entry.url) else {
             return match held {
                 None => Ok(None),
                 Some(_) => Err(LocalError::NotAtHand {
@@ -350,7 +349,7 @@ impl<'a> Layout<'a> {
         path: &Path,
         mut text: String,
     ) -> Result<(), Trouble> {
-        let at_hand = &self.making.executor.at_hand;
+        let at_hand = &self.making.sources.at_hand;
         let mut is_changed = false;
         for (held, named) in self.held.iter().zip(&mut self.named) {
             let Commit {
@@ -405,7 +404,7 @@ impl<'a> Layout<'a> {
             let Some(held) = self.held(holder, url) else {
                 continue;
             };
-            let Some(repository) = self.making.executor.at_hand.locate(url) else {
+            let Some(repository) = self.making.sources.at_hand.locate(url) else {
                 let repository = url.clone();
                 return Err(LocalError::NotAtHand { repository }.into());
             };
@@ -438,7 +437,7 @@ impl<'a> Layout<'a> {
 
     /// The revision at which a dependency is held, where this holder names it.
     fn held(&mut self, holder: &Holder, url: &str) -> Option<&'a ModifiedDependency> {
-        let at_hand = &self.making.executor.at_hand;
+        let at_hand = &self.making.sources.at_hand;
         let index = self.held.iter().position(|held| {
             at_hand.same(&held.commit.repository, url)
                 && at_hand.same(&held.named_by, &holder.repository)
@@ -448,7 +447,7 @@ impl<'a> Layout<'a> {
     }
 
     fn holds_for(&self, holder: &Holder) -> bool {
-        let at_hand = &self.making.executor.at_hand;
+        let at_hand = &self.making.sources.at_hand;
         self.held
             .iter()
             .any(|held| at_hand.same(&held.named_by, &holder.repository))
@@ -462,7 +461,7 @@ impl<'a> Layout<'a> {
             // Submodules have their own file, and what is held and named nowhere
             // else is found out in the end.
             "DEPS" => !executor.config.repositories.is_empty(),
-            _ => self.holds_for(holder) || !executor.at_hand.names().is_empty(),
+            _ => self.holds_for(holder) || !self.making.sources.at_hand.names().is_empty(),
         };
         if matters {
             let repository = &holder.repository;
