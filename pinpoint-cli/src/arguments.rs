@@ -604,6 +604,10 @@ pub(crate) enum Jobs {
     Resume {
         /// The job, or the beginning of its name.
         job: String,
+        /// Where to write the report when the job ends [default: where it was told
+        /// when it was begun, if it was].
+        #[arg(long, value_name = "FILE.html")]
+        report: Option<PathBuf>,
     },
     /// Write the report on a job as it is now, finished or not.
     ///

@@ -159,6 +159,11 @@ impl Session {
         })
     }
 
+    /// Has the report written to another place than the job says.
+    pub(crate) fn report_to(&mut self, file: PathBuf) {
+        self.config.report = Some(file);
+    }
+
     /// Works on the job until it is finished, and keeps the result with it.
     pub(crate) async fn run(self, display: &Display) -> Result<JobResult, CliError> {
         let id = self.job.id.clone();

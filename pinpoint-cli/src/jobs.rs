@@ -24,7 +24,10 @@ pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError>
     match command {
         Jobs::List { state, limit } => list(&store.list(state, limit).await?, &display),
         Jobs::Show { job } => show(&store.get(&job).await?, &display),
-        Jobs::Resume { job } => resume(&store, &store.get(&job).await?, &display).await,
+        Jobs::Resume { job, report } => {
+            let job = store.get(&job).await?;
+            resume(&store, &job, report, &display).await
+        }
         Jobs::Report { job, file } => {
             let job = store.get(&job).await?;
             write_report(&store, &job, file, &display).await
@@ -75,15 +78,27 @@ fn show(job: &Job, display: &Display) -> Result<u8, CliError> {
     Ok(FOUND)
 }
 
-async fn resume(store: &Store, job: &Job, display: &Display) -> Result<u8, CliError> {
+async fn resume(
+    store: &Store,
+    job: &Job,
+    file: Option<PathBuf>,
+    display: &Display,
+) -> Result<u8, CliError> {
+    let file = file.as_deref().map(report::destination).transpose()?;
     if job.state == JobState::Completed
         && let Some(result) = JobResult::stored(job)
     {
         // It was finished, perhaps just before its process was killed.
+        if let Some(file) = &file {
+            report::write(store, &job.id, file).await?;
+        }
         result.print(display);
         return Ok(result.exit_code());
     }
-    let session = Session::take(store, &job.id).await?;
+    let mut session = Session::take(store, &job.id).await?;
+    if let Some(file) = file {
+        session.report_to(file);
+    }
     if job.state == JobState::Canceled {
         store.withdraw_cancellation(&job.id).await?;
     }

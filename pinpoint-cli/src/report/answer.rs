@@ -144,14 +144,17 @@ fn code(commit: &CombinedCommit) -> Markup {
 fn culprits(document: &Document) -> Markup {
     match &document.culprits[..] {
         [culprit] => html! { (commit_name(&culprit.blamed)) " " (did(document, culprit)) "." },
-        several => html! {
-            (several.len()) " commits changed " (chart(document)) ": "
-            @for (number, culprit) in several.iter().enumerate() {
-                @if number > 0 { "; " }
-                (commit_name(&culprit.blamed)) " " (did(document, culprit))
+        several => {
+            let size = |culprit: &NamedCulprit| culprit.effect.estimate.abs();
+            let largest = (several.iter()).max_by(|a, b| size(a).total_cmp(&size(b)));
+            html! {
+                (several.len()) " commits changed " (chart(document))
+                @if let Some(largest) = largest {
+                    "; most of all " (commit_name(&largest.blamed)) ", which " (did(document, largest))
+                }
+                "."
             }
-            "."
-        },
+        }
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) fn section(report: &Report) -> Result<Markup, CliError> {
         _ => &[],
     };
     let columns = columns(report);
-    Ok(html! {
+    let cards = html! {
         @if let Some(document) = document {
             @for culprit in &document.culprits {
                 (card(report, document, culprit, "Culprit"))
@@ -41,6 +41,11 @@ pub(super) fn section(report: &Report) -> Result<Markup, CliError> {
                 (card(report, document, culprit, "Not confirmed"))
             }
         }
+    };
+    // One is the answer; of several, the picture tells more than each of them.
+    let is_one = document.is_none_or(|document| document.culprits.len() + unconfirmed.len() <= 1);
+    Ok(html! {
+        @if is_one { (cards) }
         @if !report.runs.is_empty() {
             section {
                 h2 { "Values by commit" }
@@ -53,6 +58,7 @@ pub(super) fn section(report: &Report) -> Result<Markup, CliError> {
                 (posterior::table(report))
             }
         }
+        @if !is_one { (cards) }
         @if let Some(document) = document {
             @if !document.comparisons.is_empty() { (comparisons(document)) }
             @if !document.candidates.is_empty() { (candidates(document)) }

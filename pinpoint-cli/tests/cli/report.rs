@@ -161,7 +161,9 @@ fn a_culprit_finder_is_reported_with_its_verifications() {
 #[test]
 fn a_report_is_written_when_a_job_is_interrupted_and_again_when_it_is_resumed() {
     let world = World::with_step(8, 5);
-    let file = world.path("report.html");
+    let directory = world.path("reports");
+    fs::create_dir(&directory).unwrap();
+    let file = directory.join("report.html");
     let slow = format!("{BENCHMARK}; sleep 0.02");
     let options = ["--report", file.to_str().unwrap()];
     let running = world.bisect(&options, &slow).start();
@@ -185,12 +187,24 @@ fn a_report_is_written_when_a_job_is_interrupted_and_again_when_it_is_resumed() 
     assert!(text.contains(">interrupted</span>"));
 
     let resume = ["jobs", "resume", &job];
+    fs::rename(&directory, world.path("away")).unwrap();
+    world
+        .pinpoint(&resume)
+        .ends_with(2)
+        .tells("name another file with --report");
+    fs::rename(world.path("away"), &directory).unwrap();
     world.pinpoint(&resume).ends_with(0);
     let text = read(&file);
     assert!(text.contains(">culprit found</span>") && text.contains("Taken up again"));
     let document = world.only_job();
     let runs = format!("{} runs,", document["runs"]);
     assert!(text.contains(&runs), "{runs}");
+
+    // In another place, when that is asked for; also of a job that has ended.
+    let other = world.path("other.html");
+    let resume = ["jobs", "resume", &job, "--report", other.to_str().unwrap()];
+    world.pinpoint(&resume).ends_with(0);
+    assert_eq!(answer(&read(&other)), answer(&text));
 }
 
 #[test]
@@ -225,7 +239,7 @@ fn a_file_that_can_not_be_written_is_refused_before_there_is_a_job() {
     let missing = world.path("none/report.html");
     let directory = world.path("");
     for (file, reason) in [
-        (&missing, "name a file in a directory that exists"),
+        (&missing, "name another file with --report"),
         (&directory, "this is a directory"),
     ] {
         let options = ["--report", file.to_str().unwrap()];
