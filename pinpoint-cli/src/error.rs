@@ -81,6 +81,8 @@ pub(crate) enum CliError {
         path: PathBuf,
         source: std::io::Error,
     },
+    #[error("job {job} can't be read: {error}")]
+    Unreadable { job: String, error: Box<Stopped> },
     #[error(transparent)]
     Picture(#[from] crate::report::PictureError),
     /// What stopped a measurement that belongs to no job.
@@ -176,7 +178,7 @@ impl CliError {
             | Self::Input(_)
             | Self::Results { .. } => WRONG_INPUT,
             Self::Store(StoreError::Unknown { .. } | StoreError::Ambiguous { .. }) => WRONG_INPUT,
-            Self::Store(_) | Self::Local(_) | Self::Picture(_) => FAILED,
+            Self::Store(_) | Self::Local(_) | Self::Unreadable { .. } | Self::Picture(_) => FAILED,
             Self::Stopped { error, .. } | Self::Measurement(error) => {
                 if error.is_interrupt() {
                     INTERRUPTED

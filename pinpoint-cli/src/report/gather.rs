@@ -15,7 +15,7 @@ use super::model::{Pair, Place, Report, Run, Source};
 use super::order::Order;
 use super::replay::{Replayed, replay};
 use super::sessions::{now, sessions};
-use crate::error::CliError;
+use crate::error::{CliError, Stopped};
 use crate::job::{JobConfig, open_executor};
 use crate::job_result::JobResult;
 use crate::kind::{Kind, Runnable};
@@ -23,9 +23,9 @@ use crate::kind::{Kind, Runnable};
 pub(super) async fn gather(store: &Store, id: &JobId) -> Result<Report, CliError> {
     let job = store.get(id.as_str()).await?;
     let kind = Kind::of_known(&job)?;
-    let config: JobConfig = serde_json::from_value(job.config.clone()).map_err(unreadable)?;
+    let config: JobConfig = serde_json::from_value(job.config.clone()).map_err(unreadable(id))?;
     let records = store.journal(id).await?.records().await;
-    let records = records.map_err(|error| CliError::Input(error.to_string()))?;
+    let records = records.map_err(unreadable(id))?;
     let mut gathered = match kind {
         Kind::Bisection => known::<Bisection>(store, &job, &config, &records).await?,
         Kind::Pairwise => known::<Pairwise>(store, &job, &config, &records).await?,
@@ -57,8 +57,12 @@ pub(super) async fn gather(store: &Store, id: &JobId) -> Result<Report, CliError
     Ok(report)
 }
 
-fn unreadable(error: serde_json::Error) -> CliError {
-    CliError::Input(format!("the stored job can't be read: {error}"))
+fn unreadable<E: Into<Stopped>>(job: &JobId) -> impl FnOnce(E) -> CliError {
+    let job = job.to_string();
+    move |error| CliError::Unreadable {
+        job,
+        error: Box::new(error.into()),
+    }
 }
 
 /// What a job knows by its journal, before its runs are put in order.
@@ -104,14 +108,12 @@ async fn known<M: Runnable>(
 where
     M::Outcome: Located,
 {
-    let spec = serde_json::from_value(job.spec.clone()).map_err(unreadable)?;
+    let spec = serde_json::from_value(job.spec.clone()).map_err(unreadable(&job.id))?;
     let Replayed {
         outcome,
         atlas,
         asked,
-    } = replay(M::of(spec)?, records).map_err(|error| {
-        CliError::Input(format!("the journal of the job can't be used: {error}"))
-    })?;
+    } = replay(M::of(spec)?, records).map_err(unreadable(&job.id))?;
     let mut missing = Vec::new();
     // Names are asked of the repository, which may be gone.
     let executor = open_executor(store, job, config);

@@ -83,3 +83,157 @@ fn facts(report: &Report) -> Markup {
         " · " (date(report.job.created))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use pinpoint_backends::local::{FileChange, Host};
+    use pinpoint_core::{CombinedCommit, Commit, ModifiedDependency, Position, RunReport, Series};
+    use serde_json::json;
+
+    use super::super::model::{Place, Run, Source};
+    use super::super::sessions::Session;
+    use super::*;
+
+    /// Text that would be a script, end one, leave an attribute, hide, or turn
+    /// what is around it.
+    const HOSTILE: &str = "</script></title></style><img src=x onerror=alert(1)>\" autofocus onfocus='alert(2)' &lt;\u{202e}\u{0}\u{1b}]0;x\u{7}";
+
+    fn hostile_commit(hash: &str) -> Commit {
+        Commit {
+            author: Some(HOSTILE.into()),
+            created: Some(HOSTILE.into()),
+            subject: Some(HOSTILE.into()),
+            ..Commit::new(HOSTILE, hash)
+        }
+    }
+
+    fn hostile_run(place: usize) -> Run {
+        let series = Series {
+            values: vec![1.0 + place as f64],
+            unit: Some(HOSTILE.into()),
+            ..Series::default()
+        };
+        Run {
+            name: HOSTILE.into(),
+            place,
+            report: RunReport {
+                commit: hostile_commit("ab").into(),
+                index: 0,
+                bot: Some(HOSTILE.into()),
+                started: 0,
+                chart: Some(HOSTILE.into()),
+                failure: None,
+                charts: BTreeMap::from([(HOSTILE.to_owned(), series)]),
+                usage: None,
+                exit_code: None,
+                log: Some(HOSTILE.into()),
+            },
+            failure: (place == 0).then(|| HOSTILE.to_owned()),
+            output: Some(HOSTILE.into()),
+        }
+    }
+
+    /// A job in which every text that comes from others is hostile.
+    fn hostile_report() -> Report {
+        let [good, bad] = ["ab", "cd"].map(|hash| CombinedCommit {
+            modified_deps: vec![ModifiedDependency {
+                commit: hostile_commit(hash),
+                named_by: HOSTILE.into(),
+            }],
+            ..hostile_commit(hash).into()
+        });
+        let effect = json!({
+            "of": "values", "estimate": 1.0, "interval": null, "confidence": 0.95,
+            "before": 1.0, "after": 2.0,
+        });
+        let change = json!({
+            "path": HOSTILE, "repository": HOSTILE, "before": HOSTILE, "after": HOSTILE,
+            "followed": { "no": { "reason": HOSTILE } },
+        });
+        let culprit = json!({
+            "commit": bad, "prior": good, "probability": 0.9, "effect": effect,
+            "blamed": bad.main, "undone": false, "other_changes": [change], "reproduce": HOSTILE,
+        });
+        let document = json!({
+            "version": 1, "job_id": "0199", "status": "culprit_found", "stopped": "decided",
+            "good": good, "bad": bad, "chart": HOSTILE, "unit": HOSTILE, "culprits": [culprit],
+            "candidates": [good], "runs": 2, "builds": 2, "comparisons": [],
+            "skipped": [{ "commit": good, "reason": HOSTILE }], "duration_s": 1.0,
+        });
+        let words = vec![HOSTILE.to_owned(); 2];
+        let config = json!({
+            "local": {
+                "repository": HOSTILE, "good": good, "build": HOSTILE, "command": words,
+                "env": { HOSTILE: HOSTILE }, "format": "auto", "cache_size": 0,
+            },
+            "command_line": { "words": words, "ends": null },
+        });
+        let job = json!({
+            "id": "0199", "kind": "bisection", "state": "completed", "created": 0, "updated": 0,
+            "repository": HOSTILE, "title": HOSTILE, "spec": { HOSTILE: HOSTILE },
+            "config": config, "outcome": null, "error": HOSTILE, "journal_version": 1,
+            "written_by": HOSTILE,
+        });
+        let host = Host {
+            name: Some(HOSTILE.into()),
+            processor: Some(HOSTILE.into()),
+            processors: None,
+            memory: None,
+            system: Some(HOSTILE.into()),
+            kernel: Some(HOSTILE.into()),
+            governors: BTreeSet::from([HOSTILE.to_owned()]),
+            load: None,
+        };
+        let file = FileChange {
+            path: HOSTILE.into(),
+            lines: None,
+        };
+        let place = |position, commit: &CombinedCommit| Place {
+            position,
+            commit: commit.clone(),
+        };
+        Report {
+            job: serde_json::from_value(job).unwrap(),
+            kind: Kind::Bisection,
+            config: serde_json::from_value(config).unwrap(),
+            result: Some(JobResult::Bisection(
+                serde_json::from_value(document).unwrap(),
+            )),
+            missing: vec![HOSTILE.into()],
+            posterior: None,
+            places: vec![place(Position::Good, &good), place(Position::Bad, &bad)],
+            runs: vec![hostile_run(0), hostile_run(1)],
+            pairs: Vec::new(),
+            builds: 2,
+            remote: Some(HOSTILE.into()),
+            sources: vec![Source {
+                commit: bad.main.clone(),
+                files: Some(vec![file]),
+                page: None,
+            }],
+            sessions: vec![Session {
+                began: 0,
+                pinpoint: HOSTILE.into(),
+                host,
+            }],
+            job_dir: HOSTILE.into(),
+            made: 0,
+        }
+    }
+
+    #[test]
+    fn nothing_of_others_is_more_than_text() {
+        let page = page(&hostile_report()).unwrap();
+        let shown = page.matches("&lt;img src=x onerror=alert(1)&gt;").count();
+        assert!(shown > 30, "{shown}");
+        for unsafe_text in ["<img", "\" autofocus", "\u{202e}", "\0", "\u{1b}", "\u{7}"] {
+            assert!(!page.contains(unsafe_text), "{unsafe_text:?}");
+        }
+        // The elements are those that the page has of itself.
+        for (element, count) in [("</script>", 3), ("</title>", 1), ("</style>", 1)] {
+            assert_eq!(page.matches(element).count(), count, "{element}");
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 use pinpoint_core::{CombinedCommit, Commit, Verdict};
 
-use super::foreign::Foreign;
+use super::foreign::{Foreign, clean};
 use super::link::commit_page;
 use super::median_interval::median_interval;
 use super::model::{Report, Source};
@@ -180,7 +180,7 @@ fn columns(report: &Report) -> Vec<Column> {
         .map_or(&[][..], |document| &document.culprits);
     let mut columns: Vec<Column> = (report.places.iter())
         .map(|place| Column {
-            name: short(&place.commit),
+            name: clean(&short(&place.commit)).into_owned(),
             is_culprit: culprits
                 .iter()
                 .any(|culprit| culprit.commit == place.commit),
@@ -202,7 +202,7 @@ fn columns(report: &Report) -> Vec<Column> {
 fn unit(report: &Report) -> Option<String> {
     let chart = report.chart()?;
     let unit = report.units().get(chart).copied().flatten()?.to_owned();
-    Some(super::foreign::clean(&unit).into_owned())
+    Some(clean(&unit).into_owned())
 }
 
 fn values(report: &Report, columns: &[Column]) -> Result<Markup, CliError> {
