@@ -232,7 +232,8 @@ pub(crate) struct Pairwise {
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub(crate) experiment_env: Vec<(String, String)>,
     /// A build made already, in whose directory the benchmark runs, in place of
-    /// BASE. No git repository is needed then, and nothing is built.
+    /// BASE. No git repository is needed then, and nothing is built. What --results
+    /// names is removed there before each run.
     #[arg(
         long,
         value_name = "DIR",

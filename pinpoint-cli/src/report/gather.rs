@@ -77,23 +77,23 @@ struct Known {
 }
 
 /// An outcome that may say where the change is.
-trait Located {
+trait HasPosterior {
     fn posterior(&self) -> Option<Posterior>;
 }
 
-impl Located for Outcome {
+impl HasPosterior for Outcome {
     fn posterior(&self) -> Option<Posterior> {
         self.posterior.clone()
     }
 }
 
-impl Located for PairwiseOutcome {
+impl HasPosterior for PairwiseOutcome {
     fn posterior(&self) -> Option<Posterior> {
         None
     }
 }
 
-impl Located for CulpritFinderOutcome {
+impl HasPosterior for CulpritFinderOutcome {
     fn posterior(&self) -> Option<Posterior> {
         self.bisection.as_ref()?.posterior.clone()
     }
@@ -106,7 +106,7 @@ async fn known<M: Runnable>(
     records: &[Record],
 ) -> Result<Known, CliError>
 where
-    M::Outcome: Located,
+    M::Outcome: HasPosterior,
 {
     let spec = serde_json::from_value(job.spec.clone()).map_err(unreadable(&job.id))?;
     let Replayed {
@@ -124,7 +124,7 @@ where
         JobState::Completed | JobState::Failed | JobState::Canceled => JobResult::stored(job),
         JobState::Pending | JobState::Running => None,
     };
-    let posterior = outcome.as_ref().and_then(Located::posterior);
+    let posterior = outcome.as_ref().and_then(HasPosterior::posterior);
     let result = match (stored, outcome, &executor) {
         (Some(stored), ..) => Some(stored),
         (None, Some(outcome), Some(executor)) if !records.is_empty() => {

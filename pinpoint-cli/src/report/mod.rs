@@ -39,7 +39,7 @@ pub(crate) use sessions::note_session;
 pub(crate) fn destination(file: &Path) -> Result<PathBuf, CliError> {
     let wrong = |reason: String| {
         CliError::Input(format!(
-            "the report can't be written to {}: {reason}; name another file with --report",
+            "the report can't be written to {}: {reason}; name another file",
             file.display()
         ))
     };

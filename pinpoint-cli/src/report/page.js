@@ -69,7 +69,7 @@ class Runs {
     this.body.replaceChildren(...shown.map((row) => this.row(row)));
   }
 
-  row([name, commit, started, values, took, failure, where]) {
+  row([name, commit, started, values, took, failure, where, whole]) {
     const cell = (text) => element("td", {}, foreign(text ?? "–"));
     const last = element("td");
     const row = element("tr", { className: failure === null ? "" : "failed" },
@@ -79,7 +79,7 @@ class Runs {
     if (Array.isArray(where)) {
       const button = element("button", { type: "button", textContent: "show", ariaExpanded: "false" });
       button.setAttribute("aria-label", `output of run ${name}`);
-      button.addEventListener("click", () => this.toggle(row, button, where));
+      button.addEventListener("click", () => this.toggle(row, button, where, whole));
       last.append(button);
     } else if (where !== null) {
       last.append(element("code", {}, foreign(where)));
@@ -89,7 +89,7 @@ class Runs {
     return row;
   }
 
-  async toggle(row, button, where) {
+  async toggle(row, button, where, whole) {
     if (button.ariaExpanded === "true") {
       row.nextElementSibling.remove();
       button.ariaExpanded = "false";
@@ -99,7 +99,12 @@ class Runs {
     button.ariaExpanded = "true";
     button.textContent = "hide";
     const text = element("pre", { tabIndex: 0, className: "output" });
-    row.after(element("tr", { className: "output" }, element("td", { colSpan: this.columns }, text)));
+    const shown = element("td", { colSpan: this.columns }, text);
+    if (whole !== null) {
+      const path = element("code", {}, foreign(whole));
+      shown.append(element("p", { className: "note" }, "The whole output is in ", path, "."));
+    }
+    row.after(element("tr", { className: "output" }, shown));
     text.textContent = await output(where);
   }
 }

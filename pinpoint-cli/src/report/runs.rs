@@ -14,6 +14,8 @@ use crate::summary::short;
 
 /// The most that all outputs together take in the file, packed.
 const MOST_OUTPUT: usize = 2 << 20;
+/// Where the executor keeps the ends of outputs.
+const TAILS: &str = "tails.jsonl";
 /// The most metrics that have a column.
 const MOST_CHARTS: usize = 4;
 
@@ -32,10 +34,10 @@ pub(super) fn section(report: &Report) -> Result<Markup, CliError> {
                 div #runs-table {}
             }
             p.note {
-                "The end of every output that is not here is in "
-                code { (clean(&report.job_dir.join("runs").display().to_string())) } "."
+                "The ends of all outputs are in "
+                code { (clean(&report.job_dir.join("runs").join(TAILS).display().to_string())) } "."
                 @if left_out > 0 {
-                    " Of " (count(left_out as u64, "run")) " it was left out for want of room."
+                    " Those of " (count(left_out as u64, "run")) " were left out here, for want of room."
                 }
             }
             script #runs-data type="text/plain" { (table) }
@@ -98,9 +100,10 @@ fn row(run: &Run, charts: &[&str], place: Option<(usize, usize)>) -> Value {
             None => Value::Null,
         })
         .collect();
-    let output = match place {
-        Some((block, place)) => json!([block, place]),
-        None => json!(run.report.log),
+    let output = match (place, &run.output) {
+        (Some((block, place)), _) => json!([block, place]),
+        (None, Some(_)) => json!(TAILS),
+        (None, None) => Value::Null,
     };
     json!([
         run.name,
@@ -112,5 +115,6 @@ fn row(run: &Run, charts: &[&str], place: Option<(usize, usize)>) -> Value {
             .map(|usage| quantity(usage.wall, Some("s"))),
         run.failure.as_deref().map(clean),
         output,
+        run.report.log,
     ])
 }

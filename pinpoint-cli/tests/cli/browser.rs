@@ -102,6 +102,13 @@ fn outputs_open_with_the_keyboard_and_with_a_click() {
     browser.evaluate("document.querySelector('#runs input').click()");
     browser.evaluate("document.querySelector('#runs tbody button').click()");
     browser.wait_for("document.querySelector('pre.output')?.textContent.includes('of run 3')");
+    let whole = browser.evaluate("document.querySelector('#runs p.note').textContent");
+    let whole = whole.as_str().unwrap().trim_end_matches('.');
+    let whole = whole.strip_prefix("The whole output is in ").unwrap();
+    assert!(
+        fs::read_to_string(whole).unwrap().contains("latency"),
+        "{whole}"
+    );
     let row = browser.evaluate("document.querySelector('#runs tbody tr').textContent");
     assert!(
         row.as_str().unwrap().contains("failed with exit code 1"),

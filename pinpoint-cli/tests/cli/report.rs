@@ -191,7 +191,7 @@ fn a_report_is_written_when_a_job_is_interrupted_and_again_when_it_is_resumed() 
     world
         .pinpoint(&resume)
         .ends_with(2)
-        .tells("name another file with --report");
+        .tells("name another file");
     fs::rename(world.path("away"), &directory).unwrap();
     world.pinpoint(&resume).ends_with(0);
     let text = read(&file);
@@ -239,7 +239,7 @@ fn a_file_that_can_not_be_written_is_refused_before_there_is_a_job() {
     let missing = world.path("none/report.html");
     let directory = world.path("");
     for (file, reason) in [
-        (&missing, "name another file with --report"),
+        (&missing, "name another file"),
         (&directory, "this is a directory"),
     ] {
         let options = ["--report", file.to_str().unwrap()];
