@@ -19,6 +19,8 @@ use crate::quantity::{count, quantity};
 
 /// At most so many charts have pictures; all are in the table.
 const MOST_PICTURES: usize = 20;
+/// At most so many bytes are spent on pictures, but for the first of each part.
+const MOST_PICTURE_BYTES: usize = 1_500_000;
 
 /// The comparison of two commits.
 struct Part<'a> {
@@ -35,9 +37,11 @@ pub(super) fn sections(report: &Report) -> Result<Markup, CliError> {
         Some(JobResult::CulpritFinder(document)) => of_finder(report, document),
         Some(JobResult::Bisection(_)) | None => Vec::new(),
     };
-    Ok(html! {
-        @for part in &parts { (section(report, part)?) }
-    })
+    let mut room = MOST_PICTURE_BYTES;
+    let sections: Vec<Markup> = (parts.iter())
+        .map(|part| section(report, part, &mut room))
+        .collect::<Result<_, _>>()?;
+    Ok(html! { @for section in sections { (section) } })
 }
 
 fn of_job<'a>(report: &Report, document: &'a PairwiseDocument) -> Part<'a> {
@@ -122,10 +126,20 @@ fn between(report: &Report, base: Position, experiment: Position) -> Vec<Pair> {
         .collect()
 }
 
-fn section(report: &Report, part: &Part<'_>) -> Result<Markup, CliError> {
+fn section(report: &Report, part: &Part<'_>, room: &mut usize) -> Result<Markup, CliError> {
     let mut charts: Vec<&NamedChart> = part.charts.iter().collect();
     charts.sort_by_key(|chart| (!chart.comparison.moved(), !chart.comparison.improved()));
-    let is_one = charts.len() == 1;
+    // Those that moved come first, so that they have pictures if any have.
+    let mut drawn = Vec::new();
+    for chart in charts.iter().take(MOST_PICTURES) {
+        if !drawn.is_empty() && *room == 0 {
+            break;
+        }
+        let picture = pictures(report, part, chart)?;
+        *room = room.saturating_sub(picture.0.len());
+        drawn.push((chart, picture));
+    }
+    let left_out = charts.len() - drawn.len();
     Ok(html! {
         section {
             (part.title)
@@ -138,14 +152,14 @@ fn section(report: &Report, part: &Part<'_>) -> Result<Markup, CliError> {
             @for (charts, side) in part.only.iter().zip(["base", "experiment"]) {
                 @if !charts.is_empty() { p { "Only the " (side) " has " (Foreign(&charts.join(", "))) "." } }
             }
-            @for (number, chart) in charts.iter().take(MOST_PICTURES).enumerate() {
-                details open[is_one || number == 0 || chart.comparison.moved()] {
+            @for (number, (chart, picture)) in drawn.iter().enumerate() {
+                details open[number == 0 || chart.comparison.moved()] {
                     summary { strong { (Foreign(&chart.comparison.chart)) } " in pictures" }
-                    (pictures(report, part, chart)?)
+                    (picture)
                 }
             }
-            @if charts.len() > MOST_PICTURES {
-                p.note { (charts.len() - MOST_PICTURES) " more metrics have no pictures, only their rows above." }
+            @if left_out > 0 {
+                p.note { (count(left_out as u64, "more metric")) " without pictures, with rows above." }
             }
         }
     })

@@ -20,7 +20,9 @@ pub(super) fn figure(report: &Report) -> Result<Markup, CliError> {
             after: column(span.after)?,
             last: column(span.last)?,
             probability: span.probability,
-            is_culprit: !found(report) && span.probability == likeliest,
+            is_culprit: !found(report)
+                && span.probability == likeliest
+                && likeliest > known.no_change,
         })
     });
     let place =

@@ -51,12 +51,14 @@ pub(crate) fn differences(
         if let Some(estimate) = estimate {
             chart.draw_series([PathElement::new(across(estimate), MEDIAN.stroke_width(3))])?;
         }
+        // Many points hide one another.
+        let radius = if differences.len() > 300 { 2 } else { 4 };
         for (base_first, colour) in [(true, RUN), (false, CULPRIT)] {
             let points = (differences.iter())
                 .filter(|difference| difference.base_first == base_first)
                 .map(|difference| (difference.pair as f64, difference.percent));
             for place in places(&chart, points) {
-                area.draw(&Circle::new(place, 4, colour.filled()))?;
+                area.draw(&Circle::new(place, radius, colour.mix(0.8).filled()))?;
             }
         }
         let bottom = chart.plotting_area().get_pixel_range().1.end;
