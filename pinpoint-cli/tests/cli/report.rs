@@ -108,8 +108,11 @@ fn a_bisection_is_reported_whatever_its_commits_say() {
     assert!(!again.contains("--report"), "{again}");
 
     // The strategy `pinpoint` has verdicts between neighbours.
-    let options = ["--report", file.to_str().unwrap(), "--strategy", "pinpoint"];
-    world.bisect(&options, BENCHMARK).ends_with(0);
+    let report = format!("--report={}", file.display());
+    let options = [&report, "--strategy", "pinpoint"];
+    let finished = world.bisect(&options, BENCHMARK).ends_with(0);
+    let again = finished.command("bisect");
+    assert!(!again.contains("--report"), "{again}");
     let text = read(&file);
     assert!(text.contains("Comparisons of neighbours") && !text.contains("How probable"));
 }
@@ -135,6 +138,22 @@ fn pairs_are_reported_with_every_metric() {
         text.contains("The difference of each pair") && text.contains("How often each value came")
     );
     assert!(text.contains("si&lt;/p&gt;ze") && text.contains("&lt;b&gt;"));
+}
+
+#[test]
+fn of_many_metrics_those_that_moved_have_pictures() {
+    let world = World::with_step(2, 1);
+    // The last one by name, and only that, is what moves.
+    let script =
+        format!("i=0; while [ $i -lt 30 ]; do echo \"a$i: 5 x\"; i=$((i + 1)); done; {BENCHMARK}");
+    let file = world.path("report.html");
+    world
+        .pinpoint(&["pairwise", "--report", file.to_str().unwrap()])
+        .and(&[world.good(), world.bad(), "--", "sh", "-c", &script])
+        .ends_with(0);
+    let text = read(&file);
+    assert!(text.contains("11 more metrics without pictures"));
+    assert!(text.contains("<strong><bdi>latency</bdi></strong> in pictures"));
 }
 
 #[test]
