@@ -552,7 +552,7 @@ pub(crate) enum StrategyArgument {
 
 impl StrategyArgument {
     /// What a bisection uses, and so what is planned.
-    const DEFAULT: Self = Self::Pinpoint;
+    const DEFAULT: Self = Self::Adaptive;
 }
 
 impl From<StrategyArgument> for Strategy {

@@ -583,6 +583,7 @@ impl Searching for AdaptiveSearch {
         let (line, analysis) = (self.line.as_ref()?, self.analysis.as_ref()?);
         Some(Posterior {
             no_change: analysis.no_change,
+            better: analysis.better,
             spans: (0..line.gaps.len().min(analysis.gaps.len()))
                 .map(|gap| Span {
                     after: line.sites[gap],
