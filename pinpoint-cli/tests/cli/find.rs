@@ -130,6 +130,7 @@ fn the_text_tells_where_a_culprit_may_be_and_how_probably() {
         .says("the budget of builds does not allow the next commit")
         .says("commits that may hold a culprit")
         .says("probability that a culprit is")
+        .says("  0.9")
         .says(&format!(
             "one of 16 commits behind {}",
             &world.commits[32][..10]
@@ -148,8 +149,8 @@ fn suspicion_decides_where_to_look_first() {
     let finished = world.bisect(&options, BENCHMARK).ends_with(0);
     assert_eq!(culprit(&world, &finished), 41, "main~22 is 41");
     let builds = |finished: &Finished| finished.document()["builds"].as_u64().unwrap();
-    assert_eq!(builds(&finished), 4, "the ends and the two in question");
-    assert!(builds(&plain) > 6);
+    let (suspicious, plain) = (builds(&finished), builds(&plain));
+    assert!(suspicious < 6 && 7 < plain, "{suspicious} and {plain}");
 }
 
 #[test]

@@ -399,11 +399,19 @@ impl CulpritFinder {
             Some(Magnitude::Absolute(difference.abs()))
         });
         let spec = &self.spec.bisection;
+        let known = [Position::Good, Position::Bad]
+            .map(|end| self.verification.runs_of(end).count() as u32);
+        let attempts = self.spec.attempts(known[0].min(known[1]));
+        let reused: u64 = known
+            .iter()
+            .map(|known| u64::from(attempts.min(*known)))
+            .sum();
         BisectionSpec {
             magnitude: spec.magnitude.or(verified),
+            attempts: Some(attempts),
             // One verification is made, and another one is kept back.
             max_runs: (spec.max_runs)
-                .map(|most| most.saturating_sub(2 * self.spec.verification_runs())),
+                .map(|most| (most + reused).saturating_sub(2 * self.spec.verification_runs())),
             ..spec.clone()
         }
     }
