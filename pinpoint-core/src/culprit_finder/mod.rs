@@ -92,7 +92,7 @@ use crate::{
 /// assert_eq!(outcome.status, Status::CulpritFound);
 /// let culprit = &outcome.culprits[0].culprit;
 /// assert_eq!(culprit.commit, Position::Within { range: 0, offset: 9 });
-/// assert_eq!(outcome.reused_runs, 6);
+/// assert_eq!(outcome.reused_runs, 60);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
