@@ -78,9 +78,9 @@ const NO_FURTHER_CHANGE: f64 = 0.9;
 /// Runs that a culprit and its neighbour have each at least.
 const PAIR_RUNS: u32 = 2;
 /// One more run in a batch for so many runs already made.
-const RUNS_PER_BATCHED: u64 = 20;
+const RUNS_PER_BATCHED: u64 = 60;
 const MOST_BATCHED: u64 = 4;
-const RUNS_PER_LATE: u64 = 100;
+const RUNS_PER_LATE: u64 = 200;
 /// What so many runs could not decide, more will hardly: a search without a
 /// budget ends with the commits that are left.
 const MOST_RUNS: u64 = 3_000;
