@@ -148,8 +148,9 @@ pub(crate) struct Bisect {
     /// How sure the answer is to be, and the confidence of its intervals.
     #[arg(long, value_name = "P", default_value_t = 0.95)]
     pub(crate) confidence: f64,
-    /// Runs of each end before they are first compared, with the strategy
-    /// `pinpoint`; at least 10 are made [default: 10; for `pinpoint culprit` 20].
+    /// Runs of each end before anything is decided [default, and least: 3 with the
+    /// strategy `adaptive`, 10 with `pinpoint`; `pinpoint culprit` has those of
+    /// the verification].
     #[arg(long, value_name = "N")]
     pub(crate) attempts: Option<u32>,
     /// What a build costs, in runs: with dear builds the strategy `adaptive`
@@ -509,9 +510,10 @@ pub(crate) struct Plan {
     /// How sure the answer is to be.
     #[arg(long, value_name = "P", default_value_t = 0.95)]
     pub(crate) confidence: f64,
-    /// Runs of each end before they are first compared; at least 10 are made.
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub(crate) attempts: u32,
+    /// Runs of each end before anything is decided [default, and least: 3 with the
+    /// strategy `adaptive`, 10 with `pinpoint`].
+    #[arg(long, value_name = "N")]
+    pub(crate) attempts: Option<u32>,
     /// The first simulated search has this seed, the next one the next.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -573,7 +575,7 @@ pub(crate) enum StrategyArgument {
 
 impl StrategyArgument {
     /// What a bisection uses, and so what is planned.
-    const DEFAULT: Self = Self::Pinpoint;
+    const DEFAULT: Self = Self::Adaptive;
 }
 
 impl From<StrategyArgument> for Strategy {

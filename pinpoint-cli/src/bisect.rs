@@ -16,9 +16,6 @@ use crate::prior;
 use crate::report;
 use crate::storage::state_dir;
 
-/// Runs of each end before they are first compared.
-const ATTEMPTS: u32 = 10;
-
 pub(crate) async fn run(arguments: Bisect, display: Display) -> Result<u8, CliError> {
     let command_line = CommandLine::of_this_process(&arguments.good, &arguments.bad);
     let result = bisect(arguments, command_line, &display).await?;
@@ -32,7 +29,7 @@ pub(crate) async fn bisect(
     command_line: CommandLine,
     display: &Display,
 ) -> Result<JobResult, CliError> {
-    let search = Search::new(arguments, ATTEMPTS, command_line)?;
+    let search = Search::new(arguments, command_line)?;
     // A spec that can't be searched is refused before there is a job.
     Bisection::new(search.spec.clone())?;
     let store = Store::open(&state_dir(display)?).await?;
@@ -52,11 +49,7 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    pub(crate) fn new(
-        arguments: Bisect,
-        attempts: u32,
-        command_line: CommandLine,
-    ) -> Result<Self, CliError> {
+    pub(crate) fn new(arguments: Bisect, command_line: CommandLine) -> Result<Self, CliError> {
         let repository = Repository::discover(&arguments.benchmark.repo)?;
         let good = repository.resolve_revision(&arguments.good)?;
         let bad = repository.resolve_revision(&arguments.bad)?;
@@ -104,7 +97,7 @@ impl Search {
             magnitude: arguments.magnitude,
             direction: direction.map_or(Direction::Unknown, Into::into),
             confidence: arguments.confidence,
-            attempts: arguments.attempts.unwrap_or(attempts),
+            attempts: arguments.attempts,
             build_cost: arguments.build_cost,
             priors,
             seed: arguments.job.seed,

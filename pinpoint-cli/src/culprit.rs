@@ -11,13 +11,10 @@ use crate::kind::Kind;
 use crate::new_job::store_job;
 use crate::storage::state_dir;
 
-/// Runs of each end before the search compares them.
-const ATTEMPTS: u32 = 20;
-
 pub(crate) async fn run(arguments: Culprit, display: Display) -> Result<u8, CliError> {
     let Culprit { bisect, pairs } = arguments;
     let command_line = CommandLine::of_this_process(&bisect.good, &bisect.bad);
-    let search = Search::new(bisect, ATTEMPTS, command_line)?;
+    let search = Search::new(bisect, command_line)?;
     let spec = CulpritFinderSpec {
         version: CULPRIT_FINDER_SPEC_VERSION,
         bisection: search.spec.clone(),

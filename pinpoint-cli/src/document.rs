@@ -6,7 +6,7 @@ use pinpoint_backends::local::{LocalError, LocalExecutor};
 use pinpoint_backends::sqlite::Job;
 use pinpoint_core::{
     Atlas, CombinedCommit, Commit, Comparison, DependencyChange, Driven, Effect, Followed, Outcome,
-    Position, Status, Stopped,
+    Position, Posterior, Status, Stopped,
 };
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,9 @@ pub(crate) struct Document {
     pub(crate) culprits: Vec<NamedCulprit>,
     /// The remaining range, oldest first; empty when found.
     pub(crate) candidates: Vec<CombinedCommit>,
+    /// Where the next change is, as far as the runs tell; absent for `pinpoint`.
+    #[serde(default)]
+    pub(crate) posterior: Option<NamedPosterior>,
     pub(crate) runs: u64,
     pub(crate) builds: u64,
     pub(crate) comparisons: Vec<NamedComparison>,
@@ -58,6 +61,30 @@ pub(crate) struct NamedCulprit {
     pub(crate) other_changes: Vec<DependencyChange>,
     /// The command that compares the two again.
     pub(crate) reproduce: Option<String>,
+}
+
+/// The probabilities of all spans and of no change add up to 1.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct NamedPosterior {
+    /// That there is no change worth finding, or none beside the culprits.
+    pub(crate) no_change: f64,
+    /// The part of it that there is a change for the better.
+    pub(crate) better: f64,
+    /// Oldest first.
+    pub(crate) spans: Vec<NamedSpan>,
+}
+
+/// Neighbouring commits that no run tells apart.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct NamedSpan {
+    /// The measured commit before them.
+    pub(crate) after: CombinedCommit,
+    /// The newest of them.
+    pub(crate) last: CombinedCommit,
+    /// How many they are.
+    pub(crate) commits: u64,
+    /// That one of them is a culprit.
+    pub(crate) probability: f64,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -131,6 +158,10 @@ impl Document {
             .filter_map(|candidate| atlas.locate(*candidate))
             .collect();
         let candidates = executor.resolve_all(&candidates).await?;
+        let posterior = match outcome.posterior {
+            Some(posterior) => Some(names.of_posterior(posterior).await?),
+            None => None,
+        };
         let mut comparisons = Vec::new();
         for comparison in outcome.comparisons {
             comparisons.push(NamedComparison {
@@ -158,6 +189,7 @@ impl Document {
             unit: metric.and_then(|metric| metric.unit),
             culprits,
             candidates,
+            posterior,
             runs: outcome.runs,
             builds: outcome.builds,
             comparisons,
@@ -243,5 +275,22 @@ impl Names<'_> {
                 count: 0,
             }),
         }
+    }
+
+    async fn of_posterior(&self, posterior: Posterior) -> Result<NamedPosterior, LocalError> {
+        let mut spans = Vec::new();
+        for span in posterior.spans {
+            spans.push(NamedSpan {
+                after: self.of(span.after).await?,
+                last: self.of(span.last).await?,
+                commits: span.commits,
+                probability: span.probability,
+            });
+        }
+        Ok(NamedPosterior {
+            no_change: posterior.no_change,
+            better: posterior.better,
+            spans,
+        })
     }
 }

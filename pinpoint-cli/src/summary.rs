@@ -10,7 +10,7 @@ use pinpoint_core::{
 
 use crate::arguments::Display;
 use crate::culprit_document::Confirmation;
-use crate::document::{Document, NamedComparison, NamedCulprit};
+use crate::document::{Document, NamedComparison, NamedCulprit, NamedPosterior};
 use crate::pairwise_summary::line_of;
 use crate::quantity::{change, count, digits, duration, p_value, quantity};
 use crate::storage::resume_command;
@@ -23,6 +23,11 @@ pub(crate) const FOUND: Style = AnsiColor::Yellow.on_default().bold();
 
 /// At most so many commits of a range are written out.
 const MOST_CANDIDATES: usize = 20;
+
+/// At most so many spans of a posterior are written out, and none that is less
+/// probable than this.
+const MOST_SPANS: usize = 10;
+const LEAST_PROBABILITY: f64 = 0.001;
 
 /// How a state is called where there is little room: `1f2e3d4c5b`, and behind
 /// it what is held elsewhere, `skia@4c5b6a7980`.
@@ -106,13 +111,18 @@ fn headline(text: &mut String, document: &Document, display: &Display) -> std::f
     match document.status {
         Status::CulpritFound => Ok(()),
         Status::NoRegression => {
-            let better = document.comparisons.iter().any(is_improvement);
+            let better = (document.comparisons.iter().any(is_improvement))
+                || (document.posterior.as_ref())
+                    .is_some_and(|posterior| posterior.better > posterior.no_change / 2.0);
             let what = if better {
                 "changed for the better only"
             } else {
                 "no difference was found"
             };
             writeln!(text, "{GOOD}no regression{GOOD:#} between {ends}: {what}")?;
+            if let Some(posterior) = &document.posterior {
+                writeln!(text, "  probability {:.3}", posterior.no_change)?;
+            }
             match document.comparisons.last() {
                 Some(last) => write_evidence(text, document, last),
                 None => Ok(()),
@@ -377,7 +387,37 @@ fn write_candidates(text: &mut String, document: &Document) -> std::fmt::Result 
     for commit in tail {
         writeln!(text, "  {}", line(commit))?;
     }
-    Ok(())
+    match &document.posterior {
+        Some(posterior) => write_posterior(text, posterior),
+        None => Ok(()),
+    }
+}
+
+/// The likeliest places of the change, oldest first.
+fn write_posterior(text: &mut String, posterior: &NamedPosterior) -> std::fmt::Result {
+    writeln!(text, "\n{BOLD}probability that a culprit is{BOLD:#}")?;
+    let mut likeliest: Vec<usize> = (0..posterior.spans.len()).collect();
+    likeliest.sort_by(|a, b| {
+        let probability = |span: &usize| posterior.spans[*span].probability;
+        probability(b).total_cmp(&probability(a)).then(a.cmp(b))
+    });
+    likeliest.retain(|span| posterior.spans[*span].probability >= LEAST_PROBABILITY);
+    likeliest.truncate(MOST_SPANS);
+    likeliest.sort_unstable();
+    for span in likeliest.into_iter().map(|span| &posterior.spans[span]) {
+        let last = short(&span.last);
+        match span.commits {
+            1 => writeln!(text, "  {:.3}  {last}", span.probability)?,
+            several => writeln!(
+                text,
+                "  {:.3}  one of {} behind {}, up to {last}",
+                span.probability,
+                count(several, "commit"),
+                short(&span.after),
+            )?,
+        }
+    }
+    writeln!(text, "  {:.3}  none of them", posterior.no_change)
 }
 
 #[cfg(test)]

@@ -396,7 +396,7 @@ pub enum ReplayError {
 /// takes.
 pub(crate) fn first_runs(spec: &BisectionSpec) -> u64 {
     2 * u64::from(match spec.strategy {
-        Strategy::Adaptive => AdaptiveSearch::FIRST_RUNS,
+        Strategy::Adaptive => AdaptiveSearch::first_runs(spec),
         Strategy::Pinpoint => PinpointSearch::first_total(spec),
     })
 }
@@ -415,10 +415,10 @@ fn check(spec: &BisectionSpec) -> Result<(), SpecError> {
     {
         return Err(SpecError::Magnitude(magnitude));
     }
-    if !(1..=SpecError::MOST_ATTEMPTS).contains(&spec.attempts) {
-        return Err(SpecError::Attempts {
-            found: spec.attempts,
-        });
+    if let Some(found) = spec.attempts
+        && !(1..=SpecError::MOST_ATTEMPTS).contains(&found)
+    {
+        return Err(SpecError::Attempts { found });
     }
     if !(spec.build_cost.is_finite() && spec.build_cost >= 0.0) {
         return Err(SpecError::BuildCost(spec.build_cost));

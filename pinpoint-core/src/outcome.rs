@@ -50,6 +50,9 @@ pub struct Posterior {
     /// The probability that there is no change worth finding, or no further one
     /// when culprits were found.
     pub no_change: f64,
+    /// The part of it that there is a change for the better.
+    #[serde(default)]
+    pub better: f64,
     /// Every commit after the good end, oldest first.
     pub spans: Vec<Span>,
 }

@@ -139,7 +139,7 @@ impl PinpointSearch {
 
     /// Runs of each end before the first comparison.
     pub(crate) fn first_total(spec: &BisectionSpec) -> u32 {
-        spec.attempts.max(TOTALS[0])
+        spec.attempts.unwrap_or_default().max(TOTALS[0])
     }
 
     fn advance_pair(&mut self, index: usize, lab: &mut Lab) -> Result<(), CompareError> {

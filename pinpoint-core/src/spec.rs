@@ -36,9 +36,10 @@ pub struct BisectionSpec {
     /// The confidence of the intervals reported, between 0 and 1, and for the
     /// `adaptive` strategy the probability with which an answer is right.
     pub confidence: f64,
-    /// Runs of each end before the first comparison of the `pinpoint` strategy,
-    /// which makes at least 10. The `adaptive` strategy does not use it.
-    pub attempts: u32,
+    /// Runs of each end before anything is decided. When absent, and at least,
+    /// 10 with the `pinpoint` strategy, and 3 with `adaptive`.
+    #[serde(default)]
+    pub attempts: Option<u32>,
     /// Decides the order of runs.
     pub seed: u64,
     /// What a build costs, in runs. The `adaptive` strategy weighs one against
@@ -72,7 +73,7 @@ impl BisectionSpec {
             magnitude: None,
             direction: Direction::Unknown,
             confidence: 0.95,
-            attempts: 10,
+            attempts: None,
             seed: 0,
             build_cost: one_run(),
             priors: None,

@@ -524,6 +524,28 @@ fn stated_probabilities_are_kept() {
     }
 }
 
+/// A value that noise of several modes throws on the other side may mislead, but
+/// not make the answer more certain than any other.
+#[test]
+fn great_certainty_is_not_a_matter_of_one_value() {
+    let scenario = Scenario {
+        noise: Noise::SeveralModes,
+        ..one_change(1.0)
+    };
+    let certain: Vec<bool> = (searches(&scenario, Some(1.0), 400).iter())
+        .flat_map(|trial| trial.named.clone())
+        .filter(|(probability, _)| *probability >= Some(0.99))
+        .map(|(_, right)| right)
+        .collect();
+    let right = certain.iter().filter(|right| **right).count();
+    assert!(certain.len() >= 10, "{}", certain.len());
+    assert!(
+        10 * right >= 9 * certain.len(),
+        "{right} of {}",
+        certain.len()
+    );
+}
+
 /// A batch is asked for when the one before is answered, in an order that the
 /// seed decides.
 #[test]

@@ -122,7 +122,7 @@ fn a_bisection_with_what_is_needed() {
         ..BisectionSpec::new(Range::Between { good, bad })
     };
     assert_eq!(valid.spec, spec);
-    assert_eq!((spec.attempts, spec.direction), (10, Direction::Unknown));
+    assert_eq!((spec.attempts, spec.direction), (None, Direction::Unknown));
     assert_eq!(
         valid.workload,
         Workload {
@@ -168,7 +168,7 @@ fn a_bisection_with_everything() {
     assert_eq!(valid.spec.chart, None);
     assert_eq!(valid.spec.magnitude, Some(Magnitude::Absolute(-25.0)));
     assert_eq!(valid.spec.direction, Direction::Up);
-    assert_eq!(valid.spec.attempts, 40);
+    assert_eq!(valid.spec.attempts, Some(40));
     assert_eq!(valid.workload.bot, "old");
     assert_eq!(valid.workload.story, None);
     assert_eq!(valid.workload.story_tags, ["a", "b", "c"]);
@@ -707,7 +707,7 @@ fn bisections() -> impl Strategy<Value = ValidBisection> {
                         chart: Some(chart),
                         magnitude: Some(Magnitude::Absolute(magnitude)),
                         direction,
-                        attempts,
+                        attempts: Some(attempts),
                         ..BisectionSpec::new(Range::Between { good, bad })
                     },
                     workload,

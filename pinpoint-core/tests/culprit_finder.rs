@@ -211,7 +211,7 @@ fn the_verification_of_the_ends_serves_the_search() {
 
     // The first total of the job goes before those 30; the rest is made.
     let mut spec = world.spec();
-    spec.bisection.attempts = 35;
+    spec.bisection.attempts = Some(35);
     let found = world.find(spec);
     assert_eq!(found.outcome.reused_runs, 60);
     let more: Vec<u32> = (found.asked.iter().filter(at_ends))

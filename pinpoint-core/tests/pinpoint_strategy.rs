@@ -133,7 +133,7 @@ fn totals_double_from_ten_to_a_hundred_and_sixty() {
 fn the_first_total_may_be_raised_but_not_lowered() {
     for (attempts, first) in [(1, 10), (20, 20), (30, 30), (200, 200)] {
         let spec = BisectionSpec {
-            attempts,
+            attempts: Some(attempts),
             ..adjacent()
         };
         assert_eq!(undecided_ends(spec)[0], (first, first));
@@ -143,7 +143,7 @@ fn the_first_total_may_be_raised_but_not_lowered() {
 #[test]
 fn after_a_raised_first_total_the_ladder_goes_on_above_it() {
     let spec = BisectionSpec {
-        attempts: 30,
+        attempts: Some(30),
         magnitude: Some(Magnitude::Absolute(0.1)),
         ..adjacent()
     };
@@ -533,7 +533,7 @@ fn specs_that_make_no_sense_are_refused() {
     ));
     assert!(matches!(
         refused(BisectionSpec {
-            attempts: 0,
+            attempts: Some(0),
             ..spec()
         }),
         SpecError::Attempts { .. }

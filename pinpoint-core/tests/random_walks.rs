@@ -44,7 +44,7 @@ fn specs() -> impl Strategy<Value = BisectionSpec> {
         magnitude,
         direction,
         any::<u64>(),
-        1_u32..40,
+        proptest::option::of(1_u32..40),
         0.0..30.0_f64,
         limits,
     )

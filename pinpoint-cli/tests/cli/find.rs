@@ -26,7 +26,14 @@ fn number(world: &World, commit: &Value) -> usize {
 fn the_culprit_among_64_commits_and_a_whole_document() {
     let world = World::with_step(64, 41);
     let before = world.snapshot();
-    let options = ["--format", "lines", "--output", "json"];
+    let options = [
+        "--format",
+        "lines",
+        "--strategy",
+        "pinpoint",
+        "--output",
+        "json",
+    ];
     let finished = world.bisect(&options, BENCHMARK).ends_with(0);
     assert_eq!(culprit(&world, &finished), 41);
     assert_eq!(world.snapshot(), before);
@@ -85,9 +92,89 @@ fn the_culprit_among_64_commits_and_a_whole_document() {
 }
 
 #[test]
+fn the_adaptive_strategy_says_how_certain_it_is() {
+    let world = World::with_step(64, 41);
+    let finished = world.bisect(&["--output", "json"], BENCHMARK).ends_with(0);
+    assert_eq!(culprit(&world, &finished), 41);
+    let document = finished.document();
+    let probability = document["culprits"][0]["probability"].as_f64().unwrap();
+    assert!((0.95..=1.0).contains(&probability), "{finished}");
+    assert_eq!(document["comparisons"], Value::Array(Vec::new()));
+    assert!(document["runs"].as_u64().unwrap() < 40, "{finished}");
+    assert!(document["builds"].as_u64().unwrap() < 16, "{finished}");
+    // A culprit's own span has nothing left; what is left adds up to 1.
+    let posterior = &document["posterior"];
+    let spans = posterior["spans"].as_array().unwrap();
+    let sum: f64 = (spans.iter())
+        .map(|span| span["probability"].as_f64().unwrap())
+        .sum();
+    let no_change = posterior["no_change"].as_f64().unwrap();
+    assert!((sum + no_change - 1.0).abs() < 1e-9, "{posterior}");
+    assert!(no_change >= 0.95, "{posterior}");
+    let commits: u64 = (spans.iter())
+        .map(|span| span["commits"].as_u64().unwrap())
+        .sum();
+    assert_eq!(commits, 63);
+    for neighbours in spans.windows(2) {
+        assert_eq!(neighbours[0]["last"], neighbours[1]["after"]);
+    }
+    let job = document["job_id"].as_str().unwrap();
+    (world.pinpoint(&["jobs", "show", job]).ends_with(0)).says("  probability 0.9");
+}
+
+#[test]
+fn the_text_tells_where_a_culprit_may_be_and_how_probably() {
+    let world = World::with_step(64, 41);
+    let finished = world.bisect(&["--max-builds", "4"], BENCHMARK).ends_with(4);
+    finished
+        .says("the budget of builds does not allow the next commit")
+        .says("commits that may hold a culprit")
+        .says("probability that a culprit is")
+        .says("  0.9")
+        .says(&format!(
+            "one of 16 commits behind {}",
+            &world.commits[32][..10]
+        ))
+        .says("none of them");
+}
+
+#[test]
+fn suspicion_decides_where_to_look_first() {
+    let world = World::with_step(64, 41);
+    let plain = world.bisect(&["--output", "json"], BENCHMARK).ends_with(0);
+    let prior = world.path("suspects");
+    let lines = format!("# suspects\n\nmain~22   500\n{} 0\n", world.commits[3]);
+    fs::write(&prior, lines).unwrap();
+    let options = ["--prior", prior.to_str().unwrap(), "--output", "json"];
+    let finished = world.bisect(&options, BENCHMARK).ends_with(0);
+    assert_eq!(culprit(&world, &finished), 41, "main~22 is 41");
+    let builds = |finished: &Finished| finished.document()["builds"].as_u64().unwrap();
+    let (suspicious, plain) = (builds(&finished), builds(&plain));
+    assert!(suspicious < 6 && 7 < plain, "{suspicious} and {plain}");
+}
+
+#[test]
+fn a_dear_build_is_used_longer() {
+    // A step in noise of about its size.
+    let world = World::with_step(64, 41);
+    let script = "n=$(cat number); r=${PINPOINT_RUN:-0}; \
+                  echo \"v: $(($(cat value) * 25 + (n * 31 + r * 37) % 41)) ms\"";
+    let cost = |cost: &str| {
+        let options = ["--build-cost", cost, "--output", "json", "--warmup", "0"];
+        let finished = world.bisect(&options, script).ends_with(0);
+        assert_eq!(culprit(&world, &finished), 41);
+        let document = finished.document();
+        ["builds", "runs"].map(|what| document[what].as_u64().unwrap())
+    };
+    let (cheap, dear) = (cost("0"), cost("50"));
+    assert!(dear[0] < cheap[0], "builds, runs: {cheap:?} {dear:?}");
+}
+
+#[test]
 fn the_text_names_all_that_matters_and_its_command_works() {
     let world = World::with_step(16, 9);
-    let finished = world.bisect(&[], BENCHMARK).ends_with(0);
+    let strategy = ["--strategy", "pinpoint"];
+    let finished = world.bisect(&strategy, BENCHMARK).ends_with(0);
     finished
         .says(&format!("culprit {}", world.commits[9]))
         .says("author    Ada Lovelace <ada@example.org>")
@@ -202,7 +289,11 @@ fn no_change_at_all() {
     assert_eq!(document["status"], "no_regression");
     assert_eq!(document["culprits"], Value::Array(Vec::new()));
     assert_eq!(document["candidates"], Value::Array(Vec::new()));
-    assert_eq!(document["runs"], 20);
+    assert!(document["posterior"]["no_change"].as_f64().unwrap() >= 0.95);
+    let strategy = ["--strategy", "pinpoint", "--output", "json"];
+    let reference = world.bisect(&strategy, BENCHMARK).ends_with(3).document();
+    assert_eq!(reference["runs"], 20);
+    assert!(reference["posterior"].is_null());
 }
 
 #[test]
@@ -289,18 +380,24 @@ fn only_commits_that_touch_a_path() {
 #[test]
 fn a_budget_of_runs_leaves_a_range() {
     let world = World::with_step(16, 9);
-    let options = ["--max-runs", "35", "--output", "json"];
+    for (strategy, runs) in [("pinpoint", "35"), ("adaptive", "10")] {
+        a_budget_leaves_a_range(&world, strategy, runs);
+    }
+    let finished = world.bisect(&["--max-builds", "3"], BENCHMARK).ends_with(4);
+    finished.says("the budget of builds does not allow the next commit");
+}
+
+fn a_budget_leaves_a_range(world: &World, strategy: &str, runs: &str) {
+    let options = ["--strategy", strategy, "--max-runs", runs];
+    let options = [&options[..], &["--output", "json"]].concat();
     let finished = world.bisect(&options, BENCHMARK).ends_with(4);
     let document = finished.document();
     assert_eq!(document["stopped"], "run_budget");
-    assert!(document["runs"].as_u64().unwrap() <= 35);
+    assert!(document["runs"].as_u64().unwrap() <= runs.parse().unwrap());
     let candidates = document["candidates"].as_array().unwrap();
-    let numbers: Vec<usize> = candidates.iter().map(|it| number(&world, it)).collect();
+    let numbers: Vec<usize> = candidates.iter().map(|it| number(world, it)).collect();
     assert!(numbers.contains(&9) && numbers.len() < 15, "{numbers:?}");
     assert!(numbers.is_sorted());
-
-    let finished = world.bisect(&["--max-builds", "3"], BENCHMARK).ends_with(4);
-    finished.says("the budget of builds does not allow the next commit");
 }
 
 #[test]
@@ -354,9 +451,11 @@ fn builds_and_runs_see_the_variables_that_are_promised() {
         "echo \"$PINPOINT_JOB $PINPOINT_COMMIT $(git rev-parse HEAD) build none $LEVEL\" >> {}",
         log.display()
     );
+    // Its ten runs of each commit are promised, too.
     let options = ["--build", &build, "--env", "LEVEL=a=b c", "--warmup", "2"];
+    let strategy = ["--strategy", "pinpoint"];
     let finished = world
-        .bisect(&options, &script)
+        .bisect(&[&options[..], &strategy[..]].concat(), &script)
         .env("PINPOINT_RUN", "99")
         .env("PINPOINT_WARMUP", "1")
         .ends_with(0);

@@ -34,6 +34,7 @@ type Run = (String, u32);
 /// What is to happen, with the places where the benchmark tells of itself.
 struct Scene {
     world: World,
+    strategy: &'static str,
     dice: Dice,
     kills: usize,
 }
@@ -81,8 +82,10 @@ impl Scene {
              echo \"v: $((n / 100 * 14 + (n * 31 + r * 37) % 41)) ms\"",
             self.world.path("log").display()
         );
+        let options = ["--build", "cp value built", "--output", "json"];
+        let strategy = ["--strategy", self.strategy];
         self.world
-            .bisect(&["--build", "cp value built", "--output", "json"], &script)
+            .bisect(&[&options[..], &strategy[..]].concat(), &script)
             .start()
     }
 
@@ -153,6 +156,15 @@ impl Scene {
 
 #[test]
 fn a_job_that_is_killed_fifty_times_ends_as_if_it_had_not_been() {
+    survives_kills("adaptive");
+}
+
+#[test]
+fn so_does_one_with_the_reference_strategy() {
+    survives_kills("pinpoint");
+}
+
+fn survives_kills(strategy: &'static str) {
     let seed = std::env::var("KILL_SEED").ok().map_or_else(
         || {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -171,6 +183,7 @@ fn a_job_that_is_killed_fifty_times_ends_as_if_it_had_not_been() {
     });
     let mut scene = Scene {
         world: World::with_values(values),
+        strategy,
         dice: Dice(seed),
         kills: 0,
     };

@@ -356,7 +356,14 @@ fn what_can_not_be_carried_out_is_refused_before_there_is_a_job() {
         .tells("the number of pairs must be even");
     culprit(&world, &["--max-runs", "100"], SCRIPT)
         .ends_with(2)
-        .tells("needs 160 runs");
+        .tells("needs 126 runs");
+    culprit(
+        &world,
+        &["--strategy", "pinpoint", "--max-runs", "100"],
+        SCRIPT,
+    )
+    .ends_with(2)
+    .tells("needs 160 runs");
     pairwise(&world, &[], &["main", "nowhere"], SCRIPT).ends_with(2);
     assert_eq!(world.jobs(), [] as [Value; 0]);
 }
@@ -376,7 +383,7 @@ fn a_culprit_is_verified_found_and_verified() {
         "different"
     );
     assert_eq!(document["verification"]["status"], "different");
-    assert_eq!(document["reused_runs"], 40);
+    assert_eq!(document["reused_runs"], 60);
     assert_eq!(document["unconfirmed"], json!([]));
     finished.tells("verified by 30 pairs: ");
 
@@ -387,7 +394,7 @@ fn a_culprit_is_verified_found_and_verified() {
         .says("regression verified by 30 pairs")
         .says(&world.commits[7])
         .says("checked   30 pairs")
-        .says("40 runs of the verification served as samples of the search, too");
+        .says("60 runs of the verification served as samples of the search, too");
     let runs = document["runs"].as_u64().unwrap();
     assert_eq!(world.only_job()["runs"], runs);
     let records = world.journal(job);

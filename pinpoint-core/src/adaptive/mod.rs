@@ -78,9 +78,9 @@ const NO_FURTHER_CHANGE: f64 = 0.9;
 /// Runs that a culprit and its neighbour have each at least.
 const PAIR_RUNS: u32 = 2;
 /// One more run in a batch for so many runs already made.
-const RUNS_PER_BATCHED: u64 = 20;
+const RUNS_PER_BATCHED: u64 = 60;
 const MOST_BATCHED: u64 = 4;
-const RUNS_PER_LATE: u64 = 100;
+const RUNS_PER_LATE: u64 = 200;
 /// What so many runs could not decide, more will hardly: a search without a
 /// budget ends with the commits that are left.
 const MOST_RUNS: u64 = 3_000;
@@ -102,6 +102,9 @@ pub(crate) struct AdaptiveSearch {
     changes: Vec<Change>,
     /// The next change, as far as known.
     analysis: Option<Analysis>,
+    /// The same beside the culprits alone, where changes were found that can't
+    /// be traced to one commit.
+    beside_culprits: Option<Analysis>,
     /// Pairs of neighbours known to have nothing between them.
     listed: Vec<(Position, Position)>,
     listing: Option<(u32, Position, Position)>,
@@ -113,6 +116,7 @@ struct Question {
     magnitude: Option<Magnitude>,
     direction: Direction,
     confidence: f64,
+    first_runs: u32,
     build_cost: f64,
     priors: Option<Vec<f64>>,
     /// Adjacent commits may hide a roll or a merge.
@@ -130,7 +134,7 @@ struct Change {
 
 impl AdaptiveSearch {
     /// Runs of each end before anything is decided.
-    pub(crate) const FIRST_RUNS: u32 = 3;
+    const FIRST_RUNS: u32 = 3;
     /// As many do when those of the good end all pass and those of the bad end
     /// all fail.
     const CLEAR_RUNS: u32 = 2;
@@ -145,6 +149,7 @@ impl AdaptiveSearch {
                 magnitude: spec.magnitude,
                 direction: spec.direction,
                 confidence: spec.confidence,
+                first_runs: Self::first_runs(spec),
                 build_cost: spec.build_cost,
                 priors: spec.priors.clone(),
                 lists,
@@ -154,6 +159,7 @@ impl AdaptiveSearch {
             building: None,
             changes: Vec::new(),
             analysis: None,
+            beside_culprits: None,
             listed: vec![(Position::Good, Position::Bad)],
             listing: None,
             exhausted: None,
@@ -164,6 +170,11 @@ impl AdaptiveSearch {
             }
         }
         search
+    }
+
+    /// Runs of each end before anything is decided.
+    pub(crate) fn first_runs(spec: &BisectionSpec) -> u32 {
+        spec.attempts.unwrap_or_default().max(Self::FIRST_RUNS)
     }
 
     /// The probability at which something counts as known.
@@ -256,8 +267,19 @@ impl AdaptiveSearch {
             return false;
         };
         let done = self.decide_on(&line, lab);
+        self.look_beside_culprits(&line, lab);
         self.line = Some(line);
         done
+    }
+
+    fn look_beside_culprits(&mut self, line: &Line, lab: &Lab) {
+        let changes = self.gaps_of_changes(line, None);
+        let (culprits, spans): (Vec<usize>, Vec<usize>) =
+            (changes.into_iter()).partition(|gap| line.gaps[*gap].len() == 0);
+        self.beside_culprits = (!spans.is_empty()).then(|| {
+            let (runs, bots) = collect(line, lab);
+            self.analyse(line, &runs, bots, &culprits)
+        });
     }
 
     fn decide_on(&mut self, line: &Line, lab: &mut Lab) -> bool {
@@ -269,6 +291,7 @@ impl AdaptiveSearch {
                 .map(|end| (end.failures(), end.runs() - end.failures()))
         });
         let runs = match failed_and_passed {
+            _ if self.question.first_runs > Self::FIRST_RUNS => self.question.first_runs,
             [Some((0, _)), Some((_, 0))] | [None, _] | [_, None] => Self::CLEAR_RUNS,
             _ => Self::FIRST_RUNS,
         };
@@ -525,6 +548,7 @@ impl Searching for AdaptiveSearch {
                 self.look_again(&line, &runs, bots);
                 let changes = self.gaps_of_changes(&line, None);
                 self.analysis = Some(self.analyse(&line, &runs, bots, &changes));
+                self.look_beside_culprits(&line, lab);
             }
             self.line = Some(line);
         }
@@ -580,9 +604,11 @@ impl Searching for AdaptiveSearch {
     }
 
     fn posterior(&self) -> Option<Posterior> {
-        let (line, analysis) = (self.line.as_ref()?, self.analysis.as_ref()?);
+        let line = self.line.as_ref()?;
+        let analysis = self.beside_culprits.as_ref().or(self.analysis.as_ref())?;
         Some(Posterior {
             no_change: analysis.no_change,
+            better: analysis.better,
             spans: (0..line.gaps.len().min(analysis.gaps.len()))
                 .map(|gap| Span {
                     after: line.sites[gap],

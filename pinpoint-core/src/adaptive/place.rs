@@ -24,6 +24,10 @@ const WIDTHS: [f64; 3] = [0.12, 0.25, 0.5];
 const PRIOR_VALUES: f64 = 5.0;
 /// By so much, in log likelihood, a smoothed shape must be the better one.
 const PREFERENCE: f64 = 3.0;
+/// The variance that the ratios have beside that of the noise, in parts of their
+/// mean square. Without it, of answers stated with 99 % in noise of several modes
+/// 22 % were wrong.
+const UNCERTAINTY: f64 = 0.1;
 /// Fewer values have no shape of their own.
 const LEAST_VALUES: usize = 25;
 
@@ -193,8 +197,10 @@ pub(crate) fn locate(
             .iter()
             .fold([0.0; 2], |all, site| [all[0] + site[0], all[1] + site[1]]);
         let freedom = (count - 2.0).max(1.0);
+        // The shape is an estimate: where it tells all ratios apart without error,
+        // a single value on the wrong side must not rule a place out for ever.
         // Levels closer than the noise allows to tell give ratios near 0.
-        let floor = 1e-9;
+        let floor = 1e-9 + UNCERTAINTY * squares / count;
         let mut before = [0.0; 2];
         let mut logs = vec![f64::NEG_INFINITY; sites - 1];
         for (gap, log_likelihood) in logs.iter_mut().enumerate() {

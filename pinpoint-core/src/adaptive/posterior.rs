@@ -20,6 +20,8 @@ const SMALL: f64 = 0.05;
 pub(crate) struct Analysis {
     /// The probability that there is none worth finding.
     pub(crate) no_change: f64,
+    /// The part of it that there is one, for the better.
+    pub(crate) better: f64,
     /// The probability that it is in each gap, or the site behind it.
     pub(crate) gaps: Vec<f64>,
     /// Whether failures tell of it more than values do.
@@ -108,6 +110,7 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
     let all = (nothing + change).max(f64::MIN_POSITIVE);
     Analysis {
         no_change: nothing / all,
+        better: better / all,
         gaps: weights.iter().map(|weight| weight / all).collect(),
         by_failures,
         separation: separation.clamp(0.05, 100.0),

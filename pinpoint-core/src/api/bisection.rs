@@ -68,7 +68,7 @@ impl ValidBisection {
                 check.magnitude(&request.comparison_magnitude),
             )),
             direction: check.direction(&request.improvement_direction),
-            attempts: check.attempts(&request.initial_attempt_count, default.attempts),
+            attempts: check.attempts(&request.initial_attempt_count),
             ..default
         };
         let tags = match request.tags.trim() {
@@ -168,7 +168,7 @@ impl ValidBisection {
             user: self.user.clone().unwrap_or_default(),
             aggregation_method: self.workload.write_aggregate(),
             story_tags: self.workload.write_tags()?,
-            initial_attempt_count: attempts.to_string(),
+            initial_attempt_count: attempts.map_or_else(String::new, |count| count.to_string()),
             tags,
             improvement_direction: direction.as_str().to_owned(),
             extra_args: write_arguments(&self.extra_args)?,

@@ -130,7 +130,8 @@ impl ValidPairwise {
             chart: text(request.chart.trim()),
             target: text(request.target.trim()),
             attempts: check
-                .attempts(&request.initial_attempt_count, PAIRS)
+                .attempts(&request.initial_attempt_count)
+                .unwrap_or(PAIRS)
                 .next_multiple_of(2),
             direction: check.direction(&request.improvement_direction),
             base_extra_args: check.arguments("base_extra_args", &request.base_extra_args),

@@ -252,16 +252,16 @@ impl Check {
         }
     }
 
-    pub(super) fn attempts(&mut self, text: &str, default: u32) -> u32 {
+    pub(super) fn attempts(&mut self, text: &str) -> Option<u32> {
         let text = text.trim();
         let possible = 1..=SpecError::MOST_ATTEMPTS;
         match text.parse() {
-            _ if text.is_empty() => default,
-            Ok(count) if possible.contains(&count) => count,
+            _ if text.is_empty() => None,
+            Ok(count) if possible.contains(&count) => Some(count),
             _ => {
                 let found = text.to_owned();
                 self.note("initial_attempt_count", Problem::Count { found });
-                default
+                None
             }
         }
     }

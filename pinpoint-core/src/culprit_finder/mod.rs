@@ -92,7 +92,7 @@ use crate::{
 /// assert_eq!(outcome.status, Status::CulpritFound);
 /// let culprit = &outcome.culprits[0].culprit;
 /// assert_eq!(culprit.commit, Position::Within { range: 0, offset: 9 });
-/// assert_eq!(outcome.reused_runs, 6);
+/// assert_eq!(outcome.reused_runs, 60);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -399,11 +399,19 @@ impl CulpritFinder {
             Some(Magnitude::Absolute(difference.abs()))
         });
         let spec = &self.spec.bisection;
+        let known = [Position::Good, Position::Bad]
+            .map(|end| self.verification.runs_of(end).count() as u32);
+        let attempts = self.spec.attempts(known[0].min(known[1]));
+        let reused: u64 = known
+            .iter()
+            .map(|known| u64::from(attempts.min(*known)))
+            .sum();
         BisectionSpec {
             magnitude: spec.magnitude.or(verified),
+            attempts: Some(attempts),
             // One verification is made, and another one is kept back.
             max_runs: (spec.max_runs)
-                .map(|most| most.saturating_sub(2 * self.spec.verification_runs())),
+                .map(|most| (most + reused).saturating_sub(2 * self.spec.verification_runs())),
             ..spec.clone()
         }
     }

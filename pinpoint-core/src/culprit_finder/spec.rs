@@ -4,10 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::bisection::first_runs;
 use crate::pairwise::check_pairs;
-use crate::{BisectionSpec, PairwiseSpec, Range, SpecError};
+use crate::{BisectionSpec, PairwiseSpec, Range, SpecError, Strategy};
 
 /// The version of [`CulpritFinderSpec`] that this library writes and reads.
 pub const CULPRIT_FINDER_SPEC_VERSION: u32 = 1;
+
+/// Runs of each end with which the search of the reference begins.
+const ATTEMPTS: u32 = 20;
 
 /// A search that verifies the regression first and each culprit last.
 ///
@@ -15,7 +18,7 @@ pub const CULPRIT_FINDER_SPEC_VERSION: u32 = 1;
 /// use pinpoint_core::{CulpritFinderSpec, Range};
 ///
 /// let spec = CulpritFinderSpec::new(Range::Counted { between: 62 });
-/// assert_eq!((spec.pairs, spec.bisection.attempts), (30, 20));
+/// assert_eq!(spec.pairs, 30);
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CulpritFinderSpec {
@@ -23,9 +26,10 @@ pub struct CulpritFinderSpec {
     pub version: u32,
     /// The search between the two verifications. Its chart, direction, seed,
     /// time and retry policy are those of the whole. With no magnitude told, it
-    /// is the difference of the ends' medians just verified. Its budget of runs
-    /// is for everything: runs that are reused count in the search as if they
-    /// had been made there.
+    /// is the difference of the ends' medians just verified; with no attempts
+    /// told, 20 runs of each end are those of the verification with the strategy
+    /// `pinpoint`, and all of them with `adaptive`. Its budget of runs is for
+    /// everything; runs that are reused count once.
     pub bisection: BisectionSpec,
     /// Pairs of runs of each verification: an even number.
     pub pairs: u32,
@@ -36,10 +40,7 @@ impl CulpritFinderSpec {
     pub fn new(range: Range) -> Self {
         Self {
             version: CULPRIT_FINDER_SPEC_VERSION,
-            bisection: BisectionSpec {
-                attempts: 20,
-                ..BisectionSpec::new(range)
-            },
+            bisection: BisectionSpec::new(range),
             pairs: 30,
         }
     }
@@ -47,6 +48,15 @@ impl CulpritFinderSpec {
     /// Runs of one verification.
     pub(crate) fn verification_runs(&self) -> u64 {
         2 * u64::from(self.pairs)
+    }
+
+    /// Runs of each end with which the search begins, so many of which are
+    /// there.
+    pub(crate) fn attempts(&self, known: u32) -> u32 {
+        (self.bisection.attempts).unwrap_or(match self.bisection.strategy {
+            Strategy::Adaptive => known.max(1),
+            Strategy::Pinpoint => ATTEMPTS,
+        })
     }
 
     /// A verification of the range's own ends.
@@ -76,7 +86,11 @@ impl CulpritFinderSpec {
             });
         }
         check_pairs(self.pairs)?;
-        let needed = 2 * self.verification_runs() + first_runs(&self.bisection);
+        let search = BisectionSpec {
+            attempts: Some(self.attempts(0)),
+            ..self.bisection.clone()
+        };
+        let needed = 2 * self.verification_runs() + first_runs(&search);
         match self.bisection.max_runs.filter(|allowed| *allowed < needed) {
             Some(allowed) => Err(SpecError::Budget {
                 what: "runs",
