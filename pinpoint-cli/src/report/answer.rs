@@ -105,7 +105,13 @@ fn of_search(document: &Document) -> Answer {
         Status::NoRegression => (
             "no regression",
             "good",
-            html! { "No regression was found between " (ends) "." },
+            html! {
+                "No regression was found between " (ends)
+                @if let Some(posterior) = &document.posterior {
+                    ", with a probability of " (percent(posterior.no_change))
+                }
+                "."
+            },
         ),
         Status::Inconclusive => (
             "not decided",

@@ -77,6 +77,9 @@ pub(super) fn table(report: &Report) -> Markup {
                 } }
                 tbody {
                     tr { td colspan="3" { (none) } td.number { (percent(known.no_change)) } }
+                    @if known.better > 0.0 {
+                        tr { td colspan="3" { "of that, for the better" } td.number { (percent(known.better)) } }
+                    }
                     @for span in &known.spans {
                         tr {
                             td { (at(report, span.after)) }

@@ -32,7 +32,8 @@ const SCRIPT: &str = "r=${PINPOINT_RUN:-0}; \
 /// A report on a bisection.
 fn reported(world: &World) -> PathBuf {
     let file = world.path("report.html");
-    let options = ["--chart", "latency", "--report", file.to_str().unwrap()];
+    let report = format!("--report={}", file.display());
+    let options = ["--chart", "latency", "--strategy", "pinpoint", &report];
     world.bisect(&options, SCRIPT).ends_with(0);
     file
 }
@@ -273,7 +274,7 @@ async fn large_job(world: &World) -> String {
     let spec = BisectionSpec {
         strategy: Strategy::Pinpoint,
         chart: Some("time".into()),
-        attempts: 1500,
+        attempts: Some(1500),
         ..BisectionSpec::new(Range::Between {
             good: good.clone(),
             bad,

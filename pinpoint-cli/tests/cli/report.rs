@@ -184,7 +184,8 @@ fn a_report_is_written_when_a_job_is_interrupted_and_again_when_it_is_resumed() 
     fs::create_dir(&directory).unwrap();
     let file = directory.join("report.html");
     let slow = format!("{BENCHMARK}; sleep 0.02");
-    let options = ["--report", file.to_str().unwrap()];
+    // The strategy that makes many runs, so that there is time to interrupt it.
+    let options = ["--report", file.to_str().unwrap(), "--strategy", "pinpoint"];
     let running = world.bisect(&options, &slow).start();
     let job = running.job();
     until("some runs", || world.journal(&job).len() > 15);
@@ -230,7 +231,7 @@ fn a_report_is_written_when_a_job_is_interrupted_and_again_when_it_is_resumed() 
 fn a_job_that_failed_or_was_canceled_says_so() {
     let world = World::with_step(4, 2);
     let file = world.path("report.html");
-    let report = ["--report", file.to_str().unwrap()];
+    let report = ["--report", file.to_str().unwrap(), "--strategy", "pinpoint"];
     world
         .bisect(&report, "echo 'no <room>' >&2; exit 3")
         .ends_with(1);
