@@ -22,7 +22,7 @@ use std::process::Command;
 use std::time::{Instant, SystemTime};
 
 use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, Repository};
-use pinpoint_backends::sqlite::{NewJob, Store};
+use pinpoint_backends::store::{JobStore, NewJob};
 use pinpoint_core::results::Format;
 use pinpoint_core::{
     Bisection, BisectionSpec, CombinedCommit, Detail, Journal, Range, Status, drive,
@@ -68,7 +68,7 @@ async fn measure(directory: &Path, rounds: u64) -> Result<f64, Box<dyn Error>> {
         good: good.clone(),
         bad,
     });
-    let store = Store::open(&directory.join("state")).await?;
+    let store = JobStore::open(&directory.join("state")).await?;
     let config = LocalConfig {
         repository: path,
         repositories: BTreeMap::new(),

@@ -1,7 +1,6 @@
 //! `pinpoint bisect`: from arguments to a job.
 
 use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError};
-use pinpoint_backends::sqlite::Store;
 use pinpoint_core::{Bisection, BisectionSpec, Direction, Range};
 
 use crate::arguments::{Bisect, Display};
@@ -9,9 +8,9 @@ use crate::error::CliError;
 use crate::job::{CommandLine, JobConfig, Session};
 use crate::job_result::JobResult;
 use crate::kind::Kind;
-use crate::new_job::{PatchFile, milliseconds, patched, store_job};
+use crate::new_job::{Names, PatchFile, milliseconds, patched, store_job};
 use crate::prior;
-use crate::storage::state_dir;
+use crate::storage::Storage;
 
 /// Runs of each end before they are first compared.
 const ATTEMPTS: u32 = 10;
@@ -32,10 +31,17 @@ pub(crate) async fn bisect(
     let search = Search::new(arguments, ATTEMPTS, command_line)?;
     // A spec that can't be searched is refused before there is a job.
     Bisection::new(search.spec.clone())?;
-    let store = Store::open(&state_dir(display)?).await?;
-    let config = search.config(&store)?;
-    let id = store_job(&store, Kind::Bisection, &search.spec, &config).await?;
-    Session::take(&store, &id).await?.run(display).await
+    let storage = Storage::open(display).await?;
+    let config = search.config(&storage)?;
+    let id = store_job(
+        &storage,
+        Kind::Bisection,
+        &search.spec,
+        &config,
+        search.names,
+    )
+    .await?;
+    Session::take(&storage, &id).await?.run(display).await
 }
 
 /// A search that the arguments ask for.
@@ -45,6 +51,7 @@ pub(crate) struct Search {
     patch: Option<PatchFile>,
     direction_by_unit: bool,
     command_line: CommandLine,
+    pub(crate) names: Names,
 }
 
 impl Search {
@@ -91,6 +98,7 @@ impl Search {
         let good = patched(good, patch.as_ref());
         let bad = patched(bad, patch.as_ref());
         let direction = arguments.job.direction;
+        let names = Names::of(&arguments.job, &arguments.command);
         let spec = BisectionSpec {
             strategy: arguments.strategy.into(),
             chart: None,
@@ -121,13 +129,14 @@ impl Search {
             patch,
             direction_by_unit: direction.is_none(),
             command_line,
+            names,
         })
     }
 
     /// What is kept with the job, the patch included.
-    pub(crate) fn config(&self, store: &Store) -> Result<JobConfig, CliError> {
+    pub(crate) fn config(&self, storage: &Storage) -> Result<JobConfig, CliError> {
         let patch = (self.patch.as_ref())
-            .map(|patch| patch.keep(store))
+            .map(|patch| patch.keep(storage))
             .transpose()?;
         Ok(JobConfig {
             local: LocalConfig {

@@ -1,15 +1,14 @@
 //! `pinpoint pairwise`: from arguments to a job.
 
 use pinpoint_backends::local::{LocalConfig, Repository};
-use pinpoint_backends::sqlite::Store;
 use pinpoint_core::{Direction, PairwiseSpec, Variant};
 
 use crate::arguments::{Display, Pairwise};
 use crate::error::CliError;
 use crate::job::{CommandLine, JobConfig, Session};
 use crate::kind::Kind;
-use crate::new_job::{PatchFile, milliseconds, patched, store_job};
-use crate::storage::state_dir;
+use crate::new_job::{Names, PatchFile, milliseconds, patched, store_job};
+use crate::storage::Storage;
 
 pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, CliError> {
     let repository = Repository::discover(&arguments.benchmark.repo)?;
@@ -40,6 +39,7 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         ));
     }
     let direction = arguments.job.direction;
+    let names = Names::of(&arguments.job, &arguments.command);
     let spec = PairwiseSpec {
         chart: arguments.chart.clone(),
         direction: direction.map_or(Direction::Unknown, Into::into),
@@ -52,7 +52,7 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
     // A spec that can't be carried out is refused before there is a job.
     pinpoint_core::Pairwise::new(spec.clone())?;
 
-    let store = Store::open(&state_dir(&display)?).await?;
+    let storage = Storage::open(&display).await?;
     let local = LocalConfig {
         every_chart: arguments.chart.is_none(),
         chart: arguments.chart,
@@ -63,14 +63,14 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         local: LocalConfig {
             good_arguments: base.arguments,
             good_env: base.env,
-            patch: patch.map(|patch| patch.keep(&store)).transpose()?,
+            patch: patch.map(|patch| patch.keep(&storage)).transpose()?,
             ..local
         },
         direction_by_unit: direction.is_none(),
         command_line: CommandLine::without_ends(),
     };
-    let id = store_job(&store, Kind::Pairwise, &spec, &config).await?;
-    let result = Session::take(&store, &id).await?.run(&display).await?;
+    let id = store_job(&storage, Kind::Pairwise, &spec, &config, names).await?;
+    let result = Session::take(&storage, &id).await?.run(&display).await?;
     result.print(&display);
     Ok(result.exit_code())
 }

@@ -8,19 +8,24 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use pinpoint_backends::sqlite::{JobId, JobLock, LockError, Store};
+use pinpoint_backends::store::{JobId, JobLock, JobStore, LockError};
 use pinpoint_core::Journal;
 
-use crate::common::{Fixture, append_all, new_job, run};
+use crate::common::{Fixture, all, append_all, new_job, open, run};
+use crate::on_both;
 
-const STATE_DIR: &str = "PINPOINT_TEST_STATE_DIR";
+on_both! {
+    what_was_acknowledged_survives_a_kill_at_any_moment,
+}
+
+const STORE: &str = "PINPOINT_TEST_STORE";
 const JOB: &str = "PINPOINT_TEST_JOB";
 
 /// Starts a child that runs one of the tests named `child_…`.
-fn start(child: &str, state_dir: &Path, job: &str) -> Child {
+fn start(child: &str, store: &str, job: &str) -> Child {
     Command::new(env::current_exe().unwrap())
         .args(["--exact", &format!("processes::{child}"), "--nocapture"])
-        .env(STATE_DIR, state_dir)
+        .env(STORE, store)
         .env(JOB, job)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -31,7 +36,7 @@ fn start(child: &str, state_dir: &Path, job: &str) -> Child {
 
 /// What a child was told, or nothing when this is no child.
 fn told() -> Option<(String, String)> {
-    Some((env::var(STATE_DIR).ok()?, env::var(JOB).ok()?))
+    Some((env::var(STORE).ok()?, env::var(JOB).ok()?))
 }
 
 /// Tells the parent something, in a line.
@@ -55,10 +60,10 @@ fn heard(child: &mut Child) -> impl Iterator<Item = String> + use<> {
 
 #[tokio::test]
 async fn child_appends() {
-    let Some((state_dir, job)) = told() else {
+    let Some((place, job)) = told() else {
         return;
     };
-    let store = Store::open(Path::new(&state_dir)).await.unwrap();
+    let store = open(&place).await;
     let id = store.get(&job).await.unwrap().id;
     let mut journal = store.journal(&id).await.unwrap();
     let mut next = journal.records().await.unwrap().len() as u64;
@@ -69,18 +74,16 @@ async fn child_appends() {
     }
 }
 
-#[tokio::test]
-async fn what_was_acknowledged_survives_a_kill_at_any_moment() {
-    let fixture = Fixture::new().await;
+async fn what_was_acknowledged_survives_a_kill_at_any_moment(fixture: Fixture) {
     let id = fixture.job().await;
     let mut acknowledged = 0;
     let mut appended = 0;
     for kill in 0..40_u64 {
-        let mut child = start("child_appends", fixture.directory.path(), id.as_str());
+        let mut child = start("child_appends", &fixture.place(), id.as_str());
         let told = heard(&mut child);
         let reader = std::thread::spawn(move || told.last());
-        // Spread over start, first records and steady work, up to 100 ms.
-        let moment = kill * 7919 % 100_000;
+        // Spread over start, first records and steady work, up to 300 ms.
+        let moment = kill * 23_757 % 300_000;
         tokio::time::sleep(Duration::from_micros(moment)).await;
         child.kill().unwrap();
         child.wait().unwrap();
@@ -110,10 +113,10 @@ async fn what_was_acknowledged_survives_a_kill_at_any_moment() {
 
 #[tokio::test]
 async fn child_works() {
-    let Some((state_dir, title)) = told() else {
+    let Some((place, title)) = told() else {
         return;
     };
-    let store = Store::open(Path::new(&state_dir)).await.unwrap();
+    let store = open(&place).await;
     let id = store.create(&new_job(&title)).await.unwrap();
     let mut journal = store.journal(&id).await.unwrap();
     append_all(&mut journal, &(0..200).map(run).collect::<Vec<_>>()).await;
@@ -124,10 +127,16 @@ async fn child_works() {
 async fn processes_share_a_file_from_its_creation_on() {
     for _ in 0..5 {
         let directory = tempfile::tempdir().unwrap();
-        let start = |number: usize| start("child_works", directory.path(), &number.to_string());
+        let start = |number: usize| {
+            start(
+                "child_works",
+                directory.path().to_str().unwrap(),
+                &number.to_string(),
+            )
+        };
         let mut children: Vec<Child> = (0..4).map(start).collect();
         let mut jobs: Vec<JobId> = Vec::new();
-        let store = Store::open(directory.path()).await.unwrap();
+        let store = JobStore::open(directory.path()).await.unwrap();
         for child in &mut children {
             let id = heard(child).last().expect("the child failed");
             assert!(child.wait().unwrap().success());
@@ -137,7 +146,7 @@ async fn processes_share_a_file_from_its_creation_on() {
             let records = store.journal(id).await.unwrap().records().await.unwrap();
             assert_eq!(records, (0..200).map(run).collect::<Vec<_>>());
         }
-        assert_eq!(store.list(None, 9).await.unwrap().len(), 4);
+        assert_eq!(all(&store).await.len(), 4);
     }
 }
 
@@ -154,7 +163,7 @@ fn child_locks() {
 fn a_lock_ends_with_its_process() {
     let directory = tempfile::tempdir().unwrap();
     for _ in 0..3 {
-        let mut child = start("child_locks", directory.path(), "");
+        let mut child = start("child_locks", directory.path().to_str().unwrap(), "");
         assert_eq!(heard(&mut child).next().as_deref(), Some("locked"));
         match JobLock::acquire(directory.path()).unwrap_err() {
             LockError::Held { pid } => assert_eq!(pid, Some(child.id())),
