@@ -318,7 +318,8 @@ fn check_finite(record: &Record) -> Result<(), (String, f64)> {
     Ok(())
 }
 
-#[cfg(all(test, feature = "sqlite"))]
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
 mod tests {
     use super::*;
     use crate::store::database::Pool;

@@ -15,7 +15,8 @@
 //! every append, so that a killed process loses nothing that was acknowledged,
 //! and to the disk only now and then (`synchronous=NORMAL`): after a loss of
 //! power the last records may be missing, the file is sound, and what they
-//! recorded is done again.
+//! recorded is done again. [`JobStore::open_with`] makes every append wait for the
+//! disk instead.
 //!
 //! **PostgreSQL** is for many machines. What it has acknowledged is on its disk.
 //!
@@ -86,6 +87,8 @@ pub use journal::{JOURNAL_VERSION, JobJournal};
 pub use lease::Lease;
 pub use lock::{JobLock, LockError};
 pub use schema::{SCHEMA_VERSION, spanner_ddl};
+#[cfg(feature = "sqlite")]
+pub use sqlite::Durability;
 
 /// Milliseconds since 1970, as every time in the file is kept.
 fn now() -> i64 {

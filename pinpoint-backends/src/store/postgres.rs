@@ -34,7 +34,10 @@ impl JobStore {
         let options: PgConnectOptions = url
             .parse()
             .map_err(|error: sqlx::Error| wrong(error.to_string()))?;
-        let options = options.application_name("pinpoint");
+        let options = options
+            .application_name("pinpoint")
+            // A machine that died between two statements holds up nobody for long.
+            .options([("idle_in_transaction_session_timeout", "60s")]);
         let name = without_password(url);
         let failed = |source| StoreError::from_database(&name, Dialect::Postgres, source);
         let mut connection = options.connect().await.map_err(failed)?;

@@ -20,6 +20,17 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Enough to read while something is written.
 const CONNECTIONS: u32 = 4;
 
+/// What a record survives once a SQLite file has acknowledged it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// The death of the process. After a loss of power the last records may be
+    /// missing; what they recorded is done again.
+    Process,
+    /// A loss of power, too: every append waits for the disk, so that many records
+    /// are better appended together.
+    Power,
+}
+
 impl JobStore {
     /// Opens the store of a state directory, creating both if need be, and
     /// brings an older file up to date.
@@ -28,6 +39,15 @@ impl JobStore {
     ///
     /// A file that is newer, damaged, or not ours is refused, and not touched.
     pub async fn open(state_dir: &Path) -> Result<Self, StoreError> {
+        Self::open_with(state_dir, Durability::Process).await
+    }
+
+    /// As [`JobStore::open`], with a choice of what an acknowledged record survives.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn open_with(state_dir: &Path, durability: Durability) -> Result<Self, StoreError> {
         std::fs::create_dir_all(state_dir).map_err(|source| StoreError::Directory {
             path: state_dir.into(),
             source,
@@ -37,7 +57,10 @@ impl JobStore {
             .filename(&path)
             .busy_timeout(PATIENCE)
             .foreign_keys(true)
-            .synchronous(SqliteSynchronous::Normal);
+            .synchronous(match durability {
+                Durability::Process => SqliteSynchronous::Normal,
+                Durability::Power => SqliteSynchronous::Full,
+            });
         prepare(state_dir, &path, &options).await?;
         // Opened lazily: the file has been seen to be in order.
         let pool = SqlitePoolOptions::new()

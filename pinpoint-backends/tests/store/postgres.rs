@@ -83,7 +83,7 @@ async fn url(database: &str) -> String {
                     (address[..end].to_owned(), options)
                 }
                 Err(_) => {
-                    let directory = start();
+                    let directory = start(false);
                     let host = directory.to_str().unwrap().replace('/', "%2F");
                     (
                         "postgres://postgres@localhost".to_owned(),
@@ -127,8 +127,9 @@ fn command(program: &Path) -> Command {
     command
 }
 
-/// Starts a server, and tells the directory with its socket.
-fn start() -> PathBuf {
+/// Starts a server, and tells the directory with its socket. One that is not durable
+/// does not wait for the disk.
+pub(crate) fn start(durable: bool) -> PathBuf {
     let programs = programs();
     let made = command(Path::new("mktemp"))
         .args(["-d", "/tmp/pinpoint-postgres-XXXXXX"])
@@ -174,8 +175,9 @@ fn start() -> PathBuf {
         ],
     );
     let options = format!(
-        "-c listen_addresses= -c unix_socket_directories={} -c fsync=off -c max_connections=500",
-        directory.display()
+        "-c listen_addresses= -c unix_socket_directories={} -c fsync={} -c max_connections=500",
+        directory.display(),
+        if durable { "on" } else { "off" },
     );
     let log = directory.join("log");
     run(

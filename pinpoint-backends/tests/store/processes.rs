@@ -2,20 +2,25 @@
 //!
 //! A child is this test program again, told by its environment to be one.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use pinpoint_backends::store::{JobId, JobLock, JobStore, LockError};
-use pinpoint_core::Journal;
+use pinpoint_backends::store::{
+    Job, JobFilter, JobId, JobLock, JobStore, Lease, LockError, StoreError, Total,
+};
+use pinpoint_core::{JobState, Journal};
 
-use crate::common::{Fixture, all, append_all, new_job, open, run};
+use crate::common::{Fixture, all, append_all, cause, new_job, open, run};
 use crate::on_both;
 
 on_both! {
     what_was_acknowledged_survives_a_kill_at_any_moment,
+    jobs_are_finished_whoever_is_killed_meanwhile,
+    a_worker_that_slept_too_long_writes_nothing_more,
 }
 
 const STORE: &str = "PINPOINT_TEST_STORE";
@@ -109,6 +114,146 @@ async fn what_was_acknowledged_survives_a_kill_at_any_moment(fixture: Fixture) {
         acknowledged > 100,
         "the children hardly came to work: {acknowledged}"
     );
+    // What is counted beside the journal goes with it.
+    let job = fixture.store.get(id.as_str()).await.unwrap();
+    assert_eq!(job.runs, appended as u64);
+}
+
+/// Records of each job that workers work on.
+const LENGTH: u64 = 12;
+
+/// The owner who falls asleep after each record.
+const SLEEPER: &str = "sleeper";
+
+/// Takes jobs and works on them until none is left to be done, as long as nobody else
+/// has taken them.
+#[tokio::test]
+async fn child_labors() {
+    let Some((place, owner)) = told() else {
+        return;
+    };
+    let store = open(&place).await;
+    let time = Duration::from_millis(200);
+    loop {
+        let taken = store.take(&JobFilter::default(), &owner, time).await;
+        let Some((job, lease)) = taken.unwrap() else {
+            let left = [JobState::Pending, JobState::Running].map(|state| JobFilter {
+                state: Some(state),
+                ..JobFilter::default()
+            });
+            let mut done = true;
+            for filter in left {
+                done &= store.count(&filter).await.unwrap() == Total::Exactly(0);
+            }
+            if done {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        tell(format!("took {}", job.id));
+        match labor(&store, &job, &lease, time, owner == SLEEPER).await {
+            Ok(()) => tell(format!("done {}", job.id)),
+            Err(StoreError::LeaseLost { id }) => tell(format!("lost {id}")),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+async fn labor(
+    store: &JobStore,
+    job: &Job,
+    lease: &Lease,
+    time: Duration,
+    sleeps: bool,
+) -> Result<(), StoreError> {
+    if job.state == JobState::Pending {
+        store
+            .set_leased_state(lease, JobState::Running, None, None)
+            .await?;
+    }
+    let mut journal = store.leased_journal(lease).await?;
+    let begun = journal.records().await.map_err(cause)?.len() as u64;
+    for number in begun..LENGTH {
+        tokio::time::sleep(Duration::from_millis(3)).await;
+        if !sleeps {
+            store.renew(lease, time).await?;
+        }
+        journal.append(&run(number)).await.map_err(cause)?;
+        tell(format!("{} {number}", job.id));
+        if sleeps {
+            // Until the parent wakes it.
+            std::io::stdin().lines().next();
+        }
+    }
+    store
+        .set_leased_state(lease, JobState::Completed, None, None)
+        .await?;
+    store.release(lease).await
+}
+
+async fn jobs_are_finished_whoever_is_killed_meanwhile(fixture: Fixture) {
+    const JOBS: usize = 24;
+    for _ in 0..JOBS {
+        fixture.job().await;
+    }
+    let begin = |number: usize| {
+        let mut child = start("child_labors", &fixture.place(), &number.to_string());
+        let told = heard(&mut child);
+        (child, std::thread::spawn(move || told.collect::<Vec<_>>()))
+    };
+    let mut told = Vec::new();
+    let mut children: Vec<_> = (0..3).map(begin).collect();
+    for kill in 0..25_u64 {
+        tokio::time::sleep(Duration::from_millis(20 + kill * 7919 % 80)).await;
+        let (mut child, reader) = children.remove(0);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        told.extend(reader.join().unwrap());
+        children.push(begin(3 + kill as usize));
+    }
+    for (mut child, reader) in children {
+        let status = child.wait().unwrap();
+        told.extend(reader.join().unwrap());
+        assert!(status.success(), "{status} {told:#?}");
+    }
+    let jobs = all(&fixture.store).await;
+    assert_eq!(jobs.len(), JOBS);
+    let expected: Vec<_> = (0..LENGTH).map(run).collect();
+    for job in &jobs {
+        assert_eq!((job.state, job.runs), (JobState::Completed, LENGTH));
+        let mut journal = fixture.store.journal(&job.id).await.unwrap();
+        assert_eq!(journal.records().await.unwrap(), expected);
+    }
+    // Each record was acknowledged once at most, and each job done by one.
+    let mut once = BTreeSet::new();
+    for line in told.iter().filter(|line| !line.starts_with("took")) {
+        assert!(once.insert(line), "{line} was told twice");
+    }
+    let took = told.iter().filter(|line| line.starts_with("took"));
+    assert!(took.count() > JOBS, "nobody was killed at work");
+}
+
+async fn a_worker_that_slept_too_long_writes_nothing_more(fixture: Fixture) {
+    let id = fixture.job().await;
+    let mut child = start("child_labors", &fixture.place(), SLEEPER);
+    let mut told = heard(&mut child);
+    assert_eq!(told.next(), Some(format!("took {id}")));
+    assert_eq!(told.next(), Some(format!("{id} 0")));
+    let long = Duration::from_secs(3600);
+    let lease = loop {
+        match fixture.store.lease(&id, "bob", long).await {
+            Ok(lease) => break lease,
+            Err(StoreError::Leased { .. }) => tokio::time::sleep(Duration::from_millis(5)).await,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    let mut journal = fixture.store.leased_journal(&lease).await.unwrap();
+    child.stdin.take().unwrap().write_all(b"\n").unwrap();
+    assert_eq!(told.next(), Some(format!("lost {id}")));
+    assert_eq!(journal.records().await.unwrap(), [run(0)]);
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[tokio::test]
