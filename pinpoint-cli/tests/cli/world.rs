@@ -340,6 +340,7 @@ impl Pinpoint {
             .args(arguments)
             .current_dir(&world.repository)
             .env_remove("PINPOINT_STATE_DIR")
+            .env_remove("PINPOINT_STORE")
             .env("HOME", world.path("home"))
             .env("XDG_STATE_HOME", world.path("state"))
             .env("XDG_RUNTIME_DIR", world.path("runtime"))
