@@ -3,6 +3,7 @@
 //! All statements are written once, with parameters `$1`, `$2`, …, which both
 //! databases understand; a [`Dialect`] fills in the few words in which they differ.
 
+use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use sqlx::AssertSqlSafe;
 #[cfg(feature = "postgres")]
 use sqlx::postgres::{PgPool, PgRow};
@@ -195,6 +196,22 @@ impl Database {
         rows.map_err(|source| self.failed(source))
     }
 
+    /// As [`Self::fetch`], row by row as they come: with many of them, the database
+    /// reads on meanwhile.
+    pub(super) async fn fetch_each(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+        mut take: impl FnMut(Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let failed = |source| self.failed(source);
+        let mut rows = self.pool.stream(sql, values);
+        while let Some(row) = rows.try_next().await.map_err(failed)? {
+            take(row)?;
+        }
+        Ok(())
+    }
+
     /// Undone if it is dropped before its commit.
     pub(super) async fn begin(&self, access: Access) -> Result<Transaction, StoreError> {
         let begun = self.pool.begin(access).await;
@@ -229,6 +246,14 @@ impl Pool {
             let rows = bound!(sql, values).fetch_all(pool).await?;
             Ok(rows.into_iter().map(Row::from).collect())
         })
+    }
+
+    fn stream(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> BoxStream<'_, Result<Row, sqlx::Error>> {
+        either!(self, pool => bound!(sql, values).fetch(pool).map_ok(Row::from).boxed())
     }
 
     async fn begin(&self, access: Access) -> Result<Begun, sqlx::Error> {

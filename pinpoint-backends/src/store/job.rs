@@ -111,8 +111,8 @@ pub struct Job {
     pub created: i64,
     /// When its state changed last, in milliseconds since 1970.
     pub updated: i64,
-    /// How long it was being worked on, in milliseconds; absent until it stopped
-    /// for the first time.
+    /// How long it was running, in milliseconds, all times together; absent until it
+    /// stopped for the first time. A job that was killed runs on until it is taken up.
     pub duration: Option<i64>,
     /// What it is called besides, if anything.
     pub name: String,
@@ -157,8 +157,8 @@ pub struct JobSummary {
     pub created: i64,
     /// When its state changed last, in milliseconds since 1970.
     pub updated: i64,
-    /// How long it was being worked on, in milliseconds; absent until it stopped
-    /// for the first time.
+    /// How long it was running, in milliseconds, all times together; absent until it
+    /// stopped for the first time. A job that was killed runs on until it is taken up.
     pub duration: Option<i64>,
     /// What it is called besides, if anything.
     pub name: String,

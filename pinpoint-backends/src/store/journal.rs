@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use pinpoint_core::{Detail, Event, Journal, JournalError, Record};
 use serde::de::DeserializeOwned;
 
-use super::database::{Access, Database, Transaction, Value};
+use super::database::{Access, Database, Row, Transaction, Value};
 use super::{Lease, StoreError, now};
 
 /// The version of the records that this program writes and reads.
@@ -117,21 +117,15 @@ impl JobJournal {
         let failed = |source| self.database.failed(source);
         // One statement sees one state of the store, so that the number of the
         // next record goes with the records that were seen.
-        let rows = self
-            .database
-            .fetch(
-                "SELECT sequence, withdrawn, event, detail FROM records \
-                 WHERE job = $1 ORDER BY sequence",
-                [self.lease.job.into()],
-            )
-            .await?;
+        let sql = "SELECT sequence, withdrawn, event, detail FROM records \
+                   WHERE job = $1 ORDER BY sequence";
         let mut next = 0;
-        let mut records = Vec::with_capacity(rows.len());
-        for row in &rows {
+        let mut records = Vec::new();
+        let take = |row: Row| {
             let sequence = row.int(0).map_err(failed)?;
             next = sequence + 1;
             if row.int(1).map_err(failed)? != 0 {
-                continue;
+                return Ok(());
             }
             let place = || format!("record {sequence} of job {}", self.lease.id);
             let event = row.text(2).map_err(failed)?;
@@ -142,7 +136,10 @@ impl JobJournal {
                     .map(|detail| parsed(&self.database.name, place, &detail))
                     .transpose()?,
             });
-        }
+            Ok(())
+        };
+        let values = [self.lease.job.into()];
+        self.database.fetch_each(sql, values, take).await?;
         self.next = Next::Known(next);
         Ok(records)
     }
