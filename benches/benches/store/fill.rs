@@ -46,7 +46,9 @@ fn jobs(hexadecimal: fn(&str) -> String) -> String {
          || ' --input=rare' || {rare}, \
          20, 2, 1, '0.1.0', \
          'pinpoint bisect v1 main src tool mode input bot user benchmark ' || {benchmark} \
-         || ' topic' || {topic} || ' rare' || {rare}, \
+         || ' topic' || {topic} || ' rare' || {rare} \
+         || ' benchmark＝benchmark＿' || {benchmark} || ' bot＝bot＿' || {bot} \
+         || ' user＝user＿' || {user}, \
          '{{\"spec\":\"{filler}\"}}', '{{\"config\":\"{filler}{filler}\"}}', \
          '{{\"outcome\":\"{filler}{filler}\"}}' FROM n",
         id = hexadecimal(&created),

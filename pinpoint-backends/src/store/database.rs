@@ -92,7 +92,7 @@ impl Dialect {
     }
 
     /// What is asked of the index of words, as its own language says it. The words
-    /// are letters and digits only.
+    /// hold no quotes.
     pub(super) fn text_query(self, wanted: &[Wanted]) -> String {
         let (star, and) = match self {
             Self::Sqlite => ("*", " AND "),

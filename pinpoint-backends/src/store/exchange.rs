@@ -265,15 +265,14 @@ async fn import_job(
         number += 1;
     }
     if !there {
-        let texts = [
-            &job.name,
-            &job.benchmark,
-            &job.bot,
-            &job.user,
-            &job.repository,
-            &job.title,
-        ];
-        let texts = texts.into_iter().chain(&job.error).map(String::as_str);
+        let names = text::Names {
+            name: &job.name,
+            benchmark: &job.benchmark,
+            bot: &job.bot,
+            user: &job.user,
+        };
+        let texts = [&job.repository, &job.title].into_iter().chain(&job.error);
+        let texts = texts.map(String::as_str);
         let outcome = job.outcome.map(|outcome| outcome.get().to_owned());
         transaction
             .execute(
@@ -296,7 +295,7 @@ async fn import_job(
                     job.repository.as_str().into(),
                     job.title.as_str().into(),
                     job.error.clone().into(),
-                    text::words(texts).into(),
+                    text::words(names, texts).into(),
                     i64::from(job.journal_version).into(),
                     job.written_by.as_str().into(),
                     i64::from(job.cancel_requested).into(),
@@ -378,7 +377,14 @@ impl<'a> Lines<'a> {
             0 => Ok(None),
             _ => serde_json::from_slice(&self.line)
                 .map(Some)
-                .map_err(|error| self.wrong(error)),
+                .map_err(|error| {
+                    // To the parser each line is the first one.
+                    let reason = error.to_string().replace(" at line 1 column", " at column");
+                    match self.number {
+                        1 => self.wrong(format!("this is no export of jobs ({reason})")),
+                        _ => self.wrong(reason),
+                    }
+                }),
         }
     }
 

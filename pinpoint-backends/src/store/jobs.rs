@@ -4,9 +4,8 @@ use pinpoint_core::JobState;
 
 use super::database::{Access, Database, Row, Transaction};
 use super::journal::parsed;
-use super::{
-    JOURNAL_VERSION, Job, JobId, JobJournal, JobSummary, Lease, NewJob, StoreError, now, text,
-};
+use super::text::{Names, words};
+use super::{JOURNAL_VERSION, Job, JobId, JobJournal, JobSummary, Lease, NewJob, StoreError, now};
 
 /// How many names a message lists.
 const NAMES_IN_A_MESSAGE: i64 = 10;
@@ -43,14 +42,12 @@ impl JobStore {
     pub async fn create(&self, job: &NewJob) -> Result<JobId, StoreError> {
         loop {
             let id = JobId::new();
-            let texts: [&str; 6] = [
-                &job.name,
-                &job.benchmark,
-                &job.bot,
-                &job.user,
-                &job.repository,
-                &job.title,
-            ];
+            let names = Names {
+                name: &job.name,
+                benchmark: &job.benchmark,
+                bot: &job.bot,
+                user: &job.user,
+            };
             let added = self
                 .database
                 .execute(
@@ -70,7 +67,7 @@ impl JobStore {
                         job.user.as_str().into(),
                         job.repository.as_str().into(),
                         job.title.as_str().into(),
-                        text::words(texts).into(),
+                        words(names, [&*job.repository, &job.title]).into(),
                         job.spec.to_string().into(),
                         job.config.to_string().into(),
                         i64::from(JOURNAL_VERSION).into(),
@@ -204,11 +201,16 @@ impl JobStore {
             let since = time.saturating_sub(row.int(1).map_err(failed)?).max(0);
             duration = Some(duration.unwrap_or_default().saturating_add(since));
         }
-        let texts: Vec<String> = (4..10)
-            .map(|column| row.text(column))
-            .collect::<Result<_, _>>()
-            .map_err(failed)?;
-        let texts = texts.iter().map(String::as_str);
+        let text = |column| row.text(column).map_err(failed);
+        let (name, benchmark, bot, user) = (text(4)?, text(5)?, text(6)?, text(7)?);
+        let names = Names {
+            name: &name,
+            benchmark: &benchmark,
+            bot: &bot,
+            user: &user,
+        };
+        let (repository, title) = (text(8)?, text(9)?);
+        let texts = [&*repository, &title].into_iter().chain(error);
         // What stands for nothing is read back as nothing.
         let outcome = outcome.filter(|outcome| !outcome.is_null());
         transaction
@@ -222,7 +224,7 @@ impl JobStore {
                     duration.into(),
                     error.map(str::to_owned).into(),
                     outcome.map(ToString::to_string).into(),
-                    text::words(texts.chain(error)).into(),
+                    words(names, texts).into(),
                 ],
             )
             .await?;

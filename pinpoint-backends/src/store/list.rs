@@ -6,7 +6,7 @@
 use super::database::{Dialect, Value};
 use super::job::first_number;
 use super::jobs::{JobStore, SUMMARY, summary};
-use super::text::{self, Wanted};
+use super::text::{self, Names, Wanted};
 use super::{JobFilter, JobId, Page, Place, StoreError, Total};
 
 /// How far jobs are counted one by one.
@@ -152,14 +152,17 @@ impl Query {
         match dialect {
             Dialect::Sqlite => {
                 // The index of words is walked, and the jobs are looked at one by one:
-                // what else is asked for narrows the walk, as far as it is words.
-                let names = [&filter.name, &filter.benchmark, &filter.bot, &filter.user];
-                for name in names.into_iter().flatten() {
-                    wanted.extend(text::wanted(name).into_iter().map(|wanted| Wanted {
-                        prefix: false,
-                        ..wanted
-                    }));
-                }
+                // what else is asked for narrows the walk, as far as it has words.
+                let names = Names {
+                    name: filter.name.as_deref().unwrap_or_default(),
+                    benchmark: filter.benchmark.as_deref().unwrap_or_default(),
+                    bot: filter.bot.as_deref().unwrap_or_default(),
+                    user: filter.user.as_deref().unwrap_or_default(),
+                };
+                wanted.extend(names.tags().map(|word| Wanted {
+                    word,
+                    prefix: false,
+                }));
                 self.from =
                     "jobs_words CROSS JOIN jobs ON jobs.number = jobs_words.rowid".to_owned();
                 self.key = "jobs_words.rowid";

@@ -4,23 +4,64 @@
 //! which command lines are made. So words are cut here, and the databases compare
 //! them only.
 
+use std::collections::BTreeSet;
+
 /// Longer words are known by their beginning: PostgreSQL takes up to 2,046 bytes.
 const LONGEST: usize = 100;
 
 /// What is kept of the words of a job, in bytes: PostgreSQL takes up to a megabyte.
 const MOST: usize = 100_000;
 
-/// The words of these texts, in lower case, each followed by a space but the last.
-pub(super) fn words<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
-    let mut words: Vec<String> = texts.into_iter().flat_map(cut).collect();
+/// What a job is called, by which lists are filtered.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Names<'a> {
+    pub(super) name: &'a str,
+    pub(super) benchmark: &'a str,
+    pub(super) bot: &'a str,
+    pub(super) user: &'a str,
+}
+
+impl<'a> Names<'a> {
+    fn all(self) -> [(&'static str, &'a str); 4] {
+        [
+            ("name", self.name),
+            ("benchmark", self.benchmark),
+            ("bot", self.bot),
+            ("user", self.user),
+        ]
+    }
+
+    /// A word for each name that there is, which no text has: it finds the jobs of
+    /// that name among all that have a word. Two names may have the same.
+    pub(super) fn tags(self) -> impl Iterator<Item = String> {
+        let names = self.all().into_iter().filter(|(_, name)| !name.is_empty());
+        names.map(|(what, name)| {
+            // In place of what would part words, letters that are in none.
+            let name =
+                name.chars()
+                    .take(LONGEST)
+                    .map(|character| match character.is_alphanumeric() {
+                        true => character,
+                        false => '＿',
+                    });
+            format!("{what}＝{}", name.collect::<String>())
+        })
+    }
+}
+
+/// The words of a job's names and other texts, in lower case, each followed by a
+/// space but the last.
+pub(super) fn words<'a>(names: Names<'a>, texts: impl IntoIterator<Item = &'a str>) -> String {
+    let tags: BTreeSet<String> = names.tags().collect();
+    let texts = names.all().map(|(_, name)| name).into_iter().chain(texts);
     // Each once, so that long command lines stay small.
-    words.sort_unstable();
-    words.dedup();
-    let mut size = 0;
+    let mut words: BTreeSet<String> = texts.flat_map(cut).collect();
+    let mut size: usize = 0;
     words.retain(|word| {
         size += word.len() + 1;
         size <= MOST
     });
+    let words: Vec<String> = tags.into_iter().chain(words).collect();
     words.join(" ")
 }
 
@@ -60,9 +101,13 @@ mod tests {
 
     #[test]
     fn words_are_cut_at_what_is_no_letter_or_digit() {
-        let found = words(["./Bench.sh --n=3", "crème-brûlée", "", "bench"]);
-        assert_eq!(found, "3 bench brûlée crème n sh");
-        assert_eq!(words([]), "");
+        let names = Names {
+            bot: "M 1",
+            ..Names::default()
+        };
+        let found = words(names, ["./Bench.sh --n=3", "crème-brûlée", "", "bench"]);
+        assert_eq!(found, "bot＝M＿1 1 3 bench brûlée crème m n sh");
+        assert_eq!(words(Names::default(), []), "");
     }
 
     #[test]

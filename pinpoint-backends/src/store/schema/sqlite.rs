@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
 use super::super::StoreError;
 use super::super::database::Dialect;
-use super::super::text::words;
+use super::super::text::{Names, words};
 use super::{SCHEMA_VERSION, Target, statements};
 
 /// What comes before and after the tables of version 2 are made in a file of
@@ -84,8 +84,12 @@ async fn index_words(connection: &mut SqliteConnection) -> Result<(), sqlx::Erro
             .await?;
     for (number, benchmark, repository, title, error) in jobs {
         let error = error.unwrap_or_default();
+        let names = Names {
+            benchmark: &benchmark,
+            ..Names::default()
+        };
         sqlx::query("UPDATE jobs SET words = ? WHERE number = ?")
-            .bind(words([&*benchmark, &repository, &title, &error]))
+            .bind(words(names, [&*repository, &title, &error]))
             .bind(number)
             .execute(&mut *connection)
             .await?;
