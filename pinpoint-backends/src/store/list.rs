@@ -169,10 +169,7 @@ impl Query {
                 self.add("jobs_words MATCH", dialect.text_query(&wanted));
             }
             Dialect::Postgres => {
-                self.add(
-                    "array_to_tsvector(string_to_array(words, ' ')) @@ CAST(",
-                    dialect.text_query(&wanted),
-                );
+                self.add("words_vector @@ CAST(", dialect.text_query(&wanted));
                 if let Some(last) = self.conditions.last_mut() {
                     last.push_str(" AS tsquery)");
                 }
