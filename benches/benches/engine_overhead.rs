@@ -95,16 +95,19 @@ async fn measure(directory: &Path, rounds: u64) -> Result<f64, Box<dyn Error>> {
         .create(&NewJob {
             kind: "bisection".into(),
             title: "engine overhead".into(),
-            repository: String::new(),
             spec: serde_json::to_value(&spec)?,
             config: serde_json::to_value(&config)?,
+            ..NewJob::default()
         })
         .await?;
+
+    let job_dir = directory.join("state/jobs").join(id.as_str());
+    std::fs::create_dir_all(&job_dir)?;
 
     let began = Instant::now();
     let location = Location {
         state_dir: directory.join("state"),
-        job_dir: store.job_dir(&id),
+        job_dir,
         machine_dir: directory.join("machine"),
     };
     let executor = LocalExecutor::open(config, location, id.as_str(), SystemTime::now())?;

@@ -34,10 +34,13 @@ impl JobStore {
         let options: PgConnectOptions = url
             .parse()
             .map_err(|error: sqlx::Error| wrong(error.to_string()))?;
-        let options = options
-            .application_name("pinpoint")
+        let options = options.application_name("pinpoint").options([
             // A machine that died between two statements holds up nobody for long.
-            .options([("idle_in_transaction_session_timeout", "60s")]);
+            ("idle_in_transaction_session_timeout", "60s"),
+            // What is asked for decides the plan: a rare word needs another than
+            // a common one, which no plan for all words knows.
+            ("plan_cache_mode", "force_custom_plan"),
+        ]);
         let name = without_password(url);
         let failed = |source| StoreError::from_database(&name, Dialect::Postgres, source);
         let mut connection = options.connect().await.map_err(failed)?;
