@@ -22,7 +22,7 @@ use std::process::Command;
 use std::time::{Instant, SystemTime};
 
 use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, Repository};
-use pinpoint_backends::sqlite::{NewJob, Store};
+use pinpoint_backends::store::{JobStore, NewJob};
 use pinpoint_core::results::Format;
 use pinpoint_core::{
     Bisection, BisectionSpec, CombinedCommit, Detail, Journal, Range, Status, drive,
@@ -68,7 +68,7 @@ async fn measure(directory: &Path, rounds: u64) -> Result<f64, Box<dyn Error>> {
         good: good.clone(),
         bad,
     });
-    let store = Store::open(&directory.join("state")).await?;
+    let store = JobStore::open(&directory.join("state")).await?;
     let config = LocalConfig {
         repository: path,
         made: false,
@@ -96,16 +96,19 @@ async fn measure(directory: &Path, rounds: u64) -> Result<f64, Box<dyn Error>> {
         .create(&NewJob {
             kind: "bisection".into(),
             title: "engine overhead".into(),
-            repository: String::new(),
             spec: serde_json::to_value(&spec)?,
             config: serde_json::to_value(&config)?,
+            ..NewJob::default()
         })
         .await?;
+
+    let job_dir = directory.join("state/jobs").join(id.as_str());
+    std::fs::create_dir_all(&job_dir)?;
 
     let began = Instant::now();
     let location = Location {
         state_dir: directory.join("state"),
-        job_dir: store.job_dir(&id),
+        job_dir,
         machine_dir: directory.join("machine"),
     };
     let executor = LocalExecutor::open(config, location, id.as_str(), SystemTime::now())?;

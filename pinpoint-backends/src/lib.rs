@@ -5,5 +5,5 @@
 
 #[cfg(feature = "local")]
 pub mod local;
-#[cfg(feature = "sqlite")]
-pub mod sqlite;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub mod store;

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use pinpoint_backends::store::{JobFilter, JobId};
 use pinpoint_core::results::{Aggregate, Format};
 use pinpoint_core::{Direction, Magnitude, Strategy};
 
@@ -81,6 +82,16 @@ pub(crate) struct Display {
     /// Where jobs, builds and work trees are kept [default: $XDG_STATE_HOME/pinpoint].
     #[arg(long, global = true, value_name = "DIR", env = "PINPOINT_STATE_DIR")]
     pub(crate) state_dir: Option<PathBuf>,
+    /// A database to keep jobs in, as postgres://USER@HOST/DATABASE, shared by many
+    /// machines [default: a file in the state directory].
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        env = "PINPOINT_STORE",
+        hide_env_values = true
+    )]
+    pub(crate) store: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -439,6 +450,12 @@ pub(crate) struct Benchmark {
 // How a job goes about it, of whatever kind it is.
 #[derive(Debug, Args)]
 pub(crate) struct JobOptions {
+    /// What the benchmark is called in lists of jobs [default: the program that is run].
+    #[arg(long = "benchmark", value_name = "NAME")]
+    pub(crate) benchmark_name: Option<String>,
+    /// What this job is called in lists of jobs, beside its own name.
+    #[arg(long = "name", value_name = "NAME")]
+    pub(crate) job_name: Option<String>,
     /// Where better lies [default: as the format says; else down for times and memory, else unknown].
     #[arg(long, value_enum)]
     pub(crate) direction: Option<DirectionArgument>,
@@ -590,13 +607,44 @@ impl From<StrategyArgument> for Strategy {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Jobs {
     /// List jobs, the newest first.
+    #[command(after_help = "\
+Examples:
+  pinpoint jobs list --benchmark bench.sh --since 7d --state failed
+  pinpoint jobs list --text 'sort v1*' --user ada
+  pinpoint jobs list --since 2026-01-01 --until 2026-02-01 --count")]
     List {
-        /// Only jobs in this state: pending, running, completed, failed, canceled.
-        #[arg(long)]
-        state: Option<pinpoint_core::JobState>,
+        #[command(flatten)]
+        select: Select,
         /// The most jobs to list.
-        #[arg(long, default_value_t = 20)]
+        #[arg(long, value_name = "N", default_value_t = 20)]
         limit: u32,
+        /// Go on behind this job, to older ones; it takes the whole name.
+        #[arg(long, value_name = "JOB", value_parser = JobId::parse, conflicts_with = "before")]
+        after: Option<JobId>,
+        /// The jobs right before this one, newer ones.
+        #[arg(long, value_name = "JOB", value_parser = JobId::parse)]
+        before: Option<JobId>,
+        /// Tell how many they are, exactly up to 10,000.
+        #[arg(long, conflicts_with_all = ["limit", "after", "before"])]
+        count: bool,
+    },
+    /// Write jobs as JSON Lines, with all that the store keeps of them.
+    Export {
+        #[command(flatten)]
+        select: Select,
+        /// The file to write [default: standard output].
+        file: Option<PathBuf>,
+    },
+    /// Read jobs that were exported; those that are there already are left alone.
+    Import {
+        /// The file, or - for standard input.
+        file: PathBuf,
+    },
+    /// Remove old jobs for good. Those on which somebody works stay.
+    Purge {
+        /// Remove jobs created longer ago than this.
+        #[arg(long, value_name = "DURATION", default_value = "1095d", value_parser = humantime::parse_duration)]
+        older_than: Duration,
     },
     /// Show a job and its result.
     Show {
@@ -628,6 +676,56 @@ pub(crate) enum Jobs {
         /// The job, or the beginning of its name.
         job: String,
     },
+}
+
+// Which jobs are meant: those of whom all of this is true.
+#[derive(Debug, Args)]
+pub(crate) struct Select {
+    /// Jobs of this benchmark.
+    #[arg(long, value_name = "NAME")]
+    benchmark: Option<String>,
+    /// Jobs that were called so with --name.
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Jobs of this bot: the name of the machine.
+    #[arg(long, value_name = "NAME")]
+    bot: Option<String>,
+    /// Jobs of this user.
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// Jobs of this kind: bisection, pairwise, culprit_finder.
+    #[arg(long, value_name = "KIND", value_parser = ["bisection", "pairwise", "culprit_finder"])]
+    kind: Option<String>,
+    /// Jobs in this state: pending, running, completed, failed, canceled.
+    #[arg(long)]
+    state: Option<pinpoint_core::JobState>,
+    /// Jobs created then or later: a time ago as in 7d or 12h, a day as in
+    /// 2026-01-31, or a time as in 2026-01-31T12:00:00Z.
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    since: Option<i64>,
+    /// Jobs created before that.
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    until: Option<i64>,
+    /// Jobs with all of these words in their command line, names, repository or
+    /// error; a * behind a word makes it the beginning of one.
+    #[arg(long, value_name = "WORDS")]
+    text: Option<String>,
+}
+
+impl From<Select> for JobFilter {
+    fn from(select: Select) -> Self {
+        Self {
+            name: select.name,
+            benchmark: select.benchmark,
+            bot: select.bot,
+            user: select.user,
+            kind: select.kind,
+            state: select.state,
+            since: select.since,
+            until: select.until,
+            text: select.text,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -708,6 +806,22 @@ fn repository(text: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
+/// A moment in milliseconds since 1970.
+fn moment(text: &str) -> Result<i64, String> {
+    let day = || humantime::parse_rfc3339(&format!("{text}T00:00:00Z"));
+    let then = match humantime::parse_duration(text) {
+        Ok(ago) => SystemTime::now().checked_sub(ago),
+        Err(_) => (humantime::parse_rfc3339_weak(text).or_else(|_| day())).ok(),
+    };
+    then.and_then(|then| then.duration_since(UNIX_EPOCH).ok())
+        .and_then(|since| i64::try_from(since.as_millis()).ok())
+        .ok_or_else(|| {
+            "a time ago is needed, as in 7d, or a time since 1970, as in 2026-01-31 or \
+             2026-01-31T12:00:00Z"
+                .to_owned()
+        })
+}
+
 fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -738,6 +852,24 @@ mod tests {
         );
         for wrong in ["HEAD,skia", "HEAD,skia@", "HEAD,@1", "HEAD,"] {
             assert!(wrong.parse::<StateArgument>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_moment_is_ago_or_a_day_or_a_time() {
+        assert_eq!(moment("1970-01-02"), Ok(86_400_000));
+        assert_eq!(moment("1970-01-01T00:00:01Z"), Ok(1000));
+        let (longer, shorter) = (moment("2d"), moment("1h 30m"));
+        assert!(longer.is_ok() && longer < shorter);
+        for wrong in [
+            "",
+            "yesterday",
+            "1969-12-31",
+            "2026-02-30",
+            "9999999999y",
+            "7",
+        ] {
+            assert!(moment(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError};
-use pinpoint_backends::sqlite::Store;
 use pinpoint_core::{Bisection, BisectionSpec, Direction, Range};
 
 use crate::arguments::{Bisect, Display};
@@ -11,10 +10,10 @@ use crate::error::CliError;
 use crate::job::{CommandLine, JobConfig, Session};
 use crate::job_result::JobResult;
 use crate::kind::Kind;
-use crate::new_job::{PatchFile, milliseconds, patched, store_job};
+use crate::new_job::{Names, PatchFile, milliseconds, patched, store_job};
 use crate::prior;
 use crate::report;
-use crate::storage::state_dir;
+use crate::storage::Storage;
 
 pub(crate) async fn run(arguments: Bisect, display: Display) -> Result<u8, CliError> {
     let command_line = CommandLine::of_this_process(&arguments.good, &arguments.bad);
@@ -32,10 +31,17 @@ pub(crate) async fn bisect(
     let search = Search::new(arguments, command_line)?;
     // A spec that can't be searched is refused before there is a job.
     Bisection::new(search.spec.clone())?;
-    let store = Store::open(&state_dir(display)?).await?;
-    let config = search.config(&store)?;
-    let id = store_job(&store, Kind::Bisection, &search.spec, &config).await?;
-    Session::take(&store, &id).await?.run(display).await
+    let storage = Storage::open(display).await?;
+    let config = search.config(&storage)?;
+    let id = store_job(
+        &storage,
+        Kind::Bisection,
+        &search.spec,
+        &config,
+        search.names,
+    )
+    .await?;
+    Session::take(&storage, &id).await?.run(display).await
 }
 
 /// A search that the arguments ask for.
@@ -46,6 +52,7 @@ pub(crate) struct Search {
     direction_by_unit: bool,
     report: Option<PathBuf>,
     command_line: CommandLine,
+    pub(crate) names: Names,
 }
 
 impl Search {
@@ -91,6 +98,7 @@ impl Search {
             .map(report::destination)
             .transpose()?;
         let direction = arguments.job.direction;
+        let names = Names::of(&arguments.job, &arguments.command);
         let spec = BisectionSpec {
             strategy: arguments.strategy.into(),
             chart: None,
@@ -122,13 +130,14 @@ impl Search {
             direction_by_unit: direction.is_none(),
             report,
             command_line,
+            names,
         })
     }
 
     /// What is kept with the job, the patch included.
-    pub(crate) fn config(&self, store: &Store) -> Result<JobConfig, CliError> {
+    pub(crate) fn config(&self, storage: &Storage) -> Result<JobConfig, CliError> {
         let patch = (self.patch.as_ref())
-            .map(|patch| patch.keep(store))
+            .map(|patch| patch.keep(storage))
             .transpose()?;
         Ok(JobConfig {
             local: LocalConfig {

@@ -1,6 +1,5 @@
 //! `pinpoint culprit`: from arguments to a job.
 
-use pinpoint_backends::sqlite::Store;
 use pinpoint_core::{CULPRIT_FINDER_SPEC_VERSION, CulpritFinder, CulpritFinderSpec};
 
 use crate::arguments::{Culprit, Display};
@@ -9,7 +8,7 @@ use crate::error::CliError;
 use crate::job::{CommandLine, Session};
 use crate::kind::Kind;
 use crate::new_job::store_job;
-use crate::storage::state_dir;
+use crate::storage::Storage;
 
 pub(crate) async fn run(arguments: Culprit, display: Display) -> Result<u8, CliError> {
     let Culprit { bisect, pairs } = arguments;
@@ -22,10 +21,10 @@ pub(crate) async fn run(arguments: Culprit, display: Display) -> Result<u8, CliE
     };
     // A spec that can't be searched is refused before there is a job.
     CulpritFinder::new(spec.clone())?;
-    let store = Store::open(&state_dir(&display)?).await?;
-    let config = search.config(&store)?;
-    let id = store_job(&store, Kind::CulpritFinder, &spec, &config).await?;
-    let result = Session::take(&store, &id).await?.run(&display).await?;
+    let storage = Storage::open(&display).await?;
+    let config = search.config(&storage)?;
+    let id = store_job(&storage, Kind::CulpritFinder, &spec, &config, search.names).await?;
+    let result = Session::take(&storage, &id).await?.run(&display).await?;
     result.print(&display);
     Ok(result.exit_code())
 }

@@ -2,7 +2,7 @@
 //! keeps it: that of a bisection, and the comparisons that verify it.
 
 use pinpoint_backends::local::{LocalError, LocalExecutor};
-use pinpoint_backends::sqlite::Job;
+use pinpoint_backends::store::Job;
 use pinpoint_core::{
     CheckedCulprit, CulpritFinderOutcome, Driven, OUTCOME_VERSION, Outcome, PairwiseOutcome,
 };

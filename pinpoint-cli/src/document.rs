@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pinpoint_backends::local::{LocalError, LocalExecutor};
-use pinpoint_backends::sqlite::Job;
+use pinpoint_backends::store::Job;
 use pinpoint_core::{
     Atlas, CombinedCommit, Commit, Comparison, DependencyChange, Driven, Effect, Followed, Outcome,
     Position, Posterior, Status, Stopped,

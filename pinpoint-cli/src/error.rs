@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use pinpoint_backends::local::{LocalError, RepositoryError};
-use pinpoint_backends::sqlite::{LockError, StoreError};
+use pinpoint_backends::store::{LockError, StoreError};
 use pinpoint_core::bots::{ConfigErrors, UnknownBot};
 use pinpoint_core::{DriveError, ExecutorError, PairwiseStatus, SpecError, Status};
 use pinpoint_midpoint::{HistoryError, MidpointError};
@@ -177,7 +177,12 @@ impl CliError {
             | Self::BotConfigs(_)
             | Self::Input(_)
             | Self::Results { .. } => WRONG_INPUT,
-            Self::Store(StoreError::Unknown { .. } | StoreError::Ambiguous { .. }) => WRONG_INPUT,
+            Self::Store(
+                StoreError::Unknown { .. }
+                | StoreError::Ambiguous { .. }
+                | StoreError::Address { .. }
+                | StoreError::Import { .. },
+            ) => WRONG_INPUT,
             Self::Store(_) | Self::Local(_) | Self::Unreadable { .. } | Self::Picture(_) => FAILED,
             Self::Stopped { error, .. } | Self::Measurement(error) => {
                 if error.is_interrupt() {

@@ -1,5 +1,6 @@
 //! Running a job, new or taken up again, to its document.
 
+use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -8,7 +9,7 @@ use clap::Parser;
 use pinpoint_backends::local::{
     LocalConfig, LocalError, LocalExecutor, Location, Metric, default_machine_dir,
 };
-use pinpoint_backends::sqlite::{Job, JobId, JobLock, Store};
+use pinpoint_backends::store::{Job, JobId, JobLock, Lease, without_password};
 use pinpoint_core::{
     Bisection, BuildReport, BuildRequest, CombinedCommit, CulpritFinder, Event, Executor,
     ExecutorError, JobState, Journal, Key, ListRequest, Listing, Located, PairReport, Pairwise,
@@ -24,6 +25,11 @@ use crate::kind::{Kind, Runnable};
 use crate::report;
 use crate::reporter::Reporter;
 use crate::stop::{Signals, stop};
+use crate::storage::Storage;
+
+/// How long other machines wait for a machine that has died before they may take its
+/// job. A store that is out of reach for less stops nothing.
+const LEASE: Duration = Duration::from_secs(60);
 
 /// What the command keeps with a job, to run it again and to say how.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -108,6 +114,16 @@ fn words_of_this_process() -> Vec<String> {
     if let Some(program) = words.first_mut() {
         "pinpoint".clone_into(program);
     }
+    // The words are kept, and shown to whoever may see the job.
+    let mut is_store = false;
+    for word in words.iter_mut().take_while(|word| *word != "--") {
+        if is_store {
+            *word = without_password(word);
+        } else if let Some(url) = word.strip_prefix("--store=") {
+            *word = format!("--store={}", without_password(url));
+        }
+        is_store = word == "--store";
+    }
     words
 }
 
@@ -133,29 +149,35 @@ pub(crate) fn quoted(words: &[String]) -> String {
 
 /// A job that this process works on.
 pub(crate) struct Session {
-    store: Store,
+    storage: Storage,
     job: Job,
     kind: Kind,
     config: JobConfig,
-    /// Held as long as this process works on the job.
+    /// Held as long as this process works on the job: against others on this
+    /// machine, and against other machines.
     _lock: JobLock,
+    lease: Lease,
 }
 
 impl Session {
     /// Takes a job that nobody works on.
-    pub(crate) async fn take(store: &Store, id: &JobId) -> Result<Self, CliError> {
-        let lock = JobLock::acquire(&store.job_dir(id))?;
-        // Read only now: whoever held the lock may have written until then.
-        let job = store.get(id.as_str()).await?;
+    pub(crate) async fn take(storage: &Storage, id: &JobId) -> Result<Self, CliError> {
+        let directory = storage.job_dir(id);
+        fs::create_dir_all(&directory).map_err(CliError::file("make", &directory))?;
+        let lock = JobLock::acquire(&directory)?;
+        let lease = (storage.jobs.lease(id, &storage.owner(), LEASE)).await?;
+        // Read only now: whoever held the job may have written until then.
+        let job = storage.jobs.get(id.as_str()).await?;
         let kind = Kind::of_known(&job)?;
         let config = serde_json::from_value(job.config.clone())
             .map_err(|error| stopped(id, error.into()))?;
         Ok(Self {
-            store: store.clone(),
+            storage: storage.clone(),
             job,
             kind,
             config,
             _lock: lock,
+            lease,
         })
     }
 
@@ -171,8 +193,12 @@ impl Session {
             // The directory may be gone since the job was made.
             report::destination(file)?;
         }
-        report::note_session(&self.store.job_dir(&id))?;
-        let result = self.work(display).await;
+        report::note_session(&self.storage.job_dir(&id))?;
+        let result = tokio::select! {
+            biased;
+            result = self.work(display) => result,
+            never = self.keep() => match never {},
+        };
         let state = match &result {
             Ok(result) => result.state(),
             Err(error) if error.is_interrupt() => JobState::Pending,
@@ -183,18 +209,18 @@ impl Session {
             _ => None,
         };
         let outcome = result.as_ref().ok().map(JobResult::to_value);
-        let kept = self
-            .store
-            .set_state(&id, state, error.as_deref(), outcome.as_ref())
+        let kept = (self.storage.jobs)
+            .set_leased_state(&self.lease, state, error.as_deref(), outcome.as_ref())
             .await;
         self.report().await;
+        self.release().await;
         let error = match (result, kept) {
             (Ok(result), Ok(())) => return Ok(result),
             (Err(error), _) => error,
             (Ok(_), Err(error)) => error.into(),
         };
         if display.output == Output::Json {
-            let records = match self.store.journal(&id).await {
+            let records = match self.storage.jobs.journal(&id).await {
                 Ok(mut journal) => journal.records().await.ok(),
                 Err(_) => None,
             };
@@ -203,13 +229,27 @@ impl Session {
         Err(stopped(&id, error))
     }
 
+    /// Renews the lease as long as this is polled. One that is lost shows itself at
+    /// the next record, and the job is stopped in good order.
+    async fn keep(&self) -> std::convert::Infallible {
+        loop {
+            tokio::time::sleep(LEASE / 4).await;
+            let _ = self.storage.jobs.renew(&self.lease, LEASE).await;
+        }
+    }
+
+    /// Lets go of the job. If that fails the lease runs out by itself.
+    async fn release(&self) {
+        let _ = self.storage.jobs.release(&self.lease).await;
+    }
+
     async fn work(&self, display: &Display) -> Result<JobResult, Stopped> {
         let id = &self.job.id;
-        self.store.clear_cancel(id).await?;
+        self.storage.jobs.clear_cancel(id).await?;
         // A killed job is found as it was: running.
         if self.job.state != JobState::Running {
-            self.store
-                .set_state(id, JobState::Running, None, None)
+            (self.storage.jobs)
+                .set_leased_state(&self.lease, JobState::Running, None, None)
                 .await?;
         }
         let executor = self.executor()?;
@@ -230,10 +270,13 @@ impl Session {
     ) -> Result<JobResult, Stopped> {
         let id = &self.job.id;
         let mut spec: M::Spec = serde_json::from_value(self.job.spec.clone())?;
-        let mut journal = self.store.journal(id).await?;
+        let mut journal = self.storage.jobs.leased_journal(&self.lease).await?;
         let signals = Signals::listen().map_err(|_| Stopped::Interrupted)?;
-        let mut stopping =
-            std::pin::pin!(stop(signals.interrupted(), self.store.clone(), id.clone()));
+        let mut stopping = std::pin::pin!(stop(
+            signals.interrupted(),
+            self.storage.jobs.clone(),
+            id.clone()
+        ));
         let mut reporter = Reporter::new(display, id);
 
         if journal.records().await?.is_empty() {
@@ -250,7 +293,7 @@ impl Session {
                 },
             };
             M::fix(&mut spec, &metric, self.config.direction_by_unit);
-            self.store
+            (self.storage.jobs)
                 .set_spec(id, &serde_json::to_value(&spec)?)
                 .await?;
         }
@@ -276,7 +319,7 @@ impl Session {
     /// job is none the worse.
     async fn report(&self) {
         if let Some(file) = &self.config.report
-            && let Err(error) = report::write(&self.store, &self.job.id, file).await
+            && let Err(error) = report::write(&self.storage, &self.job.id, file).await
         {
             report::say_unwritten(&error, &self.job.id);
         }
@@ -292,8 +335,8 @@ impl Session {
         let id = self.job.id.clone();
         let result: Result<JobResult, Stopped> = async {
             if self.job.state != JobState::Running {
-                self.store
-                    .set_state(&id, JobState::Running, None, None)
+                (self.storage.jobs)
+                    .set_leased_state(&self.lease, JobState::Running, None, None)
                     .await?;
             }
             let result = match self.kind {
@@ -301,19 +344,20 @@ impl Session {
                 Kind::Pairwise => self.cancel_now::<Pairwise>().await?,
                 Kind::CulpritFinder => self.cancel_now::<CulpritFinder>().await?,
             };
-            self.store
-                .set_state(&id, result.state(), None, Some(&result.to_value()))
+            (self.storage.jobs)
+                .set_leased_state(&self.lease, result.state(), None, Some(&result.to_value()))
                 .await?;
             Ok(result)
         }
         .await;
         self.report().await;
+        self.release().await;
         result.map_err(|error| stopped(&id, error))
     }
 
     /// Tells the machine that it is canceled, and that nothing is under way.
     async fn cancel_now<M: Runnable>(&self) -> Result<JobResult, Stopped> {
-        let mut journal = self.store.journal(&self.job.id).await?;
+        let mut journal = self.storage.jobs.leased_journal(&self.lease).await?;
         let executor = Idle(self.executor()?);
         let machine: M = self.machine()?;
         let canceled = std::future::ready(Stop::Cancel);
@@ -323,20 +367,19 @@ impl Session {
     }
 
     fn executor(&self) -> Result<LocalExecutor, LocalError> {
-        open_executor(&self.store, &self.job, &self.config)
+        open_executor(&self.storage, &self.job, &self.config)
     }
 }
 
 /// What builds and runs for a job, and knows its commits.
 pub(crate) fn open_executor(
-    store: &Store,
+    storage: &Storage,
     job: &Job,
     config: &JobConfig,
 ) -> Result<LocalExecutor, LocalError> {
     let location = Location {
-        // The store's file lies in it.
-        state_dir: store.path().parent().unwrap_or(store.path()).to_owned(),
-        job_dir: store.job_dir(&job.id),
+        state_dir: storage.state_dir.clone(),
+        job_dir: storage.job_dir(&job.id),
         machine_dir: default_machine_dir(),
     };
     let created = u64::try_from(job.created).unwrap_or_default();

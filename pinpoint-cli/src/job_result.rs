@@ -1,6 +1,6 @@
 //! What a job ended with, whatever its kind.
 
-use pinpoint_backends::sqlite::Job;
+use pinpoint_backends::store::Job;
 use pinpoint_core::JobState;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -1,9 +1,11 @@
 //! `pinpoint jobs`: looking at jobs, taking them up again, ending them.
 
+mod keeping;
+
 use std::path::PathBuf;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use pinpoint_backends::sqlite::{Job, JobSummary, LockError, Store};
+use pinpoint_backends::store::{Job, JobFilter, LockError, Page, Place, StoreError, Total};
 use pinpoint_core::JobState;
 use serde_json::json;
 
@@ -13,38 +15,82 @@ use crate::job::Session;
 use crate::job_result::JobResult;
 use crate::quantity::count;
 use crate::report;
-use crate::storage::{resume_command, state_dir};
+use crate::storage::{Storage, resume_command};
 use crate::summary::{BOLD, DIM, ERROR};
 
 /// How long `jobs cancel` waits for the process that works on the job.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError> {
-    let store = Store::open(&state_dir(&display)?).await?;
+    let storage = Storage::open(&display).await?;
+    let store = &storage.jobs;
     match command {
-        Jobs::List { state, limit } => list(&store.list(state, limit).await?, &display),
+        Jobs::List {
+            select,
+            count: true,
+            ..
+        } => count_jobs(store.count(&select.into()).await?, &display),
+        Jobs::List {
+            select,
+            limit,
+            after,
+            before,
+            count: false,
+        } => {
+            let place = match (after, before) {
+                (Some(job), _) => Place::After(job),
+                (None, Some(job)) => Place::Before(job),
+                (None, None) => Place::Newest,
+            };
+            let filter = select.into();
+            list(
+                &store.list(&filter, &place, limit).await?,
+                &place,
+                &filter,
+                &display,
+            )
+        }
         Jobs::Show { job } => show(&store.get(&job).await?, &display),
         Jobs::Resume { job, report } => {
             let job = store.get(&job).await?;
-            resume(&store, &job, report, &display).await
+            resume(&storage, &job, report, &display).await
         }
         Jobs::Report { job, file } => {
             let job = store.get(&job).await?;
-            write_report(&store, &job, file, &display).await
+            write_report(&storage, &job, file, &display).await
         }
-        Jobs::Cancel { job } => cancel(&store, &store.get(&job).await?, &display).await,
+        Jobs::Cancel { job } => cancel(&storage, &store.get(&job).await?, &display).await,
+        Jobs::Export { select, file } => keeping::export(store, select, file, &display).await,
+        Jobs::Import { file } => keeping::import(store, &file, &display).await,
+        Jobs::Purge { older_than } => keeping::purge(&storage, older_than, &display).await,
     }
 }
 
-fn list(jobs: &[JobSummary], display: &Display) -> Result<u8, CliError> {
+fn count_jobs(total: Total, display: &Display) -> Result<u8, CliError> {
+    let (jobs, more) = match total {
+        Total::Exactly(jobs) => (jobs, false),
+        Total::MoreThan(jobs) => (jobs, true),
+    };
+    match display.output {
+        Output::Json => anstream::println!("{}", json!({ "jobs": jobs, "more": more })),
+        Output::Text if more => anstream::println!("more than {jobs}"),
+        Output::Text => anstream::println!("{jobs}"),
+    }
+    Ok(FOUND)
+}
+
+fn list(page: &Page, place: &Place, filter: &JobFilter, display: &Display) -> Result<u8, CliError> {
+    let jobs = &page.jobs;
     if display.output == Output::Json {
         anstream::println!("{}", json!(jobs));
         return Ok(FOUND);
     }
-    if jobs.is_empty() {
+    if jobs.is_empty() && *place == Place::Newest && *filter == JobFilter::default() {
         anstream::eprintln!(
             "there are no jobs; `pinpoint bisect`, `pairwise`, `culprit` and `demo` make some"
         );
+    } else if jobs.is_empty() {
+        anstream::eprintln!("no job is like this, or no further one");
     }
     for job in jobs {
         anstream::println!(
@@ -57,6 +103,16 @@ fn list(jobs: &[JobSummary], display: &Display) -> Result<u8, CliError> {
             job.title,
         );
     }
+    if let (true, Some(first), Some(last)) = (page.more, jobs.first(), jobs.last()) {
+        match place {
+            Place::Before(_) => {
+                anstream::eprintln!("newer ones: the same with --before {}", first.id);
+            }
+            Place::Newest | Place::After(_) => {
+                anstream::eprintln!("older ones: the same with --after {}", last.id);
+            }
+        }
+    }
     Ok(FOUND)
 }
 
@@ -68,6 +124,19 @@ fn show(job: &Job, display: &Display) -> Result<u8, CliError> {
     anstream::println!("{BOLD}job {}{BOLD:#}: {}", job.id, job.state);
     anstream::println!("{DIM}{}{DIM:#}", job.title);
     anstream::println!("in {}, created {}", job.repository, date(job.created));
+    let about = [
+        ("name", &job.name),
+        ("benchmark", &job.benchmark),
+        ("bot", &job.bot),
+        ("user", &job.user),
+    ];
+    let about = about.iter().filter(|(_, value)| !value.is_empty());
+    let about: Vec<String> = about
+        .map(|(what, value)| format!("{what} {value}"))
+        .collect();
+    if !about.is_empty() {
+        anstream::println!("{DIM}{}{DIM:#}", about.join(", "));
+    }
     if let Some(error) = &job.error {
         anstream::println!("{ERROR}error:{ERROR:#} {error}");
     }
@@ -79,7 +148,7 @@ fn show(job: &Job, display: &Display) -> Result<u8, CliError> {
 }
 
 async fn resume(
-    store: &Store,
+    storage: &Storage,
     job: &Job,
     file: Option<PathBuf>,
     display: &Display,
@@ -90,17 +159,17 @@ async fn resume(
     {
         // It was finished, perhaps just before its process was killed.
         if let Some(file) = &file {
-            report::write(store, &job.id, file).await?;
+            report::write(storage, &job.id, file).await?;
         }
         result.print(display);
         return Ok(result.exit_code());
     }
-    let mut session = Session::take(store, &job.id).await?;
+    let mut session = Session::take(storage, &job.id).await?;
     if let Some(file) = file {
         session.report_to(file);
     }
     if job.state == JobState::Canceled {
-        store.withdraw_cancellation(&job.id).await?;
+        storage.jobs.withdraw_cancellation(&job.id).await?;
     }
     let result = session.run(display).await?;
     result.print(display);
@@ -108,14 +177,14 @@ async fn resume(
 }
 
 async fn write_report(
-    store: &Store,
+    storage: &Storage,
     job: &Job,
     file: Option<PathBuf>,
     display: &Display,
 ) -> Result<u8, CliError> {
     let file = file.unwrap_or_else(|| format!("pinpoint-{}.html", job.id).into());
     let file = report::destination(&file)?;
-    report::write(store, &job.id, &file).await?;
+    report::write(storage, &job.id, &file).await?;
     match display.output {
         Output::Json => anstream::println!("{}", json!({ "job_id": job.id, "report": file })),
         Output::Text => anstream::println!("{}", file.display()),
@@ -123,7 +192,7 @@ async fn write_report(
     Ok(FOUND)
 }
 
-async fn cancel(store: &Store, job: &Job, display: &Display) -> Result<u8, CliError> {
+async fn cancel(storage: &Storage, job: &Job, display: &Display) -> Result<u8, CliError> {
     let over = |state: &str| CliError::Input(format!("job {} is {state}", job.id));
     match job.state {
         JobState::Completed => return Err(over("finished")),
@@ -132,7 +201,7 @@ async fn cancel(store: &Store, job: &Job, display: &Display) -> Result<u8, CliEr
     }
     let asked = Instant::now();
     loop {
-        match Session::take(store, &job.id).await {
+        match Session::take(storage, &job.id).await {
             Ok(session) => {
                 let state = match session.job().state {
                     // By the process that was asked to.
@@ -147,10 +216,12 @@ async fn cancel(store: &Store, job: &Job, display: &Display) -> Result<u8, CliEr
                     _ => Err(over("finished")),
                 };
             }
-            Err(CliError::Lock(LockError::Held { .. })) if asked.elapsed() < PATIENCE => {
+            Err(
+                CliError::Lock(LockError::Held { .. }) | CliError::Store(StoreError::Leased { .. }),
+            ) if asked.elapsed() < PATIENCE => {
                 // More than once: whoever has just begun to work on the job
                 // forgets what was asked before.
-                store.request_cancel(&job.id).await?;
+                storage.jobs.request_cancel(&job.id).await?;
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
             Err(error) => return Err(error),

@@ -2,7 +2,7 @@
 //! `job.rs`.
 
 use pinpoint_backends::local::{LocalError, LocalExecutor, Metric};
-use pinpoint_backends::sqlite::Job;
+use pinpoint_backends::store::Job;
 use pinpoint_core::results::direction_of;
 use pinpoint_core::{
     Atlas, Bisection, BisectionSpec, CulpritFinder, CulpritFinderSpec, Driven, Machine, Moment,

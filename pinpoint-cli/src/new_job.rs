@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError};
-use pinpoint_backends::sqlite::{JobId, NewJob, Store};
+use pinpoint_backends::store::{JobId, NewJob};
 use pinpoint_core::{CombinedCommit, Commit, Patch};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::arguments::Benchmark;
+use crate::arguments::{Benchmark, JobOptions};
 use crate::error::CliError;
 use crate::job::{JobConfig, quoted};
 use crate::kind::Kind;
+use crate::storage::{Storage, host};
 
 impl Benchmark {
     /// What an executor needs to measure commits of this repository; what a job
@@ -67,6 +68,27 @@ impl Benchmark {
     }
 }
 
+/// What lists of jobs call a job and its benchmark.
+pub(crate) struct Names {
+    job: String,
+    benchmark: String,
+}
+
+impl Names {
+    /// As told; else the benchmark is the program that is run.
+    pub(crate) fn of(options: &JobOptions, command: &[String]) -> Self {
+        let program = || {
+            let program = Path::new(command.first()?).file_name()?;
+            Some(program.to_string_lossy().into_owned())
+        };
+        let benchmark = options.benchmark_name.clone().or_else(program);
+        Self {
+            job: options.job_name.clone().unwrap_or_default(),
+            benchmark: benchmark.unwrap_or_default(),
+        }
+    }
+}
+
 /// A patch, as it was when the job was made.
 pub(crate) struct PatchFile {
     patch: Patch,
@@ -93,8 +115,8 @@ impl PatchFile {
     }
 
     /// Keeps a copy: the user's file may change before the job is resumed.
-    pub(crate) fn keep(&self, store: &Store) -> Result<PathBuf, CliError> {
-        let directory = store.path().with_file_name("patches");
+    pub(crate) fn keep(&self, storage: &Storage) -> Result<PathBuf, CliError> {
+        let directory = storage.state_dir.join("patches");
         let path = directory.join(&self.sha256);
         // Moved in place: a job that is about to read the same patch sees all of
         // it.
@@ -120,16 +142,22 @@ pub(crate) fn milliseconds(time: Option<Duration>) -> Option<u64> {
 }
 
 pub(crate) async fn store_job(
-    store: &Store,
+    storage: &Storage,
     kind: Kind,
     spec: &impl Serialize,
     config: &JobConfig,
+    names: Names,
 ) -> Result<JobId, CliError> {
-    Ok(store
+    Ok(storage
+        .jobs
         .create(&NewJob {
             kind: kind.as_str().into(),
             title: quoted(&config.command_line.words),
             repository: config.local.repository.to_string_lossy().into_owned(),
+            name: names.job,
+            benchmark: names.benchmark,
+            bot: host(),
+            user: whoami::username().unwrap_or_default(),
             spec: to_value(spec)?,
             config: to_value(config)?,
         })

@@ -3,16 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use pinpoint_backends::local::{LocalConfig, Repository};
-use pinpoint_backends::sqlite::Store;
 use pinpoint_core::{CombinedCommit, Commit, Direction, PairwiseSpec, Variant};
 
 use crate::arguments::{Display, Pairwise};
 use crate::error::CliError;
 use crate::job::{CommandLine, JobConfig, Session};
 use crate::kind::Kind;
-use crate::new_job::{PatchFile, milliseconds, patched, store_job};
+use crate::new_job::{Names, PatchFile, milliseconds, patched, store_job};
 use crate::report;
-use crate::storage::state_dir;
+use crate::storage::Storage;
 
 pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, CliError> {
     let patch = arguments
@@ -46,6 +45,7 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         .map(report::destination)
         .transpose()?;
     let direction = arguments.job.direction;
+    let names = Names::of(&arguments.job, &arguments.command);
     let spec = PairwiseSpec {
         chart: arguments.chart.clone(),
         direction: direction.map_or(Direction::Unknown, Into::into),
@@ -58,7 +58,7 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
     // A spec that can't be carried out is refused before there is a job.
     pinpoint_core::Pairwise::new(spec.clone())?;
 
-    let store = Store::open(&state_dir(&display)?).await?;
+    let storage = Storage::open(&display).await?;
     let local = LocalConfig {
         every_chart: arguments.chart.is_none(),
         chart: arguments.chart,
@@ -69,7 +69,7 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         local: LocalConfig {
             good_arguments: base.arguments,
             good_env: base.env,
-            patch: patch.map(|patch| patch.keep(&store)).transpose()?,
+            patch: patch.map(|patch| patch.keep(&storage)).transpose()?,
             made,
             ..local
         },
@@ -77,8 +77,8 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         report,
         command_line: CommandLine::without_ends(),
     };
-    let id = store_job(&store, Kind::Pairwise, &spec, &config).await?;
-    let result = Session::take(&store, &id).await?.run(&display).await?;
+    let id = store_job(&storage, Kind::Pairwise, &spec, &config, names).await?;
+    let result = Session::take(&storage, &id).await?.run(&display).await?;
     result.print(&display);
     Ok(result.exit_code())
 }

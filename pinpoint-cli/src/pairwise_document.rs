@@ -2,7 +2,7 @@
 //! keeps it.
 
 use pinpoint_backends::local::{LocalError, LocalExecutor};
-use pinpoint_backends::sqlite::Job;
+use pinpoint_backends::store::Job;
 use pinpoint_core::{
     ChartComparison, Driven, FunctionalComparison, PairwiseOutcome, PairwiseSpec, PairwiseStatus,
     Position, Stopped, Variant,

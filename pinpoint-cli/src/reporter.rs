@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pinpoint_backends::local::Metric;
-use pinpoint_backends::sqlite::JobId;
+use pinpoint_backends::store::JobId;
 use pinpoint_core::{
     Atlas, Bisection, CombinedCommit, Comparison, CulpritFinder, Detail, Event, Machine, Moment,
     OpenRange, Pairwise, Position, Progress, Range, Record, Task, Verdict,

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use pinpoint_backends::sqlite::{JobId, Store};
+use pinpoint_backends::store::{JobId, JobStore};
 use pinpoint_core::Stop;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -50,7 +50,11 @@ impl Signals {
 }
 
 /// Resolves when the job is to stop.
-pub(crate) async fn stop(interrupted: impl Future<Output = ()>, store: Store, id: JobId) -> Stop {
+pub(crate) async fn stop(
+    interrupted: impl Future<Output = ()>,
+    store: JobStore,
+    id: JobId,
+) -> Stop {
     let canceled = async {
         loop {
             tokio::time::sleep(CANCEL_POLL).await;

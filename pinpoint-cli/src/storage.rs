@@ -4,11 +4,59 @@ use std::path::PathBuf;
 
 use bytesize::ByteSize;
 use pinpoint_backends::local::{CleanOptions, clean as clean_builds};
+use pinpoint_backends::store::{JobId, JobStore, without_password};
 use serde_json::json;
 
 use crate::arguments::{Clean, Display, Output};
 use crate::error::{CliError, FOUND};
 use crate::job::quoted;
+
+/// Where the jobs are, and what they need on this machine.
+#[derive(Debug, Clone)]
+pub(crate) struct Storage {
+    /// Builds, work trees and patches; the jobs as well, unless they are elsewhere.
+    pub(crate) state_dir: PathBuf,
+    pub(crate) jobs: JobStore,
+}
+
+impl Storage {
+    pub(crate) async fn open(display: &Display) -> Result<Self, CliError> {
+        let state_dir = state_dir(display)?;
+        let jobs = match &display.store {
+            Some(url) => connect(url).await?,
+            None => JobStore::open(&state_dir).await?,
+        };
+        Ok(Self { state_dir, jobs })
+    }
+
+    /// Where a job keeps what is not in the store; `lock` is held while it runs.
+    pub(crate) fn job_dir(&self, id: &JobId) -> PathBuf {
+        self.state_dir.join("jobs").join(id.as_str())
+    }
+
+    /// Who works on a job: of the processes that share a state directory a lock in it
+    /// chooses one.
+    pub(crate) fn owner(&self) -> String {
+        format!("{}:{}", host(), self.state_dir.display())
+    }
+}
+
+#[cfg(feature = "postgres")]
+async fn connect(url: &str) -> Result<JobStore, CliError> {
+    Ok(JobStore::connect(url).await?)
+}
+
+#[cfg(not(feature = "postgres"))]
+async fn connect(_: &str) -> Result<JobStore, CliError> {
+    Err(CliError::Input(
+        "this pinpoint was built without PostgreSQL: build it with `--features postgres`, or leave --store away".into(),
+    ))
+}
+
+/// What this machine is called.
+pub(crate) fn host() -> String {
+    whoami::hostname().unwrap_or_else(|_| "localhost".into())
+}
 
 /// The state directory: as told, or as the XDG base directory specification
 /// says.
@@ -41,6 +89,9 @@ pub(crate) fn resume_command(display: &Display, job: &str) -> String {
     ];
     if let Some(told) = &display.state_dir {
         words.extend(["--state-dir".into(), told.display().to_string()]);
+    }
+    if let Some(told) = &display.store {
+        words.extend(["--store".into(), without_password(told)]);
     }
     quoted(&words)
 }

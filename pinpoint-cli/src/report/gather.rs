@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pinpoint_backends::local::{LocalExecutor, OutputTail, Repository, output_tails};
-use pinpoint_backends::sqlite::{Job, JobId, Store};
+use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::{
     Bisection, CulpritFinder, CulpritFinderOutcome, Detail, Driven, Event, JobState, Journal,
     Outcome, Pairwise, PairwiseOutcome, Posterior, Record, RunReport, Task,
@@ -19,19 +19,20 @@ use crate::error::{CliError, Stopped};
 use crate::job::{JobConfig, open_executor};
 use crate::job_result::JobResult;
 use crate::kind::{Kind, Runnable};
+use crate::storage::Storage;
 
-pub(super) async fn gather(store: &Store, id: &JobId) -> Result<Report, CliError> {
-    let job = store.get(id.as_str()).await?;
+pub(super) async fn gather(storage: &Storage, id: &JobId) -> Result<Report, CliError> {
+    let job = storage.jobs.get(id.as_str()).await?;
     let kind = Kind::of_known(&job)?;
     let config: JobConfig = serde_json::from_value(job.config.clone()).map_err(unreadable(id))?;
-    let records = store.journal(id).await?.records().await;
+    let records = storage.jobs.journal(id).await?.records().await;
     let records = records.map_err(unreadable(id))?;
     let mut gathered = match kind {
-        Kind::Bisection => known::<Bisection>(store, &job, &config, &records).await?,
-        Kind::Pairwise => known::<Pairwise>(store, &job, &config, &records).await?,
-        Kind::CulpritFinder => known::<CulpritFinder>(store, &job, &config, &records).await?,
+        Kind::Bisection => known::<Bisection>(storage, &job, &config, &records).await?,
+        Kind::Pairwise => known::<Pairwise>(storage, &job, &config, &records).await?,
+        Kind::CulpritFinder => known::<CulpritFinder>(storage, &job, &config, &records).await?,
     };
-    let job_dir = store.job_dir(id);
+    let job_dir = storage.job_dir(id);
     let tails = output_tails(&job_dir)?;
     let (places, runs, pairs) = gathered.runs(records, tails);
     let repository = Repository::discover(&config.local.repository).ok();
@@ -100,7 +101,7 @@ impl HasPosterior for CulpritFinderOutcome {
 }
 
 async fn known<M: Runnable>(
-    store: &Store,
+    storage: &Storage,
     job: &Job,
     config: &JobConfig,
     records: &[Record],
@@ -116,7 +117,7 @@ where
     } = replay(M::of(spec)?, records).map_err(unreadable(&job.id))?;
     let mut missing = Vec::new();
     // Names are asked of the repository, which may be gone.
-    let executor = open_executor(store, job, config);
+    let executor = open_executor(storage, job, config);
     let executor = executor
         .map_err(|error| missing.push(error.to_string()))
         .ok();

@@ -27,9 +27,10 @@ mod sessions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use pinpoint_backends::sqlite::{JobId, Store};
+use pinpoint_backends::store::JobId;
 
 use crate::error::CliError;
+use crate::storage::Storage;
 
 pub(crate) use picture::PictureError;
 pub(crate) use sessions::note_session;
@@ -55,8 +56,8 @@ pub(crate) fn destination(file: &Path) -> Result<PathBuf, CliError> {
 }
 
 /// Writes the report on a job as it is now.
-pub(crate) async fn write(store: &Store, job: &JobId, file: &Path) -> Result<(), CliError> {
-    let text = text(store, job).await?;
+pub(crate) async fn write(storage: &Storage, job: &JobId, file: &Path) -> Result<(), CliError> {
+    let text = text(storage, job).await?;
     let directory = file.parent().unwrap_or(file);
     let written = || {
         let mut builder = tempfile::Builder::new();
@@ -74,8 +75,8 @@ pub(crate) async fn write(store: &Store, job: &JobId, file: &Path) -> Result<(),
 }
 
 /// The report on a job as it is now.
-pub(crate) async fn text(store: &Store, job: &JobId) -> Result<String, CliError> {
-    let report = gather::gather(store, job).await?;
+pub(crate) async fn text(storage: &Storage, job: &JobId) -> Result<String, CliError> {
+    let report = gather::gather(storage, job).await?;
     page::page(&report)
 }
 

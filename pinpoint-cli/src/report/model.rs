@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pinpoint_backends::local::FileChange;
-use pinpoint_backends::sqlite::Job;
+use pinpoint_backends::store::Job;
 use pinpoint_core::{CombinedCommit, Commit, Position, Posterior, RunReport};
 
 use super::sessions::Session;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use pinpoint_backends::sqlite::{NewJob, Store};
+use pinpoint_backends::store::{JobStore, NewJob};
 use pinpoint_core::{
     Bisection, BisectionSpec, BuildReport, BuildRequest, CombinedCommit, Executor, ExecutorError,
     Key, ListRequest, Listing, Located, PairReport, Range, RunPairRequest, RunReport, RunRequest,
@@ -287,13 +287,14 @@ async fn large_job(world: &World) -> String {
         },
         "command_line": { "words": ["pinpoint", "bisect"], "ends": null },
     });
-    let store = Store::open(&world.state_dir()).await.unwrap();
+    let store = JobStore::open(&world.state_dir()).await.unwrap();
     let job = NewJob {
         kind: "bisection".into(),
         title: "large".into(),
         repository: world.repository.display().to_string(),
         spec: serde_json::to_value(&spec).unwrap(),
         config,
+        ..NewJob::default()
     };
     let id = store.create(&job).await.unwrap();
     let mut journal = store.journal(&id).await.unwrap();
@@ -303,7 +304,11 @@ async fn large_job(world: &World) -> String {
         .await
         .unwrap();
     assert!(driven.outcome.runs >= 10_000, "{}", driven.outcome.runs);
-    let runs = store.job_dir(&id).join("runs");
+    let runs = world
+        .state_dir()
+        .join("jobs")
+        .join(id.as_str())
+        .join("runs");
     fs::create_dir_all(&runs).unwrap();
     let mut tails = fs::File::create(runs.join("tails.jsonl")).unwrap();
     for action in 0..2 * driven.outcome.runs {

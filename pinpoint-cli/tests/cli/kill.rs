@@ -146,7 +146,10 @@ impl Scene {
         for run in &executed {
             *times.entry(run).or_insert(0_usize) += 1;
         }
-        assert!(times.keys().copied().eq(&journaled), "{times:?}");
+        assert!(
+            times.keys().copied().eq(&journaled),
+            "{times:?}\n{journaled:?}\n{finished}"
+        );
         let kills = self.kills - kills_before;
         assert!(executed.len() <= journaled.len() + kills, "{times:?}");
         assert_eq!(processes_of(&job), [] as [String; 0]);

@@ -19,9 +19,16 @@ mod find;
 mod kill;
 mod pairs;
 mod plan;
+// Starts a server, as for the tests of the store.
+#[cfg(feature = "postgres")]
+#[path = "../../../pinpoint-backends/tests/store/postgres.rs"]
+#[allow(dead_code)]
+mod postgres;
 mod refuse;
 mod report;
 mod rolls;
 mod stop;
+#[cfg(feature = "postgres")]
+mod stores;
 
 mod world;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use pinpoint_backends::sqlite::Store;
+use pinpoint_backends::store::{JobFilter, JobStore};
 
 use crate::world::{BENCHMARK, Finished, Pinpoint, World};
 
@@ -309,8 +309,8 @@ fn settle(state_dir: &Path) {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let store = Store::open(state_dir).await.unwrap();
-        store.list(None, 1).await.unwrap();
+        let store = JobStore::open(state_dir).await.unwrap();
+        store.count(&JobFilter::default()).await.unwrap();
         store.close().await;
     });
     let log = state_dir.join("pinpoint.db-wal");

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use pinpoint_backends::sqlite::{NewJob, Store};
+use pinpoint_backends::store::{JobStore, NewJob};
 use pinpoint_core::{Detail, Event, Journal, Record};
 use serde_json::Value;
 
@@ -212,7 +212,7 @@ impl World {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let store = Store::open(&self.state_dir()).await.unwrap();
+            let store = JobStore::open(&self.state_dir()).await.unwrap();
             let id = store.get(job).await.unwrap().id;
             let records = store.journal(&id).await.unwrap().records().await.unwrap();
             store.close().await;
@@ -227,7 +227,7 @@ impl World {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let store = Store::open(&self.state_dir()).await.unwrap();
+            let store = JobStore::open(&self.state_dir()).await.unwrap();
             let job = store.get(job).await.unwrap();
             let new = NewJob {
                 kind: kind.into(),
@@ -235,6 +235,7 @@ impl World {
                 repository: job.repository,
                 spec: job.spec,
                 config: job.config,
+                ..NewJob::default()
             };
             let id = store.create(&new).await.unwrap();
             store.close().await;
@@ -339,6 +340,7 @@ impl Pinpoint {
             .args(arguments)
             .current_dir(&world.repository)
             .env_remove("PINPOINT_STATE_DIR")
+            .env_remove("PINPOINT_STORE")
             .env("HOME", world.path("home"))
             .env("XDG_STATE_HOME", world.path("state"))
             .env("XDG_RUNTIME_DIR", world.path("runtime"))

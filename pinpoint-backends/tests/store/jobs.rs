@@ -1,30 +1,35 @@
 //! Jobs: made, found, listed, moved from state to state.
 
-use pinpoint_backends::sqlite::{JOURNAL_VERSION, JobId, Store, StoreError};
+use pinpoint_backends::store::{JOURNAL_VERSION, JobFilter, JobId, StoreError};
 use pinpoint_core::{Event, JobState, Journal, Record};
 
-use crate::common::{Fixture, append_all, new_job, run, tick, ticks};
+use crate::common::{Fixture, all, append_all, found, new_job, open, run, tick, ticks};
+use crate::on_both;
+
+on_both! {
+    a_job_comes_back_as_it_went_in,
+    a_job_is_found_by_the_beginning_of_its_name,
+    a_list_is_newest_first_and_counts,
+    only_legal_transitions_are_made,
+    error_and_outcome_belong_to_the_state,
+    a_cancellation_is_asked_for_seen_and_forgotten,
+    a_withdrawn_cancellation_is_kept_and_not_replayed,
+    what_is_asked_of_no_job_is_an_error,
+    what_to_find_stands_once_the_search_has_begun,
+}
 
 /// A name as long as any, of no job.
 async fn nobody(fixture: &Fixture) -> JobId {
     let id = fixture.job().await;
-    let mut connection = fixture.behind_its_back().await;
-    sqlx::query("DELETE FROM jobs WHERE id = ?")
-        .bind(id.as_str())
-        .execute(&mut connection)
-        .await
-        .unwrap();
+    fixture.behind_its_back("DELETE FROM jobs").await;
     id
 }
 
-#[tokio::test]
-async fn a_job_comes_back_as_it_went_in() {
-    let fixture = Fixture::new().await;
+async fn a_job_comes_back_as_it_went_in(fixture: Fixture) {
     let id = fixture.job().await;
-    assert!(fixture.store.job_dir(&id).is_dir());
     fixture.store.clone().close().await;
 
-    let store = Store::open(fixture.directory.path()).await.unwrap();
+    let store = open(&fixture.place()).await;
     let job = store.get(id.as_str()).await.unwrap();
     let new = new_job("a job");
     assert_eq!((&job.id, job.state), (&id, JobState::Pending));
@@ -39,9 +44,7 @@ async fn a_job_comes_back_as_it_went_in() {
     assert!(job.created > 1_700_000_000_000 && job.created == job.updated);
 }
 
-#[tokio::test]
-async fn a_job_is_found_by_the_beginning_of_its_name() {
-    let fixture = Fixture::new().await;
+async fn a_job_is_found_by_the_beginning_of_its_name(fixture: Fixture) {
     let first = fixture.job().await;
     let second = fixture.job().await;
     let get = async |prefix: &str| fixture.store.get(prefix).await;
@@ -66,9 +69,7 @@ async fn a_job_is_found_by_the_beginning_of_its_name() {
     }
 }
 
-#[tokio::test]
-async fn a_list_is_newest_first_and_counts() {
-    let fixture = Fixture::new().await;
+async fn a_list_is_newest_first_and_counts(fixture: Fixture) {
     let mut ids = Vec::new();
     for number in 0..5 {
         ids.push(
@@ -94,34 +95,25 @@ async fn a_list_is_newest_first_and_counts() {
     let built = Record::from(Event::Built { action: 1 });
     append_all(&mut journal, &[built, run(2), failed, tick(9)]).await;
 
-    let all = fixture.store.list(None, 100).await.unwrap();
-    let titles: Vec<&str> = all.iter().map(|job| job.title.as_str()).collect();
+    let list = all(&fixture.store).await;
+    let titles: Vec<&str> = list.iter().map(|job| job.title.as_str()).collect();
     assert_eq!(titles, ["4", "3", "2", "1", "0"]);
-    assert_eq!((all[3].runs, all[3].builds), (2, 1));
-    assert_eq!((all[0].runs, all[0].builds), (0, 0));
+    assert_eq!((list[3].runs, list[3].builds), (2, 1));
+    assert_eq!((list[0].runs, list[0].builds), (0, 0));
 
-    let two = fixture.store.list(None, 2).await.unwrap();
-    assert_eq!(two, all[..2]);
-    let running = fixture
-        .store
-        .list(Some(JobState::Running), 100)
-        .await
-        .unwrap();
-    assert_eq!(running, all[3..4]);
-    assert_eq!(
-        fixture
-            .store
-            .list(Some(JobState::Failed), 100)
-            .await
-            .unwrap(),
-        []
-    );
+    let in_state = async |state| {
+        let filter = JobFilter {
+            state: Some(state),
+            ..JobFilter::default()
+        };
+        found(&fixture.store, filter).await
+    };
+    assert_eq!(in_state(JobState::Running).await, list[3..4]);
+    assert_eq!(in_state(JobState::Failed).await, []);
 }
 
-#[tokio::test]
-async fn only_legal_transitions_are_made() {
+async fn only_legal_transitions_are_made(fixture: Fixture) {
     use JobState::*;
-    let fixture = Fixture::new().await;
     for from in JobState::ALL {
         for to in JobState::ALL {
             let id = fixture.job().await;
@@ -153,9 +145,7 @@ async fn only_legal_transitions_are_made() {
     }
 }
 
-#[tokio::test]
-async fn error_and_outcome_belong_to_the_state() {
-    let fixture = Fixture::new().await;
+async fn error_and_outcome_belong_to_the_state(fixture: Fixture) {
     let id = fixture.job().await;
     let set = async |state, error, outcome: Option<serde_json::Value>| {
         let store = &fixture.store;
@@ -175,9 +165,7 @@ async fn error_and_outcome_belong_to_the_state() {
     assert_eq!(completed, (None, Some(outcome)));
 }
 
-#[tokio::test]
-async fn a_cancellation_is_asked_for_seen_and_forgotten() {
-    let fixture = Fixture::new().await;
+async fn a_cancellation_is_asked_for_seen_and_forgotten(fixture: Fixture) {
     let (id, other) = (fixture.job().await, fixture.job().await);
     let store = &fixture.store;
     assert!(!store.cancel_requested(&id).await.unwrap());
@@ -188,9 +176,7 @@ async fn a_cancellation_is_asked_for_seen_and_forgotten() {
     assert!(!store.cancel_requested(&id).await.unwrap());
 }
 
-#[tokio::test]
-async fn a_withdrawn_cancellation_is_kept_and_not_replayed() {
-    let fixture = Fixture::new().await;
+async fn a_withdrawn_cancellation_is_kept_and_not_replayed(fixture: Fixture) {
     let (id, other) = (fixture.job().await, fixture.job().await);
     let cancel = Record::from(Event::CancelRequested);
     let mut journal = fixture.store.journal(&id).await.unwrap();
@@ -209,7 +195,7 @@ async fn a_withdrawn_cancellation_is_kept_and_not_replayed() {
     assert_eq!(journal.records().await.unwrap(), ticks(3));
     assert_eq!(untouched.records().await.unwrap().len(), 2);
     assert_eq!(fixture.store.withdraw_cancellation(&id).await.unwrap(), 0);
-    assert_eq!(fixture.store.list(None, 9).await.unwrap()[1].runs, 0);
+    assert_eq!(all(&fixture.store).await[1].runs, 0);
 
     // The journal goes on, and a second cancellation can be withdrawn too.
     append_all(&mut journal, &[tick(3), cancel, run(10)]).await;
@@ -217,17 +203,11 @@ async fn a_withdrawn_cancellation_is_kept_and_not_replayed() {
     let mut anew = fixture.store.journal(&id).await.unwrap();
     assert_eq!(anew.records().await.unwrap(), ticks(4));
 
-    let mut connection = fixture.behind_its_back().await;
-    let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM records WHERE withdrawn = 1")
-        .fetch_one(&mut connection)
-        .await
-        .unwrap();
-    assert_eq!(kept, 6);
+    let kept = "SELECT kind, event FROM records WHERE withdrawn = 1";
+    assert_eq!(fixture.seen_behind_its_back(kept).await.len(), 6);
 }
 
-#[tokio::test]
-async fn what_is_asked_of_no_job_is_an_error() {
-    let fixture = Fixture::new().await;
+async fn what_is_asked_of_no_job_is_an_error(fixture: Fixture) {
     let id = nobody(&fixture).await;
     let store = &fixture.store;
     let unknown = |error: StoreError| assert!(matches!(error, StoreError::Unknown { .. }));
@@ -245,9 +225,8 @@ async fn what_is_asked_of_no_job_is_an_error() {
     unknown(store.withdraw_cancellation(&id).await.unwrap_err());
 }
 
-#[tokio::test]
-async fn what_to_find_stands_once_the_search_has_begun() {
-    let Fixture { store, .. } = &Fixture::new().await;
+async fn what_to_find_stands_once_the_search_has_begun(fixture: Fixture) {
+    let store = &fixture.store;
     let id = store.create(&new_job("a job")).await.unwrap();
     let spec = serde_json::json!({ "chart": "time" });
     store.set_spec(&id, &spec).await.unwrap();

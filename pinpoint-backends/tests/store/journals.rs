@@ -1,10 +1,9 @@
 //! Journals: what goes in comes out, from one writer.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use futures_util::FutureExt;
-use pinpoint_backends::sqlite::StoreError;
+use pinpoint_backends::store::StoreError;
 use pinpoint_core::{
     BuildReport, CombinedCommit, Commit, DependencyChange, Detail, Direction, Event, Followed,
     Journal, Listing, ModifiedDependency, Patch, Record, RunReport, Series, Usage,
@@ -14,10 +13,19 @@ use proptest::option;
 use proptest::prelude::*;
 
 use crate::common::{Fixture, append_all, cause, run, tick, ticks};
+use crate::on_both;
 
-#[tokio::test]
-async fn a_second_writer_is_refused_and_overwrites_nothing() {
-    let fixture = Fixture::new().await;
+on_both! {
+    a_second_writer_is_refused_and_overwrites_nothing,
+    journals_of_different_jobs_do_not_meet,
+    an_append_that_was_dropped_must_be_looked_at_first,
+    a_number_that_json_cannot_hold_is_refused,
+    a_journal_of_another_version_is_refused,
+    a_record_that_is_not_ours_is_named,
+    the_file_calls_events_as_the_journal_does,
+}
+
+async fn a_second_writer_is_refused_and_overwrites_nothing(fixture: Fixture) {
     let id = fixture.job().await;
     let mut first = fixture.store.journal(&id).await.unwrap();
     let mut second = fixture.store.journal(&id).await.unwrap();
@@ -39,9 +47,7 @@ async fn a_second_writer_is_refused_and_overwrites_nothing() {
     assert_eq!(second.records().await.unwrap(), ticks(5));
 }
 
-#[tokio::test]
-async fn journals_of_different_jobs_do_not_meet() {
-    let fixture = Fixture::new().await;
+async fn journals_of_different_jobs_do_not_meet(fixture: Fixture) {
     let (left, right) = (fixture.job().await, fixture.job().await);
     let mut left = fixture.store.journal(&left).await.unwrap();
     let mut right = fixture.store.journal(&right).await.unwrap();
@@ -53,9 +59,7 @@ async fn journals_of_different_jobs_do_not_meet() {
     assert_eq!(right.records().await.unwrap(), ticks(10));
 }
 
-#[tokio::test]
-async fn an_append_that_was_dropped_must_be_looked_at_first() {
-    let fixture = Fixture::new().await;
+async fn an_append_that_was_dropped_must_be_looked_at_first(fixture: Fixture) {
     let id = fixture.job().await;
     let mut journal = fixture.store.journal(&id).await.unwrap();
     // Polled once, a record is on its way; then its writer is gone. A record
@@ -77,9 +81,7 @@ async fn an_append_that_was_dropped_must_be_looked_at_first() {
     );
 }
 
-#[tokio::test]
-async fn a_number_that_json_cannot_hold_is_refused() {
-    let fixture = Fixture::new().await;
+async fn a_number_that_json_cannot_hold_is_refused(fixture: Fixture) {
     let id = fixture.job().await;
     let mut journal = fixture.store.journal(&id).await.unwrap();
     let spoilt: [fn(&mut Event, &mut RunReport); 4] = [
@@ -116,15 +118,11 @@ async fn a_number_that_json_cannot_hold_is_refused() {
     assert_eq!(journal.records().await.unwrap(), [run(1)]);
 }
 
-#[tokio::test]
-async fn a_journal_of_another_version_is_refused() {
-    let fixture = Fixture::new().await;
+async fn a_journal_of_another_version_is_refused(fixture: Fixture) {
     let id = fixture.job().await;
-    let mut connection = fixture.behind_its_back().await;
-    sqlx::query("UPDATE jobs SET journal_version = 7, written_by = '9.8.7'")
-        .execute(&mut connection)
-        .await
-        .unwrap();
+    fixture
+        .behind_its_back("UPDATE jobs SET journal_version = 7, written_by = '9.8.7'")
+        .await;
     let error = fixture.store.journal(&id).await.unwrap_err();
     assert!(matches!(error, StoreError::JournalVersion { found: 7, .. }));
     assert!(error.to_string().ends_with("use pinpoint 9.8.7"), "{error}");
@@ -135,42 +133,19 @@ async fn a_journal_of_another_version_is_refused() {
     );
 }
 
-#[tokio::test]
-async fn a_record_that_is_not_ours_is_named() {
-    let fixture = Fixture::new().await;
+async fn a_record_that_is_not_ours_is_named(fixture: Fixture) {
     let id = fixture.job().await;
     let mut journal = fixture.store.journal(&id).await.unwrap();
     append_all(&mut journal, &ticks(3)).await;
-    let mut connection = fixture.behind_its_back().await;
-    sqlx::query("UPDATE records SET event = '{\"built\": ' WHERE sequence = 1")
-        .execute(&mut connection)
-        .await
-        .unwrap();
+    fixture
+        .behind_its_back("UPDATE records SET event = '{\"built\": ' WHERE sequence = 1")
+        .await;
     let error = cause(journal.records().await.unwrap_err());
     assert!(matches!(error, StoreError::Damaged { .. }));
     assert!(
         error.to_string().contains(&format!("record 1 of job {id}")),
         "{error}"
     );
-}
-
-/// The price of a record: the search must not feel it.
-#[tokio::test]
-async fn an_append_costs_well_under_a_millisecond() {
-    let fixture = Fixture::new().await;
-    let id = fixture.job().await;
-    let mut journal = fixture.store.journal(&id).await.unwrap();
-    let mut micros: Vec<u128> = Vec::new();
-    for action in 0..5000 {
-        let record = run(action);
-        let began = Instant::now();
-        journal.append(&record).await.unwrap();
-        micros.push(began.elapsed().as_micros());
-    }
-    micros.sort_unstable();
-    let at = |share: f64| micros[(micros.len() as f64 * share) as usize];
-    println!("append: median {} µs, 99 % {} µs", at(0.5), at(0.99));
-    assert!(at(0.5) < 1000, "median {} µs", at(0.5));
 }
 
 fn text() -> BoxedStrategy<String> {
@@ -392,9 +367,7 @@ fn records_come_back_as_they_went_in() {
 }
 
 /// The names of events in the file are those that `serde` writes.
-#[tokio::test]
-async fn the_file_calls_events_as_the_journal_does() {
-    let fixture = Fixture::new().await;
+async fn the_file_calls_events_as_the_journal_does(fixture: Fixture) {
     let id = fixture.job().await;
     let mut journal = fixture.store.journal(&id).await.unwrap();
     let (bot, reason) = (None, String::new());
@@ -427,11 +400,9 @@ async fn the_file_calls_events_as_the_journal_does() {
         Event::TimePassed { elapsed: 1 },
     ];
     append_all(&mut journal, &events.map(Record::from)).await;
-    let mut connection = fixture.behind_its_back().await;
-    let rows: Vec<(String, String)> = sqlx::query_as("SELECT kind, event FROM records")
-        .fetch_all(&mut connection)
-        .await
-        .unwrap();
+    let rows = fixture
+        .seen_behind_its_back("SELECT kind, event FROM records")
+        .await;
     assert_eq!(rows.len(), 9);
     for (kind, event) in rows {
         let tag = match serde_json::from_str(&event).unwrap() {

@@ -1,11 +1,13 @@
-//! Jobs and their journals in one SQLite file.
+//! Jobs and their journals, in one SQLite file or in a PostgreSQL database.
 //!
-//! A state directory holds
+//! [`JobStore`] is the same for both: all statements are written once, and the tables
+//! come from one source. What differs is in `database.rs` and the folder `schema`.
+//!
+//! **SQLite** needs no server. A state directory holds
 //!
 //! ```text
 //! pinpoint.db      every job, and every record of every journal (with -wal and -shm)
 //! pinpoint.lock    held for a moment while the file is created or brought up to date
-//! jobs/<id>/       what a job keeps beside it; `lock` is held while it runs
 //! ```
 //!
 //! Any number of processes may use one directory. SQLite's write-ahead log lets
@@ -13,47 +15,80 @@
 //! every append, so that a killed process loses nothing that was acknowledged,
 //! and to the disk only now and then (`synchronous=NORMAL`): after a loss of
 //! power the last records may be missing, the file is sound, and what they
-//! recorded is done again.
+//! recorded is done again. [`JobStore::open_with`] makes every append wait for the
+//! disk instead.
+//!
+//! **PostgreSQL** is for many machines. What it has acknowledged is on its disk.
+//!
+//! Where many could work on the same job, one takes it: a [`Lease`] runs out unless
+//! it is renewed, and what a worker writes after somebody else has taken its job is
+//! refused.
 //!
 //! ```
-//! use pinpoint_backends::sqlite::{NewJob, Store};
+//! use pinpoint_backends::store::{JobFilter, JobStore, NewJob, Place};
 //! use pinpoint_core::{Event, Journal, JobState};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let directory = tempfile::tempdir()?;
 //! # let state_dir = directory.path();
-//! let store = Store::open(state_dir).await?;
+//! let store = JobStore::open(state_dir).await?;
 //! let id = store
 //!     .create(&NewJob {
 //!         kind: "bisection".into(),
 //!         title: "pinpoint bisect v1 v2 -- ./bench.sh".into(),
 //!         repository: "/src/tool".into(),
+//!         benchmark: "bench.sh".into(),
 //!         spec: serde_json::json!({ "magnitude": 1.5 }),
-//!         config: serde_json::json!({}),
+//!         ..NewJob::default()
 //!     })
 //!     .await?;
 //! store.set_state(&id, JobState::Running, None, None).await?;
 //! let mut journal = store.journal(&id).await?;
 //! journal.append(&Event::Built { action: 1 }.into()).await?;
 //! assert_eq!(journal.records().await?.len(), 1);
+//!
+//! let filter = JobFilter {
+//!     benchmark: Some("bench.sh".into()),
+//!     ..JobFilter::default()
+//! };
+//! let page = store.list(&filter, &Place::Newest, 50).await?;
+//! assert_eq!(page.jobs[0].builds, 1);
 //! # Ok(())
 //! # }
 //! ```
 
+mod address;
+mod database;
 mod error;
+mod exchange;
+mod filter;
 mod job;
+mod jobs;
 mod journal;
+mod lease;
+mod leases;
+mod list;
 mod lock;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod schema;
-mod store;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod text;
 
+pub use address::without_password;
 pub use error::StoreError;
-pub use job::{Job, JobId, JobSummary, NewJob};
-pub use journal::{JOURNAL_VERSION, SqliteJournal};
+pub use exchange::Imported;
+pub use filter::{JobFilter, Page, Place, Total};
+pub use job::{Job, JobId, JobSummary, NewJob, NoJobId};
+pub use jobs::JobStore;
+pub use journal::{JOURNAL_VERSION, JobJournal};
+pub use lease::Lease;
 pub use lock::{JobLock, LockError};
-pub use schema::SCHEMA_VERSION;
-pub use store::Store;
+pub use schema::{SCHEMA_VERSION, spanner_ddl};
+#[cfg(feature = "sqlite")]
+pub use sqlite::Durability;
 
 /// Milliseconds since 1970, as every time in the file is kept.
 fn now() -> i64 {

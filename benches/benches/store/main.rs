@@ -1,0 +1,382 @@
+//! The job store with a million jobs and twenty million runs, on SQLite and on
+//! PostgreSQL: pages of lists, a job of 10,000 runs, records appended in groups.
+//!
+//! Figures are printed beside their limits; PostgreSQL is to be within a factor of 3
+//! of them. Each page is asked for many times, each time with another value.
+//!
+//! `cargo bench -p pinpoint-benches --bench store` makes the jobs first, which takes
+//! some minutes and 20 GB for each database, in a temporary directory (`TMPDIR`) that
+//! is removed at the end. `-- --jobs 50000` is for trying it; `--only sqlite` (or
+//! `postgres`) leaves the other out. PostgreSQL is started, if it is installed, with
+//! its own defaults, or named with `PINPOINT_TEST_POSTGRES=postgres://USER@HOST`.
+
+#![allow(clippy::print_stdout, reason = "printing is what it is for")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "the server is started by what starts it for tests"
+)]
+
+mod fill;
+#[path = "../../../pinpoint-backends/tests/store/postgres.rs"]
+#[allow(dead_code, reason = "tests need more of it")]
+mod postgres;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use clap::{Parser, ValueEnum};
+use pinpoint_backends::store::{Durability, JobFilter, JobStore, NewJob, Place};
+use pinpoint_core::{
+    CombinedCommit, Commit, Detail, Event, JobState, Journal, Record, RunReport, Series,
+};
+
+/// Milliseconds for a page of 50.
+const PAGE: f64 = 10.0;
+/// Milliseconds to open a job of 10,000 runs.
+const OPEN: f64 = 150.0;
+/// Records a second, appended in groups.
+const APPEND: f64 = 20_000.0;
+/// How far PostgreSQL may be from these.
+const FACTOR: f64 = 3.0;
+
+/// How often a page is asked for.
+const TIMES: u64 = 60;
+
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// How many jobs.
+    #[arg(long, default_value_t = 1_000_000)]
+    jobs: u64,
+    /// Runs of each of them.
+    #[arg(long, default_value_t = 20)]
+    runs: u64,
+    /// Only this database.
+    #[arg(long, value_enum)]
+    only: Option<Which>,
+    /// What cargo adds.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Which {
+    Sqlite,
+    Postgres,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse();
+    let wanted = |which| arguments.only.is_none_or(|only| only == which);
+    println!("{} jobs of {} runs each", arguments.jobs, arguments.runs);
+    if wanted(Which::Sqlite) {
+        let directory = tempfile::tempdir()?;
+        // Makes the tables.
+        JobStore::open(directory.path()).await?.close().await;
+        let began = Instant::now();
+        let file = directory.path().join("pinpoint.db");
+        fill::sqlite(&file, arguments.jobs, arguments.runs).await?;
+        println!(
+            "\nSQLite: {:.1} GB, made in {:.0} s",
+            std::fs::metadata(&file)?.len() as f64 / 1e9,
+            began.elapsed().as_secs_f64()
+        );
+        let store = JobStore::open_with(directory.path(), Durability::Power).await?;
+        measure(&store, arguments.jobs, 1.0).await?;
+        store.close().await;
+    }
+    if wanted(Which::Postgres) {
+        let url = match std::env::var("PINPOINT_TEST_POSTGRES") {
+            Ok(_) => postgres::Database::new().await.url().to_owned(),
+            Err(_) if !std::path::Path::new("/usr/lib/postgresql").exists() => {
+                println!("\nPostgreSQL is not installed: `apt-get install postgresql`");
+                return Ok(());
+            }
+            Err(_) => {
+                let host = postgres::start(true)
+                    .display()
+                    .to_string()
+                    .replace('/', "%2F");
+                format!("postgres://postgres@localhost/postgres?host={host}")
+            }
+        };
+        JobStore::connect(&url).await?.close().await;
+        let began = Instant::now();
+        let size = fill::postgres(&url, arguments.jobs, arguments.runs).await?;
+        println!(
+            "\nPostgreSQL: {:.1} GB, made in {:.0} s",
+            size as f64 / 1e9,
+            began.elapsed().as_secs_f64()
+        );
+        let store = JobStore::connect(&url).await?;
+        measure(&store, arguments.jobs, FACTOR).await?;
+        store.close().await;
+    }
+    Ok(())
+}
+
+async fn measure(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn Error>> {
+    lists(store, jobs, factor).await?;
+    append(store, factor).await?;
+    open(store, factor).await
+}
+
+/// Prints times in milliseconds beside their limit.
+fn print(what: &str, mut times: Vec<Duration>, limit: f64) {
+    times.sort_unstable();
+    let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3;
+    let (median, most) = (at(0.5), at(0.99));
+    println!(
+        "{what:<44} {median:>8.2} ms, 99 % {most:>8.2} ms, limit {limit:>4.0} ms{}",
+        if most <= limit { "" } else { "  TOO SLOW" }
+    );
+}
+
+async fn lists(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn Error>> {
+    type Filter = fn(u64) -> JobFilter;
+    let none = JobFilter::default;
+    let filters: [(&str, Filter); 13] = [
+        ("no filter", |_| JobFilter::default()),
+        ("benchmark", |i| JobFilter {
+            benchmark: Some(format!("benchmark-{}", i % 97)),
+            ..JobFilter::default()
+        }),
+        ("state failed", |_| JobFilter {
+            state: Some(JobState::Failed),
+            ..JobFilter::default()
+        }),
+        ("bot, kind, state canceled", |i| JobFilter {
+            bot: Some(format!("bot-{}", i % 23)),
+            kind: Some("pairwise".into()),
+            state: Some(JobState::Canceled),
+            ..JobFilter::default()
+        }),
+        ("benchmark, user", |i| JobFilter {
+            benchmark: Some(format!("benchmark-{}", i % 97)),
+            user: Some(format!("user-{}", i % 211)),
+            ..JobFilter::default()
+        }),
+        ("benchmark, bot, user: hardly any", |i| JobFilter {
+            benchmark: Some(format!("benchmark-{}", i % 97)),
+            bot: Some(format!("bot-{}", i % 23)),
+            user: Some(format!("user-{}", i % 211)),
+            ..JobFilter::default()
+        }),
+        ("user, in the middle of the time", |i| JobFilter {
+            user: Some(format!("user-{}", i % 211)),
+            since: Some(fill::created(i * 1000)),
+            until: Some(fill::created(i * 1000 + 200_000)),
+            ..JobFilter::default()
+        }),
+        ("name", |i| JobFilter {
+            name: Some(format!("release-{}", i % 10)),
+            ..JobFilter::default()
+        }),
+        ("text: a rare word", |i| JobFilter {
+            text: Some(format!("rare{}", i * 31 % 4999)),
+            ..JobFilter::default()
+        }),
+        ("text: a word of every 50th job", |i| JobFilter {
+            text: Some(format!("topic{}", i % 50)),
+            ..JobFilter::default()
+        }),
+        ("text: a word of all jobs", |_| JobFilter {
+            text: Some("pinpoint".into()),
+            ..JobFilter::default()
+        }),
+        ("text: two words, one with a star", |i| JobFilter {
+            text: Some(format!("topic{} rare{}*", i % 50, 400 + i)),
+            ..JobFilter::default()
+        }),
+        ("text and benchmark and state", |i| JobFilter {
+            text: Some(format!("topic{}", i % 50)),
+            benchmark: Some(format!("benchmark-{}", i % 97)),
+            state: Some(JobState::Failed),
+            ..JobFilter::default()
+        }),
+    ];
+    for (what, filter) in filters {
+        let mut times = Vec::new();
+        let mut found = 0;
+        for i in 0..TIMES {
+            let filter = filter(i);
+            let began = Instant::now();
+            let page = store.list(&filter, &Place::Newest, 50).await?;
+            times.push(began.elapsed());
+            found += page.jobs.len() as u64;
+        }
+        print(
+            &format!("{what} ({} jobs)", found / TIMES),
+            times,
+            PAGE * factor,
+        );
+    }
+    for (what, filter) in [
+        ("no filter", none()),
+        (
+            "state completed",
+            JobFilter {
+                state: Some(JobState::Completed),
+                ..none()
+            },
+        ),
+        (
+            "text: a word of all jobs",
+            JobFilter {
+                text: Some("pinpoint".into()),
+                ..none()
+            },
+        ),
+    ] {
+        for (back, direction) in [(false, "after"), (true, "before")] {
+            let mut times = Vec::new();
+            for i in 1..=TIMES {
+                let id = fill::id(jobs * i / (TIMES + 1)).parse_id();
+                let place = if back {
+                    Place::Before(id)
+                } else {
+                    Place::After(id)
+                };
+                let began = Instant::now();
+                store.list(&filter, &place, 50).await?;
+                times.push(began.elapsed());
+            }
+            print(
+                &format!("any page, {what}, {direction}"),
+                times,
+                PAGE * factor,
+            );
+        }
+    }
+    for (what, filter) in [
+        ("all", none()),
+        (
+            "text: a word of all jobs",
+            JobFilter {
+                text: Some("pinpoint".into()),
+                ..none()
+            },
+        ),
+        (
+            "state failed",
+            JobFilter {
+                state: Some(JobState::Failed),
+                ..none()
+            },
+        ),
+    ] {
+        let mut times = Vec::new();
+        for _ in 0..TIMES / 3 {
+            let began = Instant::now();
+            store.count(&filter).await?;
+            times.push(began.elapsed());
+        }
+        times.sort_unstable();
+        println!(
+            "total, {what:<37} {:>8.2} ms (apart from the page)",
+            times[times.len() / 2].as_secs_f64() * 1e3
+        );
+    }
+    Ok(())
+}
+
+/// Names as the store reads them.
+trait ParseId {
+    fn parse_id(&self) -> pinpoint_backends::store::JobId;
+}
+
+impl ParseId for String {
+    fn parse_id(&self) -> pinpoint_backends::store::JobId {
+        pinpoint_backends::store::JobId::parse(self).unwrap()
+    }
+}
+
+async fn append(store: &JobStore, factor: f64) -> Result<(), Box<dyn Error>> {
+    for group in [1, 10, 100, 1000] {
+        let id = store.create(&NewJob::default()).await?;
+        let mut journal = store.journal(&id).await?;
+        let groups = if group < 100 { 200 } else { 20_000 / group };
+        let records: Vec<Record> = (0..group).map(run).collect();
+        let began = Instant::now();
+        for _ in 0..groups {
+            journal.append_all(&records).await?;
+        }
+        let seconds = began.elapsed().as_secs_f64();
+        let rate = (group * groups) as f64 / seconds;
+        let limit = APPEND / factor;
+        println!(
+            "appended durably in groups of {group:<14} {rate:>8.0} a second ({:.2} ms a group){}",
+            seconds * 1e3 / groups as f64,
+            match group {
+                1000 if rate < limit => format!(", limit {limit:.0}  TOO SLOW"),
+                1000 => format!(", limit {limit:.0}"),
+                _ => String::new(),
+            }
+        );
+    }
+    Ok(())
+}
+
+async fn open(store: &JobStore, factor: f64) -> Result<(), Box<dyn Error>> {
+    let id = store.create(&NewJob::default()).await?;
+    let mut journal = store.journal(&id).await?;
+    for group in 0..10 {
+        let records: Vec<Record> = (group * 1000..(group + 1) * 1000).map(run).collect();
+        journal.append_all(&records).await?;
+    }
+    let mut times = Vec::new();
+    for _ in 0..20 {
+        let began = Instant::now();
+        let job = store.get(id.as_str()).await?;
+        let records = store.journal(&job.id).await?.records().await?;
+        times.push(began.elapsed());
+        assert_eq!((records.len(), job.runs), (10_000, 10_000));
+    }
+    print("a job of 10,000 runs is opened", times, OPEN * factor);
+    Ok(())
+}
+
+/// A run as the command line records it.
+fn run(action: u64) -> Record {
+    let wall = 0.0512345678 + action as f64 * 1e-7;
+    let chart = |value: f64, unit: &str| Series {
+        values: vec![value],
+        unit: Some(unit.into()),
+        ..Series::default()
+    };
+    let commit = Commit {
+        author: Some("Ada Example <ada@example.org>".into()),
+        created: Some("2024-05-06T07:08:09Z".into()),
+        subject: Some("Sort with fewer comparisons".into()),
+        ..Commit::new(
+            "/home/ada/src/tool",
+            "0123456789abcdef0123456789abcdef01234567",
+        )
+    };
+    Record {
+        event: Event::Ran {
+            action,
+            bot: None,
+            started: action * 60,
+            values: BTreeMap::from([("wall".into(), vec![wall])]),
+        },
+        detail: Some(Detail::Run(RunReport {
+            commit: CombinedCommit::from(commit),
+            index: 7,
+            bot: None,
+            started: action * 60,
+            chart: Some("wall".into()),
+            failure: None,
+            charts: BTreeMap::from([
+                ("wall".into(), chart(wall, "s")),
+                ("user".into(), chart(0.043, "s")),
+                ("system".into(), chart(0.006, "s")),
+                ("peak_memory".into(), chart(13_459_456.0, "B")),
+            ]),
+            usage: None,
+            exit_code: Some(0),
+            log: Some("runs/0123456789abcdef/7.log".into()),
+        })),
+    }
+}

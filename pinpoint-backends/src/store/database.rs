@@ -1,0 +1,408 @@
+//! The little that is asked of a database, whichever it is.
+//!
+//! All statements are written once, with parameters `$1`, `$2`, …, which both
+//! databases understand; a [`Dialect`] fills in the few words in which they differ.
+
+use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
+use sqlx::AssertSqlSafe;
+#[cfg(feature = "postgres")]
+use sqlx::postgres::{PgPool, PgRow};
+#[cfg(feature = "sqlite")]
+use sqlx::sqlite::{SqlitePool, SqliteRow};
+
+use super::StoreError;
+use super::text::Wanted;
+
+/// A parameter of a statement.
+#[derive(Debug, Clone)]
+pub(super) enum Value {
+    Int(Option<i64>),
+    Text(Option<String>),
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Int(Some(value))
+    }
+}
+
+impl From<Option<i64>> for Value {
+    fn from(value: Option<i64>) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<Option<String>> for Value {
+    /// PostgreSQL has no text with the character 0, so that it is kept as the one
+    /// that stands for what can't be shown, everywhere.
+    fn from(value: Option<String>) -> Self {
+        Self::Text(value.map(|text| match text.contains('\0') {
+            true => text.replace('\0', "\u{fffd}"),
+            false => text,
+        }))
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Some(value).into()
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        value.to_owned().into()
+    }
+}
+
+/// The words in which databases differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    #[cfg_attr(not(feature = "sqlite"), expect(dead_code))]
+    Sqlite,
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code))]
+    Postgres,
+}
+
+impl Dialect {
+    /// The time in milliseconds since 1970, by the clock that all who share the
+    /// database share.
+    pub(super) fn now(self) -> &'static str {
+        match self {
+            Self::Sqlite => "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+            Self::Postgres => "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
+        }
+    }
+
+    /// Behind a query: nobody else changes these rows before the end of the
+    /// transaction. In SQLite nobody writes meanwhile anyway.
+    pub(super) fn for_update(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres => " FOR UPDATE",
+        }
+    }
+
+    /// As [`Self::for_update`], passing over the rows that somebody else holds.
+    pub(super) fn skip_locked(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres => " FOR UPDATE SKIP LOCKED",
+        }
+    }
+
+    /// What is asked of the index of words, as its own language says it. The words
+    /// hold no quotes.
+    pub(super) fn text_query(self, wanted: &[Wanted]) -> String {
+        let (star, and) = match self {
+            Self::Sqlite => ("*", " AND "),
+            Self::Postgres => (":*", " & "),
+        };
+        let quote = match self {
+            Self::Sqlite => '"',
+            Self::Postgres => '\'',
+        };
+        let terms: Vec<String> = wanted
+            .iter()
+            .map(|Wanted { word, prefix }| {
+                let star = if *prefix { star } else { "" };
+                format!("{quote}{word}{quote}{star}")
+            })
+            .collect();
+        terms.join(and)
+    }
+}
+
+/// What a transaction is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Sees one state of the database, whatever others write.
+    Read,
+    /// Nobody else writes what it has read for update.
+    Write,
+}
+
+/// A pool of connections.
+#[derive(Debug, Clone)]
+pub(super) enum Pool {
+    #[cfg(feature = "sqlite")]
+    Sqlite(SqlitePool),
+    #[cfg(feature = "postgres")]
+    Postgres(PgPool),
+}
+
+/// The same in every arm.
+macro_rules! either {
+    ($self:expr, $inner:ident => $body:expr) => {
+        match $self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite($inner) => $body,
+            #[cfg(feature = "postgres")]
+            Self::Postgres($inner) => $body,
+        }
+    };
+}
+
+macro_rules! bound {
+    ($sql:expr, $values:expr) => {{
+        let mut query = sqlx::query(AssertSqlSafe($sql.to_owned()));
+        for value in $values {
+            query = match value {
+                Value::Int(value) => query.bind(value),
+                Value::Text(value) => query.bind(value),
+            };
+        }
+        query
+    }};
+}
+
+/// A database, and how messages call it.
+#[derive(Debug, Clone)]
+pub(super) struct Database {
+    pub(super) pool: Pool,
+    pub(super) name: String,
+}
+
+impl Database {
+    pub(super) fn dialect(&self) -> Dialect {
+        match self.pool {
+            #[cfg(feature = "sqlite")]
+            Pool::Sqlite(_) => Dialect::Sqlite,
+            #[cfg(feature = "postgres")]
+            Pool::Postgres(_) => Dialect::Postgres,
+        }
+    }
+
+    pub(super) fn failed(&self, source: sqlx::Error) -> StoreError {
+        StoreError::from_database(&self.name, self.dialect(), source)
+    }
+
+    /// Carries a statement out, and tells how many rows it changed.
+    pub(super) async fn execute(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<u64, StoreError> {
+        let done = self.pool.execute(sql, values).await;
+        done.map_err(|source| self.failed(source))
+    }
+
+    pub(super) async fn fetch(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let rows = self.pool.fetch(sql, values).await;
+        rows.map_err(|source| self.failed(source))
+    }
+
+    /// As [`Self::fetch`], row by row as they come: with many of them, the database
+    /// reads on meanwhile.
+    pub(super) async fn fetch_each(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+        mut take: impl FnMut(Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let failed = |source| self.failed(source);
+        let mut rows = self.pool.stream(sql, values);
+        while let Some(row) = rows.try_next().await.map_err(failed)? {
+            take(row)?;
+        }
+        Ok(())
+    }
+
+    /// Undone if it is dropped before its commit.
+    pub(super) async fn begin(&self, access: Access) -> Result<Transaction, StoreError> {
+        let begun = self.pool.begin(access).await;
+        let inner = begun.map_err(|source| self.failed(source))?;
+        Ok(Transaction {
+            inner,
+            name: self.name.clone(),
+            dialect: self.dialect(),
+        })
+    }
+
+    pub(super) async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+impl Pool {
+    async fn execute(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<u64, sqlx::Error> {
+        either!(self, pool => Ok(bound!(sql, values).execute(pool).await?.rows_affected()))
+    }
+
+    async fn fetch(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<Vec<Row>, sqlx::Error> {
+        either!(self, pool => {
+            let rows = bound!(sql, values).fetch_all(pool).await?;
+            Ok(rows.into_iter().map(Row::from).collect())
+        })
+    }
+
+    fn stream(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> BoxStream<'_, Result<Row, sqlx::Error>> {
+        either!(self, pool => bound!(sql, values).fetch(pool).map_ok(Row::from).boxed())
+    }
+
+    async fn begin(&self, access: Access) -> Result<Begun, sqlx::Error> {
+        Ok(match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(pool) => Begun::Sqlite(
+                pool.begin_with(match access {
+                    Access::Read => "BEGIN",
+                    // Between looking and writing nobody else may write.
+                    Access::Write => "BEGIN IMMEDIATE",
+                })
+                .await?,
+            ),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(pool) => Begun::Postgres(
+                pool.begin_with(match access {
+                    Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+                    Access::Write => "BEGIN",
+                })
+                .await?,
+            ),
+        })
+    }
+
+    async fn close(&self) {
+        either!(self, pool => pool.close().await);
+    }
+}
+
+/// Statements that take effect together, or not at all.
+pub(super) struct Transaction {
+    inner: Begun,
+    name: String,
+    dialect: Dialect,
+}
+
+enum Begun {
+    #[cfg(feature = "sqlite")]
+    Sqlite(sqlx::Transaction<'static, sqlx::Sqlite>),
+    #[cfg(feature = "postgres")]
+    Postgres(sqlx::Transaction<'static, sqlx::Postgres>),
+}
+
+impl Transaction {
+    /// As [`Database::execute`], without a name for what went wrong.
+    pub(super) async fn try_execute(
+        &mut self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<u64, sqlx::Error> {
+        self.inner.execute(sql, values).await
+    }
+
+    pub(super) async fn execute(
+        &mut self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<u64, StoreError> {
+        let done = self.inner.execute(sql, values).await;
+        done.map_err(|source| self.failed(source))
+    }
+
+    pub(super) async fn fetch(
+        &mut self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let rows = self.inner.fetch(sql, values).await;
+        rows.map_err(|source| self.failed(source))
+    }
+
+    pub(super) async fn commit(self) -> Result<(), StoreError> {
+        let Self {
+            inner,
+            name,
+            dialect,
+        } = self;
+        let done = inner.commit().await;
+        done.map_err(|source| StoreError::from_database(&name, dialect, source))
+    }
+
+    pub(super) fn failed(&self, source: sqlx::Error) -> StoreError {
+        StoreError::from_database(&self.name, self.dialect, source)
+    }
+}
+
+impl Begun {
+    async fn execute(
+        &mut self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<u64, sqlx::Error> {
+        either!(self, transaction => {
+            Ok(bound!(sql, values).execute(&mut **transaction).await?.rows_affected())
+        })
+    }
+
+    async fn fetch(
+        &mut self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<Vec<Row>, sqlx::Error> {
+        either!(self, transaction => {
+            let rows = bound!(sql, values).fetch_all(&mut **transaction).await?;
+            Ok(rows.into_iter().map(Row::from).collect())
+        })
+    }
+
+    async fn commit(self) -> Result<(), sqlx::Error> {
+        either!(self, transaction => transaction.commit().await)
+    }
+}
+
+/// A row of an answer.
+pub(super) enum Row {
+    #[cfg(feature = "sqlite")]
+    Sqlite(SqliteRow),
+    #[cfg(feature = "postgres")]
+    Postgres(PgRow),
+}
+
+#[cfg(feature = "sqlite")]
+impl From<SqliteRow> for Row {
+    fn from(row: SqliteRow) -> Self {
+        Self::Sqlite(row)
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl From<PgRow> for Row {
+    fn from(row: PgRow) -> Self {
+        Self::Postgres(row)
+    }
+}
+
+impl Row {
+    pub(super) fn int(&self, column: usize) -> Result<i64, sqlx::Error> {
+        either!(self, row => sqlx::Row::try_get(row, column))
+    }
+
+    pub(super) fn optional_int(&self, column: usize) -> Result<Option<i64>, sqlx::Error> {
+        either!(self, row => sqlx::Row::try_get(row, column))
+    }
+
+    pub(super) fn text(&self, column: usize) -> Result<String, sqlx::Error> {
+        either!(self, row => sqlx::Row::try_get(row, column))
+    }
+
+    pub(super) fn optional_text(&self, column: usize) -> Result<Option<String>, sqlx::Error> {
+        either!(self, row => sqlx::Row::try_get(row, column))
+    }
+}

@@ -1,0 +1,321 @@
+//! What can go wrong between a job and its file.
+
+use std::io;
+use std::path::PathBuf;
+
+use pinpoint_core::{JobState, JournalError};
+
+use super::JobId;
+use super::database::Dialect;
+
+/// The store could not do what it was asked. What it acknowledged before
+/// stands.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The search has begun, so that what it is to find stands.
+    #[error("job {id} has begun; what it is to find can't be changed any more")]
+    Begun {
+        /// The job.
+        id: JobId,
+    },
+    /// The state directory cannot be made or used.
+    #[error("cannot use {}: {source}; make it writable, or name another directory with --state-dir", .path.display())]
+    Directory {
+        /// The directory or the file in it.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// The file cannot be opened.
+    #[error("cannot open {store}; check that it may be read and written")]
+    CannotOpen {
+        /// The file or database.
+        store: String,
+        /// What SQLite says.
+        source: sqlx::Error,
+    },
+    /// A newer pinpoint has written the file.
+    #[error(
+        "{store} has version {found}, and this pinpoint reads up to {supported}; use a newer pinpoint, or another directory with --state-dir"
+    )]
+    Newer {
+        /// The version of the file.
+        found: u32,
+        /// The last version that this program knows.
+        supported: u32,
+        /// The file or database.
+        store: String,
+    },
+    /// The file is a database of another program.
+    #[error(
+        "{store} belongs to another program; name another directory with --state-dir, or another database with --store"
+    )]
+    NotOurs {
+        /// The file or database.
+        store: String,
+    },
+    /// The database does not answer, or lets nobody in.
+    #[error(
+        "cannot reach {store}: {source}; check the address, that the server runs, and that it lets you in"
+    )]
+    Unreachable {
+        /// The database.
+        store: String,
+        /// What stands in the way.
+        source: sqlx::Error,
+    },
+    /// The address is not one of a store.
+    #[error("{url:?} is no store ({reason}); name a database as postgres://USER@HOST/DATABASE")]
+    Address {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The file is no database, or a damaged one.
+    #[error(
+        "{store} is damaged or no database, and was left as it is; move it away to begin anew, or restore a copy"
+    )]
+    Corrupt {
+        /// The file or database.
+        store: String,
+        /// What SQLite says.
+        source: sqlx::Error,
+    },
+    /// A row is not what this program writes.
+    #[error("{store} is damaged at {place}; restore a copy, or start the job anew")]
+    Damaged {
+        /// The file or database.
+        store: String,
+        /// The job, and what of it.
+        place: String,
+        /// What is wrong there.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// There is no room.
+    #[error(
+        "the disk is full: {store} cannot grow; nothing that was recorded is lost: free some space, then continue with `pinpoint jobs resume`"
+    )]
+    Full {
+        /// The file or database.
+        store: String,
+        /// What SQLite says.
+        source: sqlx::Error,
+    },
+    /// The disk failed.
+    #[error(
+        "{store} cannot be read or written ({source}); what was recorded before stands: check the disk and its free space, then continue with `pinpoint jobs resume`"
+    )]
+    Disk {
+        /// The file or database.
+        store: String,
+        /// What SQLite says.
+        source: sqlx::Error,
+    },
+    /// Another process keeps the file to itself.
+    #[error("{store} is kept busy by another process; end it, then try again")]
+    Busy {
+        /// The file or database.
+        store: String,
+        /// What SQLite says, if it was asked.
+        source: Option<sqlx::Error>,
+    },
+    /// Anything else that SQLite says.
+    #[error("{store} failed: {source}")]
+    Database {
+        /// The file or database.
+        store: String,
+        /// What SQLite says.
+        source: sqlx::Error,
+    },
+    /// No job has a name that begins so.
+    #[error("there is no job {prefix}; `pinpoint jobs list` shows those that there are")]
+    Unknown {
+        /// What was asked for.
+        prefix: String,
+    },
+    /// Several jobs have names that begin so.
+    #[error("{prefix} may be any of {}; give more of the name", list(.matches))]
+    Ambiguous {
+        /// What was asked for.
+        prefix: String,
+        /// Jobs with such a name, newest first; ten at most.
+        matches: Vec<JobId>,
+    },
+    /// Somebody else works on the job.
+    #[error(
+        "{owner} works on job {id}, and has {seconds} s left to say that it still does; wait, or cancel the job with `pinpoint jobs cancel {id}`"
+    )]
+    Leased {
+        /// The job.
+        id: JobId,
+        /// Who works on it.
+        owner: String,
+        /// How long the lease lasts if it is not renewed.
+        seconds: i64,
+    },
+    /// The lease ran out and somebody else took the job, or the job was removed.
+    /// Nothing was written.
+    #[error(
+        "job {id} is in other hands, so that nothing more is written to it from here; `pinpoint jobs show {id}` tells how it stands"
+    )]
+    LeaseLost {
+        /// The job.
+        id: JobId,
+    },
+    /// What is imported is no export, or a damaged one.
+    #[error("line {line}: {reason}; nothing was imported")]
+    Import {
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// The export can't be read or written.
+    #[error("the export can't be read or written: {source}")]
+    Exchange {
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// A job does not go from the one state to the other.
+    #[error(
+        "job {id} is {from} and cannot become {to}; `pinpoint jobs show {id}` tells how it came there"
+    )]
+    Transition {
+        /// The job.
+        id: JobId,
+        /// Its state.
+        from: JobState,
+        /// The state that was asked for.
+        to: JobState,
+    },
+    /// The journal's records are of a version that this program lacks.
+    #[error(
+        "job {id} was written by pinpoint {written_by} in journal version {found}, and this pinpoint reads version {supported}; use pinpoint {written_by}"
+    )]
+    JournalVersion {
+        /// The job.
+        id: JobId,
+        /// The version of its journal.
+        found: u32,
+        /// The version that this program reads.
+        supported: u32,
+        /// The version of pinpoint that wrote it.
+        written_by: String,
+    },
+    /// Another process has written to the same journal.
+    #[error(
+        "another process works on job {id}: it has written record {sequence}; nothing was overwritten: end one of the two, then continue with `pinpoint jobs resume {id}`"
+    )]
+    SecondWriter {
+        /// The job.
+        id: JobId,
+        /// The record that both wanted to write.
+        sequence: i64,
+    },
+    /// A record was being written when its writer was dropped, so that it may
+    /// be in the journal or not.
+    #[error(
+        "writing to the journal of job {id} was broken off; open it anew, with `pinpoint jobs resume {id}`"
+    )]
+    BrokenOff {
+        /// The job.
+        id: JobId,
+    },
+    /// The record holds NaN or an infinity, which the journal cannot hold.
+    #[error(
+        "a record for job {id} holds {value} in {place}; an executor reports finite numbers only, and a failed run otherwise"
+    )]
+    NotFinite {
+        /// The job.
+        id: JobId,
+        /// Where in the record.
+        place: String,
+        /// The number.
+        value: f64,
+    },
+    /// A value cannot be written as JSON.
+    #[error("{what} cannot be written as JSON; maps need keys of text")]
+    NotJson {
+        /// What it is.
+        what: String,
+        /// Why.
+        source: serde_json::Error,
+    },
+}
+
+fn list(ids: &[JobId]) -> String {
+    let ids: Vec<&str> = ids.iter().map(JobId::as_str).collect();
+    ids.join(", ")
+}
+
+/// What a database says, sorted by what somebody can do about it.
+enum Trouble {
+    Busy,
+    Forbidden,
+    Disk,
+    Corrupt,
+    Full,
+    Unreachable,
+    Other,
+}
+
+impl StoreError {
+    pub(super) fn from_database(store: &str, dialect: Dialect, source: sqlx::Error) -> Self {
+        let store = store.to_owned();
+        match trouble(dialect, &source) {
+            Trouble::Busy => Self::Busy {
+                store,
+                source: Some(source),
+            },
+            Trouble::Forbidden => Self::CannotOpen { store, source },
+            Trouble::Disk => Self::Disk { store, source },
+            Trouble::Corrupt => Self::Corrupt { store, source },
+            Trouble::Full => Self::Full { store, source },
+            Trouble::Unreachable => Self::Unreachable { store, source },
+            Trouble::Other => Self::Database { store, source },
+        }
+    }
+}
+
+fn trouble(dialect: Dialect, error: &sqlx::Error) -> Trouble {
+    let code = match error {
+        sqlx::Error::PoolTimedOut => return Trouble::Busy,
+        sqlx::Error::Io(_) | sqlx::Error::Tls(_) => return Trouble::Unreachable,
+        error => error.as_database_error().and_then(|error| error.code()),
+    };
+    let Some(code) = code else {
+        return Trouble::Other;
+    };
+    match dialect {
+        // The low byte is the primary result code, the rest refines it:
+        // <https://www.sqlite.org/rescode.html>.
+        Dialect::Sqlite => match code.parse::<u32>().unwrap_or_default() & 0xff {
+            5 | 15 => Trouble::Busy,
+            8 | 14 => Trouble::Forbidden,
+            10 => Trouble::Disk,
+            11 | 26 => Trouble::Corrupt,
+            13 => Trouble::Full,
+            _ => Trouble::Other,
+        },
+        // The first two characters are the class:
+        // <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
+        Dialect::Postgres => match &*code {
+            "40001" | "40P01" | "55P03" => Trouble::Busy,
+            "42501" | "25006" => Trouble::Forbidden,
+            "53100" => Trouble::Full,
+            "58030" => Trouble::Disk,
+            "XX001" | "XX002" => Trouble::Corrupt,
+            "3D000" | "53300" => Trouble::Unreachable,
+            code if code.starts_with("08") || code.starts_with("28") => Trouble::Unreachable,
+            code if code.starts_with("57P") => Trouble::Unreachable,
+            _ => Trouble::Other,
+        },
+    }
+}
+
+impl From<StoreError> for JournalError {
+    fn from(error: StoreError) -> Self {
+        Self(Box::new(error))
+    }
+}

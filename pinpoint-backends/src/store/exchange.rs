@@ -1,0 +1,398 @@
+//! Jobs as JSON Lines: out of one store, into another.
+//!
+//! The first line names the format. Each job is a line, followed by a line for each
+//! of its records, and the last line counts both, so that what was cut off is seen.
+//! JSON that the store keeps is passed on as the text it is: no number changes.
+
+use std::io::{BufRead, Write};
+
+use pinpoint_core::{Detail, Event, JobState};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::database::{Access, Transaction};
+use super::journal::{NewRow, insert, kind, parsed};
+use super::{JOURNAL_VERSION, JobFilter, JobId, JobStore, Place, StoreError, jobs, text};
+
+/// The version of the lines that this program writes and reads.
+const VERSION: u32 = 1;
+
+/// Jobs looked up at once.
+const PAGE: u32 = 500;
+
+/// One line.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Line {
+    /// The first one.
+    PinpointJobs {
+        version: u32,
+    },
+    Job(Box<JobLine>),
+    /// Belongs to the last job before it.
+    Record(RecordLine),
+    /// The last one.
+    End {
+        jobs: u64,
+        records: u64,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JobLine {
+    id: String,
+    kind: String,
+    state: JobState,
+    created: i64,
+    updated: i64,
+    duration: Option<i64>,
+    name: String,
+    benchmark: String,
+    bot: String,
+    user: String,
+    repository: String,
+    title: String,
+    error: Option<String>,
+    journal_version: u32,
+    written_by: String,
+    cancel_requested: bool,
+    spec: Box<RawValue>,
+    config: Box<RawValue>,
+    outcome: Option<Box<RawValue>>,
+    records: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecordLine {
+    recorded: i64,
+    event: Box<RawValue>,
+    detail: Option<Box<RawValue>>,
+    withdrawn: bool,
+}
+
+/// What an import has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Jobs that were added.
+    pub added: u64,
+    /// Jobs that were there already, and were left as they are.
+    pub there: u64,
+}
+
+impl JobStore {
+    /// Writes the jobs that fit the filter, the newest first, with everything that
+    /// belongs to them in the store, and tells how many they were. Each job is as it
+    /// was at one moment; jobs that are added or removed meanwhile may be left out.
+    ///
+    /// # Errors
+    ///
+    /// When the store can't be read, or the output not be written.
+    pub async fn export(
+        &self,
+        filter: &JobFilter,
+        output: &mut (dyn Write + Send),
+    ) -> Result<u64, StoreError> {
+        write_line(output, &Line::PinpointJobs { version: VERSION })?;
+        let (mut jobs, mut records) = (0, 0);
+        let mut place = Place::Newest;
+        loop {
+            let page = self.list(filter, &place, PAGE).await?;
+            for job in &page.jobs {
+                if let Some(written) = self.export_job(&job.id, output).await? {
+                    jobs += 1;
+                    records += written;
+                }
+            }
+            match page.jobs.into_iter().next_back() {
+                Some(last) if page.more => place = Place::After(last.id),
+                _ => break,
+            }
+        }
+        write_line(output, &Line::End { jobs, records })?;
+        output
+            .flush()
+            .map_err(|source| StoreError::Exchange { source })?;
+        Ok(jobs)
+    }
+
+    /// Writes one job and tells how many records it has; none if it is gone.
+    async fn export_job(
+        &self,
+        id: &JobId,
+        output: &mut (dyn Write + Send),
+    ) -> Result<Option<u64>, StoreError> {
+        let failed = |source| self.database.failed(source);
+        let raw = |what: &str, text: String| -> Result<Box<RawValue>, StoreError> {
+            let place = || format!("{what} of job {id}");
+            parsed(&self.database.name, place, &text)
+        };
+        let mut transaction = self.database.begin(Access::Read).await?;
+        let rows = transaction
+            .fetch(
+                "SELECT kind, state, created, updated, duration, name, benchmark, bot, username, \
+                 repository, title, error, journal_version, written_by, cancel_requested, spec, \
+                 config, outcome, number FROM jobs WHERE id = $1",
+                [id.as_str().into()],
+            )
+            .await?;
+        let Some(row) = rows.first() else {
+            return Ok(None);
+        };
+        let records = transaction
+            .fetch(
+                "SELECT recorded, event, detail, withdrawn FROM records WHERE job = $1 \
+                 ORDER BY sequence",
+                [row.int(18).map_err(failed)?.into()],
+            )
+            .await?;
+        transaction.commit().await?;
+
+        let text = |column| row.text(column).map_err(failed);
+        let int = |column| row.int(column).map_err(failed);
+        let outcome = row.optional_text(17).map_err(failed)?;
+        let line = JobLine {
+            id: id.to_string(),
+            kind: text(0)?,
+            state: jobs::state(&self.database, id, row, 1)?,
+            created: int(2)?,
+            updated: int(3)?,
+            duration: row.optional_int(4).map_err(failed)?,
+            name: text(5)?,
+            benchmark: text(6)?,
+            bot: text(7)?,
+            user: text(8)?,
+            repository: text(9)?,
+            title: text(10)?,
+            error: row.optional_text(11).map_err(failed)?,
+            journal_version: jobs::version(row, 12).map_err(failed)?,
+            written_by: text(13)?,
+            cancel_requested: int(14)? != 0,
+            spec: raw("spec", text(15)?)?,
+            config: raw("config", text(16)?)?,
+            outcome: outcome.map(|text| raw("outcome", text)).transpose()?,
+            records: records.len() as u64,
+        };
+        write_line(output, &Line::Job(Box::new(line)))?;
+        for row in &records {
+            let detail = row.optional_text(2).map_err(failed)?;
+            let line = RecordLine {
+                recorded: row.int(0).map_err(failed)?,
+                event: raw("a record", row.text(1).map_err(failed)?)?,
+                detail: detail.map(|text| raw("a record", text)).transpose()?,
+                withdrawn: row.int(3).map_err(failed)? != 0,
+            };
+            write_line(output, &Line::Record(line))?;
+        }
+        Ok(Some(records.len() as u64))
+    }
+
+    /// Adds the jobs of an export, all of them or none. A job that is there already
+    /// is left as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Import`] names the first line that is not as an export writes
+    /// it; then nothing has changed.
+    pub async fn import(&self, input: &mut (dyn BufRead + Send)) -> Result<Imported, StoreError> {
+        let mut lines = Lines::new(input);
+        match lines.next()? {
+            Some(Line::PinpointJobs { version: VERSION }) => {}
+            Some(Line::PinpointJobs { version }) => {
+                return Err(lines.wrong(format!(
+                    "the export has version {version}, and this pinpoint reads version {VERSION}"
+                )));
+            }
+            _ => return Err(lines.wrong("this is no export of jobs")),
+        }
+        let mut imported = Imported::default();
+        let mut transaction = self.database.begin(Access::Write).await?;
+        let mut all_records = 0;
+        loop {
+            match lines.next()? {
+                Some(Line::Job(job)) => {
+                    all_records += job.records;
+                    match import_job(&mut transaction, &mut lines, *job).await? {
+                        true => imported.added += 1,
+                        false => imported.there += 1,
+                    }
+                }
+                Some(Line::End { jobs, records }) => {
+                    if (jobs, records) != (imported.added + imported.there, all_records) {
+                        return Err(lines.wrong("jobs or records are missing before it"));
+                    }
+                    break;
+                }
+                Some(Line::Record(_)) => {
+                    return Err(lines.wrong("the job before has fewer records"));
+                }
+                Some(Line::PinpointJobs { .. }) => {
+                    return Err(lines.wrong("a second export begins before the first has ended"));
+                }
+                None => return Err(lines.wrong("the export is cut off")),
+            }
+        }
+        if lines.next()?.is_some() {
+            return Err(lines.wrong("something follows the end of the export"));
+        }
+        transaction.commit().await?;
+        Ok(imported)
+    }
+}
+
+/// Adds one job with its records, unless it is there.
+async fn import_job(
+    transaction: &mut Transaction,
+    lines: &mut Lines<'_>,
+    job: JobLine,
+) -> Result<bool, StoreError> {
+    let id = JobId::parse(&job.id).map_err(|error| lines.wrong(error))?;
+    let count = |rows: &[super::database::Row]| rows.len();
+    let sql = "SELECT 1 FROM jobs WHERE id = $1";
+    let there = count(&transaction.fetch(sql, [id.as_str().into()]).await?) > 0;
+    if job.journal_version != JOURNAL_VERSION {
+        return Err(lines.wrong(format!(
+            "job {id} was written by pinpoint {} in journal version {}, and this pinpoint reads \
+             version {JOURNAL_VERSION}",
+            job.written_by, job.journal_version
+        )));
+    }
+    // Two jobs of one quarter of a microsecond are in any order.
+    let mut number = id.number();
+    let sql = "SELECT 1 FROM jobs WHERE number = $1";
+    while !there && count(&transaction.fetch(sql, [number.into()]).await?) > 0 {
+        number += 1;
+    }
+    if !there {
+        let names = text::Names {
+            name: &job.name,
+            benchmark: &job.benchmark,
+            bot: &job.bot,
+            user: &job.user,
+        };
+        let texts = [&job.repository, &job.title].into_iter().chain(&job.error);
+        let texts = texts.map(String::as_str);
+        let outcome = job.outcome.map(|outcome| outcome.get().to_owned());
+        transaction
+            .execute(
+                "INSERT INTO jobs (number, id, kind, state, created, updated, duration, name, \
+                 benchmark, bot, username, repository, title, error, words, journal_version, \
+                 written_by, cancel_requested, spec, config, outcome) VALUES ($1, $2, $3, $4, $5, \
+                 $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)",
+                [
+                    number.into(),
+                    id.as_str().into(),
+                    job.kind.as_str().into(),
+                    job.state.as_str().into(),
+                    job.created.into(),
+                    job.updated.into(),
+                    job.duration.into(),
+                    job.name.as_str().into(),
+                    job.benchmark.as_str().into(),
+                    job.bot.as_str().into(),
+                    job.user.as_str().into(),
+                    job.repository.as_str().into(),
+                    job.title.as_str().into(),
+                    job.error.clone().into(),
+                    text::words(names, texts).into(),
+                    i64::from(job.journal_version).into(),
+                    job.written_by.as_str().into(),
+                    i64::from(job.cancel_requested).into(),
+                    job.spec.get().into(),
+                    job.config.get().into(),
+                    outcome.into(),
+                ],
+            )
+            .await?;
+    }
+    let mut rows = Vec::new();
+    let mut sequence = 0;
+    for left in (0..job.records).rev() {
+        let Some(Line::Record(record)) = lines.next()? else {
+            return Err(lines.wrong(format!("a record of job {id} is missing")));
+        };
+        rows.push(new_row(lines, &record)?);
+        // Not all of a long job at once.
+        if rows.len() == 1000 || left == 0 {
+            if !there {
+                let inserted = insert(transaction, number, sequence, &rows).await;
+                inserted.map_err(|source| transaction.failed(source))?;
+            }
+            sequence += rows.len() as i64;
+            rows.clear();
+        }
+    }
+    if !there {
+        jobs::count_anew(transaction, &id).await?;
+    }
+    Ok(!there)
+}
+
+/// Nothing goes in that could not be replayed.
+fn new_row(lines: &Lines<'_>, record: &RecordLine) -> Result<NewRow, StoreError> {
+    let event: Event = serde_json::from_str(record.event.get())
+        .map_err(|error| lines.wrong(format!("this is no event: {error}")))?;
+    if let Some(detail) = &record.detail {
+        serde_json::from_str::<Detail>(detail.get())
+            .map_err(|error| lines.wrong(format!("this is no detail: {error}")))?;
+    }
+    Ok(NewRow {
+        kind: kind(&event),
+        event: record.event.get().to_owned(),
+        detail: record.detail.as_ref().map(|detail| detail.get().to_owned()),
+        recorded: record.recorded,
+        withdrawn: record.withdrawn,
+    })
+}
+
+fn write_line(output: &mut (dyn Write + Send), line: &Line) -> Result<(), StoreError> {
+    let failed = |source| StoreError::Exchange { source };
+    serde_json::to_writer(&mut *output, line).map_err(|error| failed(error.into()))?;
+    output.write_all(b"\n").map_err(failed)
+}
+
+/// The lines of an export, counted.
+struct Lines<'a> {
+    input: &'a mut (dyn BufRead + Send),
+    number: u64,
+    line: Vec<u8>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(input: &'a mut (dyn BufRead + Send)) -> Self {
+        Self {
+            input,
+            number: 0,
+            line: Vec::new(),
+        }
+    }
+
+    /// The next line; none at the end of the input.
+    fn next(&mut self) -> Result<Option<Line>, StoreError> {
+        self.line.clear();
+        self.number += 1;
+        let read = self.input.read_until(b'\n', &mut self.line);
+        match read.map_err(|source| StoreError::Exchange { source })? {
+            0 => Ok(None),
+            _ => serde_json::from_slice(&self.line)
+                .map(Some)
+                .map_err(|error| {
+                    // To the parser each line is the first one.
+                    let reason = error.to_string().replace(" at line 1 column", " at column");
+                    match self.number {
+                        1 => self.wrong(format!("this is no export of jobs ({reason})")),
+                        _ => self.wrong(reason),
+                    }
+                }),
+        }
+    }
+
+    /// The last line read is not as it has to be.
+    fn wrong(&self, reason: impl std::fmt::Display) -> StoreError {
+        StoreError::Import {
+            line: self.number,
+            reason: reason.to_string(),
+        }
+    }
+}

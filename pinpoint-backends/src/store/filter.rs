@@ -1,0 +1,63 @@
+//! Which jobs a list shows.
+
+use pinpoint_core::JobState;
+
+use super::{JobId, JobSummary};
+
+/// What jobs have to be like; what is absent does not matter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JobFilter {
+    /// What the job is called besides.
+    pub name: Option<String>,
+    /// What it measures.
+    pub benchmark: Option<String>,
+    /// Where it is measured.
+    pub bot: Option<String>,
+    /// Who wants to know.
+    pub user: Option<String>,
+    /// The machine that runs it.
+    pub kind: Option<String>,
+    /// Where it stands.
+    pub state: Option<JobState>,
+    /// Created then or later, in milliseconds since 1970.
+    pub since: Option<i64>,
+    /// Created before then, in milliseconds since 1970.
+    pub until: Option<i64>,
+    /// Words that occur in its title, names, repository or error, all of them, in
+    /// any order and case; a `*` behind one makes it the beginning of a word.
+    pub text: Option<String>,
+}
+
+/// Which part of a list a page shows. Lists are sorted by the time of creation,
+/// the newest job first, and the place of a job in them never changes: going on
+/// from a job shows none twice and misses none, whatever was added meanwhile. The
+/// job itself may have been removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Place {
+    /// The newest jobs.
+    #[default]
+    Newest,
+    /// The jobs right after this one: older ones.
+    After(JobId),
+    /// The jobs right before this one: newer ones.
+    Before(JobId),
+}
+
+/// A part of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The jobs, newest first.
+    pub jobs: Vec<JobSummary>,
+    /// There are more in the direction in which was looked: newer ones for
+    /// [`Place::Before`], older ones otherwise.
+    pub more: bool,
+}
+
+/// How many jobs there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Total {
+    /// So many.
+    Exactly(u64),
+    /// More than these.
+    MoreThan(u64),
+}

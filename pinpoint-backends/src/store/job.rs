@@ -1,0 +1,181 @@
+//! A job as the store keeps it.
+
+use std::fmt;
+use std::sync::{LazyLock, Mutex};
+
+use pinpoint_core::JobState;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::timestamp::context::ContextV7;
+use uuid::{Timestamp, Uuid};
+
+/// The name of a job: 32 hexadecimal digits, the first 12 of which are its
+/// time of creation, so that names sort by age (UUID version 7, RFC 9562).
+/// 74 bits are random: nobody guesses one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct JobId(pub(super) String);
+
+/// With the finest time there is, so that names made one after the other differ in
+/// what [`JobId::number`] takes of them.
+static CLOCK: LazyLock<Mutex<ContextV7>> =
+    LazyLock::new(|| Mutex::new(ContextV7::new().with_additional_precision()));
+
+impl JobId {
+    pub(super) fn new() -> Self {
+        let id = Uuid::new_v7(Timestamp::now(&*CLOCK));
+        Self(id.simple().to_string())
+    }
+
+    /// Reads a whole name; case and hyphens do not matter.
+    ///
+    /// # Errors
+    ///
+    /// [`NoJobId`] for everything else.
+    pub fn parse(text: &str) -> Result<Self, NoJobId> {
+        let id = Uuid::try_parse(text).map_err(|_| NoJobId(text.into()))?;
+        if id.get_version_num() != 7 {
+            return Err(NoJobId(text.into()));
+        }
+        Ok(Self(id.simple().to_string()))
+    }
+
+    /// When it was made, in milliseconds since 1970.
+    pub(super) fn created(&self) -> i64 {
+        i64::from_str_radix(&self.0[..12], 16).unwrap_or_default()
+    }
+
+    /// What jobs are sorted by: the milliseconds, and behind them the 18 most
+    /// significant of the other bits that vary. Names sort in the same order.
+    pub(super) fn number(&self) -> i64 {
+        let digits = |range| i64::from_str_radix(&self.0[range], 16).unwrap_or_default();
+        // Digit 12 is the version; the first two bits of digit 16 are the variant.
+        first_number(self.created()) | digits(13..16) << 6 | (digits(16..18) & 0x3f)
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(&self.0)
+    }
+}
+
+/// The text is not the whole name of a job.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not the whole name of a job, as `pinpoint jobs list` prints it")]
+pub struct NoJobId(String);
+
+/// The smallest number of a job created in this millisecond.
+pub(super) fn first_number(created: i64) -> i64 {
+    created.clamp(0, (1 << 45) - 1) << 18
+}
+
+/// What a job is created from.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct NewJob {
+    /// The machine that runs it: `bisection`, `pairwise` or `culprit_finder`.
+    pub kind: String,
+    /// What people call it: the command line.
+    pub title: String,
+    /// The repository that it searches.
+    pub repository: String,
+    /// What it is called besides, if anything.
+    pub name: String,
+    /// What it measures.
+    pub benchmark: String,
+    /// Where it is measured.
+    pub bot: String,
+    /// Who wants to know.
+    pub user: String,
+    /// What the machine is made from.
+    pub spec: Value,
+    /// What the executor is made from.
+    pub config: Value,
+}
+
+/// A job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// Its name.
+    pub id: JobId,
+    /// The machine that runs it.
+    pub kind: String,
+    /// Where it stands.
+    pub state: JobState,
+    /// Milliseconds since 1970.
+    pub created: i64,
+    /// When its state changed last, in milliseconds since 1970.
+    pub updated: i64,
+    /// How long it was running, in milliseconds, all times together; absent until it
+    /// stopped for the first time. A job that was killed runs on until it is taken up.
+    pub duration: Option<i64>,
+    /// What it is called besides, if anything.
+    pub name: String,
+    /// What it measures.
+    pub benchmark: String,
+    /// Where it is measured.
+    pub bot: String,
+    /// Who wants to know.
+    pub user: String,
+    /// The repository that it searches.
+    pub repository: String,
+    /// What people call it.
+    pub title: String,
+    /// What the machine is made from.
+    pub spec: Value,
+    /// What the executor is made from.
+    pub config: Value,
+    /// How it ended, once it has.
+    pub outcome: Option<Value>,
+    /// Why it failed, if it has.
+    pub error: Option<String>,
+    /// Executions of the benchmark so far, failed ones too.
+    pub runs: u64,
+    /// Commits built so far, failed ones not.
+    pub builds: u64,
+    /// The version of its journal's records.
+    pub journal_version: u32,
+    /// The version of pinpoint that created it.
+    pub written_by: String,
+}
+
+/// A job in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobSummary {
+    /// Its name.
+    pub id: JobId,
+    /// The machine that runs it.
+    pub kind: String,
+    /// Where it stands.
+    pub state: JobState,
+    /// Milliseconds since 1970.
+    pub created: i64,
+    /// When its state changed last, in milliseconds since 1970.
+    pub updated: i64,
+    /// How long it was running, in milliseconds, all times together; absent until it
+    /// stopped for the first time. A job that was killed runs on until it is taken up.
+    pub duration: Option<i64>,
+    /// What it is called besides, if anything.
+    pub name: String,
+    /// What it measures.
+    pub benchmark: String,
+    /// Where it is measured.
+    pub bot: String,
+    /// Who wants to know.
+    pub user: String,
+    /// The repository that it searches.
+    pub repository: String,
+    /// What people call it.
+    pub title: String,
+    /// Why it failed, if it has.
+    pub error: Option<String>,
+    /// Executions of the benchmark so far, failed ones too.
+    pub runs: u64,
+    /// Commits built so far, failed ones not.
+    pub builds: u64,
+}

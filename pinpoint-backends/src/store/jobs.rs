@@ -1,0 +1,510 @@
+//! The jobs of a store: made, found, moved from state to state.
+
+use pinpoint_core::JobState;
+
+use super::database::{Access, Database, Row, Transaction};
+use super::journal::parsed;
+use super::text::{Names, words};
+use super::{JOURNAL_VERSION, Job, JobId, JobJournal, JobSummary, Lease, NewJob, StoreError, now};
+
+/// How many names a message lists.
+const NAMES_IN_A_MESSAGE: i64 = 10;
+
+/// What [`summary`] reads.
+pub(super) const SUMMARY: &str = "id, kind, state, created, updated, duration, name, benchmark, \
+     bot, username, repository, title, error, runs, builds";
+
+/// What [`job`] reads, behind the columns of a summary.
+const REST: &str = "journal_version, written_by, spec, config, outcome";
+
+/// Jobs and their journals, in a SQLite file or a PostgreSQL database. Clones share
+/// their connections.
+#[derive(Debug, Clone)]
+pub struct JobStore {
+    pub(super) database: Database,
+}
+
+impl JobStore {
+    pub(super) fn new(database: Database) -> Self {
+        Self { database }
+    }
+
+    /// The file or the database, as messages call it.
+    pub fn name(&self) -> &str {
+        &self.database.name
+    }
+
+    /// Adds a pending job.
+    ///
+    /// # Errors
+    ///
+    /// When there is no job afterwards.
+    pub async fn create(&self, job: &NewJob) -> Result<JobId, StoreError> {
+        loop {
+            let id = JobId::new();
+            let names = Names {
+                name: &job.name,
+                benchmark: &job.benchmark,
+                bot: &job.bot,
+                user: &job.user,
+            };
+            let added = self
+                .database
+                .execute(
+                    "INSERT INTO jobs (number, id, kind, state, created, updated, name, benchmark, \
+                     bot, username, repository, title, words, spec, config, journal_version, \
+                     written_by) VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, $12, \
+                     $13, $14, $15, $16) ON CONFLICT DO NOTHING",
+                    [
+                        id.number().into(),
+                        id.as_str().into(),
+                        job.kind.as_str().into(),
+                        JobState::Pending.as_str().into(),
+                        id.created().into(),
+                        job.name.as_str().into(),
+                        job.benchmark.as_str().into(),
+                        job.bot.as_str().into(),
+                        job.user.as_str().into(),
+                        job.repository.as_str().into(),
+                        job.title.as_str().into(),
+                        words(names, [&*job.repository, &job.title]).into(),
+                        job.spec.to_string().into(),
+                        job.config.to_string().into(),
+                        i64::from(JOURNAL_VERSION).into(),
+                        env!("CARGO_PKG_VERSION").into(),
+                    ],
+                )
+                .await?;
+            // None when another process made one in the same quarter of a microsecond.
+            if added == 1 {
+                return Ok(id);
+            }
+        }
+    }
+
+    /// The job whose name begins with `prefix`. Case and hyphens do not
+    /// matter.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unknown`], and [`StoreError::Ambiguous`] naming the jobs.
+    pub async fn get(&self, prefix: &str) -> Result<Job, StoreError> {
+        let unknown = || StoreError::Unknown {
+            prefix: prefix.into(),
+        };
+        let wanted = prefix.replace('-', "").to_ascii_lowercase();
+        if wanted.is_empty() || !wanted.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(unknown());
+        }
+        // Everything that begins so sorts before the same with a `g`, the
+        // letter after the last digit; a range uses the index.
+        let end = format!("{wanted}g");
+        let rows = self
+            .database
+            .fetch(
+                "SELECT id FROM jobs WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3",
+                [wanted.into(), end.into(), NAMES_IN_A_MESSAGE.into()],
+            )
+            .await?;
+        let ids = rows.iter().map(|row| row.text(0).map(JobId));
+        let mut ids: Vec<JobId> = ids
+            .collect::<Result<_, _>>()
+            .map_err(|source| self.database.failed(source))?;
+        let id = ids.pop().ok_or_else(unknown)?;
+        if !ids.is_empty() {
+            ids.push(id);
+            return Err(StoreError::Ambiguous {
+                prefix: prefix.into(),
+                matches: ids,
+            });
+        }
+        let rows = self
+            .database
+            .fetch(
+                &format!("SELECT {SUMMARY}, {REST} FROM jobs WHERE id = $1"),
+                [id.as_str().into()],
+            )
+            .await?;
+        job(&self.database, rows.first().ok_or_else(unknown)?)
+    }
+
+    /// Brings a job into another state, with the error and the outcome that
+    /// belong to it; those of the state before are dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Transition`] for what [`JobState::can_become`] denies.
+    pub async fn set_state(
+        &self,
+        id: &JobId,
+        to: JobState,
+        error: Option<&str>,
+        outcome: Option<&serde_json::Value>,
+    ) -> Result<(), StoreError> {
+        self.change_state(id, None, to, error, outcome).await
+    }
+
+    /// As [`JobStore::set_state`], by the one who works on the job.
+    ///
+    /// # Errors
+    ///
+    /// The same, and [`StoreError::LeaseLost`].
+    pub async fn set_leased_state(
+        &self,
+        lease: &Lease,
+        to: JobState,
+        error: Option<&str>,
+        outcome: Option<&serde_json::Value>,
+    ) -> Result<(), StoreError> {
+        self.change_state(&lease.id, Some(lease), to, error, outcome)
+            .await
+    }
+
+    async fn change_state(
+        &self,
+        id: &JobId,
+        lease: Option<&Lease>,
+        to: JobState,
+        error: Option<&str>,
+        outcome: Option<&serde_json::Value>,
+    ) -> Result<(), StoreError> {
+        let failed = |source| self.database.failed(source);
+        let mut transaction = self.database.begin(Access::Write).await?;
+        let rows = transaction
+            .fetch(
+                &format!(
+                    "SELECT state, updated, duration, lease, name, benchmark, bot, username, \
+                     repository, title FROM jobs WHERE id = $1{}",
+                    self.database.dialect().for_update()
+                ),
+                [id.as_str().into()],
+            )
+            .await?;
+        let row = match (rows.first(), lease) {
+            (Some(row), _) => row,
+            (None, None) => return Err(unknown(id)),
+            (None, Some(_)) => return Err(StoreError::LeaseLost { id: id.clone() }),
+        };
+        if let Some(lease) = lease
+            && row.int(3).map_err(failed)? != lease.token
+        {
+            return Err(StoreError::LeaseLost { id: id.clone() });
+        }
+        let from = state(&self.database, id, row, 0)?;
+        if !from.can_become(to) {
+            let id = id.clone();
+            return Err(StoreError::Transition { id, from, to });
+        }
+        let time = now();
+        let mut duration = row.optional_int(2).map_err(failed)?;
+        if from == JobState::Running {
+            let since = time.saturating_sub(row.int(1).map_err(failed)?).max(0);
+            duration = Some(duration.unwrap_or_default().saturating_add(since));
+        }
+        let text = |column| row.text(column).map_err(failed);
+        let (name, benchmark, bot, user) = (text(4)?, text(5)?, text(6)?, text(7)?);
+        let names = Names {
+            name: &name,
+            benchmark: &benchmark,
+            bot: &bot,
+            user: &user,
+        };
+        let (repository, title) = (text(8)?, text(9)?);
+        let texts = [&*repository, &title].into_iter().chain(error);
+        // What stands for nothing is read back as nothing.
+        let outcome = outcome.filter(|outcome| !outcome.is_null());
+        transaction
+            .execute(
+                "UPDATE jobs SET state = $2, updated = $3, duration = $4, error = $5, \
+                 outcome = $6, words = $7 WHERE id = $1",
+                [
+                    id.as_str().into(),
+                    to.as_str().into(),
+                    time.into(),
+                    duration.into(),
+                    error.map(str::to_owned).into(),
+                    outcome.map(ToString::to_string).into(),
+                    words(names, texts).into(),
+                ],
+            )
+            .await?;
+        transaction.commit().await
+    }
+
+    /// Says anew what a job is to find, before its search has begun: what was
+    /// left open when it was created may be known by then.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Begun`] once the journal has a record that is replayed.
+    pub async fn set_spec(&self, id: &JobId, spec: &serde_json::Value) -> Result<(), StoreError> {
+        let updated = self
+            .database
+            .execute(
+                "UPDATE jobs SET spec = $2 WHERE id = $1 \
+                 AND NOT EXISTS (SELECT 1 FROM records WHERE job = jobs.number AND withdrawn = 0)",
+                [id.as_str().into(), spec.to_string().into()],
+            )
+            .await?;
+        if updated == 0 {
+            self.get(id.as_str()).await?;
+            return Err(StoreError::Begun { id: id.clone() });
+        }
+        Ok(())
+    }
+
+    /// The journal of a job, for as long as nobody takes the job.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::JournalVersion`] when this program lacks its version.
+    pub async fn journal(&self, id: &JobId) -> Result<JobJournal, StoreError> {
+        let failed = |source| self.database.failed(source);
+        let rows = self
+            .database
+            .fetch(
+                "SELECT number, lease, journal_version, written_by FROM jobs WHERE id = $1",
+                [id.as_str().into()],
+            )
+            .await?;
+        let row = rows.first().ok_or_else(|| unknown(id))?;
+        let found = version(row, 2).map_err(failed)?;
+        if found != JOURNAL_VERSION {
+            return Err(StoreError::JournalVersion {
+                id: id.clone(),
+                found,
+                supported: JOURNAL_VERSION,
+                written_by: row.text(3).map_err(failed)?,
+            });
+        }
+        let lease = Lease {
+            id: id.clone(),
+            job: row.int(0).map_err(failed)?,
+            token: row.int(1).map_err(failed)?,
+        };
+        Ok(JobJournal::new(self.database.clone(), lease))
+    }
+
+    /// The journal of a job, for as long as the lease is good.
+    ///
+    /// # Errors
+    ///
+    /// As of [`JobStore::journal`].
+    pub async fn leased_journal(&self, lease: &Lease) -> Result<JobJournal, StoreError> {
+        // For the check of its version.
+        self.journal(&lease.id).await?;
+        Ok(JobJournal::new(self.database.clone(), lease.clone()))
+    }
+
+    /// Asks whoever works on the job to end it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unknown`], or when the store cannot be written.
+    pub async fn request_cancel(&self, id: &JobId) -> Result<(), StoreError> {
+        let sql = "UPDATE jobs SET cancel_requested = 1 WHERE id = $1";
+        one(id, self.database.execute(sql, [id.as_str().into()]).await?)
+    }
+
+    /// Has somebody asked for the job to be ended? Cheap enough to ask several
+    /// times a second.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unknown`], or when the store cannot be read.
+    pub async fn cancel_requested(&self, id: &JobId) -> Result<bool, StoreError> {
+        let sql = "SELECT cancel_requested FROM jobs WHERE id = $1";
+        let rows = self.database.fetch(sql, [id.as_str().into()]).await?;
+        let row = rows.first().ok_or_else(|| unknown(id))?;
+        let asked = row.int(0).map_err(|source| self.database.failed(source))?;
+        Ok(asked != 0)
+    }
+
+    /// Forgets that somebody has asked.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unknown`], or when the store cannot be written.
+    pub async fn clear_cancel(&self, id: &JobId) -> Result<(), StoreError> {
+        let sql = "UPDATE jobs SET cancel_requested = 0 WHERE id = $1";
+        one(id, self.database.execute(sql, [id.as_str().into()]).await?)
+    }
+
+    /// Makes a canceled job go on where it was before: the request, and every
+    /// record after it, is kept and not replayed any more. Forgets the request
+    /// of [`JobStore::request_cancel`] too, in the same transaction, or a crash
+    /// between the two would cancel the job anew. Returns how many records
+    /// were withdrawn.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unknown`], or when the store cannot be written; then
+    /// nothing has changed.
+    pub async fn withdraw_cancellation(&self, id: &JobId) -> Result<u64, StoreError> {
+        let mut transaction = self.database.begin(Access::Write).await?;
+        let sql = "UPDATE jobs SET cancel_requested = 0 WHERE id = $1";
+        one(id, transaction.execute(sql, [id.as_str().into()]).await?)?;
+        let withdrawn = transaction
+            .execute(
+                "UPDATE records SET withdrawn = 1 \
+                 WHERE job = (SELECT number FROM jobs WHERE id = $1) AND withdrawn = 0 \
+                 AND sequence >= (SELECT min(sequence) FROM records \
+                                  WHERE job = (SELECT number FROM jobs WHERE id = $1) \
+                                  AND withdrawn = 0 AND kind = 'cancel_requested')",
+                [id.as_str().into()],
+            )
+            .await?;
+        count_anew(&mut transaction, id).await?;
+        transaction.commit().await?;
+        Ok(withdrawn)
+    }
+
+    /// Removes jobs that were created before this time (in milliseconds since
+    /// 1970) with all that belongs to them, the oldest first, at most `limit` of
+    /// them in one transaction, and says which. A job on which somebody works
+    /// stays.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written; then nothing has changed.
+    pub async fn purge(&self, before: i64, limit: u32) -> Result<Vec<JobId>, StoreError> {
+        let dialect = self.database.dialect();
+        let sql = format!(
+            "DELETE FROM jobs WHERE number IN (SELECT number FROM jobs WHERE number < $1 \
+             AND (lease_owner IS NULL OR lease_expires < {}) ORDER BY number LIMIT $2{}) \
+             RETURNING id",
+            dialect.now(),
+            dialect.skip_locked()
+        );
+        let values = [
+            super::job::first_number(before).into(),
+            i64::from(limit).into(),
+        ];
+        let mut transaction = self.database.begin(Access::Write).await?;
+        let rows = transaction.fetch(&sql, values).await?;
+        transaction.commit().await?;
+        let ids = rows.iter().map(|row| row.text(0).map(JobId));
+        ids.collect::<Result<_, _>>()
+            .map_err(|source| self.database.failed(source))
+    }
+
+    /// Closes every connection. Dropping a store is as safe; this waits until it
+    /// is done.
+    pub async fn close(self) {
+        self.database.close().await;
+    }
+}
+
+/// Counts the runs and builds of a job in its journal.
+pub(super) async fn count_anew(
+    transaction: &mut Transaction,
+    id: &JobId,
+) -> Result<(), StoreError> {
+    transaction
+        .execute(
+            "UPDATE jobs SET runs = \
+             (SELECT count(*) FROM records AS r WHERE r.job = jobs.number AND r.withdrawn = 0 \
+              AND r.kind IN ('ran', 'run_failed')) \
+             + 2 * (SELECT count(*) FROM records AS r WHERE r.job = jobs.number \
+              AND r.withdrawn = 0 AND r.kind = 'ran_pair'), \
+             builds = (SELECT count(*) FROM records AS r WHERE r.job = jobs.number \
+              AND r.withdrawn = 0 AND r.kind = 'built') WHERE id = $1",
+            [id.as_str().into()],
+        )
+        .await?;
+    Ok(())
+}
+
+pub(super) fn unknown(id: &JobId) -> StoreError {
+    StoreError::Unknown {
+        prefix: id.to_string(),
+    }
+}
+
+/// One job was changed, or there is no such job.
+fn one(id: &JobId, changed: u64) -> Result<(), StoreError> {
+    match changed {
+        0 => Err(unknown(id)),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn state(
+    database: &Database,
+    id: &JobId,
+    row: &Row,
+    column: usize,
+) -> Result<JobState, StoreError> {
+    let state = row.text(column).map_err(|source| database.failed(source))?;
+    state.parse().map_err(|source| StoreError::Damaged {
+        store: database.name.clone(),
+        place: format!("the state of job {id}"),
+        source: Box::new(source),
+    })
+}
+
+pub(super) fn version(row: &Row, column: usize) -> Result<u32, sqlx::Error> {
+    let version = row.int(column)?;
+    u32::try_from(version).map_err(|error| sqlx::Error::Decode(error.into()))
+}
+
+/// Reads the columns of [`SUMMARY`].
+pub(super) fn summary(database: &Database, row: &Row) -> Result<JobSummary, StoreError> {
+    let failed = |source| database.failed(source);
+    let count = |column| -> Result<u64, StoreError> {
+        Ok(u64::try_from(row.int(column).map_err(failed)?).unwrap_or_default())
+    };
+    let text = |column| row.text(column).map_err(failed);
+    let id = JobId(text(0)?);
+    Ok(JobSummary {
+        kind: text(1)?,
+        state: state(database, &id, row, 2)?,
+        created: row.int(3).map_err(failed)?,
+        updated: row.int(4).map_err(failed)?,
+        duration: row.optional_int(5).map_err(failed)?,
+        name: text(6)?,
+        benchmark: text(7)?,
+        bot: text(8)?,
+        user: text(9)?,
+        repository: text(10)?,
+        title: text(11)?,
+        error: row.optional_text(12).map_err(failed)?,
+        runs: count(13)?,
+        builds: count(14)?,
+        id,
+    })
+}
+
+/// Reads the columns of [`SUMMARY`] and [`REST`].
+fn job(database: &Database, row: &Row) -> Result<Job, StoreError> {
+    let failed = |source| database.failed(source);
+    let summary = summary(database, row)?;
+    let json = |column, what: &str| {
+        let text = row.optional_text(column).map_err(failed)?;
+        let place = || format!("{what} of job {}", summary.id);
+        text.map(|text| parsed(&database.name, place, &text))
+            .transpose()
+    };
+    Ok(Job {
+        journal_version: version(row, 15).map_err(failed)?,
+        written_by: row.text(16).map_err(failed)?,
+        spec: json(17, "spec")?.unwrap_or_default(),
+        config: json(18, "config")?.unwrap_or_default(),
+        outcome: json(19, "outcome")?,
+        kind: summary.kind,
+        state: summary.state,
+        created: summary.created,
+        updated: summary.updated,
+        duration: summary.duration,
+        name: summary.name,
+        benchmark: summary.benchmark,
+        bot: summary.bot,
+        user: summary.user,
+        repository: summary.repository,
+        title: summary.title,
+        error: summary.error,
+        runs: summary.runs,
+        builds: summary.builds,
+        id: summary.id,
+    })
+}

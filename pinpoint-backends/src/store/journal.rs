@@ -1,0 +1,386 @@
+//! A job's journal: one row a record.
+
+use async_trait::async_trait;
+use pinpoint_core::{Detail, Event, Journal, JournalError, Record};
+use serde::de::DeserializeOwned;
+
+use super::database::{Access, Database, Row, Transaction, Value};
+use super::{Lease, StoreError, now};
+
+/// The version of the records that this program writes and reads.
+pub const JOURNAL_VERSION: u32 = 1;
+
+/// Rows written by one statement: fewer take longer, more hardly less.
+const ROWS: usize = 100;
+
+/// The journal of one job.
+///
+/// Whoever writes first after reading wins: a second writer is refused with
+/// [`StoreError::SecondWriter`] at its next record, and has to read again. When
+/// somebody takes the job, journals that were opened before are refused with
+/// [`StoreError::LeaseLost`].
+#[derive(Debug)]
+pub struct JobJournal {
+    database: Database,
+    lease: Lease,
+    next: Next,
+}
+
+/// The sequence number of the next record.
+#[derive(Debug, Clone, Copy)]
+enum Next {
+    /// To be read from the store.
+    Unread,
+    Known(i64),
+    /// An append was begun and its end not seen.
+    BrokenOff,
+}
+
+impl JobJournal {
+    pub(super) fn new(database: Database, lease: Lease) -> Self {
+        Self {
+            database,
+            lease,
+            next: Next::Unread,
+        }
+    }
+
+    /// Adds records, all of them or none. Many at once take hardly longer than one.
+    ///
+    /// # Errors
+    ///
+    /// When none was added; [`StoreError::BrokenOff`] when this was dropped before,
+    /// and nobody knows.
+    pub async fn append_all(&mut self, records: &[Record]) -> Result<(), StoreError> {
+        let rows = records
+            .iter()
+            .map(|record| NewRow::of(record, &self.lease))
+            .collect::<Result<Vec<_>, _>>()?;
+        let sequence = self.next().await?;
+        // Stays so when this future is dropped before the commit has answered.
+        self.next = Next::BrokenOff;
+        let written = self.write(sequence, &rows).await;
+        self.next = match &written {
+            Ok(()) => Next::Known(sequence + rows.len() as i64),
+            Err(_) => Next::Known(sequence),
+        };
+        written
+    }
+
+    async fn next(&mut self) -> Result<i64, StoreError> {
+        match self.next {
+            Next::Known(next) => Ok(next),
+            Next::BrokenOff => Err(StoreError::BrokenOff {
+                id: self.lease.id.clone(),
+            }),
+            Next::Unread => {
+                let sql = "SELECT coalesce(max(sequence) + 1, 0) FROM records WHERE job = $1";
+                let rows = self.database.fetch(sql, [self.lease.job.into()]).await?;
+                let next = rows.first().map_or(Ok(0), |row| row.int(0));
+                next.map_err(|source| self.database.failed(source))
+            }
+        }
+    }
+
+    async fn write(&self, sequence: i64, rows: &[NewRow]) -> Result<(), StoreError> {
+        let mut transaction = self.database.begin(Access::Write).await?;
+        let sum = |count: fn(&NewRow) -> i64| rows.iter().map(count).sum::<i64>();
+        // First: who holds the job can't change from here to the commit.
+        let held = transaction
+            .execute(
+                "UPDATE jobs SET runs = runs + $3, builds = builds + $4 \
+                 WHERE number = $1 AND lease = $2",
+                [
+                    self.lease.job.into(),
+                    self.lease.token.into(),
+                    sum(|row| runs(row.kind)).into(),
+                    sum(|row| builds(row.kind)).into(),
+                ],
+            )
+            .await?;
+        if held == 0 {
+            return Err(StoreError::LeaseLost {
+                id: self.lease.id.clone(),
+            });
+        }
+        match insert(&mut transaction, self.lease.job, sequence, rows).await {
+            Ok(()) => transaction.commit().await,
+            Err(error) if is_taken(&error) => Err(StoreError::SecondWriter {
+                id: self.lease.id.clone(),
+                sequence,
+            }),
+            Err(error) => Err(transaction.failed(error)),
+        }
+    }
+
+    async fn read(&mut self) -> Result<Vec<Record>, StoreError> {
+        let failed = |source| self.database.failed(source);
+        // One statement sees one state of the store, so that the number of the
+        // next record goes with the records that were seen.
+        let sql = "SELECT sequence, withdrawn, event, detail FROM records \
+                   WHERE job = $1 ORDER BY sequence";
+        let mut next = 0;
+        let mut records = Vec::new();
+        let take = |row: Row| {
+            let sequence = row.int(0).map_err(failed)?;
+            next = sequence + 1;
+            if row.int(1).map_err(failed)? != 0 {
+                return Ok(());
+            }
+            let place = || format!("record {sequence} of job {}", self.lease.id);
+            let event = row.text(2).map_err(failed)?;
+            let detail = row.optional_text(3).map_err(failed)?;
+            records.push(Record {
+                event: parsed(&self.database.name, place, &event)?,
+                detail: detail
+                    .map(|detail| parsed(&self.database.name, place, &detail))
+                    .transpose()?,
+            });
+            Ok(())
+        };
+        let values = [self.lease.job.into()];
+        self.database.fetch_each(sql, values, take).await?;
+        self.next = Next::Known(next);
+        Ok(records)
+    }
+}
+
+#[async_trait]
+impl Journal for JobJournal {
+    fn job(&self) -> &str {
+        self.lease.id.as_str()
+    }
+
+    async fn records(&mut self) -> Result<Vec<Record>, JournalError> {
+        Ok(self.read().await?)
+    }
+
+    async fn append(&mut self, record: &Record) -> Result<(), JournalError> {
+        Ok(self.append_all(std::slice::from_ref(record)).await?)
+    }
+}
+
+/// A record as it is written.
+#[derive(Debug)]
+pub(super) struct NewRow {
+    pub(super) kind: &'static str,
+    pub(super) event: String,
+    pub(super) detail: Option<String>,
+    pub(super) recorded: i64,
+    pub(super) withdrawn: bool,
+}
+
+impl NewRow {
+    fn of(record: &Record, lease: &Lease) -> Result<Self, StoreError> {
+        let id = &lease.id;
+        check_finite(record).map_err(|(place, value)| StoreError::NotFinite {
+            id: id.clone(),
+            place,
+            value,
+        })?;
+        let json = |source| StoreError::NotJson {
+            what: format!("a record for job {id}"),
+            source,
+        };
+        let detail = record.detail.as_ref().map(serde_json::to_string);
+        Ok(Self {
+            kind: kind(&record.event),
+            event: serde_json::to_string(&record.event).map_err(json)?,
+            detail: detail.transpose().map_err(json)?,
+            recorded: now(),
+            withdrawn: false,
+        })
+    }
+}
+
+/// Writes records behind those that a job has.
+pub(super) async fn insert(
+    transaction: &mut Transaction,
+    job: i64,
+    sequence: i64,
+    rows: &[NewRow],
+) -> Result<(), sqlx::Error> {
+    const COLUMNS: usize = 7;
+    for (chunk, sequence) in rows.chunks(ROWS).zip((sequence..).step_by(ROWS)) {
+        let rows: Vec<String> = (0..chunk.len())
+            .map(|row| {
+                let parameters = (1..=COLUMNS).map(|column| format!("${}", row * COLUMNS + column));
+                format!("({})", parameters.collect::<Vec<_>>().join(", "))
+            })
+            .collect();
+        let sql = format!(
+            "INSERT INTO records (job, sequence, recorded, kind, event, detail, withdrawn) VALUES {}",
+            rows.join(", ")
+        );
+        let values = chunk.iter().zip(sequence..).flat_map(|(row, sequence)| {
+            let values: [Value; COLUMNS] = [
+                job.into(),
+                sequence.into(),
+                row.recorded.into(),
+                row.kind.into(),
+                row.event.as_str().into(),
+                row.detail.clone().into(),
+                i64::from(row.withdrawn).into(),
+            ];
+            values
+        });
+        transaction.try_execute(&sql, values).await?;
+    }
+    Ok(())
+}
+
+/// Reads JSON that this program has written.
+pub(super) fn parsed<T: DeserializeOwned>(
+    store: &str,
+    place: impl Fn() -> String,
+    json: &str,
+) -> Result<T, StoreError> {
+    serde_json::from_str(json).map_err(|source| StoreError::Damaged {
+        store: store.to_owned(),
+        place: place(),
+        source: source.into(),
+    })
+}
+
+fn is_taken(error: &sqlx::Error) -> bool {
+    error
+        .as_database_error()
+        .is_some_and(|error| error.is_unique_violation())
+}
+
+/// Executions of the benchmark in an event of this name.
+fn runs(kind: &str) -> i64 {
+    match kind {
+        "ran" | "run_failed" => 1,
+        "ran_pair" => 2,
+        _ => 0,
+    }
+}
+
+/// Builds in an event of this name.
+fn builds(kind: &str) -> i64 {
+    i64::from(kind == "built")
+}
+
+/// The name of an event, as `serde` writes it.
+pub(super) fn kind(event: &Event) -> &'static str {
+    match event {
+        Event::Listed { .. } => "listed",
+        Event::Built { .. } => "built",
+        Event::BuildFailed { .. } => "build_failed",
+        Event::Ran { .. } => "ran",
+        Event::RunFailed { .. } => "run_failed",
+        Event::RanPair { .. } => "ran_pair",
+        Event::GaveUp { .. } => "gave_up",
+        Event::Cancelled { .. } => "cancelled",
+        Event::CancelRequested => "cancel_requested",
+        Event::TimePassed { .. } => "time_passed",
+    }
+}
+
+/// JSON has no NaN and no infinity: they would be written as `null`, and the
+/// journal could not be read again.
+fn check_finite(record: &Record) -> Result<(), (String, f64)> {
+    let check = |place: &dyn Fn() -> String, values: &[f64]| match values
+        .iter()
+        .find(|value| !value.is_finite())
+    {
+        Some(value) => Err((place(), *value)),
+        None => Ok(()),
+    };
+    let heard = match &record.event {
+        Event::Ran { values, .. } => vec![values],
+        Event::RanPair { first, second, .. } => vec![&first.values, &second.values],
+        _ => Vec::new(),
+    };
+    for (chart, values) in heard.into_iter().flatten() {
+        check(&|| format!("chart {chart}"), values)?;
+    }
+    let reports = match &record.detail {
+        Some(Detail::Run(report)) => vec![report],
+        Some(Detail::RunPair(pair)) => vec![&pair.first, &pair.second],
+        _ => Vec::new(),
+    };
+    for report in reports {
+        for (chart, series) in &report.charts {
+            check(&|| format!("chart {chart}"), &series.values)?;
+        }
+        if let Some(usage) = report.usage {
+            check(
+                &|| "its usage".into(),
+                &[usage.wall, usage.user, usage.system],
+            )?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[cfg(feature = "sqlite")]
+mod tests {
+    use super::*;
+    use crate::store::database::Pool;
+    use crate::store::{JobStore, NewJob};
+
+    /// On every connection there may be.
+    async fn limit(journal: &JobJournal, pages: &'static str) {
+        let pool = match &journal.database.pool {
+            Pool::Sqlite(pool) => pool,
+            #[cfg(feature = "postgres")]
+            Pool::Postgres(_) => unreachable!("the store was opened as a file"),
+        };
+        let mut connections = Vec::new();
+        for _ in 0..pool.options().get_max_connections() {
+            connections.push(pool.acquire().await.unwrap());
+        }
+        for connection in &mut connections {
+            sqlx::query(pages).execute(&mut **connection).await.unwrap();
+        }
+    }
+
+    /// SQLite answers a full disk and a full file alike.
+    #[tokio::test]
+    async fn a_full_disk_loses_nothing_and_is_survived() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = JobStore::open(directory.path()).await.unwrap();
+        let job = NewJob {
+            kind: "bisection".into(),
+            ..NewJob::default()
+        };
+        let id = store.create(&job).await.unwrap();
+        let mut journal = store.journal(&id).await.unwrap();
+        limit(&journal, "PRAGMA max_page_count = 40").await;
+        let failed = |action| {
+            Record::from(Event::GaveUp {
+                action,
+                reason: "x".repeat(500),
+            })
+        };
+
+        let mut written = Vec::new();
+        let error = loop {
+            let record = failed(written.len() as u64);
+            match journal.append(&record).await {
+                Ok(()) => written.push(record),
+                Err(error) => break *error.0.downcast::<StoreError>().unwrap(),
+            }
+        };
+        assert!(matches!(error, StoreError::Full { .. }), "{error}");
+        for words in [
+            "disk is full",
+            "nothing that was recorded is lost",
+            "pinpoint jobs resume",
+        ] {
+            assert!(error.to_string().contains(words), "{error}");
+        }
+        assert!(written.len() > 10);
+        assert_eq!(journal.read().await.unwrap(), written);
+
+        // With room again, the same journal goes on.
+        limit(&journal, "PRAGMA max_page_count = 2000").await;
+        written.push(failed(99));
+        journal.append(&failed(99)).await.unwrap();
+        let mut anew = store.journal(&id).await.unwrap();
+        assert_eq!(anew.read().await.unwrap(), written);
+    }
+}

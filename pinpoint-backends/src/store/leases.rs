@@ -1,0 +1,143 @@
+//! Taking jobs, so that no two work on the same one.
+
+use std::time::Duration;
+
+use super::database::{Row, Value};
+use super::jobs::{JobStore, unknown};
+use super::list::Query;
+use super::{Job, JobFilter, JobId, Lease, StoreError};
+
+/// What a statement gives of the job that it has taken.
+const TAKEN: &str = "RETURNING id, number, lease";
+
+impl JobStore {
+    /// Takes the oldest job that fits the filter and is there to be worked on: a
+    /// pending one that nobody holds, or one whose worker has let its lease run out
+    /// while the job was running. Of many who ask at once each gets another job.
+    /// None when there is nothing to do.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read or written.
+    pub async fn take(
+        &self,
+        filter: &JobFilter,
+        owner: &str,
+        time: Duration,
+    ) -> Result<Option<(Job, Lease)>, StoreError> {
+        let dialect = self.database.dialect();
+        let now = dialect.now();
+        // Whoever was left in the lurch comes first.
+        for there in [
+            format!("state = 'running' AND lease_owner IS NOT NULL AND lease_expires < {now}"),
+            format!("state = 'pending' AND (lease_owner IS NULL OR lease_expires < {now})"),
+        ] {
+            let query = Query::new(dialect, filter);
+            let count = query.values.len();
+            let sql = format!(
+                "UPDATE jobs SET lease = lease + 1, lease_owner = ${}, lease_expires = {now} + ${} \
+                 WHERE number = (SELECT jobs.number FROM {} WHERE {} AND {there} \
+                                 ORDER BY jobs.number LIMIT 1{}) {TAKEN}",
+                count + 1,
+                count + 2,
+                query.from,
+                query.conditions.join(" AND "),
+                dialect.skip_locked(),
+            );
+            let last = [owner.into(), milliseconds(time).into()];
+            let values = query.values.into_iter().chain(last);
+            let rows = self.database.fetch(&sql, values).await?;
+            if let Some(row) = rows.first() {
+                let lease = self.lease_of(row)?;
+                let job = self.get(lease.id.as_str()).await?;
+                return Ok(Some((job, lease)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes a certain job, if nobody else holds it. An owner who holds it already
+    /// takes it again, and what it held before is worth nothing any more.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Leased`] tells who holds it.
+    pub async fn lease(
+        &self,
+        id: &JobId,
+        owner: &str,
+        time: Duration,
+    ) -> Result<Lease, StoreError> {
+        let now = self.database.dialect().now();
+        let values: [Value; 3] = [id.as_str().into(), owner.into(), milliseconds(time).into()];
+        let sql = format!(
+            "UPDATE jobs SET lease = lease + 1, lease_owner = $2, lease_expires = {now} + $3 \
+             WHERE id = $1 AND (lease_owner IS NULL OR lease_owner = $2 OR lease_expires < {now}) \
+             {TAKEN}"
+        );
+        let rows = self.database.fetch(&sql, values).await?;
+        if let Some(row) = rows.first() {
+            return self.lease_of(row);
+        }
+        let failed = |source| self.database.failed(source);
+        let sql = format!("SELECT lease_owner, lease_expires - {now} FROM jobs WHERE id = $1");
+        let rows = self.database.fetch(&sql, [id.as_str().into()]).await?;
+        let row = rows.first().ok_or_else(|| unknown(id))?;
+        Err(StoreError::Leased {
+            id: id.clone(),
+            owner: row.optional_text(0).map_err(failed)?.unwrap_or_default(),
+            // It may have ended just now.
+            seconds: (row.int(1).map_err(failed)?.max(0) + 999) / 1000,
+        })
+    }
+
+    /// Makes a lease last for this time from now.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::LeaseLost`].
+    pub async fn renew(&self, lease: &Lease, time: Duration) -> Result<(), StoreError> {
+        let now = self.database.dialect().now();
+        let sql =
+            format!("UPDATE jobs SET lease_expires = {now} + $3 WHERE number = $1 AND lease = $2");
+        let values: [Value; 3] = [
+            lease.job.into(),
+            lease.token.into(),
+            milliseconds(time).into(),
+        ];
+        match self.database.execute(&sql, values).await? {
+            0 => Err(StoreError::LeaseLost {
+                id: lease.id.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets go of a job. What was lost already is no error.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    pub async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
+        // The number rises, so that nothing is written under the lease any more.
+        let sql = "UPDATE jobs SET lease = lease + 1, lease_owner = NULL, lease_expires = 0 \
+                   WHERE number = $1 AND lease = $2";
+        let values: [Value; 2] = [lease.job.into(), lease.token.into()];
+        self.database.execute(sql, values).await?;
+        Ok(())
+    }
+
+    fn lease_of(&self, row: &Row) -> Result<Lease, StoreError> {
+        let failed = |source| self.database.failed(source);
+        Ok(Lease {
+            id: JobId(row.text(0).map_err(failed)?),
+            job: row.int(1).map_err(failed)?,
+            token: row.int(2).map_err(failed)?,
+        })
+    }
+}
+
+fn milliseconds(time: Duration) -> i64 {
+    // Longer than any clock lasts is as good as for ever.
+    i64::try_from(time.as_millis()).map_or(i64::MAX / 4, |time| time.min(i64::MAX / 4))
+}

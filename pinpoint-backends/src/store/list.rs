@@ -1,0 +1,179 @@
+//! Lists of jobs, page by page.
+//!
+//! Every page is one walk along an index from where the last one ended, so that the
+//! thousandth costs what the first does.
+
+use super::database::{Dialect, Value};
+use super::job::first_number;
+use super::jobs::{JobStore, SUMMARY, summary};
+use super::text::{self, Names, Wanted};
+use super::{JobFilter, JobId, Page, Place, StoreError, Total};
+
+/// How far jobs are counted one by one.
+const COUNTED: i64 = 10_000;
+
+impl JobStore {
+    /// A page of at most `limit` jobs that fit the filter.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub async fn list(
+        &self,
+        filter: &JobFilter,
+        place: &Place,
+        limit: u32,
+    ) -> Result<Page, StoreError> {
+        let mut query = Query::new(self.database.dialect(), filter);
+        let (order, backwards) = match place {
+            Place::Newest => ("DESC", false),
+            Place::After(id) => {
+                query.below(self.number(id).await?);
+                ("DESC", false)
+            }
+            Place::Before(id) => {
+                query.above(self.number(id).await?);
+                ("ASC", true)
+            }
+        };
+        let (key, from) = (query.key, &query.from);
+        // One more tells whether there are more.
+        let sql = format!(
+            "SELECT {SUMMARY} FROM {from} WHERE {} ORDER BY {key} {order} LIMIT {}",
+            query.conditions.join(" AND "),
+            u64::from(limit) + 1,
+        );
+        let rows = self.database.fetch(&sql, query.values).await?;
+        let limit = limit as usize;
+        let more = rows.len() > limit;
+        let jobs = rows.iter().take(limit);
+        let mut jobs = jobs
+            .map(|row| summary(&self.database, row))
+            .collect::<Result<Vec<_>, _>>()?;
+        if backwards {
+            jobs.reverse();
+        }
+        Ok(Page { jobs, more })
+    }
+
+    /// How many jobs fit the filter: exactly, up to 10,000.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub async fn count(&self, filter: &JobFilter) -> Result<Total, StoreError> {
+        let query = Query::new(self.database.dialect(), filter);
+        let sql = format!(
+            "SELECT count(*) FROM (SELECT 1 FROM {} WHERE {} LIMIT {}) AS found",
+            query.from,
+            query.conditions.join(" AND "),
+            COUNTED + 1,
+        );
+        let rows = self.database.fetch(&sql, query.values).await?;
+        let found = rows.first().map_or(Ok(0), |row| row.int(0));
+        let found = found.map_err(|source| self.database.failed(source))?;
+        Ok(match found {
+            many if many > COUNTED => Total::MoreThan(COUNTED as u64),
+            found => Total::Exactly(u64::try_from(found).unwrap_or_default()),
+        })
+    }
+
+    /// Where a job is in the list, or was.
+    async fn number(&self, id: &JobId) -> Result<i64, StoreError> {
+        let sql = "SELECT number FROM jobs WHERE id = $1";
+        let rows = self.database.fetch(sql, [id.as_str().into()]).await?;
+        match rows.first() {
+            Some(row) => row.int(0).map_err(|source| self.database.failed(source)),
+            None => Ok(id.number()),
+        }
+    }
+}
+
+/// The part of a query that finds jobs.
+pub(super) struct Query {
+    pub(super) from: String,
+    /// What tells the place of a job in the list.
+    key: &'static str,
+    pub(super) conditions: Vec<String>,
+    pub(super) values: Vec<Value>,
+}
+
+impl Query {
+    pub(super) fn new(dialect: Dialect, filter: &JobFilter) -> Self {
+        let mut query = Self {
+            from: "jobs".into(),
+            key: "jobs.number",
+            // There is always one.
+            conditions: vec!["1 = 1".into()],
+            values: Vec::new(),
+        };
+        let exact = [
+            ("name", filter.name.as_deref()),
+            ("benchmark", filter.benchmark.as_deref()),
+            ("bot", filter.bot.as_deref()),
+            ("username", filter.user.as_deref()),
+            ("kind", filter.kind.as_deref()),
+            ("state", filter.state.map(pinpoint_core::JobState::as_str)),
+        ];
+        for (column, value) in exact {
+            if let Some(value) = value {
+                query.add(&format!("{column} ="), value);
+            }
+        }
+        let wanted = text::wanted(filter.text.as_deref().unwrap_or_default());
+        if !wanted.is_empty() {
+            query.add_words(dialect, wanted, filter);
+        }
+        if let Some(since) = filter.since {
+            query.above(first_number(since).saturating_sub(1));
+        }
+        if let Some(until) = filter.until {
+            query.below(first_number(until));
+        }
+        query
+    }
+
+    /// Adds a condition, which ends where its value comes.
+    fn add(&mut self, condition: &str, value: impl Into<Value>) {
+        self.values.push(value.into());
+        self.conditions
+            .push(format!("{condition} ${}", self.values.len()));
+    }
+
+    fn above(&mut self, number: i64) {
+        self.add(&format!("{} >", self.key), number);
+    }
+
+    fn below(&mut self, number: i64) {
+        self.add(&format!("{} <", self.key), number);
+    }
+
+    fn add_words(&mut self, dialect: Dialect, mut wanted: Vec<Wanted>, filter: &JobFilter) {
+        match dialect {
+            Dialect::Sqlite => {
+                // The index of words is walked, and the jobs are looked at one by one:
+                // what else is asked for narrows the walk, as far as it has words.
+                let names = Names {
+                    name: filter.name.as_deref().unwrap_or_default(),
+                    benchmark: filter.benchmark.as_deref().unwrap_or_default(),
+                    bot: filter.bot.as_deref().unwrap_or_default(),
+                    user: filter.user.as_deref().unwrap_or_default(),
+                };
+                wanted.extend(names.tags().map(|word| Wanted {
+                    word,
+                    prefix: false,
+                }));
+                self.from =
+                    "jobs_words CROSS JOIN jobs ON jobs.number = jobs_words.rowid".to_owned();
+                self.key = "jobs_words.rowid";
+                self.add("jobs_words MATCH", dialect.text_query(&wanted));
+            }
+            Dialect::Postgres => {
+                self.add("words_vector @@ CAST(", dialect.text_query(&wanted));
+                if let Some(last) = self.conditions.last_mut() {
+                    last.push_str(" AS tsquery)");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! How a SQLite file gets its tables, and an older file becomes a newer one.
+
+use std::path::Path;
+
+use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
+
+use super::super::StoreError;
+use super::super::database::Dialect;
+use super::super::text::{Names, words};
+use super::{SCHEMA_VERSION, Target, statements};
+
+/// What comes before and after the tables of version 2 are made in a file of
+/// version 1, parted by a line.
+const FROM_1: &str = include_str!("sqlite-1-to-2.sql");
+const PARTED_BY: &str = "-- then: the tables of version 2\n";
+
+/// The file's `application_id`: "PINP" in ASCII.
+const APPLICATION_ID: u32 = 0x5049_4e50;
+
+/// Tells whether the file is one of ours that this program can use, and which
+/// version it has. Changes nothing in it.
+pub(in crate::store) async fn version(
+    connection: &mut SqliteConnection,
+    path: &Path,
+) -> Result<u32, StoreError> {
+    let store = path.display().to_string();
+    let failed = |source| StoreError::from_database(&store, Dialect::Sqlite, source);
+    let found: u32 = sqlx::query_scalar("PRAGMA user_version")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(failed)?;
+    let application: u32 = sqlx::query_scalar("PRAGMA application_id")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(failed)?;
+    let objects: u32 = sqlx::query_scalar("SELECT count(*) FROM sqlite_schema")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(failed)?;
+    let empty = objects == 0 && application == 0 && found == 0;
+    if !empty && application != APPLICATION_ID {
+        return Err(StoreError::NotOurs { store });
+    }
+    if found > SCHEMA_VERSION {
+        return Err(StoreError::Newer {
+            found,
+            supported: SCHEMA_VERSION,
+            store,
+        });
+    }
+    Ok(found)
+}
+
+/// Brings the file to [`SCHEMA_VERSION`]; all of it or nothing.
+pub(in crate::store) async fn bring_up_to_date(
+    connection: &mut SqliteConnection,
+    found: u32,
+) -> Result<(), sqlx::Error> {
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+    let (before, after) = match found {
+        1 => FROM_1.split_once(PARTED_BY).unwrap_or_default(),
+        _ => ("", ""),
+    };
+    let marks =
+        format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}");
+    let tables = statements(Target::Sqlite);
+    let steps = [before.to_owned()].into_iter().chain(tables);
+    for step in steps.chain([after.to_owned(), marks]) {
+        sqlx::raw_sql(AssertSqlSafe(step))
+            .execute(&mut *transaction)
+            .await?;
+    }
+    if found == 1 {
+        index_words(&mut transaction).await?;
+    }
+    transaction.commit().await
+}
+
+/// Jobs of version 1 could not be searched by their words.
+async fn index_words(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    let jobs: Vec<(i64, String, String, String, Option<String>)> =
+        sqlx::query_as("SELECT number, benchmark, repository, title, error FROM jobs")
+            .fetch_all(&mut *connection)
+            .await?;
+    for (number, benchmark, repository, title, error) in jobs {
+        let error = error.unwrap_or_default();
+        let names = Names {
+            benchmark: &benchmark,
+            ..Names::default()
+        };
+        sqlx::query("UPDATE jobs SET words = ? WHERE number = ?")
+            .bind(words(names, [&*repository, &title, &error]))
+            .bind(number)
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! A store in a file, SQLite built in.
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection};
+
+use super::database::{Database, Dialect, Pool};
+use super::{JobStore, SCHEMA_VERSION, StoreError, schema};
+
+/// The name of the file in its directory.
+const FILE: &str = "pinpoint.db";
+
+/// How long to wait for another process that writes. A write takes well under
+/// a millisecond; this is for a machine that is busy with benchmarks.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Enough to read while something is written.
+const CONNECTIONS: u32 = 4;
+
+/// What a record survives once a SQLite file has acknowledged it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// The death of the process. After a loss of power the last records may be
+    /// missing; what they recorded is done again.
+    Process,
+    /// A loss of power, too: every append waits for the disk, so that many records
+    /// are better appended together.
+    Power,
+}
+
+impl JobStore {
+    /// Opens the store of a state directory, creating both if need be, and
+    /// brings an older file up to date.
+    ///
+    /// # Errors
+    ///
+    /// A file that is newer, damaged, or not ours is refused, and not touched.
+    pub async fn open(state_dir: &Path) -> Result<Self, StoreError> {
+        Self::open_with(state_dir, Durability::Process).await
+    }
+
+    /// As [`JobStore::open`], with a choice of what an acknowledged record survives.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn open_with(state_dir: &Path, durability: Durability) -> Result<Self, StoreError> {
+        std::fs::create_dir_all(state_dir).map_err(|source| StoreError::Directory {
+            path: state_dir.into(),
+            source,
+        })?;
+        let path = state_dir.join(FILE);
+        let options = SqliteConnectOptions::new()
+            .filename(&path)
+            .busy_timeout(PATIENCE)
+            .foreign_keys(true)
+            .synchronous(match durability {
+                Durability::Process => SqliteSynchronous::Normal,
+                Durability::Power => SqliteSynchronous::Full,
+            });
+        prepare(state_dir, &path, &options).await?;
+        // Opened lazily: the file has been seen to be in order.
+        let pool = SqlitePoolOptions::new()
+            .max_connections(CONNECTIONS)
+            .acquire_timeout(PATIENCE)
+            // A file does not go away like a server.
+            .test_before_acquire(false)
+            .connect_lazy_with(options);
+        Ok(Self::new(Database {
+            pool: Pool::Sqlite(pool),
+            name: path.display().to_string(),
+        }))
+    }
+}
+
+/// Creates the file, or looks at the one that is there, and brings it up to
+/// date.
+async fn prepare(
+    state_dir: &Path,
+    path: &Path,
+    options: &SqliteConnectOptions,
+) -> Result<(), StoreError> {
+    let store = path.display().to_string();
+    let failed = |source| StoreError::from_database(&store, Dialect::Sqlite, source);
+    // SQLite does not wait for its turn to switch a file to the write-ahead
+    // log, so that two processes that create it at once would disturb each
+    // other. Let go of at the end, with the file.
+    let _one_at_a_time = lock(&state_dir.join("pinpoint.lock")).await?;
+    // The first look is without the log: it must not change a file that turns
+    // out to be somebody else's.
+    let mut connection = options
+        .clone()
+        .create_if_missing(true)
+        .connect()
+        .await
+        .map_err(failed)?;
+    let found = schema::sqlite::version(&mut connection, path).await;
+    // Closed whatever was found, so that nothing of ours is left beside a file
+    // that is refused.
+    connection.close().await.map_err(failed)?;
+    let found = found?;
+    if found == SCHEMA_VERSION {
+        return Ok(());
+    }
+    let mut connection = options
+        .clone()
+        .journal_mode(SqliteJournalMode::Wal)
+        .connect()
+        .await
+        .map_err(failed)?;
+    schema::sqlite::bring_up_to_date(&mut connection, found)
+        .await
+        .map_err(failed)?;
+    connection.close().await.map_err(failed)
+}
+
+async fn lock(path: &Path) -> Result<File, StoreError> {
+    let failed = |source| StoreError::Directory {
+        path: path.into(),
+        source,
+    };
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .map_err(failed)?;
+    let began = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+            Err(TryLockError::WouldBlock) if began.elapsed() > PATIENCE => {
+                return Err(StoreError::Busy {
+                    store: path.display().to_string(),
+                    source: None,
+                });
+            }
+            Err(TryLockError::WouldBlock) => tokio::time::sleep(Duration::from_millis(5)).await,
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What every test of the store begins with.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use pinpoint_backends::store::{
+    JobFilter, JobId, JobJournal, JobStore, JobSummary, NewJob, Place, StoreError,
+};
+use pinpoint_core::{
+    CombinedCommit, Commit, Detail, Event, Journal, JournalError, Record, RunReport, Series, Usage,
+};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection, PgConnection, SqliteConnection};
+use tempfile::TempDir;
+
+use crate::postgres;
+
+/// Where a store is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Backend {
+    Sqlite,
+    Postgres,
+}
+
+/// Makes tests of these functions, one for each database.
+#[macro_export]
+macro_rules! on_both {
+    ($($name:ident,)*) => {
+        mod on {
+            $(mod $name {
+                use $crate::common::{Backend, Fixture};
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn sqlite() {
+                    super::super::$name(Fixture::of(Backend::Sqlite).await).await;
+                }
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn postgres() {
+                    super::super::$name(Fixture::of(Backend::Postgres).await).await;
+                }
+            })*
+        }
+    };
+}
+
+/// A store in a directory or a database that goes away with it.
+pub(crate) struct Fixture {
+    pub(crate) directory: TempDir,
+    /// Absent for SQLite.
+    database: Option<postgres::Database>,
+    pub(crate) store: JobStore,
+}
+
+impl Fixture {
+    pub(crate) async fn new() -> Self {
+        Self::of(Backend::Sqlite).await
+    }
+
+    pub(crate) async fn of(backend: Backend) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let database = match backend {
+            Backend::Sqlite => None,
+            Backend::Postgres => Some(postgres::Database::new().await),
+        };
+        let place = match &database {
+            Some(database) => database.url().to_owned(),
+            None => directory.path().to_str().unwrap().to_owned(),
+        };
+        let store = open(&place).await;
+        Self {
+            directory,
+            database,
+            store,
+        }
+    }
+
+    pub(crate) async fn job(&self) -> JobId {
+        self.store.create(&new_job("a job")).await.unwrap()
+    }
+
+    /// What [`open`] opens once more.
+    pub(crate) fn place(&self) -> String {
+        match &self.database {
+            Some(database) => database.url().to_owned(),
+            None => self.directory.path().to_str().unwrap().to_owned(),
+        }
+    }
+
+    /// The store's file.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.directory.path().join("pinpoint.db")
+    }
+
+    /// Carries out what only a test does, beside the store's connections.
+    pub(crate) async fn behind_its_back(&self, sql: &'static str) {
+        match &self.database {
+            Some(database) => {
+                let mut connection = PgConnection::connect(database.url()).await.unwrap();
+                sqlx::query(sql).execute(&mut connection).await.unwrap();
+            }
+            None => {
+                let mut connection = raw(&self.file()).await;
+                sqlx::query(sql).execute(&mut connection).await.unwrap();
+            }
+        }
+    }
+
+    /// Rows of two texts, in the same way.
+    pub(crate) async fn seen_behind_its_back(&self, sql: &'static str) -> Vec<(String, String)> {
+        match &self.database {
+            Some(database) => {
+                let mut connection = PgConnection::connect(database.url()).await.unwrap();
+                let rows = sqlx::query_as(sql).fetch_all(&mut connection).await;
+                rows.unwrap()
+            }
+            None => {
+                let rows = sqlx::query_as(sql)
+                    .fetch_all(&mut raw(&self.file()).await)
+                    .await;
+                rows.unwrap()
+            }
+        }
+    }
+}
+
+/// The store of a directory or a database.
+pub(crate) async fn open(place: &str) -> JobStore {
+    match place.starts_with("postgres:") {
+        true => JobStore::connect(place).await.unwrap(),
+        false => JobStore::open(Path::new(place)).await.unwrap(),
+    }
+}
+
+/// All jobs, newest first.
+pub(crate) async fn all(store: &JobStore) -> Vec<JobSummary> {
+    found(store, JobFilter::default()).await
+}
+
+pub(crate) async fn found(store: &JobStore, filter: JobFilter) -> Vec<JobSummary> {
+    let page = store.list(&filter, &Place::Newest, 1000).await.unwrap();
+    assert!(!page.more);
+    page.jobs
+}
+
+pub(crate) async fn raw(path: &Path) -> SqliteConnection {
+    let options = SqliteConnectOptions::new().filename(path);
+    options.create_if_missing(true).connect().await.unwrap()
+}
+
+pub(crate) fn new_job(title: &str) -> NewJob {
+    NewJob {
+        kind: "bisection".into(),
+        title: title.into(),
+        repository: "/src/tool".into(),
+        spec: serde_json::json!({ "magnitude": 0.1, "seed": u64::MAX }),
+        config: serde_json::json!({ "command": ["./bench.sh", "é\u{0}"] }),
+        ..NewJob::default()
+    }
+}
+
+/// Something that can be told from its neighbours.
+pub(crate) fn tick(elapsed: u64) -> Record {
+    Event::TimePassed { elapsed }.into()
+}
+
+pub(crate) fn ticks(count: u64) -> Vec<Record> {
+    (0..count).map(tick).collect()
+}
+
+/// A run as a real benchmark gives it: four charts, what the operating system
+/// says, a full hash and a log.
+pub(crate) fn run(action: u64) -> Record {
+    let chart = |value: f64, unit: &str| Series {
+        values: vec![value],
+        unit: Some(unit.into()),
+        ..Series::default()
+    };
+    let commit = Commit {
+        author: Some("Ada Example <ada@example.org>".into()),
+        created: Some("2024-05-06T07:08:09Z".into()),
+        subject: Some("Sort with fewer comparisons".into()),
+        ..Commit::new(
+            "/home/ada/src/tool",
+            "0123456789abcdef0123456789abcdef01234567",
+        )
+    };
+    let wall = 0.0512345678 + action as f64 * 1e-7;
+    Record {
+        event: Event::Ran {
+            action,
+            bot: None,
+            started: action * 60,
+            values: BTreeMap::from([("wall".into(), vec![wall])]),
+        },
+        detail: Some(Detail::Run(RunReport {
+            chart: Some("wall".into()),
+            commit: CombinedCommit::from(commit),
+            index: 7,
+            bot: None,
+            started: action * 60,
+            failure: None,
+            charts: BTreeMap::from([
+                ("wall".into(), chart(wall, "s")),
+                ("user".into(), chart(0.043, "s")),
+                ("system".into(), chart(0.006, "s")),
+                ("peak_memory".into(), chart(13_459_456.0, "B")),
+            ]),
+            usage: Some(Usage {
+                wall,
+                user: 0.043,
+                system: 0.006,
+                peak_memory: 13_459_456,
+            }),
+            exit_code: Some(0),
+            log: Some("runs/0123456789abcdef/7.log".into()),
+        })),
+    }
+}
+
+pub(crate) async fn append_all(journal: &mut JobJournal, records: &[Record]) {
+    for record in records {
+        journal.append(record).await.unwrap();
+    }
+}
+
+/// The store's own error in a journal's.
+pub(crate) fn cause(error: JournalError) -> StoreError {
+    *error.0.downcast().unwrap()
+}

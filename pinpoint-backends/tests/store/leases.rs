@@ -1,0 +1,260 @@
+//! Leases: who works on a job, and who does not any more.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use pinpoint_backends::store::{JobFilter, JobId, JobStore, Lease, NewJob, StoreError};
+use pinpoint_core::{JobState, Journal};
+
+use crate::common::{Fixture, append_all, cause, new_job, open, tick, ticks};
+use crate::on_both;
+
+on_both! {
+    a_job_has_one_holder,
+    a_lease_that_is_lost_is_worth_nothing,
+    a_lease_that_is_renewed_is_kept,
+    a_journal_ends_when_the_job_is_taken,
+    the_oldest_that_fits_is_taken_first,
+    what_a_dead_worker_held_is_taken_again,
+    workers_never_take_the_same_job,
+    old_jobs_are_removed_in_batches_with_all_that_is_theirs,
+}
+
+const LONG: Duration = Duration::from_secs(3600);
+/// Over as soon as the clock has moved on.
+const OVER: Duration = Duration::ZERO;
+
+/// Takes a job as soon as its lease has run out.
+async fn after_its_end(store: &JobStore, id: &JobId, owner: &str) -> Lease {
+    loop {
+        match store.lease(id, owner, LONG).await {
+            Ok(lease) => return lease,
+            Err(StoreError::Leased { .. }) => tokio::time::sleep(Duration::from_millis(1)).await,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+fn lost<T: std::fmt::Debug>(result: Result<T, StoreError>) {
+    let error = result.unwrap_err();
+    assert!(matches!(error, StoreError::LeaseLost { .. }), "{error}");
+}
+
+async fn a_job_has_one_holder(fixture: Fixture) {
+    let store = &fixture.store;
+    let id = fixture.job().await;
+    let lease = store.lease(&id, "ada", LONG).await.unwrap();
+    assert_eq!(lease.id(), &id);
+    match store.lease(&id, "bob", LONG).await.unwrap_err() {
+        StoreError::Leased { owner, seconds, .. } => {
+            assert_eq!(owner, "ada");
+            assert!((3500..=3600).contains(&seconds), "{seconds}");
+        }
+        other => panic!("{other}"),
+    }
+    store.release(&lease).await.unwrap();
+    let other = store.lease(&id, "bob", LONG).await.unwrap();
+    // What was let go of can't be let go of once more.
+    store.release(&lease).await.unwrap();
+    store.renew(&other, LONG).await.unwrap();
+
+    let nobody = fixture.job().await;
+    fixture.behind_its_back("DELETE FROM jobs").await;
+    let error = store.lease(&nobody, "ada", LONG).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unknown { .. }), "{error}");
+    lost(store.renew(&other, LONG).await);
+}
+
+async fn a_lease_that_is_lost_is_worth_nothing(fixture: Fixture) {
+    let store = &fixture.store;
+    let id = fixture.job().await;
+    let first = store.lease(&id, "ada", OVER).await.unwrap();
+    let mut journal = store.leased_journal(&first).await.unwrap();
+    append_all(&mut journal, &ticks(2)).await;
+    store
+        .set_leased_state(&first, JobState::Running, None, None)
+        .await
+        .unwrap();
+
+    let second = after_its_end(store, &id, "bob").await;
+    let mut other = store.leased_journal(&second).await.unwrap();
+    lost(journal.append_all(&ticks(3)).await);
+    lost(store.renew(&first, LONG).await);
+    lost(
+        store
+            .set_leased_state(&first, JobState::Failed, Some("late"), None)
+            .await,
+    );
+    assert_eq!(other.records().await.unwrap(), ticks(2));
+    let job = store.get(id.as_str()).await.unwrap();
+    assert_eq!((job.state, job.error), (JobState::Running, None));
+
+    append_all(&mut other, &[tick(2)]).await;
+    store
+        .set_leased_state(&second, JobState::Completed, None, None)
+        .await
+        .unwrap();
+    store.release(&second).await.unwrap();
+    lost(other.append_all(&[tick(3)]).await);
+    assert_eq!(other.records().await.unwrap(), ticks(3));
+
+    // Whoever takes a job again is somebody else than before: a process that was
+    // thought dead can't disturb the one in its place.
+    let third = store.lease(&id, "ada", LONG).await.unwrap();
+    let fourth = store.lease(&id, "ada", LONG).await.unwrap();
+    lost(store.renew(&third, LONG).await);
+    store.renew(&fourth, LONG).await.unwrap();
+}
+
+async fn a_lease_that_is_renewed_is_kept(fixture: Fixture) {
+    let store = &fixture.store;
+    let id = fixture.job().await;
+    let lease = store.lease(&id, "ada", OVER).await.unwrap();
+    // It has run out, but nobody has taken the job.
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    store.renew(&lease, LONG).await.unwrap();
+    let error = store.lease(&id, "bob", LONG).await.unwrap_err();
+    assert!(error.to_string().starts_with("ada works on job"), "{error}");
+    assert!(
+        store
+            .take(&JobFilter::default(), "bob", LONG)
+            .await
+            .unwrap()
+            .is_none()
+    );
+}
+
+async fn a_journal_ends_when_the_job_is_taken(fixture: Fixture) {
+    let store = &fixture.store;
+    let id = fixture.job().await;
+    let mut journal = store.journal(&id).await.unwrap();
+    append_all(&mut journal, &ticks(1)).await;
+    let lease = store.lease(&id, "ada", LONG).await.unwrap();
+    lost(journal.append(&tick(9)).await.map_err(cause));
+    let mut leased = store.leased_journal(&lease).await.unwrap();
+    append_all(&mut leased, &[tick(1)]).await;
+    assert_eq!(journal.records().await.unwrap(), ticks(2));
+}
+
+async fn the_oldest_that_fits_is_taken_first(fixture: Fixture) {
+    let store = &fixture.store;
+    let mut ids = Vec::new();
+    for bot in ["x", "y", "x", "y", "y"] {
+        let job = NewJob {
+            bot: bot.into(),
+            ..new_job("a job")
+        };
+        ids.push(store.create(&job).await.unwrap());
+    }
+    // One that has ended, and one that runs without a lease: they are nobody's to take.
+    for id in &ids[..2] {
+        store
+            .set_state(id, JobState::Running, None, None)
+            .await
+            .unwrap();
+    }
+    store
+        .set_state(&ids[0], JobState::Completed, None, None)
+        .await
+        .unwrap();
+    let take = async |bot: Option<&str>| {
+        let filter = JobFilter {
+            bot: bot.map(str::to_owned),
+            ..JobFilter::default()
+        };
+        let taken = store.take(&filter, "ada", LONG).await.unwrap();
+        taken.map(|(job, lease)| {
+            assert_eq!(&job.id, lease.id());
+            job.id
+        })
+    };
+    assert_eq!(take(Some("y")).await.as_ref(), Some(&ids[3]));
+    assert_eq!(take(None).await.as_ref(), Some(&ids[2]));
+    assert_eq!(take(Some("x")).await, None);
+    assert_eq!(take(Some("y")).await.as_ref(), Some(&ids[4]));
+    assert_eq!(take(None).await, None);
+}
+
+async fn what_a_dead_worker_held_is_taken_again(fixture: Fixture) {
+    let store = &fixture.store;
+    let (running, pending) = (fixture.job().await, fixture.job().await);
+    let lease = store.lease(&running, "ada", OVER).await.unwrap();
+    store
+        .set_leased_state(&lease, JobState::Running, None, None)
+        .await
+        .unwrap();
+    store.lease(&pending, "ada", OVER).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    for expected in [Some(&running), Some(&pending), None] {
+        let taken = store
+            .take(&JobFilter::default(), "bob", LONG)
+            .await
+            .unwrap();
+        assert_eq!(taken.as_ref().map(|(job, _)| &job.id), expected);
+    }
+}
+
+async fn workers_never_take_the_same_job(fixture: Fixture) {
+    const JOBS: usize = 60;
+    for _ in 0..JOBS {
+        fixture.job().await;
+    }
+    let mut workers = tokio::task::JoinSet::new();
+    for number in 0..6 {
+        let place = fixture.place();
+        workers.spawn(async move {
+            let store = open(&place).await;
+            let owner = number.to_string();
+            let mut taken = Vec::new();
+            while let Some((job, _)) = store
+                .take(&JobFilter::default(), &owner, LONG)
+                .await
+                .unwrap()
+            {
+                taken.push(job.id);
+            }
+            taken
+        });
+    }
+    let mut seen = BTreeSet::new();
+    let mut busy = 0;
+    while let Some(taken) = workers.join_next().await {
+        let taken = taken.unwrap();
+        busy += usize::from(!taken.is_empty());
+        for id in taken {
+            assert!(seen.insert(id), "taken twice");
+        }
+    }
+    assert_eq!(seen.len(), JOBS);
+    assert!(busy > 1, "one worker took everything");
+}
+
+async fn old_jobs_are_removed_in_batches_with_all_that_is_theirs(fixture: Fixture) {
+    let store = &fixture.store;
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        let id = fixture.job().await;
+        append_all(&mut store.journal(&id).await.unwrap(), &ticks(2)).await;
+        ids.push(id);
+        // So that no two are of the same millisecond.
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    let before = store.get(ids[4].as_str()).await.unwrap().created;
+    let held = store.lease(&ids[1], "ada", LONG).await.unwrap();
+    assert_eq!(store.purge(0, 10).await.unwrap(), []);
+    let mut removed = store.purge(before, 2).await.unwrap();
+    assert_eq!(removed.len(), 2);
+    removed.extend(store.purge(before, 2).await.unwrap());
+    removed.sort();
+    assert_eq!(removed, [&ids[0], &ids[2], &ids[3]].map(Clone::clone));
+    assert_eq!(store.purge(before, 2).await.unwrap(), []);
+    store.release(&held).await.unwrap();
+    assert_eq!(store.purge(before, 2).await.unwrap(), ids[1..2]);
+    let left = "SELECT event, kind FROM records";
+    assert_eq!(fixture.seen_behind_its_back(left).await.len(), 2);
+    let text = JobFilter {
+        text: Some("job".into()),
+        ..JobFilter::default()
+    };
+    assert_eq!(crate::common::found(store, text).await.len(), 1);
+}

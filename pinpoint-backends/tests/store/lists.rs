@@ -1,0 +1,548 @@
+//! Lists: what is asked for, all of it and nothing else, page by page.
+
+use pinpoint_backends::store::{
+    JobFilter, JobId, JobStore, JobSummary, NewJob, Place, StoreError, Total,
+};
+use pinpoint_core::JobState;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+
+use crate::common::{Fixture, all, found, new_job};
+use crate::on_both;
+
+on_both! {
+    each_filter_finds_its_jobs,
+    any_filter_finds_what_a_look_at_every_job_finds,
+    pages_follow_one_another_both_ways,
+    going_on_from_a_job_is_the_same_whatever_changed,
+    words_are_found_whatever_stands_between_them,
+    an_error_is_found_by_its_words_as_long_as_it_stands,
+    jobs_are_counted_up_to_ten_thousand,
+    nonsense_finds_nothing_and_breaks_nothing,
+}
+
+fn named(title: &str, name: &str, benchmark: &str, bot: &str, user: &str) -> NewJob {
+    NewJob {
+        name: name.into(),
+        benchmark: benchmark.into(),
+        bot: bot.into(),
+        user: user.into(),
+        ..new_job(title)
+    }
+}
+
+async fn each_filter_finds_its_jobs(fixture: Fixture) {
+    let store = &fixture.store;
+    let one = named("one", "n", "b", "m", "u");
+    let others = [
+        NewJob {
+            name: "x".into(),
+            ..one.clone()
+        },
+        NewJob {
+            benchmark: "x".into(),
+            ..one.clone()
+        },
+        NewJob {
+            bot: "x".into(),
+            ..one.clone()
+        },
+        NewJob {
+            user: "x".into(),
+            ..one.clone()
+        },
+        NewJob {
+            kind: "x".into(),
+            ..one.clone()
+        },
+    ];
+    let id = store.create(&one).await.unwrap();
+    let x = || Some("x".to_owned());
+    let filters = [
+        JobFilter {
+            name: x(),
+            ..JobFilter::default()
+        },
+        JobFilter {
+            benchmark: x(),
+            ..JobFilter::default()
+        },
+        JobFilter {
+            bot: x(),
+            ..JobFilter::default()
+        },
+        JobFilter {
+            user: x(),
+            ..JobFilter::default()
+        },
+        JobFilter {
+            kind: x(),
+            ..JobFilter::default()
+        },
+    ];
+    for (other, filter) in others.iter().zip(filters) {
+        assert_eq!(found(store, filter.clone()).await, [], "{filter:?}");
+        let other = store.create(other).await.unwrap();
+        let list = found(store, filter.clone()).await;
+        assert_eq!(list.len(), 1, "{filter:?}");
+        assert_eq!(list[0].id, other);
+        // All at once is all of them true.
+        let filter = JobFilter {
+            state: Some(JobState::Failed),
+            ..filter
+        };
+        assert_eq!(found(store, filter).await, []);
+    }
+    let job = store.get(id.as_str()).await.unwrap();
+    assert_eq!(
+        [&job.name, &job.benchmark, &job.bot, &job.user],
+        ["n", "b", "m", "u"]
+    );
+    let summary = all(store).await.pop().unwrap();
+    assert_eq!(
+        [summary.name, summary.benchmark, summary.bot, summary.user],
+        ["n", "b", "m", "u"]
+    );
+
+    let since = |time| JobFilter {
+        since: Some(time),
+        ..JobFilter::default()
+    };
+    let until = |time| JobFilter {
+        until: Some(time),
+        ..JobFilter::default()
+    };
+    assert_eq!(found(store, since(job.created)).await.len(), 6);
+    assert_eq!(found(store, until(job.created)).await, []);
+    assert!(
+        !found(store, since(job.created + 1))
+            .await
+            .iter()
+            .any(|job| job.id == id)
+    );
+    assert!(
+        found(store, until(job.created + 1))
+            .await
+            .iter()
+            .any(|job| job.id == id)
+    );
+    assert_eq!(found(store, since(i64::MAX)).await, []);
+    assert_eq!(found(store, until(i64::MIN)).await, []);
+    assert_eq!(found(store, until(i64::MAX)).await.len(), 6);
+}
+
+fn any_of(words: &'static [&'static str]) -> impl Strategy<Value = String> + Clone {
+    prop::sample::select(words).prop_map(str::to_owned)
+}
+
+fn any_filter(ids: Vec<JobId>, times: Vec<i64>) -> impl Strategy<Value = (JobFilter, Place)> {
+    let rarely = |strategy| prop::option::weighted(0.3, strategy);
+    let time = prop::option::weighted(0.2, prop::sample::select(times));
+    let id = prop::sample::select(ids);
+    let place = prop_oneof![
+        Just(Place::Newest),
+        id.clone().prop_map(Place::After),
+        id.prop_map(Place::Before),
+    ];
+    (
+        (
+            rarely(any_of(NAMES)),
+            rarely(any_of(NAMES)),
+            rarely(any_of(NAMES)),
+            rarely(any_of(NAMES)),
+            rarely(any_of(KINDS)),
+        ),
+        prop::option::weighted(0.2, prop::sample::select(&JobState::ALL[..])),
+        (time.clone(), time),
+        rarely(any_of(WORDS)),
+        place,
+    )
+        .prop_map(
+            |((name, benchmark, bot, user, kind), state, (since, until), text, place)| {
+                let filter = JobFilter {
+                    name,
+                    benchmark,
+                    bot,
+                    user,
+                    kind,
+                    state,
+                    since,
+                    until,
+                    text,
+                };
+                (filter, place)
+            },
+        )
+}
+
+const NAMES: &[&str] = &["", "sort", "sort-1", "layout.desktop", "it's"];
+const KINDS: &[&str] = &["bisection", "pairwise"];
+const WORDS: &[&str] = &[
+    "Sort",
+    "layout desktop",
+    "lay*",
+    "s*",
+    "sh",
+    "tool v2",
+    "é",
+    "it's",
+];
+
+/// What the documentation says, tried on one job.
+fn fits(filter: &JobFilter, job: &JobSummary) -> bool {
+    let equal =
+        |wanted: &Option<String>, there: &str| wanted.as_ref().is_none_or(|wanted| wanted == there);
+    let error = job.error.clone().unwrap_or_default();
+    let text = [
+        &job.name,
+        &job.benchmark,
+        &job.bot,
+        &job.user,
+        &job.title,
+        &job.repository,
+        &error,
+    ]
+    .map(|text| text.to_lowercase())
+    .join(" ");
+    let words: Vec<&str> = text
+        .split(|character: char| !character.is_alphanumeric())
+        .collect();
+    let has = |wanted: &str| {
+        let plain = wanted.to_lowercase();
+        let mut parts = plain.split(|character: char| !character.is_alphanumeric());
+        parts.clone().filter(|part| !part.is_empty()).count() == 0
+            || parts.all(|part| match wanted.ends_with('*') {
+                true => words.iter().any(|word| word.starts_with(part)),
+                false => part.is_empty() || words.contains(&part),
+            })
+    };
+    equal(&filter.name, &job.name)
+        && equal(&filter.benchmark, &job.benchmark)
+        && equal(&filter.bot, &job.bot)
+        && equal(&filter.user, &job.user)
+        && equal(&filter.kind, &job.kind)
+        && filter.state.is_none_or(|state| state == job.state)
+        && filter.since.is_none_or(|since| job.created >= since)
+        && filter.until.is_none_or(|until| job.created < until)
+        && (filter.text.iter().flat_map(|text| text.split_whitespace())).all(has)
+}
+
+async fn any_filter_finds_what_a_look_at_every_job_finds(fixture: Fixture) {
+    let store = &fixture.store;
+    let mut runner = TestRunner::deterministic();
+    let fields = (
+        (
+            any_of(NAMES),
+            any_of(NAMES),
+            any_of(NAMES),
+            any_of(NAMES),
+            any_of(KINDS),
+        ),
+        any_of(&[
+            "pinpoint bisect v1 v2 -- ./bench.sh",
+            "-- time SORT --n=1",
+            "é v2",
+        ]),
+        any_of(&["/src/tool", "/src/é"]),
+        prop::option::of(any_of(&["lay out", "exit code 1"])),
+    );
+    for _ in 0..200 {
+        let ((name, benchmark, bot, user, kind), title, repository, error) =
+            fields.new_tree(&mut runner).unwrap().current();
+        let job = NewJob {
+            kind,
+            repository,
+            ..named(&title, &name, &benchmark, &bot, &user)
+        };
+        let id = store.create(&job).await.unwrap();
+        if let Some(error) = error {
+            store
+                .set_state(&id, JobState::Running, None, None)
+                .await
+                .unwrap();
+            store
+                .set_state(&id, JobState::Failed, Some(&error), None)
+                .await
+                .unwrap();
+        }
+    }
+    let jobs = all(store).await;
+    let ids = jobs.iter().map(|job| job.id.clone()).collect();
+    let times = jobs.iter().map(|job| job.created).collect();
+    let filters = any_filter(ids, times);
+    let mut some = 0;
+    for _ in 0..300 {
+        let (filter, place) = filters.new_tree(&mut runner).unwrap().current();
+        let fitting = jobs.iter().filter(|job| fits(&filter, job)).cloned();
+        let mut expected: Vec<JobSummary> = match &place {
+            Place::Newest => fitting.collect(),
+            Place::After(id) => fitting.filter(|job| job.id < *id).collect(),
+            Place::Before(id) => fitting.filter(|job| job.id > *id).collect(),
+        };
+        const LIMIT: usize = 7;
+        let more = expected.len() > LIMIT;
+        match &place {
+            Place::Before(_) => drop(expected.drain(..expected.len().saturating_sub(LIMIT))),
+            Place::Newest | Place::After(_) => expected.truncate(LIMIT),
+        }
+        let page = store.list(&filter, &place, LIMIT as u32).await.unwrap();
+        assert_eq!(page.jobs, expected, "{filter:?} {place:?}");
+        assert_eq!(page.more, more, "{filter:?} {place:?}");
+        some += usize::from(!expected.is_empty());
+
+        let count = jobs.iter().filter(|job| fits(&filter, job)).count() as u64;
+        assert_eq!(
+            store.count(&filter).await.unwrap(),
+            Total::Exactly(count),
+            "{filter:?}"
+        );
+    }
+    assert!(some > 100, "hardly any filter found anything: {some}");
+}
+
+async fn create(store: &JobStore, benchmark: &str) -> JobId {
+    store
+        .create(&named("a job", "", benchmark, "", ""))
+        .await
+        .unwrap()
+}
+
+fn of_benchmark(benchmark: &str) -> JobFilter {
+    JobFilter {
+        benchmark: Some(benchmark.into()),
+        ..JobFilter::default()
+    }
+}
+
+async fn pages_follow_one_another_both_ways(fixture: Fixture) {
+    let store = &fixture.store;
+    for number in 0..60 {
+        create(store, if number % 3 == 0 { "a" } else { "b" }).await;
+    }
+    for filter in [
+        JobFilter::default(),
+        of_benchmark("a"),
+        of_benchmark("none"),
+    ] {
+        let whole = found(store, filter.clone()).await;
+        for size in [1, 7, 20, 60, 100] {
+            let mut forth: Vec<JobSummary> = Vec::new();
+            let mut place = Place::Newest;
+            loop {
+                let page = store.list(&filter, &place, size).await.unwrap();
+                forth.extend(page.jobs);
+                match forth.last() {
+                    Some(last) if page.more => place = Place::After(last.id.clone()),
+                    _ => break,
+                }
+            }
+            assert_eq!(forth, whole);
+
+            let Some(last) = whole.last() else { continue };
+            let mut back = vec![last.clone()];
+            loop {
+                let place = Place::Before(back[0].id.clone());
+                let mut page = store.list(&filter, &place, size).await.unwrap();
+                page.jobs.append(&mut back);
+                back = page.jobs;
+                if !page.more {
+                    break;
+                }
+            }
+            assert_eq!(back, whole);
+        }
+        let nothing = store.list(&filter, &Place::Newest, 0).await.unwrap();
+        assert_eq!((nothing.jobs.len(), nothing.more), (0, !whole.is_empty()));
+    }
+}
+
+async fn going_on_from_a_job_is_the_same_whatever_changed(fixture: Fixture) {
+    let store = &fixture.store;
+    let mut ids = Vec::new();
+    for _ in 0..6 {
+        ids.push(create(store, "a").await);
+    }
+    let page = async |place| {
+        let page = store.list(&JobFilter::default(), &place, 2).await.unwrap();
+        page.jobs.into_iter().map(|job| job.id).collect::<Vec<_>>()
+    };
+    let of = |numbers: [usize; 2]| numbers.map(|number| ids[number].clone());
+    assert_eq!(page(Place::Newest).await, of([5, 4]));
+    // New jobs, a new state, and the very job from which one goes on is removed.
+    create(store, "a").await;
+    store
+        .set_state(&ids[3], JobState::Running, None, None)
+        .await
+        .unwrap();
+    fixture
+        .behind_its_back("DELETE FROM jobs WHERE number = (SELECT max(number) FROM jobs WHERE state = 'pending' AND number < (SELECT max(number) FROM jobs WHERE number < (SELECT max(number) FROM jobs)))")
+        .await;
+    let error = store.get(ids[4].as_str()).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unknown { .. }), "{error}");
+    assert_eq!(page(Place::After(ids[4].clone())).await, of([3, 2]));
+    assert_eq!(page(Place::Before(ids[2].clone())).await, of([5, 3]));
+}
+
+async fn words_are_found_whatever_stands_between_them(fixture: Fixture) {
+    let store = &fixture.store;
+    let title = "pinpoint bisect v1.2 main -- ./Bench.sh --mode=quick 'crème brûlée'";
+    let id = store.create(&new_job(title)).await.unwrap();
+    store.create(&new_job("something else")).await.unwrap();
+    let with = async |text: &str| {
+        let filter = JobFilter {
+            text: Some(text.into()),
+            ..JobFilter::default()
+        };
+        found(store, filter)
+            .await
+            .into_iter()
+            .map(|job| job.id)
+            .collect::<Vec<_>>()
+    };
+    for text in [
+        "bench",
+        "BENCH.SH",
+        "./bench.sh",
+        "quick bench",
+        "--mode=quick",
+        "ben*",
+        "v1* quick",
+        "brûlée",
+        "BRÛLÉE",
+        "v1.2",
+        "1*2 main",
+        "\"bench\"",
+    ] {
+        let expected = if text == "1*2 main" {
+            vec![]
+        } else {
+            vec![id.clone()]
+        };
+        assert_eq!(with(text).await, expected, "{text}");
+    }
+    for text in ["ben", "benchmark", "bench slow", "brulee", "1"] {
+        assert_eq!(with(text).await, [], "{text}");
+    }
+    assert_eq!(with("tool").await.len(), 2, "by the repository");
+    assert_eq!(with(" -- * ").await.len(), 2, "no word is asked for");
+}
+
+async fn an_error_is_found_by_its_words_as_long_as_it_stands(fixture: Fixture) {
+    let store = &fixture.store;
+    let id = fixture.job().await;
+    let found = async || {
+        let text = Some("segmentation fault".to_owned());
+        store
+            .count(&JobFilter {
+                text,
+                ..JobFilter::default()
+            })
+            .await
+            .unwrap()
+    };
+    store
+        .set_state(&id, JobState::Running, None, None)
+        .await
+        .unwrap();
+    assert_eq!(found().await, Total::Exactly(0));
+    let error = "the good end: Segmentation fault\0 (core dumped)";
+    store
+        .set_state(&id, JobState::Failed, Some(error), None)
+        .await
+        .unwrap();
+    assert_eq!(found().await, Total::Exactly(1));
+    let kept = store.get(id.as_str()).await.unwrap().error.unwrap();
+    assert_eq!(kept, error.replace('\0', "\u{fffd}"));
+    store
+        .set_state(&id, JobState::Running, None, None)
+        .await
+        .unwrap();
+    assert_eq!(found().await, Total::Exactly(0));
+}
+
+async fn jobs_are_counted_up_to_ten_thousand(fixture: Fixture) {
+    let store = &fixture.store;
+    assert_eq!(
+        store.count(&JobFilter::default()).await.unwrap(),
+        Total::Exactly(0)
+    );
+    fixture
+        .behind_its_back(
+            "INSERT INTO jobs (number, id, kind, state, created, updated, name, benchmark, bot, \
+             username, repository, title, journal_version, written_by, words, spec, config) \
+             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) \
+             SELECT i, CAST(i AS TEXT), 'bisection', 'pending', 0, 0, '', 'many', '', '', '', '', \
+             1, '', 'word', 'null', 'null' FROM n",
+        )
+        .await;
+    let of_words = JobFilter {
+        text: Some("word".into()),
+        ..JobFilter::default()
+    };
+    for filter in [JobFilter::default(), of_benchmark("many"), of_words] {
+        assert_eq!(store.count(&filter).await.unwrap(), Total::Exactly(10_000));
+    }
+    fixture.job().await;
+    assert_eq!(
+        store.count(&JobFilter::default()).await.unwrap(),
+        Total::MoreThan(10_000)
+    );
+    assert_eq!(
+        store.count(&of_benchmark("many")).await.unwrap(),
+        Total::Exactly(10_000)
+    );
+}
+
+async fn nonsense_finds_nothing_and_breaks_nothing(fixture: Fixture) {
+    let store = &fixture.store;
+    store
+        .create(&new_job(&"very long ".repeat(50_000)))
+        .await
+        .unwrap();
+    store.create(&new_job(&"x".repeat(500_000))).await.unwrap();
+    for nonsense in [
+        "'; DROP TABLE jobs; --",
+        "%",
+        "$1",
+        "\"",
+        "\\",
+        "a & b | !c",
+        "NEAR(a b)",
+        "words:x",
+        "\u{0}",
+        "\u{202e}",
+        "((((",
+        "NOT x",
+        "AND",
+    ] {
+        let some = || Some(nonsense.to_owned());
+        for filter in [
+            JobFilter {
+                benchmark: some(),
+                ..JobFilter::default()
+            },
+            JobFilter {
+                kind: some(),
+                ..JobFilter::default()
+            },
+        ] {
+            assert_eq!(found(store, filter).await, [], "{nonsense:?}");
+        }
+        let filter = JobFilter {
+            text: some(),
+            ..JobFilter::default()
+        };
+        store.count(&filter).await.unwrap();
+    }
+    let text = Some("x".repeat(500_000));
+    let list = found(
+        store,
+        JobFilter {
+            text,
+            ..JobFilter::default()
+        },
+    )
+    .await;
+    assert_eq!(list.len(), 1);
+}

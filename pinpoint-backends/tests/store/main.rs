@@ -1,0 +1,17 @@
+//! The job store, as a program that uses it would find it, on both databases.
+#![cfg(all(feature = "sqlite", feature = "postgres"))]
+#![allow(
+    clippy::unwrap_used,
+    reason = "the lint's exception for tests does not reach their helpers"
+)]
+
+mod common;
+mod databases;
+mod exchange;
+mod files;
+mod jobs;
+mod journals;
+mod leases;
+mod lists;
+mod postgres;
+mod processes;

@@ -1,0 +1,329 @@
+//! Several processes at one file, and processes that are killed.
+//!
+//! A child is this test program again, told by its environment to be one.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use pinpoint_backends::store::{
+    Job, JobFilter, JobId, JobLock, JobStore, Lease, LockError, StoreError, Total,
+};
+use pinpoint_core::{JobState, Journal};
+
+use crate::common::{Fixture, all, append_all, cause, new_job, open, run};
+use crate::on_both;
+
+on_both! {
+    what_was_acknowledged_survives_a_kill_at_any_moment,
+    jobs_are_finished_whoever_is_killed_meanwhile,
+    a_worker_that_slept_too_long_writes_nothing_more,
+}
+
+const STORE: &str = "PINPOINT_TEST_STORE";
+const JOB: &str = "PINPOINT_TEST_JOB";
+
+/// Starts a child that runs one of the tests named `child_…`.
+fn start(child: &str, store: &str, job: &str) -> Child {
+    Command::new(env::current_exe().unwrap())
+        .args(["--exact", &format!("processes::{child}"), "--nocapture"])
+        .env(STORE, store)
+        .env(JOB, job)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// What a child was told, or nothing when this is no child.
+fn told() -> Option<(String, String)> {
+    Some((env::var(STORE).ok()?, env::var(JOB).ok()?))
+}
+
+/// Tells the parent something, in a line.
+fn tell(what: impl std::fmt::Display) {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "tell {what}").unwrap();
+    output.flush().unwrap();
+}
+
+/// Everything that a child told until its output ended, at once as it comes.
+/// The last line may be cut off by a kill, and counts only if it is whole.
+fn heard(child: &mut Child) -> impl Iterator<Item = String> + use<> {
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    std::iter::from_fn(move || {
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        line.ends_with('\n').then_some(line)
+    })
+    .filter_map(|line| Some(line.split_once("tell ")?.1.trim_end().to_owned()))
+}
+
+#[tokio::test]
+async fn child_appends() {
+    let Some((place, job)) = told() else {
+        return;
+    };
+    let store = open(&place).await;
+    let id = store.get(&job).await.unwrap().id;
+    let mut journal = store.journal(&id).await.unwrap();
+    let mut next = journal.records().await.unwrap().len() as u64;
+    loop {
+        journal.append(&run(next)).await.unwrap();
+        tell(next);
+        next += 1;
+    }
+}
+
+async fn what_was_acknowledged_survives_a_kill_at_any_moment(fixture: Fixture) {
+    let id = fixture.job().await;
+    let mut acknowledged = 0;
+    let mut appended = 0;
+    for kill in 0..40_u64 {
+        let mut child = start("child_appends", &fixture.place(), id.as_str());
+        let told = heard(&mut child);
+        let reader = std::thread::spawn(move || told.last());
+        // Spread over start, first records and steady work, up to 300 ms.
+        let moment = kill * 23_757 % 300_000;
+        tokio::time::sleep(Duration::from_micros(moment)).await;
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if let Some(last) = reader.join().unwrap() {
+            acknowledged = last.parse::<usize>().unwrap() + 1;
+        }
+
+        let mut journal = fixture.store.journal(&id).await.unwrap();
+        let records = journal.records().await.unwrap();
+        let expected: Vec<_> = (0..records.len() as u64).map(run).collect();
+        assert!(
+            records == expected,
+            "records are missing or out of order after kill {kill}"
+        );
+        assert!(
+            records.len() >= acknowledged.max(appended),
+            "{acknowledged} acknowledged, {} there after kill {kill}",
+            records.len()
+        );
+        appended = records.len();
+    }
+    assert!(
+        acknowledged > 100,
+        "the children hardly came to work: {acknowledged}"
+    );
+    // What is counted beside the journal goes with it.
+    let job = fixture.store.get(id.as_str()).await.unwrap();
+    assert_eq!(job.runs, appended as u64);
+}
+
+/// Records of each job that workers work on.
+const LENGTH: u64 = 12;
+
+/// The owner who falls asleep after each record.
+const SLEEPER: &str = "sleeper";
+
+/// Takes jobs and works on them until none is left to be done, as long as nobody else
+/// has taken them.
+#[tokio::test]
+async fn child_labors() {
+    let Some((place, owner)) = told() else {
+        return;
+    };
+    let store = open(&place).await;
+    let time = Duration::from_millis(200);
+    loop {
+        let taken = store.take(&JobFilter::default(), &owner, time).await;
+        let Some((job, lease)) = taken.unwrap() else {
+            let left = [JobState::Pending, JobState::Running].map(|state| JobFilter {
+                state: Some(state),
+                ..JobFilter::default()
+            });
+            let mut done = true;
+            for filter in left {
+                done &= store.count(&filter).await.unwrap() == Total::Exactly(0);
+            }
+            if done {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        tell(format!("took {}", job.id));
+        match labor(&store, &job, &lease, time, owner == SLEEPER).await {
+            Ok(()) => tell(format!("done {}", job.id)),
+            Err(StoreError::LeaseLost { id }) => tell(format!("lost {id}")),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+async fn labor(
+    store: &JobStore,
+    job: &Job,
+    lease: &Lease,
+    time: Duration,
+    sleeps: bool,
+) -> Result<(), StoreError> {
+    if job.state == JobState::Pending {
+        store
+            .set_leased_state(lease, JobState::Running, None, None)
+            .await?;
+    }
+    let mut journal = store.leased_journal(lease).await?;
+    let begun = journal.records().await.map_err(cause)?.len() as u64;
+    for number in begun..LENGTH {
+        tokio::time::sleep(Duration::from_millis(3)).await;
+        if !sleeps {
+            store.renew(lease, time).await?;
+        }
+        journal.append(&run(number)).await.map_err(cause)?;
+        tell(format!("{} {number}", job.id));
+        if sleeps {
+            // Until the parent wakes it.
+            std::io::stdin().lines().next();
+        }
+    }
+    store
+        .set_leased_state(lease, JobState::Completed, None, None)
+        .await?;
+    store.release(lease).await
+}
+
+async fn jobs_are_finished_whoever_is_killed_meanwhile(fixture: Fixture) {
+    const JOBS: usize = 24;
+    for _ in 0..JOBS {
+        fixture.job().await;
+    }
+    let begin = |number: usize| {
+        let mut child = start("child_labors", &fixture.place(), &number.to_string());
+        let told = heard(&mut child);
+        (child, std::thread::spawn(move || told.collect::<Vec<_>>()))
+    };
+    let mut told = Vec::new();
+    let mut children: Vec<_> = (0..3).map(begin).collect();
+    for kill in 0..25_u64 {
+        tokio::time::sleep(Duration::from_millis(20 + kill * 7919 % 80)).await;
+        let (mut child, reader) = children.remove(0);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        told.extend(reader.join().unwrap());
+        children.push(begin(3 + kill as usize));
+    }
+    for (mut child, reader) in children {
+        let status = child.wait().unwrap();
+        told.extend(reader.join().unwrap());
+        assert!(status.success(), "{status} {told:#?}");
+    }
+    let jobs = all(&fixture.store).await;
+    assert_eq!(jobs.len(), JOBS);
+    let expected: Vec<_> = (0..LENGTH).map(run).collect();
+    for job in &jobs {
+        assert_eq!((job.state, job.runs), (JobState::Completed, LENGTH));
+        let mut journal = fixture.store.journal(&job.id).await.unwrap();
+        assert_eq!(journal.records().await.unwrap(), expected);
+    }
+    // Each record was acknowledged once at most, and each job done by one.
+    let mut once = BTreeSet::new();
+    for line in told.iter().filter(|line| !line.starts_with("took")) {
+        assert!(once.insert(line), "{line} was told twice");
+    }
+    let took = told.iter().filter(|line| line.starts_with("took"));
+    assert!(took.count() > JOBS, "nobody was killed at work");
+}
+
+async fn a_worker_that_slept_too_long_writes_nothing_more(fixture: Fixture) {
+    let id = fixture.job().await;
+    let mut child = start("child_labors", &fixture.place(), SLEEPER);
+    let mut told = heard(&mut child);
+    assert_eq!(told.next(), Some(format!("took {id}")));
+    assert_eq!(told.next(), Some(format!("{id} 0")));
+    let long = Duration::from_secs(3600);
+    let lease = loop {
+        match fixture.store.lease(&id, "bob", long).await {
+            Ok(lease) => break lease,
+            Err(StoreError::Leased { .. }) => tokio::time::sleep(Duration::from_millis(5)).await,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    let mut journal = fixture.store.leased_journal(&lease).await.unwrap();
+    child.stdin.take().unwrap().write_all(b"\n").unwrap();
+    assert_eq!(told.next(), Some(format!("lost {id}")));
+    assert_eq!(journal.records().await.unwrap(), [run(0)]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[tokio::test]
+async fn child_works() {
+    let Some((place, title)) = told() else {
+        return;
+    };
+    let store = open(&place).await;
+    let id = store.create(&new_job(&title)).await.unwrap();
+    let mut journal = store.journal(&id).await.unwrap();
+    append_all(&mut journal, &(0..200).map(run).collect::<Vec<_>>()).await;
+    tell(id);
+}
+
+#[tokio::test]
+async fn processes_share_a_file_from_its_creation_on() {
+    for _ in 0..5 {
+        let directory = tempfile::tempdir().unwrap();
+        let start = |number: usize| {
+            start(
+                "child_works",
+                directory.path().to_str().unwrap(),
+                &number.to_string(),
+            )
+        };
+        let mut children: Vec<Child> = (0..4).map(start).collect();
+        let mut jobs: Vec<JobId> = Vec::new();
+        let store = JobStore::open(directory.path()).await.unwrap();
+        for child in &mut children {
+            let id = heard(child).last().expect("the child failed");
+            assert!(child.wait().unwrap().success());
+            jobs.push(store.get(&id).await.unwrap().id);
+        }
+        for id in &jobs {
+            let records = store.journal(id).await.unwrap().records().await.unwrap();
+            assert_eq!(records, (0..200).map(run).collect::<Vec<_>>());
+        }
+        assert_eq!(all(&store).await.len(), 4);
+    }
+}
+
+#[test]
+fn child_locks() {
+    let Some((state_dir, _)) = told() else { return };
+    let _lock = JobLock::acquire(Path::new(&state_dir)).unwrap();
+    tell("locked");
+    // Until the parent kills it.
+    std::io::stdin().lines().next();
+}
+
+#[test]
+fn a_lock_ends_with_its_process() {
+    let directory = tempfile::tempdir().unwrap();
+    for _ in 0..3 {
+        let mut child = start("child_locks", directory.path().to_str().unwrap(), "");
+        assert_eq!(heard(&mut child).next().as_deref(), Some("locked"));
+        match JobLock::acquire(directory.path()).unwrap_err() {
+            LockError::Held { pid } => assert_eq!(pid, Some(child.id())),
+            other => panic!("{other}"),
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let lock = JobLock::acquire(directory.path()).unwrap();
+        let second = JobLock::acquire(directory.path()).unwrap_err();
+        assert!(
+            second.to_string().contains(&std::process::id().to_string()),
+            "{second}"
+        );
+        drop(lock);
+    }
+    let missing = JobLock::acquire(&directory.path().join("missing")).unwrap_err();
+    assert!(matches!(missing, LockError::File { .. }));
+}

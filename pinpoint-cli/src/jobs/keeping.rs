@@ -1,0 +1,114 @@
+//! Jobs as a whole: out of a store, into another, and away.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use pinpoint_backends::store::JobStore;
+use serde_json::json;
+
+use crate::arguments::{Display, Output, Select};
+use crate::error::{CliError, FOUND};
+use crate::quantity::count;
+use crate::storage::Storage;
+
+/// Jobs removed in one transaction: few enough that others hardly wait for it.
+const BATCH: u32 = 100;
+
+pub(super) async fn export(
+    store: &JobStore,
+    select: Select,
+    file: Option<PathBuf>,
+    display: &Display,
+) -> Result<u8, CliError> {
+    let filter = select.into();
+    let Some(path) = file else {
+        // The jobs are what is printed, and nothing besides.
+        store
+            .export(&filter, &mut BufWriter::new(std::io::stdout()))
+            .await?;
+        return Ok(FOUND);
+    };
+    // Moved in place: a file that was there is replaced by a whole one only.
+    let unfinished = path.with_added_extension("unfinished");
+    let mut output = File::create(&unfinished).map_err(CliError::file("write", &unfinished))?;
+    let jobs = {
+        let mut buffered = BufWriter::new(&mut output);
+        let jobs = store.export(&filter, &mut buffered).await?;
+        buffered
+            .flush()
+            .map_err(CliError::file("write", &unfinished))?;
+        jobs
+    };
+    output
+        .sync_all()
+        .and_then(|()| std::fs::rename(&unfinished, &path))
+        .map_err(CliError::file("write", &path))?;
+    match display.output {
+        Output::Json => anstream::println!("{}", json!({ "exported": jobs })),
+        Output::Text => anstream::println!("{} in {}", count(jobs, "job"), path.display()),
+    }
+    Ok(FOUND)
+}
+
+pub(super) async fn import(
+    store: &JobStore,
+    path: &Path,
+    display: &Display,
+) -> Result<u8, CliError> {
+    let imported = if path == Path::new("-") {
+        store.import(&mut BufReader::new(std::io::stdin())).await?
+    } else {
+        let file = File::open(path).map_err(CliError::file("read", path))?;
+        store.import(&mut BufReader::new(file)).await?
+    };
+    match display.output {
+        Output::Json => anstream::println!(
+            "{}",
+            json!({ "imported": imported.added, "already_there": imported.there })
+        ),
+        Output::Text => anstream::println!(
+            "{} imported, {} already there",
+            count(imported.added, "job"),
+            imported.there
+        ),
+    }
+    Ok(FOUND)
+}
+
+pub(super) async fn purge(
+    storage: &Storage,
+    older_than: Duration,
+    display: &Display,
+) -> Result<u8, CliError> {
+    let before = SystemTime::now().checked_sub(older_than);
+    let since = before.and_then(|before| before.duration_since(UNIX_EPOCH).ok());
+    // So long ago that there were no jobs.
+    let before = since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    });
+    let mut removed = 0;
+    loop {
+        let batch = storage.jobs.purge(before, BATCH).await?;
+        if batch.is_empty() {
+            break;
+        }
+        removed += batch.len() as u64;
+        for id in &batch {
+            let directory = storage.job_dir(id);
+            match std::fs::remove_dir_all(&directory) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(CliError::file("remove", directory)(error));
+                }
+                // A job of another machine has its directory there.
+                _ => {}
+            }
+        }
+    }
+    match display.output {
+        Output::Json => anstream::println!("{}", json!({ "removed": removed })),
+        Output::Text => anstream::println!("{} removed", count(removed, "job")),
+    }
+    Ok(FOUND)
+}

@@ -1,0 +1,248 @@
+//! Jobs in the file of the state directory, and in a PostgreSQL database: the same
+//! commands do the same.
+
+use std::fs;
+
+use libc::SIGKILL;
+use serde_json::Value;
+
+use crate::postgres::Database;
+use crate::world::{BENCHMARK, Finished, Pinpoint, World};
+
+/// A world whose jobs are in one of the two.
+struct Stored {
+    world: World,
+    store: Option<Database>,
+}
+
+impl Stored {
+    fn pinpoint(&self, arguments: &[&str]) -> Pinpoint {
+        self.kept(self.world.pinpoint(arguments))
+    }
+
+    fn kept(&self, pinpoint: Pinpoint) -> Pinpoint {
+        match &self.store {
+            Some(database) => pinpoint.env("PINPOINT_STORE", database.url()),
+            None => pinpoint,
+        }
+    }
+
+    fn bisect(&self, options: &[&str], script: &str) -> Pinpoint {
+        self.kept(self.world.bisect(options, script))
+    }
+
+    /// The titles of the jobs listed with these options, newest first.
+    fn list(&self, options: &[&str]) -> Vec<Value> {
+        let list = self.pinpoint(&["jobs", "list", "--output", "json"]);
+        let list = list.and(options).ends_with(0);
+        list.document().as_array().unwrap().clone()
+    }
+
+    fn names(&self, options: &[&str]) -> Vec<String> {
+        let names = self.list(options).into_iter();
+        names
+            .map(|job| job["name"].as_str().unwrap().to_owned())
+            .collect()
+    }
+}
+
+/// What is tested of both; the databases are made on a runtime that is only for that.
+fn on_both(test: impl Fn(&Stored)) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for store in [None, Some(runtime.block_on(Database::new()))] {
+        let world = World::with_step(4, 2);
+        test(&Stored { world, store });
+    }
+}
+
+fn id(job: &Value) -> &str {
+    job["id"].as_str().unwrap()
+}
+
+#[test]
+fn jobs_are_listed_by_what_they_are() {
+    on_both(|stored| {
+        let benchmark = ["--name", "first", "--benchmark", "sort"];
+        stored.bisect(&benchmark, BENCHMARK).ends_with(0);
+        stored.bisect(&["--name", "second"], "exit 3").ends_with(1);
+        let pairwise = [
+            "pairwise", "main~1", "main", "--pairs", "6", "--name", "third",
+        ];
+        stored
+            .pinpoint(&pairwise)
+            .and(&["--", "sh", "-c", "echo v: 1 ms"])
+            .ends_with(3);
+        assert_eq!(stored.names(&[]), ["third", "second", "first"]);
+
+        let jobs = stored.list(&[]);
+        let of = |job: usize, field: &str| jobs[job][field].as_str().unwrap().to_owned();
+        assert_eq!(of(2, "benchmark"), "sort");
+        assert_eq!(of(1, "benchmark"), "sh", "the program, when nobody says");
+        let (bot, user) = (of(0, "bot"), of(0, "user"));
+        assert!(!bot.is_empty() && !user.is_empty());
+        let id = |job: usize| jobs[job]["id"].as_str().unwrap();
+        for (options, expected) in [
+            (&["--benchmark", "sort"][..], &["first"][..]),
+            (
+                &["--benchmark", "sh", "--since", "1h", "--state", "failed"],
+                &["second"],
+            ),
+            (&["--benchmark", "nothing"], &[]),
+            (&["--name", "third"], &["third"]),
+            (&["--kind", "bisection"], &["second", "first"]),
+            (
+                &["--bot", &bot, "--user", &user],
+                &["third", "second", "first"],
+            ),
+            (&["--bot", "nobody"], &[]),
+            (&["--until", "1h"], &[]),
+            (
+                &["--since", "2020-01-01", "--until", "2999-01-01T00:00:00Z"],
+                &["third", "second", "first"],
+            ),
+            (&["--text", "EXIT code 3"], &["second"]),
+            (&["--text", "benchm* sor*"], &["first"]),
+            (&["--limit", "1"], &["third"]),
+            (&["--after", id(0)], &["second", "first"]),
+            (&["--after", id(0), "--limit", "1"], &["second"]),
+            (&["--before", id(2), "--limit", "1"], &["second"]),
+        ] {
+            assert_eq!(stored.names(options), expected, "{options:?}");
+        }
+        let count = |options: &[&str]| -> Finished {
+            let count = stored.pinpoint(&["jobs", "list", "--count"]).and(options);
+            count.ends_with(0)
+        };
+        assert_eq!(count(&[]).stdout, "3\n");
+        let document = count(&["--kind", "pairwise", "--output", "json"]).document();
+        assert_eq!(document, serde_json::json!({ "jobs": 1, "more": false }));
+
+        let page = stored
+            .pinpoint(&["jobs", "list", "--limit", "2"])
+            .ends_with(0);
+        page.tells(&format!("--after {}", id(1)));
+        let show = stored.pinpoint(&["jobs", "show", id(2)]).ends_with(0);
+        show.says("benchmark sort").says(&format!("bot {bot}"));
+        // A job that is finished lets go of what was held.
+        let again = stored.pinpoint(&["jobs", "resume", id(2)]).ends_with(0);
+        again.says("culprit");
+    });
+}
+
+#[test]
+fn what_a_list_cannot_be_asked_is_refused() {
+    let world = World::with_values([1, 1]);
+    for (options, told) in [
+        (&["--kind", "try"][..], "possible values: bisection"),
+        (&["--since", "yesterday"], "2026-01-31"),
+        (&["--after", "0190"], "not the whole name of a job"),
+        (&["--count", "--limit", "3"], "cannot be used with"),
+        (&["--store", "jobs.db"], "postgres://USER@HOST/DATABASE"),
+    ] {
+        let list = world.pinpoint(&["jobs", "list"]).and(options);
+        list.ends_with(2).says_nothing().tells(told);
+    }
+    let unreachable = ["--store", "postgres://ada:secret@localhost/x?host=/nowhere"];
+    let refused = world.bisect(&unreachable, BENCHMARK).ends_with(1);
+    refused
+        .says_nothing()
+        .tells("cannot reach postgres://ada@localhost/x");
+    assert!(!refused.stderr.contains("secret"), "{refused}");
+}
+
+#[test]
+fn a_job_that_was_killed_goes_on_in_either_store() {
+    on_both(|stored| {
+        let gate = stored.world.path("gate");
+        let script = format!(
+            "until [ -e {0} ] || [ ${{PINPOINT_RUN:-0}} -lt 5 ]; do touch {0}.waits; sleep 0.01; done; \
+             {BENCHMARK}",
+            gate.display()
+        );
+        let running = stored.bisect(&[], &script).start();
+        while !stored.world.path("gate.waits").exists() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        let jobs = stored.list(&["--state", "running"]);
+        let job = id(&jobs[0]).to_owned();
+        // By the same machine at once, by others when the lease has run out.
+        let elsewhere = stored.world.path("elsewhere");
+        let resume = stored.pinpoint(&["jobs", "resume", &job]);
+        if stored.store.is_some() {
+            let resume = resume.env("PINPOINT_STATE_DIR", &elsewhere).ends_with(1);
+            resume.says_nothing().tells("works on job");
+        }
+        running.signal(SIGKILL);
+        running.wait();
+        fs::write(&gate, "").unwrap();
+        let resumed = stored.pinpoint(&["jobs", "resume", &job]).ends_with(0);
+        resumed.says(&format!("culprit {}", stored.world.commits[2]));
+        let shown = stored.pinpoint(&["jobs", "show", &job, "--output", "json"]);
+        let shown = shown.ends_with(0).document();
+        assert_eq!(shown["state"], "completed");
+        assert!(shown["duration"].as_i64().unwrap() > 0);
+    });
+}
+
+#[test]
+fn jobs_move_from_store_to_store_and_go_away() {
+    on_both(|stored| {
+        stored.bisect(&["--name", "moved"], BENCHMARK).ends_with(0);
+        let jobs = stored.list(&[]);
+        let job = id(&jobs[0]);
+        let show = |pinpoint: Pinpoint| pinpoint.ends_with(0).document();
+        let before = show(stored.pinpoint(&["jobs", "show", job, "--output", "json"]));
+        let file = stored.world.path("jobs.jsonl");
+        let file = file.to_str().unwrap();
+        let exported = stored.pinpoint(&["jobs", "export", file]).ends_with(0);
+        exported.says(&format!("1 job in {file}"));
+        let printed = stored.pinpoint(&["jobs", "export"]).ends_with(0);
+        assert_eq!(printed.stdout, fs::read_to_string(file).unwrap());
+
+        let imported = stored.pinpoint(&["jobs", "import", file]).ends_with(0);
+        imported.says("0 jobs imported, 1 already there");
+        let directory = stored.world.state_dir().join("jobs").join(job);
+        assert!(directory.exists());
+        stored
+            .pinpoint(&["jobs", "purge"])
+            .ends_with(0)
+            .says("0 jobs removed");
+        let purge = ["jobs", "purge", "--older-than", "0s"];
+        stored.pinpoint(&purge).ends_with(0).says("1 job removed");
+        assert_eq!(stored.list(&[]), [] as [Value; 0]);
+        assert!(!directory.exists());
+
+        stored
+            .pinpoint(&["jobs", "import", file])
+            .ends_with(0)
+            .says("1 job imported");
+        let after = show(stored.pinpoint(&["jobs", "show", job, "--output", "json"]));
+        assert_eq!(after, before);
+
+        let damaged = printed.stdout.replacen("\"ran\"", "\"walked\"", 1);
+        let line = damaged
+            .lines()
+            .position(|line| line.contains("walked"))
+            .unwrap()
+            + 1;
+        fs::write(file, damaged).unwrap();
+        let refused = stored.pinpoint(&["jobs", "import", file]).ends_with(2);
+        refused
+            .says_nothing()
+            .tells(&format!("line {line}: "))
+            .tells("nothing was imported");
+    });
+}
+
+#[test]
+fn a_password_is_not_kept_with_the_job() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let database = runtime.block_on(Database::new());
+    let world = World::with_step(4, 2);
+    let url = database.url().replace("postgres@", "postgres:secret@");
+    world.bisect(&["--store", &url], BENCHMARK).ends_with(0);
+    let list = ["jobs", "export", "--store", &url];
+    let exported = world.pinpoint(&list).ends_with(0);
+    assert!(exported.stdout.contains("postgres@localhost"), "{exported}");
+    assert!(!exported.stdout.contains("secret"), "{exported}");
+}
