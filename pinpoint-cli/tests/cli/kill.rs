@@ -167,6 +167,10 @@ fn so_does_one_with_the_reference_strategy() {
     survives_kills("pinpoint");
 }
 
+#[expect(
+    clippy::print_stdout,
+    reason = "the seed is told to repeat the walk with"
+)]
 fn survives_kills(strategy: &'static str) {
     let seed = std::env::var("KILL_SEED").ok().map_or_else(
         || {
