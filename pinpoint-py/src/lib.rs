@@ -1,11 +1,15 @@
 //! The extension module behind the Python package `pinpoint`.
 //!
-//! Nothing is decided here: `compare` and `search` translate between
-//! Python's objects and the crates that do the work. What users see is chosen
-//! in `python/pinpoint/__init__.py` and typed in `_pinpoint.pyi`.
+//! Nothing is decided here: the modules translate between Python's objects and
+//! the crates that do the work. What users see is chosen in
+//! `python/pinpoint/__init__.py` and typed, with its documentation, in
+//! `_pinpoint.pyi`.
 
 mod arguments;
 mod compare;
+mod many;
+mod results;
+mod samples;
 mod search;
 
 use pyo3::prelude::*;
@@ -14,10 +18,13 @@ use pyo3::prelude::*;
 mod _pinpoint {
     #[pymodule_export]
     use crate::compare::{
-        FunctionalComparison, PerformanceComparison, compare_functional, compare_performance,
+        compare_functional, compare_pairwise, compare_performance, high_threshold, ks_2samp,
+        mann_whitney_u, wilcoxon,
     };
     #[pymodule_export]
-    use crate::search::{Bisection, Outcome};
+    use crate::many::{Comparisons, compare_many};
+    #[pymodule_export]
+    use crate::search::{Bisection, CulpritFinder, Pairwise};
 
     use pyo3::prelude::*;
 
