@@ -5,6 +5,11 @@
 //! `python/pinpoint/__init__.py` and typed, with its documentation, in
 //! `_pinpoint.pyi`.
 
+#![expect(
+    clippy::doc_lazy_continuation,
+    reason = "what Python shows is written for Python, in the stub"
+)]
+
 mod arguments;
 mod compare;
 mod many;

@@ -61,6 +61,8 @@ fn of_pair(py: Python<'_>, index: usize, error: PyErr) -> PyErr {
     PyErr::from_type(error.get_type(py), message)
 }
 
+type Items<'py> = Vec<Bound<'py, PyAny>>;
+
 // A sequence that makes its items when they are asked for: what a batch costs is
 // the comparing.
 #[doc = include_str!(concat!(env!("OUT_DIR"), "/Comparisons"))]
@@ -124,11 +126,8 @@ impl Comparisons {
     }
 
     /// As a list: it equals one, item by item.
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Vec<Bound<'py, PyAny>>,))> {
-        let py = slf.py();
-        let items = slf.get().all.iter().map(|found| performance(py, found));
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Items<'py>,))> {
+        let items = self.all.iter().map(|found| performance(py, found));
         let list = py.get_type::<PyList>().into_any();
         Ok((list, (items.collect::<PyResult<_>>()?,)))
     }

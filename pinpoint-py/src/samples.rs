@@ -61,8 +61,9 @@ impl<'py> Sample<'py> {
         let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
         match &*kind {
             "b" | "i" | "u" | "f" => {
-                let double = (array, "float64");
-                let copied = numpy.call_method1("ascontiguousarray", double)?;
+                // Contiguous and aligned.
+                let wanted = (array, "float64", ["C", "A"]);
+                let copied = numpy.call_method1("require", wanted)?;
                 let copied = copied.cast::<PyArray1<f64>>()?;
                 Self::borrow(copied).ok_or_else(|| no_numbers(argument, value))
             }

@@ -69,7 +69,6 @@ def test_another_mode_is_not_implemented(mode):
 
 
 def test_with_benchmark_arguments_the_milder_thresholds_win_where_they_differ():
-    # p = 0.0257: above 0.01, at most 0.05.
     b = shifted(3.5)
     strict = catapult.Compare(BEFORE, b, 10, "performance", 1.0)
     assert 0.01 < strict.p_value <= 0.05 and strict.result == "unknown"
@@ -82,8 +81,8 @@ def test_with_benchmark_arguments_the_milder_thresholds_win_where_they_differ():
 
 
 def test_the_milder_high_threshold_is_a_tenth():
-    # p = 0.0820 with so many attempts that anything above 0.01 is the same.
-    b = shifted(2.5)
+    # So many attempts that anything above 0.01 is the same.
+    b = shifted(3)
     assert 0.05 < catapult.Compare(BEFORE, b, 1000, "performance", 1.0).p_value <= 0.10
     assert catapult.Compare(BEFORE, b, 1000, "performance", 1.0).result == "same"
     assert catapult.Compare(BEFORE, b, 1000, "performance", 1.0, {}) == (
