@@ -12,7 +12,9 @@
 
 mod arguments;
 mod compare;
+mod drive;
 mod many;
+mod model;
 mod results;
 mod samples;
 mod search;
@@ -27,7 +29,11 @@ mod _pinpoint {
         mann_whitney_u, wilcoxon,
     };
     #[pymodule_export]
+    use crate::drive::{Stop, drive};
+    #[pymodule_export]
     use crate::many::{Comparisons, compare_many};
+    #[pymodule_export]
+    use crate::model::{BotConfigs, combined_commit, midpoint, stored_jobs, stored_outcome};
     #[pymodule_export]
     use crate::search::{Bisection, CulpritFinder, Pairwise};
 

@@ -307,7 +307,7 @@ impl LocalExecutor {
         Ok(range)
     }
 
-    fn begin(&self, key: Option<&Key>) -> EndOnDrop {
+    pub(super) fn begin(&self, key: Option<&Key>) -> EndOnDrop {
         let work = Work::begin();
         let mut works = locked(&self.works);
         works.retain(|_, work| !work.is_over());
@@ -316,7 +316,7 @@ impl LocalExecutor {
     }
 
     /// Milliseconds from the job's beginning.
-    pub(super) fn since_beginning(&self, moment: Instant) -> u64 {
+    pub fn since_beginning(&self, moment: Instant) -> u64 {
         let (before, opened) = self.opened;
         let since = before + moment.saturating_duration_since(opened);
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

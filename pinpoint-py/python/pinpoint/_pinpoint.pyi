@@ -1,7 +1,8 @@
 """The extension module. Its documentation is written here: the build takes the
 docstrings from this file."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
 from typing import Any, Literal, SupportsFloat, SupportsIndex, final, overload
 
 import numpy as np
@@ -28,6 +29,7 @@ _Direction = Literal["up", "down", "unknown"]
 _Method = Literal["auto", "exact", "asymptotic", "pinpoint"]
 _Strategy = Literal["adaptive", "pinpoint"]
 _Sample = npt.ArrayLike
+_StrPath = str | PathLike[str]
 _Run = SupportsFloat | Mapping[str, SupportsFloat] | None
 
 def mann_whitney_u(
@@ -595,3 +597,54 @@ class CulpritFinder:
     def from_json(cls, text: str) -> CulpritFinder:
         """The search that :meth:`to_json` wrote; else ValueError."""
     def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Stop:
+    """Interrupts a job that :func:`drive` works on."""
+
+    def __new__(cls) -> Stop: ...
+    def interrupt(self) -> None:
+        """Have the job stop, to be resumed later. May be called from any thread."""
+
+def drive(
+    request: str, bridge: Callable[[str, int, str, Any], object], stop: Stop
+) -> str:
+    """Drive a job to its outcome, both in JSON; :func:`pinpoint.bisect` wraps it.
+
+    Blocks, and asks for what Python is to do by calling ``bridge``.
+    """
+
+def combined_commit(text: str) -> tuple[str, int]:
+    """A commit's JSON as it is written everywhere, and its key."""
+
+def stored_jobs(state_dir: _StrPath, state: str | None, limit: int) -> str:
+    """The jobs of a state directory as JSON, newest first."""
+
+def stored_outcome(state_dir: _StrPath, job: str) -> str:
+    """A job's kind and outcome as JSON."""
+
+def midpoint(
+    repo: _StrPath,
+    lower: str,
+    higher: str,
+    all: bool,
+    repositories: Mapping[str, _StrPath],
+    state_dir: _StrPath,
+) -> str:
+    """What lies between two revisions, as JSON."""
+
+@final
+class BotConfigs:
+    """Bot configurations, as JSON; see :class:`pinpoint.Bots`."""
+
+    def __new__(cls, files: Sequence[tuple[str, str]] | None = None) -> BotConfigs: ...
+    def external(self) -> BotConfigs:
+        """The external bots alone."""
+    def bots(self) -> str:
+        """All bots and aliases, by name."""
+    def bot(self, name: str) -> str:
+        """The bot of this name; else KeyError."""
+    def benchmarks(self) -> str:
+        """The benchmarks, by name."""
+    def target(self, bot: str, benchmark: str) -> str:
+        """What is built for a benchmark on a bot; else KeyError."""
