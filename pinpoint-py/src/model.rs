@@ -46,7 +46,9 @@ pub(crate) fn stored_jobs(
     }
     let list = async {
         let store = Store::open(&state_dir).await?;
-        Ok(serde_json::to_value(store.list(state, limit).await?)?)
+        let list = store.list(state, limit).await;
+        store.close().await;
+        Ok(serde_json::to_value(list?)?)
     };
     wait(py, list)
 }
@@ -56,7 +58,9 @@ pub(crate) fn stored_jobs(
 pub(crate) fn stored_outcome(py: Python<'_>, state_dir: PathBuf, job: &str) -> PyResult<String> {
     let get = async {
         let store = Store::open(&state_dir).await?;
-        let job = store.get(job).await?;
+        let job = store.get(job).await;
+        store.close().await;
+        let job = job?;
         Ok(json!({ "kind": job.kind, "outcome": job.outcome }))
     };
     wait(py, get)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use pinpoint_core::{Detail, Event, Journal, JournalError, Record};
 use serde::de::DeserializeOwned;
-use sqlx::SqliteConnection;
+use sqlx::{Connection, SqliteConnection};
 
 use super::{JobId, StoreError, now};
 
@@ -46,6 +46,13 @@ impl SqliteJournal {
             job,
             next: Next::Unread,
         }
+    }
+
+    /// Closes the connection. Dropping a journal is as safe; this waits until it
+    /// is done, as a process must that is about to fork.
+    pub async fn close(self) {
+        // Nothing is left to write, so that nothing is lost if this fails.
+        drop(self.connection.close().await);
     }
 
     async fn next(&mut self) -> Result<i64, StoreError> {

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, SupportsFloat, TypeVar, Union
 
 from . import _pinpoint
-from ._errors import BuildFailed, Interrupted, RunFailed, Unavailable
+from ._errors import BuildFailed, Interrupted, RunFailed, Stopped, Unavailable
 from ._executor import Executor, Values
 from ._jobs import default_state_dir
 from ._model import CombinedCommit, Commit, JobOutcome, Progress
@@ -257,7 +257,8 @@ bisect.__signature__ = inspect.signature(bisect_async)  # type: ignore[attr-defi
 def _finished(work: Awaitable[T]) -> T:
     """What a coroutine returns, run on a loop and a thread of its own."""
     state: dict[str, Any] = {}
-    ready = threading.Event()
+    # Not Thread.join: interrupted, it takes the thread for ended.
+    ready, ended = threading.Event(), threading.Event()
 
     async def body() -> None:
         state["loop"], state["task"] = asyncio.get_running_loop(), asyncio.current_task()
@@ -271,13 +272,13 @@ def _finished(work: Awaitable[T]) -> T:
             state["error"] = error
         finally:
             ready.set()
+            ended.set()
 
-    thread = threading.Thread(target=main, name="pinpoint", daemon=True)
-    thread.start()
+    threading.Thread(target=main, name="pinpoint", daemon=True).start()
     interrupted = False
-    while thread.is_alive():
+    while not ended.is_set():
         try:
-            thread.join()
+            ended.wait()
         except KeyboardInterrupt:
             interrupted = True
             ready.wait()
@@ -323,27 +324,26 @@ class _Bridge:
         self.loop = asyncio.get_running_loop()
         self.turns = asyncio.Semaphore(self.executor.concurrency if self.executor else 1 << 20)
         driven = asyncio.ensure_future(
-            _on_thread(lambda: _pinpoint.drive(request, self._called, self.stop))
+            _settled(_on_thread(lambda: _pinpoint.drive(request, self._called, self.stop)))
         )
         try:
-            return await asyncio.shield(driven)
+            found, error = await asyncio.shield(driven)
         except asyncio.CancelledError:
             self.stop.interrupt()
             await asyncio.wait({driven})
-            if not driven.cancelled() and driven.exception() is None:
-                return driven.result()
-            # Its text is the job that can be resumed.
-            raise asyncio.CancelledError(self.job_id) from None
-        except BaseException as error:
-            raised = self.raised or error
-            if self.job_id and hasattr(raised, "add_note") and not isinstance(raised, ValueError):
-                raised.add_note(f"go on with pinpoint.bisect(resume={self.job_id!r}, …)")
-            if raised is error:
-                raise
-            raise raised from None
+            found, error = driven.result()
+            if isinstance(error, Stopped):
+                # Its text is the job that can be resumed.
+                raise asyncio.CancelledError(self.job_id) from None
         finally:
             for task in self.tasks.values():
                 task.cancel()
+        error = self.raised or error
+        if error is not None:
+            if self.job_id and hasattr(error, "add_note"):
+                error.add_note(f"go on with pinpoint.bisect(resume={self.job_id!r}, …)")
+            raise error
+        return str(found)
 
     def _called(self, method: str, action: int, payload: str, reply: Any) -> None:
         """Called by the driver, on its threads."""
@@ -441,7 +441,7 @@ class _Bridge:
 
     async def _timed(self, begin: Callable[[], Any]) -> Any:
         async with self.turns:
-            task = asyncio.ensure_future(begin())
+            task = asyncio.ensure_future(_settled(begin()))
             try:
                 await asyncio.wait({task}, timeout=self.timeout)
             except asyncio.CancelledError:
@@ -450,7 +450,10 @@ class _Bridge:
             if not task.done():
                 task.cancel()
                 raise _TooLong(f"took longer than {self.timeout:g} s")
-            return task.result()
+            result, error = task.result()
+            if error is not None:
+                raise error
+            return result
 
     async def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         if inspect.iscoroutinefunction(function):
@@ -461,6 +464,16 @@ class _Bridge:
 
 class _TooLong(Exception):
     """Ours: a function may raise TimeoutError for reasons of its own."""
+
+
+async def _settled(work: Awaitable[T]) -> tuple[T | None, BaseException | None]:
+    """The result, or what was raised: a task that raises SystemExit ends the loop."""
+    try:
+        return await work, None
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
+        return None, error
 
 
 async def _on_thread(function: Callable[[], T]) -> T:

@@ -43,6 +43,10 @@ class Unavailable(PinpointError):
     """
 
 
+class Stopped(PinpointError):
+    """What the driver raises when it was told to stop; no user sees it."""
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C, while a job was driven.
 

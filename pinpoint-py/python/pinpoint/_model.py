@@ -365,7 +365,8 @@ class Progress(NamedTuple):
         The job.
     event : str
         ``"built"``, ``"build_failed"``, ``"ran"``, ``"run_failed"``, ``"gave_up"``
-        (infrastructure), or ``"resumed"`` before the first one.
+        (infrastructure); ``"resumed"`` before the first one when a job goes on, and
+        ``"finished"`` after the last.
     runs, builds : int
         So far.
     runs_to_come : int
@@ -377,7 +378,9 @@ class Progress(NamedTuple):
     """
 
     job_id: str
-    event: Literal["resumed", "built", "build_failed", "ran", "run_failed", "gave_up"]
+    event: Literal[
+        "resumed", "built", "build_failed", "ran", "run_failed", "gave_up", "finished"
+    ]
     runs: int
     builds: int
     runs_to_come: int

@@ -32,7 +32,7 @@ impl Failure {
             Self::Repository(message) => ("RepositoryError", message),
             Self::Execution(message) => ("ExecutionError", message),
             Self::Job(message) => ("JobError", message),
-            Self::Interrupted => ("Interrupted", "interrupted".into()),
+            Self::Interrupted => ("Stopped", "interrupted".into()),
         };
         let raised = (py.import("pinpoint._errors"))
             .and_then(|module| module.getattr(class))

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pinpoint_backends::local::{LocalExecutor, Location, default_machine_dir};
-use pinpoint_backends::sqlite::{Job, JobLock, Store};
+use pinpoint_backends::sqlite::{Job, JobLock, NewJob, SqliteJournal, Store};
 use pinpoint_core::results::direction_of;
 use pinpoint_core::{
     Bisection, BisectionSpec, Event, JobState, Journal, Machine, Moment, Status, Stop,
@@ -42,10 +42,23 @@ pub(super) async fn run(
     bridge: &Arc<Bridge>,
     stop: &Notify,
 ) -> Result<String, Failure> {
-    let request: Request =
+    let mut request: Request =
         serde_json::from_str(request).map_err(|error| Failure::Value(error.to_string()))?;
-    let new = request.search.map(Search::into_job).transpose()?;
+    let new = request.search.take().map(Search::into_job).transpose()?;
     let store = Store::open(&request.state_dir).await?;
+    let found = in_store(&store, &request, new, bridge, stop).await;
+    // No connection is left open: a process may fork after this.
+    store.close().await;
+    found
+}
+
+async fn in_store(
+    store: &Store,
+    request: &Request,
+    new: Option<NewJob>,
+    bridge: &Arc<Bridge>,
+    stop: &Notify,
+) -> Result<String, Failure> {
     let job = match (&request.resume, new) {
         (Some(id), _) => store.get(id).await?,
         (None, Some(new)) => {
@@ -72,7 +85,7 @@ pub(super) async fn run(
         check_functions(&config, request.builds, request.runs, request.executor)?;
     }
     let session = Session {
-        store: &store,
+        store,
         job: &job,
         config,
         bridge,
@@ -134,7 +147,9 @@ impl Session<'_> {
                 .await?;
         }
         let executor = self.executor(state_dir)?;
-        let found = self.drive(&executor, stop).await;
+        let mut journal = self.store.journal(id).await?;
+        let found = self.drive(&executor, &mut journal, stop).await;
+        journal.close().await;
         if let Some(local) = &executor.local {
             // Nobody else sees to a child that does not want to end.
             local.end().await;
@@ -163,10 +178,14 @@ impl Session<'_> {
         })
     }
 
-    async fn drive(&self, executor: &PythonExecutor, stop: &Notify) -> Result<Found, Failure> {
+    async fn drive(
+        &self,
+        executor: &PythonExecutor,
+        journal: &mut SqliteJournal,
+        stop: &Notify,
+    ) -> Result<Found, Failure> {
         let id = &self.job.id;
         let mut spec: BisectionSpec = serde_json::from_value(self.job.spec.clone())?;
-        let mut journal = self.store.journal(id).await?;
         let mut stopping = std::pin::pin!(self.stop(stop));
         if let Some(local) = executor.local.as_ref().filter(|_| !executor.runs)
             && journal.records().await?.is_empty()
@@ -206,7 +225,7 @@ impl Session<'_> {
         let driven = drive_watched(
             Bisection::new(spec)?,
             executor,
-            &mut journal,
+            journal,
             stopping,
             |moment, machine, _| self.watch(&moment, machine),
         )
@@ -216,29 +235,31 @@ impl Session<'_> {
 
     fn watch(&self, moment: &Moment<'_>, machine: &Bisection) {
         let event = match moment {
-            Moment::Replayed(_) => "resumed",
-            Moment::Started(_) => return,
+            Moment::Replayed(0) | Moment::Started(_) => None,
+            Moment::Replayed(_) => Some("resumed"),
             Moment::Happened(record) => match record.event {
-                Event::Built { .. } => "built",
-                Event::BuildFailed { .. } => "build_failed",
-                Event::Ran { .. } => "ran",
-                Event::RunFailed { .. } => "run_failed",
-                Event::GaveUp { .. } => "gave_up",
-                _ => return,
+                Event::Built { .. } => Some("built"),
+                Event::BuildFailed { .. } => Some("build_failed"),
+                Event::Ran { .. } => Some("ran"),
+                Event::RunFailed { .. } => Some("run_failed"),
+                Event::GaveUp { .. } => Some("gave_up"),
+                _ => None,
             },
         };
-        let progress = machine.progress();
-        let no_change = machine.posterior().map(|posterior| posterior.no_change);
-        let open: u64 = progress.open.iter().map(|range| range.between + 1).sum();
-        let told = json!({
-            "event": event,
-            "runs": progress.runs,
-            "builds": progress.builds,
-            "runs_to_come": if machine.outcome().is_some() { 0 } else { progress.runs_to_come },
-            "candidates": open,
-            "no_change": no_change,
-        });
-        self.bridge.tell("progress", 0, &told);
+        let is_finished = machine.outcome().is_some();
+        let finished = is_finished.then_some("finished");
+        for event in event.into_iter().chain(finished) {
+            let progress = machine.progress();
+            let told = json!({
+                "event": event,
+                "runs": progress.runs,
+                "builds": progress.builds,
+                "runs_to_come": if is_finished { 0 } else { progress.runs_to_come },
+                "candidates": progress.open.iter().map(|range| range.between + 1).sum::<u64>(),
+                "no_change": machine.posterior().map(|posterior| posterior.no_change),
+            });
+            self.bridge.tell("progress", 0, &told);
+        }
     }
 
     /// Resolves when the job is to stop.
