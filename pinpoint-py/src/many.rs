@@ -5,7 +5,7 @@ use pinpoint_compare::{self as statistics, PerformanceComparison};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PySlice};
+use pyo3::types::{PyIterator, PyList, PySlice};
 use rayon::ThreadPoolBuilder;
 
 use crate::arguments;
@@ -96,6 +96,11 @@ impl Comparisons {
                 "there is no comparison {index}: there are {length}"
             ))),
         }
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        let items = self.all.iter().map(|found| performance(py, found));
+        PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.try_iter()
     }
 
     #[doc = include_str!(concat!(env!("OUT_DIR"), "/Comparisons.verdict"))]

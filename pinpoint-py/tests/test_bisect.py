@@ -10,6 +10,7 @@ import textwrap
 import threading
 import time
 import traceback
+from typing import Any
 
 import pytest
 
@@ -20,11 +21,11 @@ COMMITS = 10
 
 
 @pytest.fixture(scope="session")
-def repo(tmp_path_factory):
+def repo(tmp_path_factory: Any) -> Any:
     """Ten commits; from the sixth on, the program takes 12 instead of 10."""
     path = tmp_path_factory.mktemp("repo")
 
-    def git(*arguments):
+    def git(*arguments: Any) -> None:
         identity = ["-c", "user.name=A U Thor", "-c", "user.email=author@example.org"]
         subprocess.run(["git", "-C", path, *identity, *arguments], check=True, capture_output=True)
 
@@ -38,22 +39,22 @@ def repo(tmp_path_factory):
 
 
 @pytest.fixture
-def bisect(repo, tmp_path):
+def bisect(repo: Any, tmp_path: Any) -> Any:
     """A bisection of the whole range, with a state directory of its own."""
 
-    def bisect(**options):
+    def bisect(**options: Any) -> Any:
         ends = {} if "resume" in options else {"good": "HEAD~9", "bad": "HEAD", "repo": repo}
         return pinpoint.bisect(**{**ends, "state_dir": tmp_path / "state", "magnitude": 1.0, **options})
 
     return bisect
 
 
-def measured(checkout):
+def measured(checkout: Any) -> Any:
     """A value with a little spread."""
     return float((checkout.path / "time").read_text()) + 0.001 * (time.perf_counter_ns() % 97)
 
 
-def found(outcome):
+def found(outcome: Any) -> Any:
     assert outcome.status == "culprit_found", outcome
     return [culprit.blamed.subject for culprit in outcome.culprits]
 
@@ -62,7 +63,7 @@ COMMAND = 'echo "time: $(cat time).$(($$ % 97)) s"'
 
 
 @pytest.mark.parametrize("run", [COMMAND, ["sh", "-c", COMMAND]])
-def test_a_command_is_run(bisect, run):
+def test_a_command_is_run(bisect: Any, run: Any) -> None:
     outcome = bisect(run=run)
     assert found(outcome) == ["Change 6"]
     assert (outcome.chart, outcome.unit) == ("time", "s")
@@ -74,10 +75,10 @@ def test_a_command_is_run(bisect, run):
     assert "Change 6" in outcome._repr_html_()
 
 
-def test_a_function_is_called_in_a_work_tree(bisect, repo):
+def test_a_function_is_called_in_a_work_tree(bisect: Any, repo: Any) -> None:
     seen = []
 
-    def run(checkout):
+    def run(checkout: Any) -> Any:
         assert checkout.path != repo and (checkout.path / ".git").exists()
         seen.append(checkout.commit.main.subject)
         return measured(checkout)
@@ -87,16 +88,16 @@ def test_a_function_is_called_in_a_work_tree(bisect, repo):
     assert len(seen) == outcome.runs and {"Change 0", "Change 9"} <= set(seen)
 
 
-def test_coroutines_run_on_the_callers_loop(bisect, repo, tmp_path):
-    async def main():
+def test_coroutines_run_on_the_callers_loop(bisect: Any, repo: Any, tmp_path: Any) -> None:
+    async def main() -> Any:
         loop = asyncio.get_running_loop()
 
-        async def run(checkout):
+        async def run(checkout: Any) -> Any:
             assert asyncio.get_running_loop() is loop
             await asyncio.sleep(0)
             return measured(checkout)
 
-        async def build(checkout):
+        async def build(checkout: Any) -> None:
             (checkout.path / "built").touch()
 
         return await pinpoint.bisect_async(
@@ -106,17 +107,17 @@ def test_coroutines_run_on_the_callers_loop(bisect, repo, tmp_path):
     assert found(asyncio.run(main())) == ["Change 6"]
 
 
-def test_it_works_where_a_loop_is_running_as_in_a_notebook(bisect):
-    async def main():
+def test_it_works_where_a_loop_is_running_as_in_a_notebook(bisect: Any) -> None:
+    async def main() -> Any:
         return bisect(run=measured)
 
     assert found(asyncio.run(main())) == ["Change 6"]
 
 
-def test_what_is_built_is_there_for_the_runs(bisect):
+def test_what_is_built_is_there_for_the_runs(bisect: Any) -> None:
     built = []
 
-    def build(checkout):
+    def build(checkout: Any) -> None:
         built.append(checkout.commit)
         (checkout.path / "binary").write_text((checkout.path / "time").read_text())
 
@@ -128,8 +129,8 @@ def test_what_is_built_is_there_for_the_runs(bisect):
     assert found(outcome) == ["Change 6"]
 
 
-def test_commits_that_do_not_build_are_skipped(bisect):
-    def build(checkout):
+def test_commits_that_do_not_build_are_skipped(bisect: Any) -> None:
+    def build(checkout: Any) -> None:
         if (checkout.path / "number").read_text() in ("4", "5"):
             raise pinpoint.BuildFailed("the compiler says no")
 
@@ -140,8 +141,8 @@ def test_commits_that_do_not_build_are_skipped(bisect):
 
 
 @pytest.mark.parametrize("failed", [None, float("nan"), [], {"value": []}])
-def test_runs_that_fail_are_a_regression(bisect, failed):
-    def run(checkout):
+def test_runs_that_fail_are_a_regression(bisect: Any, failed: Any) -> None:
+    def run(checkout: Any) -> Any:
         return failed if int((checkout.path / "number").read_text()) >= CULPRIT else 10.0
 
     outcome = bisect(run=run)
@@ -149,8 +150,8 @@ def test_runs_that_fail_are_a_regression(bisect, failed):
     assert outcome.culprits[0].effect.of == "failures"
 
 
-def test_a_failed_run_may_be_raised(bisect):
-    def run(checkout):
+def test_a_failed_run_may_be_raised(bisect: Any) -> None:
+    def run(checkout: Any) -> Any:
         if int((checkout.path / "number").read_text()) >= CULPRIT:
             raise pinpoint.RunFailed("no answer")
         return 10.0
@@ -158,10 +159,10 @@ def test_a_failed_run_may_be_raised(bisect):
     assert found(bisect(run=run)) == ["Change 6"]
 
 
-def test_trouble_that_passes_is_tried_again(bisect, monkeypatch):
-    troubled = []
+def test_trouble_that_passes_is_tried_again(bisect: Any, monkeypatch: Any) -> None:
+    troubled: list[Any] = []
 
-    def run(checkout):
+    def run(checkout: Any) -> Any:
         if not troubled:
             troubled.append(True)
             raise pinpoint.Unavailable("the bot is away")
@@ -170,8 +171,8 @@ def test_trouble_that_passes_is_tried_again(bisect, monkeypatch):
     assert found(bisect(run=run)) == ["Change 6"]
 
 
-def test_charts_by_name(bisect):
-    def run(checkout):
+def test_charts_by_name(bisect: Any) -> None:
+    def run(checkout: Any) -> Any:
         return {"time": [measured(checkout), measured(checkout)], "size": 5.0}
 
     assert found(bisect(run=run, chart="time")) == ["Change 6"]
@@ -181,7 +182,7 @@ def test_charts_by_name(bisect):
 
 
 @pytest.mark.parametrize("value", ["fast", object(), {"time": "fast"}, [None]])
-def test_a_value_that_is_none_is_an_error(bisect, value):
+def test_a_value_that_is_none_is_an_error(bisect: Any, value: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         bisect(run=lambda checkout: value)
 
@@ -190,18 +191,18 @@ class OwnError(Exception):
     pass
 
 
-def raises(checkout):
+def raises(checkout: Any) -> None:
     raise OwnError("disk on fire")
 
 
-async def raises_later(checkout):
+async def raises_later(checkout: Any) -> None:
     await asyncio.sleep(0)
     raise OwnError("disk on fire")
 
 
 @pytest.mark.parametrize("function", [raises, raises_later])
 @pytest.mark.parametrize("name", ["run", "build"])
-def test_exceptions_arrive_as_themselves_and_the_job_can_be_resumed(bisect, tmp_path, name, function):
+def test_exceptions_arrive_as_themselves_and_the_job_can_be_resumed(bisect: Any, tmp_path: Any, name: Any, function: Any) -> None:
     with pytest.raises(OwnError, match="disk on fire") as caught:
         bisect(**{"run": measured, name: function})
     frames = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
@@ -214,10 +215,10 @@ def test_exceptions_arrive_as_themselves_and_the_job_can_be_resumed(bisect, tmp_
     assert found(bisect(resume=job.id, run=measured, **functions)) == ["Change 6"]
 
 
-def test_a_job_goes_on_where_it_stopped(bisect, tmp_path):
-    runs = []
+def test_a_job_goes_on_where_it_stopped(bisect: Any, tmp_path: Any) -> None:
+    runs: list[Any] = []
 
-    def run(checkout):
+    def run(checkout: Any) -> Any:
         if len(runs) == 5:
             raise OwnError
         runs.append(checkout)
@@ -227,11 +228,16 @@ def test_a_job_goes_on_where_it_stopped(bisect, tmp_path):
         bisect(run=run)
     (job,) = pinpoint.jobs(state_dir=tmp_path / "state")
     assert job.runs == 5
-    told = []
+    told: list[Any] = []
     again = []
+
+    def run_again(checkout: Any) -> Any:
+        again.append(checkout)
+        return measured(checkout)
+
     outcome = bisect(
         resume=job.id,
-        run=lambda checkout: again.append(checkout) or measured(checkout),
+        run=run_again,
         progress=told.append,
     )
     assert found(outcome) == ["Change 6"]
@@ -243,7 +249,7 @@ def test_a_job_goes_on_where_it_stopped(bisect, tmp_path):
     assert pinpoint.JobRecord.from_json(job.to_json()) == job
 
 
-def test_a_job_is_resumed_with_its_own_functions(bisect, tmp_path):
+def test_a_job_is_resumed_with_its_own_functions(bisect: Any, tmp_path: Any) -> None:
     with pytest.raises(OwnError):
         bisect(run=raises)
     (job,) = pinpoint.jobs(state_dir=tmp_path / "state")
@@ -254,27 +260,27 @@ def test_a_job_is_resumed_with_its_own_functions(bisect, tmp_path):
         bisect(resume="ffff", run=measured)
 
 
-def hangs(checkout):
+def hangs(checkout: Any) -> Any:
     if int((checkout.path / "number").read_text()) >= CULPRIT:
         threading.Event().wait()
     return 10.0
 
 
-async def hangs_later(checkout):
+async def hangs_later(checkout: Any) -> Any:
     if int((checkout.path / "number").read_text()) >= CULPRIT:
         await asyncio.Event().wait()
     return 10.0
 
 
 @pytest.mark.parametrize("run", [hangs, hangs_later, 'test $(cat time) = 10 || sleep 600; echo "time: 1"'])
-def test_a_run_that_never_returns_has_failed(bisect, run):
+def test_a_run_that_never_returns_has_failed(bisect: Any, run: Any) -> None:
     outcome = bisect(run=run, timeout=0.2)
     assert found(outcome) == ["Change 6"]
     assert outcome.culprits[0].effect.of == "failures"
 
 
-def test_a_build_that_never_returns_has_failed(bisect):
-    def build(checkout):
+def test_a_build_that_never_returns_has_failed(bisect: Any) -> None:
+    def build(checkout: Any) -> None:
         if (checkout.path / "number").read_text() == "4":
             threading.Event().wait()
 
@@ -283,16 +289,16 @@ def test_a_build_that_never_returns_has_failed(bisect):
     assert [reason for _, reason in outcome.skipped] in ([], ["took longer than 0.5 s"])
 
 
-def test_a_timeout_of_the_functions_own_is_its_own(bisect):
-    def run(checkout):
+def test_a_timeout_of_the_functions_own_is_its_own(bisect: Any) -> None:
+    def run(checkout: Any) -> None:
         raise TimeoutError("mine")
 
     with pytest.raises(TimeoutError, match="mine"):
         bisect(run=run, timeout=60.0)
 
 
-def test_progress_is_told_after_every_step(bisect):
-    told = []
+def test_progress_is_told_after_every_step(bisect: Any) -> None:
+    told: list[Any] = []
     outcome = bisect(run=measured, progress=told.append)
     assert [it.event for it in told].count("ran") == outcome.runs
     assert [it.event for it in told].count("built") == outcome.builds
@@ -300,8 +306,8 @@ def test_progress_is_told_after_every_step(bisect):
     assert max(it.candidates for it in told) == 9 and told[-1].job_id == outcome.job_id
 
 
-def test_a_progress_function_that_raises_stops_it(bisect, tmp_path):
-    def progress(told):
+def test_a_progress_function_that_raises_stops_it(bisect: Any, tmp_path: Any) -> None:
+    def progress(told: Any) -> None:
         if told.runs == 2:
             raise OwnError("enough")
 
@@ -312,7 +318,7 @@ def test_a_progress_function_that_raises_stops_it(bisect, tmp_path):
 
 
 @pytest.mark.parametrize("module", [None, "tqdm"])
-def test_a_bar_is_shown_with_and_without_tqdm(bisect, capsys, monkeypatch, module):
+def test_a_bar_is_shown_with_and_without_tqdm(bisect: Any, capsys: Any, monkeypatch: Any, module: Any) -> None:
     if module is None:
         monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     else:
@@ -321,12 +327,12 @@ def test_a_bar_is_shown_with_and_without_tqdm(bisect, capsys, monkeypatch, modul
     assert f"{outcome.runs}/" in capsys.readouterr().err
 
 
-def test_cancelling_the_task_leaves_a_job_to_resume(repo, tmp_path):
-    async def main():
+def test_cancelling_the_task_leaves_a_job_to_resume(repo: Any, tmp_path: Any) -> None:
+    async def main() -> None:
         begun = asyncio.Event()
         ended = []
 
-        async def run(checkout):
+        async def run(checkout: Any) -> None:
             begun.set()
             try:
                 await asyncio.Event().wait()
@@ -350,7 +356,7 @@ def test_cancelling_the_task_leaves_a_job_to_resume(repo, tmp_path):
 
 
 @pytest.mark.parametrize("run", ["'echo $$ > {pid}; exec sleep 600'", "slow"])
-def test_ctrl_c_stops_children_and_leaves_a_job_to_resume(repo, tmp_path, run):
+def test_ctrl_c_stops_children_and_leaves_a_job_to_resume(repo: Any, tmp_path: Any, run: Any) -> None:
     pid = tmp_path / "pid"
     program = textwrap.dedent(
         f"""
@@ -387,14 +393,14 @@ def test_ctrl_c_stops_children_and_leaves_a_job_to_resume(repo, tmp_path, run):
 class Numbers(pinpoint.Executor):
     """Commits are numbers; 700 made it slower."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.listed, self.at_once, self.most = 0, 0, 0
 
-    def list(self, lower, higher):
+    def list(self, lower: Any, higher: Any) -> Any:
         self.listed += 1
         return [str(number) for number in range(int(lower) + 1, int(higher))]
 
-    def run(self, commit):
+    def run(self, commit: Any) -> Any:
         self.at_once += 1
         self.most = max(self.most, self.at_once)
         time.sleep(0.001)
@@ -405,20 +411,20 @@ class Numbers(pinpoint.Executor):
 class LaterNumbers(Numbers):
     concurrency = 4
 
-    async def list(self, lower, higher):
+    async def list(self, lower: Any, higher: Any) -> Any:
         return super().list(lower, higher)
 
-    async def build(self, commit):
+    async def build(self, commit: Any) -> None:
         if commit == "500":
             raise pinpoint.BuildFailed
 
-    async def run(self, commit):
+    async def run(self, commit: Any) -> Any:
         await asyncio.sleep(0)
         return super().run(commit)
 
 
 @pytest.mark.parametrize("executor", [Numbers, LaterNumbers])
-def test_an_executor_of_ones_own(tmp_path, executor):
+def test_an_executor_of_ones_own(tmp_path: Any, executor: Any) -> None:
     world = executor()
     outcome = pinpoint.bisect(
         executor=world, good="0", bad="1000", magnitude=1.0, state_dir=tmp_path / "state"
@@ -429,11 +435,11 @@ def test_an_executor_of_ones_own(tmp_path, executor):
     assert world.most == 1 and outcome.builds < 20
 
 
-def test_an_executor_goes_on_with_its_job(tmp_path):
+def test_an_executor_goes_on_with_its_job(tmp_path: Any) -> None:
     class Breaking(Numbers):
         runs = 0
 
-        def run(self, commit):
+        def run(self, commit: Any) -> Any:
             self.runs += 1
             if self.runs == 7:
                 raise OwnError
@@ -449,7 +455,7 @@ def test_an_executor_goes_on_with_its_job(tmp_path):
     assert outcome.culprits[0].commit.main.git_hash == "700"
 
 
-def test_an_executor_that_does_nothing_says_so(tmp_path):
+def test_an_executor_that_does_nothing_says_so(tmp_path: Any) -> None:
     with pytest.raises(NotImplementedError, match="lists commits"):
         pinpoint.bisect(executor=pinpoint.Executor(), good="0", bad="9", state_dir=tmp_path / "state")
 
@@ -480,12 +486,12 @@ def test_an_executor_that_does_nothing_says_so(tmp_path):
         ({"run": "true", "guess": 1}, TypeError, "guess"),
     ],
 )
-def test_what_cannot_be_done_is_refused(bisect, options, error, message):
+def test_what_cannot_be_done_is_refused(bisect: Any, options: Any, error: Any, message: Any) -> None:
     with pytest.raises(error, match=message):
         bisect(**options)
 
 
-def test_several_at_once(bisect):
+def test_several_at_once(bisect: Any) -> None:
     outcomes = []
     threads = [
         threading.Thread(target=lambda: outcomes.append(bisect(run=measured))) for _ in range(2)
@@ -499,7 +505,7 @@ def test_several_at_once(bisect):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_process_can_bisect_as_its_parent_did(bisect):
+def test_a_forked_process_can_bisect_as_its_parent_did(bisect: Any) -> None:
     assert found(bisect(run=measured)) == ["Change 6"]
     child = os.fork()
     if child == 0:
@@ -512,7 +518,7 @@ def test_a_forked_process_can_bisect_as_its_parent_did(bisect):
     assert os.waitstatus_to_exitcode(status) == 0
 
 
-def test_the_signature_is_that_of_the_coroutine():
+def test_the_signature_is_that_of_the_coroutine() -> None:
     import inspect
 
     assert inspect.signature(pinpoint.bisect) == inspect.signature(pinpoint.bisect_async)

@@ -1,18 +1,19 @@
 """The search, on benchmarks whose truth is known."""
 
 import random
+from typing import Any
 
 import pytest
 
 import pinpoint
 
 
-def bisection(commits, **options):
+def bisection(commits: Any, **options: Any) -> Any:
     """A search by the reference strategy, whose steps are known, unless told otherwise."""
     return pinpoint.Bisection(commits, **{"strategy": "pinpoint", **options})
 
 
-def bench(level, run):
+def bench(level: Any, run: Any) -> Any:
     """A value with a little spread that depends on the run only."""
     return level + 0.01 * (run % 7)
 
@@ -20,22 +21,22 @@ def bench(level, run):
 class World:
     """Commits of which some are slower, some do not build, some fail."""
 
-    def __init__(self, commits, slower_from=None, broken=(), fails_from=None):
+    def __init__(self, commits: Any, slower_from: Any = None, broken: Any = (), fails_from: Any = None) -> None:
         self.commits = commits
         self.slower_from = commits if slower_from is None else slower_from
         self.broken = set(broken)
         self.fails_from = commits if fails_from is None else fails_from
-        self.asked = []
+        self.asked: list[Any] = []
         self.runs = [0] * commits
 
-    def run(self, index):
+    def run(self, index: Any) -> Any:
         """The value of the next run of a commit; None when it fails."""
         self.runs[index] += 1
         if index >= self.fails_from:
             return None
         return bench(12.0 if index >= self.slower_from else 10.0, self.runs[index])
 
-    def answer(self, search, index, runs):
+    def answer(self, search: Any, index: Any, runs: Any) -> None:
         if index in self.broken:
             search.skip(index)
             return
@@ -43,7 +44,7 @@ class World:
         values = [value for value in results if value is not None]
         search.record(index, values, failures=len(results) - len(values))
 
-    def search(self, **options):
+    def search(self, **options: Any) -> Any:
         search = bisection(self.commits, **{"magnitude": 1.0, **options})
         while batch := search.next():
             self.asked.append(batch)
@@ -53,7 +54,7 @@ class World:
 
 
 @pytest.mark.parametrize("culprit", range(1, 20))
-def test_finds_the_commit_that_is_slower(culprit):
+def test_finds_the_commit_that_is_slower(culprit: Any) -> None:
     world = World(20, slower_from=culprit)
     outcome = world.search()
     assert outcome.status == "culprit_found"
@@ -63,41 +64,41 @@ def test_finds_the_commit_that_is_slower(culprit):
     assert outcome.builds == sum(1 for runs in world.runs if runs)
 
 
-def test_two_commits_need_no_search_between():
+def test_two_commits_need_no_search_between() -> None:
     assert World(2, slower_from=1).search().culprits == ((1, None),)
 
 
-def test_names_are_counted():
+def test_names_are_counted() -> None:
     search = bisection(["v1.0", "v1.1", "v1.2"])
     assert {index for index, _ in search.next()} == {0, 2}
 
 
-def test_a_large_range_costs_nothing_until_it_is_run():
+def test_a_large_range_costs_nothing_until_it_is_run() -> None:
     outcome = World(1_000, slower_from=617).search()
     assert outcome.culprits == ((617, None),)
     assert outcome.builds <= 2 + 10
 
 
-def test_no_change_is_no_regression():
+def test_no_change_is_no_regression() -> None:
     outcome = World(20).search()
     assert (outcome.status, outcome.culprits) == ("no_regression", ())
 
 
-def test_better_is_no_regression():
+def test_better_is_no_regression() -> None:
     class Faster(World):
-        def run(self, index):
+        def run(self, index: Any) -> Any:
             return 20.0 - super().run(index)
 
     assert Faster(20, slower_from=7).search(direction="down").status == "no_regression"
     assert Faster(20, slower_from=7).search(direction="up").culprits == ((7, None),)
 
 
-def test_failures_are_a_regression():
+def test_failures_are_a_regression() -> None:
     outcome = World(20, fails_from=13).search()
     assert outcome.culprits == ((13, None),)
 
 
-def test_the_ends_are_run_first_and_interleaved():
+def test_the_ends_are_run_first_and_interleaved() -> None:
     first = bisection(20, seed=3).next()
     runs = {0: 0, 19: 0}
     for index, count in first:
@@ -107,7 +108,7 @@ def test_the_ends_are_run_first_and_interleaved():
     assert bisection(20, seed=4).next() != first
 
 
-def test_a_batch_is_answered_in_parts():
+def test_a_batch_is_answered_in_parts() -> None:
     search = bisection(20)
     search.record(0, [bench(10.0, run) for run in range(4)], failures=1)
     left = search.next()
@@ -121,7 +122,7 @@ def test_a_batch_is_answered_in_parts():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_order_of_answers_in_a_batch_changes_nothing(seed):
+def test_the_order_of_answers_in_a_batch_changes_nothing(seed: Any) -> None:
     """Each batch in a random order and in random parts."""
     shuffle = random.Random(seed)
     world = World(20, slower_from=13, broken=[9, 12])
@@ -132,27 +133,27 @@ def test_the_order_of_answers_in_a_batch_changes_nothing(seed):
     assert search.outcome == World(20, slower_from=13, broken=[9, 12]).search()
 
 
-def test_a_commit_that_does_not_build_is_replaced_by_its_neighbour():
+def test_a_commit_that_does_not_build_is_replaced_by_its_neighbour() -> None:
     world = World(20, slower_from=13, broken=[9])
     assert world.search().culprits == ((13, None),)
     assert world.runs[9] == 0
     assert world.runs[8] > 0
 
 
-def test_what_cannot_be_told_apart_is_a_range():
+def test_what_cannot_be_told_apart_is_a_range() -> None:
     outcome = World(20, slower_from=13, broken=[12, 13]).search()
     assert (outcome.status, outcome.culprits) == ("inconclusive", ())
     assert outcome.candidates == (12, 13, 14)
 
 
 @pytest.mark.parametrize("end", [0, 19])
-def test_an_end_that_does_not_build_fails_the_search(end):
+def test_an_end_that_does_not_build_fails_the_search(end: Any) -> None:
     outcome = World(20, slower_from=13, broken=[end]).search()
     assert (outcome.status, outcome.reason) == ("failed", "skipped by the caller")
     assert (outcome.runs, outcome.builds) == (10, 1)
 
 
-def test_a_commit_is_skipped_once_and_for_all():
+def test_a_commit_is_skipped_once_and_for_all() -> None:
     search = bisection(3)
     search.record(0, [bench(10.0, run) for run in range(10)])
     search.record(2, [bench(12.0, run) for run in range(10)])
@@ -163,7 +164,7 @@ def test_a_commit_is_skipped_once_and_for_all():
     assert search.outcome.candidates == (1, 2)
 
 
-def test_a_commit_that_was_run_cannot_be_skipped():
+def test_a_commit_that_was_run_cannot_be_skipped() -> None:
     search = bisection(3)
     search.record(0, [10.0])
     with pytest.raises(ValueError, match="commit 0 was run before"):
@@ -173,7 +174,7 @@ def test_a_commit_that_was_run_cannot_be_skipped():
 
 
 @pytest.mark.parametrize("max_runs", range(20, 90, 5))
-def test_the_budget_of_runs_is_kept(max_runs):
+def test_the_budget_of_runs_is_kept(max_runs: Any) -> None:
     world = World(64, slower_from=40)
     outcome = world.search(max_runs=max_runs)
     assert sum(world.runs) == outcome.runs <= max_runs
@@ -185,7 +186,7 @@ def test_the_budget_of_runs_is_kept(max_runs):
 
 
 @pytest.mark.parametrize("max_builds", range(2, 9))
-def test_the_budget_of_builds_is_kept(max_builds):
+def test_the_budget_of_builds_is_kept(max_builds: Any) -> None:
     outcome = World(64, slower_from=40).search(max_builds=max_builds)
     assert outcome.builds <= max_builds
     if outcome.status == "inconclusive":
@@ -196,7 +197,7 @@ def test_the_budget_of_builds_is_kept(max_builds):
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_random_worlds_end_within_their_budgets(seed):
+def test_random_worlds_end_within_their_budgets(seed: Any) -> None:
     """Several changes, noise, failures, broken commits, tight budgets."""
     chance = random.Random(seed)
     commits = chance.randint(2, 40)
@@ -224,7 +225,7 @@ def test_random_worlds_end_within_their_budgets(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_same_answers_give_the_same_search(seed):
+def test_the_same_answers_give_the_same_search(seed: Any) -> None:
     first, second = World(40, slower_from=23), World(40, slower_from=23)
     assert first.search(seed=seed) == second.search(seed=seed)
     assert first.asked == second.asked
@@ -246,13 +247,13 @@ def test_the_same_answers_give_the_same_search(seed):
         ({"commits": 20, "seed": 2**64}, "`seed` is 18446744073709551616"),
     ],
 )
-def test_a_search_that_cannot_be_made_is_refused(options, message):
+def test_a_search_that_cannot_be_made_is_refused(options: Any, message: Any) -> None:
     with pytest.raises(ValueError, match=message):
         pinpoint.Bisection(**{"strategy": "pinpoint", **options})
 
 
 @pytest.mark.parametrize("commits", ["v1", None, 2.5])
-def test_commits_are_a_count_or_a_list(commits):
+def test_commits_are_a_count_or_a_list(commits: Any) -> None:
     with pytest.raises(TypeError, match="`commits` must be an int or a list of names"):
         pinpoint.Bisection(commits)
 
@@ -271,7 +272,7 @@ def test_commits_are_a_count_or_a_list(commits):
         ((-1, [10.0]), "`index` is -1"),
     ],
 )
-def test_a_refused_answer_changes_nothing(answer, message):
+def test_a_refused_answer_changes_nothing(answer: Any, message: Any) -> None:
     search = bisection(20)
     before = search.next()
     with pytest.raises(ValueError, match=message):
@@ -279,7 +280,7 @@ def test_a_refused_answer_changes_nothing(answer, message):
     assert search.next() == before
 
 
-def test_a_finished_search_takes_no_answer():
+def test_a_finished_search_takes_no_answer() -> None:
     search = bisection(2)
     for index in (0, 1):
         search.record(index, [], failures=10)

@@ -1,5 +1,7 @@
 """The comparisons under Catapult's names: its rules, one by one."""
 
+from typing import Any
+
 import pytest
 
 from pinpoint import catapult
@@ -7,7 +9,7 @@ from pinpoint import catapult
 BEFORE = list(range(10))
 
 
-def shifted(by):
+def shifted(by: Any) -> Any:
     return [value + by for value in BEFORE]
 
 
@@ -28,17 +30,18 @@ def shifted(by):
         (BEFORE, shifted(7), "performance", 1e9, catapult.DIFFERENT),
     ],
 )
-def test_verdicts(a, b, mode, magnitude, result):
+def test_verdicts(a: Any, b: Any, mode: Any, magnitude: Any, result: Any) -> None:
     assert catapult.Compare(a, b, 10, mode, magnitude).result == result
 
 
-def test_the_constants_are_words():
+def test_the_constants_are_words() -> None:
     words = (catapult.DIFFERENT, catapult.PENDING, catapult.SAME, catapult.UNKNOWN)
     assert words == ("different", "pending", "same", "unknown")
 
 
-def test_the_result_is_a_tuple_of_four():
-    result, p_value, low, high = catapult.Compare(BEFORE, shifted(3), 10, "performance", 1.0)
+def test_the_result_is_a_tuple_of_four() -> None:
+    found: Any = catapult.Compare(BEFORE, shifted(3), 10, "performance", 1.0)
+    result, p_value, low, high = found
     assert (result, low) == ("unknown", 0.01)
     assert low < p_value <= high
     assert p_value == min(
@@ -46,12 +49,12 @@ def test_the_result_is_a_tuple_of_four():
     )
 
 
-def test_without_values_there_is_no_p_value_but_thresholds():
+def test_without_values_there_is_no_p_value_but_thresholds() -> None:
     found = catapult.Compare([], [], 10, "performance", 1.0)
     assert found == ("unknown", None, 0.01, catapult.HighThreshold("performance", 1.0, 10))
 
 
-def test_the_high_threshold_is_looked_up_by_attempts_not_by_values():
+def test_the_high_threshold_is_looked_up_by_attempts_not_by_values() -> None:
     few = catapult.Compare(BEFORE, shifted(3), 10, "performance", 1.0)
     many = catapult.Compare(BEFORE, shifted(3), 40, "performance", 1.0)
     assert many.high_threshold == catapult.HighThreshold("performance", 1.0, 40) < few.high_threshold
@@ -61,18 +64,18 @@ def test_the_high_threshold_is_looked_up_by_attempts_not_by_values():
 
 
 @pytest.mark.parametrize("mode", ["guess", "", "Performance"])
-def test_another_mode_is_not_implemented(mode):
+def test_another_mode_is_not_implemented(mode: Any) -> None:
     with pytest.raises(NotImplementedError, match="'functional' or 'performance'"):
         catapult.Compare(BEFORE, BEFORE, 10, mode, 1.0)
     with pytest.raises(NotImplementedError):
         catapult.HighThreshold(mode, 1.0, 10)
 
 
-def test_with_benchmark_arguments_the_milder_thresholds_win_where_they_differ():
+def test_with_benchmark_arguments_the_milder_thresholds_win_where_they_differ() -> None:
     b = shifted(3.5)
-    strict = catapult.Compare(BEFORE, b, 10, "performance", 1.0)
+    strict: Any = catapult.Compare(BEFORE, b, 10, "performance", 1.0)
     assert 0.01 < strict.p_value <= 0.05 and strict.result == "unknown"
-    milder = catapult.Compare(BEFORE, b, 10, "performance", 1.0, {"benchmark": "speed"}, "1234")
+    milder: Any = catapult.Compare(BEFORE, b, 10, "performance", 1.0, {"benchmark": "speed"}, "1234")
     assert (milder.result, milder.low_threshold) == ("different", 0.05)
     assert milder.high_threshold == strict.high_threshold
     # Nothing differs: the thresholds are those of everybody else.
@@ -80,17 +83,17 @@ def test_with_benchmark_arguments_the_milder_thresholds_win_where_they_differ():
     assert same == catapult.Compare(BEFORE, BEFORE, 10, "performance", 1.0)
 
 
-def test_the_milder_high_threshold_is_a_tenth():
+def test_the_milder_high_threshold_is_a_tenth() -> None:
     # So many attempts that anything above 0.01 is the same.
     b = shifted(3)
-    assert 0.05 < catapult.Compare(BEFORE, b, 1000, "performance", 1.0).p_value <= 0.10
-    assert catapult.Compare(BEFORE, b, 1000, "performance", 1.0).result == "same"
+    strict: Any = catapult.Compare(BEFORE, b, 1000, "performance", 1.0)
+    assert 0.05 < strict.p_value <= 0.10 and strict.result == "same"
     assert catapult.Compare(BEFORE, b, 1000, "performance", 1.0, {}) == (
         "unknown", catapult.MannWhitneyU(BEFORE, b), 0.05, 0.10,
     )
 
 
-def test_bad_values_are_refused():
+def test_bad_values_are_refused() -> None:
     with pytest.raises(ValueError, match="NaN"):
         catapult.Compare([1.0, float("nan")], BEFORE, 10, "performance", 1.0)
     with pytest.raises(TypeError):

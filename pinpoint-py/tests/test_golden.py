@@ -3,6 +3,7 @@
 import json
 import math
 import pathlib
+from typing import Any
 
 import pytest
 
@@ -11,12 +12,12 @@ import pinpoint
 GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "pinpoint-compare" / "tests" / "golden"
 
 
-def number(value):
+def number(value: Any) -> Any:
     """JSON has no infinities: they are written as text."""
     return float(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else value
 
 
-def cases(*names):
+def cases(*names: Any) -> Any:
     found = []
     for name in names:
         for line in (GOLDEN / name).read_text().splitlines():
@@ -24,12 +25,12 @@ def cases(*names):
     return found
 
 
-def sample(case, name):
+def sample(case: Any, name: Any) -> Any:
     values = case["inputs"][name]
     return None if values is None else [number(value) for value in values]
 
 
-def agrees(case, field, got):
+def agrees(case: Any, field: Any, got: Any) -> None:
     """What does not exist is None here, NaN or 0 there."""
     expected = number(case["expected"][field])
     expected = math.nan if expected is None else expected
@@ -46,13 +47,13 @@ def agrees(case, field, got):
     )
 
 
-def test_there_are_cases_of_r_and_scipy():
+def test_there_are_cases_of_r_and_scipy() -> None:
     sources = {case["source"].split()[0] for path in GOLDEN.glob("*.jsonl") for case in cases(path.name)}
     assert {"R", "scipy"} <= sources
 
 
 @pytest.mark.parametrize("case", cases("mann_whitney.jsonl"), ids=lambda case: case["id"])
-def test_mann_whitney(case):
+def test_mann_whitney(case: Any) -> None:
     inputs = case["inputs"]
     is_pinpoint = case["test"] == "mann_whitney_pinpoint"
     found = pinpoint.mann_whitney_u(
@@ -67,11 +68,11 @@ def test_mann_whitney(case):
 
 
 @pytest.mark.parametrize("case", cases("kolmogorov_smirnov.jsonl"), ids=lambda case: case["id"])
-def test_kolmogorov_smirnov(case):
+def test_kolmogorov_smirnov(case: Any) -> None:
     is_pinpoint = case["test"] == "ks_pinpoint"
     # SciPy calls it "asymp".
     told = case["inputs"]["options"].get("method")
-    method = "pinpoint" if is_pinpoint else {"asymp": "asymptotic"}.get(told, told)
+    method: Any = "pinpoint" if is_pinpoint else {"asymp": "asymptotic"}.get(told, told)
     found = pinpoint.ks_2samp(sample(case, "x"), sample(case, "y"), method=method)
     agrees(case, "p_value", found.pvalue)
     if "statistic" in case["expected"]:
@@ -79,9 +80,9 @@ def test_kolmogorov_smirnov(case):
 
 
 @pytest.mark.parametrize("case", cases("wilcoxon_signed_rank.jsonl"), ids=lambda case: case["id"])
-def test_wilcoxon(case):
+def test_wilcoxon(case: Any) -> None:
     inputs = case["inputs"]
-    found = pinpoint.wilcoxon(
+    found: Any = pinpoint.wilcoxon(
         sample(case, "x"),
         sample(case, "y"),
         alternative=inputs["alternative"],
@@ -96,12 +97,12 @@ def test_wilcoxon(case):
         agrees(case, "conf_high", found.ci_high)
 
 
-def comparisons(test):
+def comparisons(test: Any) -> Any:
     return [case for case in cases("compare.jsonl") if case["test"] == test]
 
 
 @pytest.mark.parametrize("case", comparisons("compare_performance"), ids=lambda case: case["id"])
-def test_compare_performance(case):
+def test_compare_performance(case: Any) -> None:
     options = case["inputs"]["options"]
     found = pinpoint.compare_performance(
         sample(case, "x"),
@@ -117,7 +118,7 @@ def test_compare_performance(case):
 
 
 @pytest.mark.parametrize("case", comparisons("compare_functional"), ids=lambda case: case["id"])
-def test_compare_functional(case):
+def test_compare_functional(case: Any) -> None:
     rate = number(case["inputs"]["options"]["expected_error_rate"])
     found = pinpoint.compare_functional(sample(case, "x"), sample(case, "y"), rate)
     assert found.verdict == case["expected"]["verdict"].lower()
@@ -126,7 +127,7 @@ def test_compare_functional(case):
 
 
 @pytest.mark.parametrize("case", comparisons("compare_pairwise"), ids=lambda case: case["id"])
-def test_compare_pairwise(case):
+def test_compare_pairwise(case: Any) -> None:
     direction = case["inputs"]["options"]["improvement_direction"]
     found = pinpoint.compare_pairwise(sample(case, "x"), sample(case, "y"), direction)
     assert found.verdict == case["expected"]["verdict"].lower()
@@ -137,10 +138,10 @@ def test_compare_pairwise(case):
 
 
 @pytest.mark.parametrize("case", cases("errors.jsonl"), ids=lambda case: case["id"])
-def test_invalid_input_is_refused(case):
+def test_invalid_input_is_refused(case: Any) -> None:
     inputs, x, y = case["inputs"], sample(case, "x"), sample(case, "y")
     options = inputs["options"]
-    calls = {
+    calls: dict[str, Any] = {
         "wilcoxon_signed_rank": lambda: pinpoint.wilcoxon(
             x, y, inputs["alternative"], number(options["conf_level"])
         ),

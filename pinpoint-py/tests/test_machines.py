@@ -4,13 +4,14 @@ import copy
 import json
 import pickle
 import random
+from typing import Any
 
 import pytest
 
 import pinpoint
 
 
-def measure(slower_from, index, run, noise=0.2):
+def measure(slower_from: Any, index: Any, run: Any, noise: Any = 0.2) -> Any:
     """A value whose noise depends on the commit and the number of the run only."""
     return (12.0 if index >= slower_from else 10.0) + random.Random(f"{index} {run}").gauss(0, noise)
 
@@ -18,15 +19,15 @@ def measure(slower_from, index, run, noise=0.2):
 class World:
     """Commits of which those from one on are slower."""
 
-    def __init__(self, commits, slower_from):
+    def __init__(self, commits: Any, slower_from: Any) -> None:
         self.commits, self.slower_from = commits, slower_from
         self.runs = [0] * commits
 
-    def run(self, index):
+    def run(self, index: Any) -> Any:
         self.runs[index] += 1
         return measure(self.slower_from, index, self.runs[index])
 
-    def answer(self, search, asked):
+    def answer(self, search: Any, asked: Any) -> None:
         if isinstance(asked, pinpoint.Pair):
             values = self.run(asked.first), self.run(asked.second)
             record = search.record if isinstance(search, pinpoint.Pairwise) else search.record_pair
@@ -35,7 +36,7 @@ class World:
             index, runs = asked
             search.record(index, [self.run(index) for _ in range(runs)])
 
-    def drive(self, search):
+    def drive(self, search: Any) -> Any:
         while batch := search.next():
             for asked in batch:
                 self.answer(search, asked)
@@ -43,7 +44,7 @@ class World:
 
 
 @pytest.mark.parametrize("culprit", [1, 7, 31, 62, 63])
-def test_adaptive_finds_the_culprit_and_says_how_certain_it_is(culprit):
+def test_adaptive_finds_the_culprit_and_says_how_certain_it_is(culprit: Any) -> None:
     outcome = World(64, culprit).drive(pinpoint.Bisection(64))
     assert outcome.status == "culprit_found"
     ((index, probability),) = outcome.culprits
@@ -53,15 +54,17 @@ def test_adaptive_finds_the_culprit_and_says_how_certain_it_is(culprit):
     assert effect.estimate == pytest.approx(2.0, abs=0.5)
 
 
-def test_adaptive_sees_that_nothing_changed():
+def test_adaptive_sees_that_nothing_changed() -> None:
     outcome = World(64, 64).drive(pinpoint.Bisection(64, magnitude=2.0))
     assert (outcome.status, outcome.culprits) == ("no_regression", ())
 
 
-def test_the_posterior_adds_up_and_narrows():
-    world, search = World(64, 40), pinpoint.Bisection(64)
-    assert search.posterior is None
-    sizes = []
+def test_the_posterior_adds_up_and_narrows() -> None:
+    world = World(64, 40)
+    search: Any = pinpoint.Bisection(64)
+    before = search.posterior
+    assert before is None
+    sizes: list[int] = []
     while batch := search.next():
         for asked in batch:
             world.answer(search, asked)
@@ -75,12 +78,13 @@ def test_the_posterior_adds_up_and_narrows():
             likely = max(posterior.spans, key=lambda span: span.probability)
             sizes.append(likely.last - likely.first + 1)
     assert sizes[0] == 63 and min(sizes) <= 4
-    assert "no change" in search.posterior._repr_html_()
+    final: Any = search.posterior
+    assert "no change" in final._repr_html_()
     assert pinpoint.Bisection(3, strategy="pinpoint").posterior is None
 
 
-def test_priors_lead_to_the_suspect():
-    def runs(**options):
+def test_priors_lead_to_the_suspect() -> None:
+    def runs(**options: Any) -> Any:
         return World(200, 150).drive(pinpoint.Bisection(200, **options)).runs
 
     suspicious = [1.0] * 199
@@ -88,8 +92,8 @@ def test_priors_lead_to_the_suspect():
     assert runs(priors=suspicious) < runs()
 
 
-def test_a_build_that_costs_much_is_avoided():
-    def builds(cost):
+def test_a_build_that_costs_much_is_avoided() -> None:
+    def builds(cost: Any) -> Any:
         return World(256, 100).drive(pinpoint.Bisection(256, build_cost=cost)).builds
 
     assert builds(100.0) <= builds(0.0)
@@ -106,14 +110,14 @@ def test_a_build_that_costs_much_is_avoided():
         ({"max_time": float("nan")}, "`max_time` is NaN"),
     ],
 )
-def test_a_search_that_cannot_be_made_is_refused(options, message):
+def test_a_search_that_cannot_be_made_is_refused(options: Any, message: Any) -> None:
     with pytest.raises(ValueError, match=message):
         pinpoint.Bisection(20, **options)
 
 
-def test_bots_are_told_apart():
+def test_bots_are_told_apart() -> None:
     """Half of the runs on a machine that takes twice as long."""
-    search = pinpoint.Bisection(16, magnitude=1.0, seed=1)
+    search: Any = pinpoint.Bisection(16, magnitude=1.0, seed=1)
     runs = 0
     while batch := search.next():
         for index, count in batch:
@@ -132,16 +136,16 @@ def test_bots_are_told_apart():
         ({"started": [0.0, -1.0]}, "`started` is -1"),
     ],
 )
-def test_what_is_told_of_runs_fits_the_runs(told, message):
-    search = pinpoint.Bisection(4)
+def test_what_is_told_of_runs_fits_the_runs(told: Any, message: Any) -> None:
+    search: Any = pinpoint.Bisection(4)
     before = search.next()
     with pytest.raises(ValueError, match=message):
         search.record(0, [1.0], failures=1, **told)
     assert search.next() == before
 
 
-def test_time_that_is_over_ends_a_search_with_what_it_knows():
-    search = pinpoint.Bisection(64, max_time=60.0)
+def test_time_that_is_over_ends_a_search_with_what_it_knows() -> None:
+    search: Any = pinpoint.Bisection(64, max_time=60.0)
     search.time_passed(59.9)
     assert search.next()
     search.record(0, [10.0])
@@ -164,7 +168,7 @@ MACHINES = [
 
 @pytest.mark.parametrize(("make", "kind"), MACHINES)
 @pytest.mark.parametrize("seed", range(4))
-def test_a_search_goes_on_from_its_text_at_any_moment(make, kind, seed):
+def test_a_search_goes_on_from_its_text_at_any_moment(make: Any, kind: Any, seed: Any) -> None:
     """Saved and read again at random moments, it goes the way of one that never was."""
     chance = random.Random(seed)
     straight, broken = make(), make()
@@ -184,31 +188,31 @@ def test_a_search_goes_on_from_its_text_at_any_moment(make, kind, seed):
     assert "<table>" in straight.outcome._repr_html_()
 
 
-def test_a_copy_goes_its_own_way():
-    search = pinpoint.Bisection(20)
-    twin = copy.deepcopy(search)
+def test_a_copy_goes_its_own_way() -> None:
+    search: Any = pinpoint.Bisection(20)
+    twin: Any = copy.deepcopy(search)
     World(20, 5).drive(twin)
     assert search.outcome is None and twin.outcome.culprits[0][0] == 5
 
 
-def test_skipped_commits_stay_skipped_in_the_text():
-    search = pinpoint.Bisection(3, strategy="pinpoint")
+def test_skipped_commits_stay_skipped_in_the_text() -> None:
+    search: Any = pinpoint.Bisection(3, strategy="pinpoint")
     search.record(0, [10.0 + 0.01 * run for run in range(10)])
     search.record(2, [12.0 + 0.01 * run for run in range(10)])
     search.skip(1)
-    again = pinpoint.Bisection.from_json(search.to_json())
+    again: Any = pinpoint.Bisection.from_json(search.to_json())
     assert again.outcome == search.outcome and again.outcome.skipped == ((1, "skipped by the caller"),)
     again.skip(1)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "null", "[1]", "nonsense", '{"version": 1}'])
 @pytest.mark.parametrize("kind", [pinpoint.Bisection, pinpoint.Pairwise, pinpoint.CulpritFinder])
-def test_other_text_is_refused(kind, text):
+def test_other_text_is_refused(kind: Any, text: Any) -> None:
     with pytest.raises(ValueError, match="this is no saved"):
         kind.from_json(text)
 
 
-def test_text_of_another_machine_or_version_is_refused():
+def test_text_of_another_machine_or_version_is_refused() -> None:
     document = json.loads(pinpoint.Bisection(5).to_json())
     with pytest.raises(ValueError, match="it is a bisection"):
         pinpoint.Pairwise.from_json(json.dumps(document))
@@ -220,23 +224,23 @@ def test_text_of_another_machine_or_version_is_refused():
 
 
 class TestPairwise:
-    def test_a_difference_is_found(self):
+    def test_a_difference_is_found(self) -> None:
         outcome = World(2, 1).drive(pinpoint.Pairwise())
         assert (outcome.status, outcome.reason, outcome.pairs) == ("different", None, 30)
         (chart,) = outcome.charts
         assert chart.moved and chart.comparison.verdict == "different"
         assert chart.comparison.estimate == pytest.approx(20.0, abs=2.0)
 
-    def test_none_is_not(self):
+    def test_none_is_not(self) -> None:
         assert World(2, 2).drive(pinpoint.Pairwise()).status == "same"
         assert World(2, 1).drive(pinpoint.Pairwise(direction="up")).status == "same"
 
-    def test_each_side_is_first_in_half_of_the_pairs(self):
+    def test_each_side_is_first_in_half_of_the_pairs(self) -> None:
         pairs = pinpoint.Pairwise(pairs=20).next()
         assert sorted(pairs) == [(0, 1)] * 10 + [(1, 0)] * 10
 
-    def test_charts_and_failures(self):
-        comparison = pinpoint.Pairwise(pairs=10, direction="down")
+    def test_charts_and_failures(self) -> None:
+        comparison: Any = pinpoint.Pairwise(pairs=10, direction="down")
         for number, pair in enumerate(comparison.next()):
             run = {side: {"time": 10.0 + side + 0.01 * number, "size": 5.0} for side in pair}
             first = None if number == 3 else run[pair.first]
@@ -245,12 +249,12 @@ class TestPairwise:
         assert charts["time"].moved and not charts["size"].moved
         assert charts["time"].failed_pairs == 1
 
-    def test_a_certain_difference_ends_it_early(self):
+    def test_a_certain_difference_ends_it_early(self) -> None:
         outcome = World(2, 1).drive(pinpoint.Pairwise(pairs=100, early_stopping=True))
         assert outcome.status == "different"
 
-    def test_a_side_that_does_not_build_fails_it(self):
-        comparison = pinpoint.Pairwise()
+    def test_a_side_that_does_not_build_fails_it(self) -> None:
+        comparison: Any = pinpoint.Pairwise()
         comparison.skip(1)
         assert (comparison.outcome.status, comparison.next()) == ("failed", [])
 
@@ -265,32 +269,32 @@ class TestPairwise:
             (((0, 1), {1: 2.0}, 1.0), TypeError, "named by str"),
         ],
     )
-    def test_a_refused_answer_changes_nothing(self, answer, error, message):
-        comparison = pinpoint.Pairwise()
+    def test_a_refused_answer_changes_nothing(self, answer: Any, error: Any, message: Any) -> None:
+        comparison: Any = pinpoint.Pairwise()
         before = comparison.next()
         with pytest.raises(error, match=message):
             comparison.record(*answer)
         assert comparison.next() == before
 
     @pytest.mark.parametrize("pairs", [0, 5, 7, 2**40, -2])
-    def test_pairs_must_be_even_and_enough(self, pairs):
+    def test_pairs_must_be_even_and_enough(self, pairs: Any) -> None:
         with pytest.raises(ValueError, match="pairs"):
             pinpoint.Pairwise(pairs)
 
 
 class TestCulpritFinder:
-    def test_a_culprit_is_verified(self):
+    def test_a_culprit_is_verified(self) -> None:
         outcome = World(20, 13).drive(pinpoint.CulpritFinder(20))
         assert (outcome.status, outcome.verification.status) == ("culprit_found", "different")
         (culprit,) = outcome.culprits
-        assert (culprit.index, culprit.prior, culprit.comparison.status) == (13, 12, "different")
+        assert (culprit.commit, culprit.prior, culprit.comparison.status) == (13, 12, "different")
         assert outcome.unconfirmed == ()
 
-    def test_no_regression_is_not_searched(self):
+    def test_no_regression_is_not_searched(self) -> None:
         outcome = World(20, 20).drive(pinpoint.CulpritFinder(20))
         assert (outcome.status, outcome.runs, outcome.builds) == ("no_regression", 60, 2)
 
-    def test_an_end_that_does_not_build_fails_it(self):
-        finder = pinpoint.CulpritFinder(20)
+    def test_an_end_that_does_not_build_fails_it(self) -> None:
+        finder: Any = pinpoint.CulpritFinder(20)
         finder.skip(19)
         assert finder.outcome.status == "failed"

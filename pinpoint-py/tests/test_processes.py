@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +13,11 @@ import pinpoint
 PAIRS = [(np.arange(200.0) + index, np.arange(200.0)) for index in range(100)]
 
 
-def test_several_threads_compare_at_once():
+def test_several_threads_compare_at_once() -> None:
     expected = pinpoint.compare_many(PAIRS)
     wrong = []
 
-    def work():
+    def work() -> None:
         for _ in range(20):
             if pinpoint.compare_many(PAIRS) != expected:
                 wrong.append("compare_many")
@@ -31,11 +32,11 @@ def test_several_threads_compare_at_once():
     assert wrong == []
 
 
-def test_a_search_may_be_answered_from_several_threads():
+def test_a_search_may_be_answered_from_several_threads() -> None:
     """Each thread answers what it finds; an answer that came second is refused."""
-    search = pinpoint.Bisection(32, magnitude=1.0)
+    search: Any = pinpoint.Bisection(32, magnitude=1.0)
 
-    def work():
+    def work() -> None:
         while batch := search.next():
             index, _ = batch[0]
             try:
@@ -53,9 +54,9 @@ def test_a_search_may_be_answered_from_several_threads():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_process_goes_on():
+def test_a_forked_process_goes_on() -> None:
     """Threads do not survive a fork: a pool that was made before would hang."""
-    search = pinpoint.Bisection(8, magnitude=1.0)
+    search: Any = pinpoint.Bisection(8, magnitude=1.0)
     expected = pinpoint.compare_many(PAIRS)
     sys.stdout.flush()
     child = os.fork()

@@ -5,9 +5,10 @@ import decimal
 import fractions
 import math
 import pickle
+from typing import Any
 
 import numpy as np
-import pandas as pd
+import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 import polars as pl
 import pytest
 
@@ -18,20 +19,20 @@ OTHERS = [value + 3.0 for value in VALUES]
 EXPECTED = pinpoint.mann_whitney_u(VALUES, OTHERS)
 
 
-def strided(values):
+def strided(values: Any) -> Any:
     wide = np.zeros(2 * len(values))
     wide[::2] = values
     return wide[::2]
 
 
-def unaligned(values):
+def unaligned(values: Any) -> Any:
     buffer = np.zeros(8 * len(values) + 1, dtype=np.uint8)
     view = buffer[1:].view(np.float64)
     view[:] = values
     return view
 
 
-def read_only(values):
+def read_only(values: Any) -> Any:
     frozen = np.array(values)
     frozen.flags.writeable = False
     return frozen
@@ -68,7 +69,7 @@ def read_only(values):
         lambda values: pl.DataFrame({"time": values})["time"],
     ],
 )
-def test_any_sequence_of_numbers_is_a_sample(sample):
+def test_any_sequence_of_numbers_is_a_sample(sample: Any) -> None:
     assert pinpoint.mann_whitney_u(sample(VALUES), sample(OTHERS)) == EXPECTED
 
 
@@ -84,25 +85,25 @@ def test_any_sequence_of_numbers_is_a_sample(sample):
         lambda values: range(values[0], values[-1] + 1),
     ],
 )
-def test_integers_are_numbers(sample):
+def test_integers_are_numbers(sample: Any) -> None:
     expected = pinpoint.ks_2samp([1.0, 2.0, 3.0], [2.0, 3.0, 4.0])
     assert pinpoint.ks_2samp(sample([1, 2, 3]), sample([2, 3, 4])) == expected
 
 
 @pytest.mark.parametrize("sample", [list, np.array, pd.Series, pl.Series])
-def test_failures_may_be_told_as_booleans(sample):
+def test_failures_may_be_told_as_booleans(sample: Any) -> None:
     found = pinpoint.compare_functional(sample([False] * 10), sample([True] * 10))
     assert found == pinpoint.compare_functional([0] * 10, [1] * 10)
 
 
-def test_inputs_stay_as_they_are():
+def test_inputs_stay_as_they_are() -> None:
     a, b = np.array(VALUES), np.array(OTHERS)
     pinpoint.compare_performance(a, b)
     pinpoint.compare_many([(a, b)])
     assert a.tolist() == VALUES and b.tolist() == OTHERS
 
 
-def test_the_same_array_may_stand_on_both_sides():
+def test_the_same_array_may_stand_on_both_sides() -> None:
     values = np.array(VALUES)
     assert pinpoint.mann_whitney_u(values, values).pvalue == 1.0
 
@@ -132,7 +133,7 @@ def test_the_same_array_may_stand_on_both_sides():
         (np.zeros(3, dtype=[("x", "f8")]), "not ndarray"),
     ],
 )
-def test_what_is_no_sequence_of_numbers_is_refused(values, message):
+def test_what_is_no_sequence_of_numbers_is_refused(values: Any, message: Any) -> None:
     for function in (pinpoint.mann_whitney_u, pinpoint.ks_2samp, pinpoint.compare_performance):
         with pytest.raises(TypeError, match=message):
             function(values, OTHERS)
@@ -154,7 +155,7 @@ def test_what_is_no_sequence_of_numbers_is_refused(values, message):
         (np.array([]), "`a` is empty"),
     ],
 )
-def test_bad_values_are_refused(values, message):
+def test_bad_values_are_refused(values: Any, message: Any) -> None:
     for function in (pinpoint.mann_whitney_u, pinpoint.ks_2samp):
         with pytest.raises(ValueError, match=message):
             function(values, OTHERS)
@@ -171,10 +172,13 @@ def test_bad_values_are_refused(values, message):
         (lambda: pinpoint.wilcoxon([1.0], [math.nan]), r"`y\[0\]` is NaN"),
         (lambda: pinpoint.mann_whitney_u(VALUES, [math.nan]), r"`b\[0\]` is NaN"),
         (
-            lambda: pinpoint.mann_whitney_u(VALUES, OTHERS, alternative="more"),
+            lambda: pinpoint.mann_whitney_u(VALUES, OTHERS, alternative="more"),  # type: ignore[arg-type]
             '"more": it must be "two-sided", "less" or "greater"',
         ),
-        (lambda: pinpoint.ks_2samp(VALUES, OTHERS, method="monte carlo"), '"monte carlo"'),
+        (
+            lambda: pinpoint.ks_2samp(VALUES, OTHERS, method="monte carlo"),  # type: ignore[arg-type]
+            '"monte carlo"',
+        ),
         (lambda: pinpoint.mann_whitney_u(VALUES, OTHERS, "less", "pinpoint"), "pinpoint"),
         (
             lambda: pinpoint.mann_whitney_u(np.zeros(5000), np.zeros(5000), method="exact"),
@@ -182,12 +186,12 @@ def test_bad_values_are_refused(values, message):
         ),
     ],
 )
-def test_bad_arguments_are_refused(call, message):
+def test_bad_arguments_are_refused(call: Any, message: Any) -> None:
     with pytest.raises(ValueError, match=message):
         call()
 
 
-def test_a_result_is_a_frozen_tuple():
+def test_a_result_is_a_frozen_tuple() -> None:
     found = EXPECTED
     statistic, pvalue, method = found
     assert found == (statistic, pvalue, method)
@@ -195,7 +199,7 @@ def test_a_result_is_a_frozen_tuple():
     assert repr(found) == f"MannWhitneyResult(statistic={statistic}, pvalue={pvalue}, method='asymptotic')"
     assert "<table>" in found._repr_html_() and "statistic" in found._repr_html_()
     with pytest.raises(AttributeError):
-        found.pvalue = 0.0
+        found.pvalue = 0.0  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -211,7 +215,7 @@ def test_a_result_is_a_frozen_tuple():
         lambda a, b: pinpoint.compare_pairwise(a, b),
     ],
 )
-def test_results_compare_hash_pickle_and_show_themselves(call):
+def test_results_compare_hash_pickle_and_show_themselves(call: Any) -> None:
     found = call(VALUES, OTHERS)
     assert pickle.loads(pickle.dumps(found)) == found == call(VALUES, OTHERS)
     assert type(pickle.loads(pickle.dumps(found))) is type(found)
@@ -227,14 +231,14 @@ class TestMany:
     pairs = [(RANDOM.normal(10, 1, 30), RANDOM.normal(10 + index % 3, 1, 20)) for index in range(50)]
 
     @pytest.mark.parametrize("threads", [None, 1, 2, 7])
-    def test_as_one_by_one_in_their_order(self, threads):
+    def test_as_one_by_one_in_their_order(self, threads: Any) -> None:
         found = pinpoint.compare_many(self.pairs, magnitude=0.5, direction="down", threads=threads)
         one_by_one = [pinpoint.compare_performance(a, b, 0.5, "down") for a, b in self.pairs]
         assert list(found) == one_by_one
         assert (found[7], found[-1], len(found)) == (one_by_one[7], one_by_one[-1], 50)
         assert found[10:20:3] == one_by_one[10:20:3] and found[::-1] == one_by_one[::-1]
 
-    def test_columns(self):
+    def test_columns(self) -> None:
         found = pinpoint.compare_many(self.pairs, direction="down")
         assert found.verdict == [one.verdict for one in found]
         for name in ("p_value", "mean_diff", "effect_size"):
@@ -243,17 +247,17 @@ class TestMany:
             np.testing.assert_array_equal(getattr(found, name), expected)
         assert np.isnan(found.p_value).any()
 
-    def test_frozen_comparable_and_pickled_as_a_list(self):
+    def test_frozen_comparable_and_pickled_as_a_list(self) -> None:
         found = pinpoint.compare_many(self.pairs)
         assert found == pinpoint.compare_many(iter(self.pairs))
         assert pickle.loads(pickle.dumps(found)) == list(found)
         assert repr(found).startswith("<50 comparisons: ")
         with pytest.raises(AttributeError):
-            found.p_value = None
+            found.p_value = None  # type: ignore[misc, assignment]
         with pytest.raises(IndexError, match="there are 50"):
             found[50]
 
-    def test_nothing_is_nothing(self):
+    def test_nothing_is_nothing(self) -> None:
         assert list(pinpoint.compare_many([])) == []
 
     @pytest.mark.parametrize(
@@ -265,10 +269,10 @@ class TestMany:
             (7, TypeError, "not iterable"),
         ],
     )
-    def test_the_pair_to_blame_is_named(self, pairs, error, message):
+    def test_the_pair_to_blame_is_named(self, pairs: Any, error: Any, message: Any) -> None:
         with pytest.raises(error, match=message):
             pinpoint.compare_many(pairs)
 
-    def test_threads_are_at_least_one(self):
+    def test_threads_are_at_least_one(self) -> None:
         with pytest.raises(ValueError, match="`threads` is 0"):
             pinpoint.compare_many([], threads=0)

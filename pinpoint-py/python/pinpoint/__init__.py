@@ -82,6 +82,8 @@ from ._results import (
 )
 
 if TYPE_CHECKING:
+    from . import catapult as catapult
+    from . import plot as plot
     from ._bots import Bot, Bots, Swarming
     from ._drive import Checkout, bisect, bisect_async
 
@@ -155,10 +157,12 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    if name in ("catapult", "plot"):
+        return import_module(f".{name}", __name__)
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(import_module(f".{_LATER[name]}", __name__), name)
     globals()[name] = found
     return found

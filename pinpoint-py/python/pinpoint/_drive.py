@@ -389,7 +389,8 @@ class _Bridge:
     async def _do_name(self, located: Any) -> dict[str, Any]:
         listing = located["offset"]["listing"]
         names = await self._range(listing["lower"], listing["higher"])
-        commit = Commit("", names[located["offset"]["offset"]])
+        offset: int = located["offset"]["offset"]
+        commit = Commit("", names[offset])
         return {"main": commit._document()}
 
     async def _range(self, lower: Any, higher: Any) -> Sequence[str]:
@@ -513,15 +514,15 @@ def _charts(value: Any) -> dict[str, list[float]]:
         return {}
     if not isinstance(value, Mapping):
         value = {"value": value}
-    charts = {}
+    charts: dict[str, list[float]] = {}
     for chart, given in value.items():
-        if isinstance(given, SupportsFloat) and not hasattr(given, "__len__"):
-            given = [given]
-        if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+        alone = isinstance(given, SupportsFloat) and not hasattr(given, "__len__")
+        numbers: Any = [given] if alone else given
+        if isinstance(numbers, (str, bytes)) or not hasattr(numbers, "__iter__"):
             raise TypeError(
                 f"a run must give a number, numbers, a dict of them, or None; it gave {given!r}"
             )
-        charts[str(chart)] = [float(number) for number in given]
+        charts[str(chart)] = [float(number) for number in numbers]
     return {chart: values for chart, values in charts.items() if values}
 
 
@@ -562,7 +563,7 @@ class _Bar:
             with warnings.catch_warnings():
                 # Without widgets it is drawn as text, which will do.
                 warnings.simplefilter("ignore")
-                from tqdm.auto import tqdm
+                from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
 
                 self.bar = tqdm(unit="run", leave=True)
         except ImportError:

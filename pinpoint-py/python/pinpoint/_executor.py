@@ -33,17 +33,17 @@ class Executor:
 
     concurrency: int = 1
 
-    def list(self, lower: str, higher: str) -> Sequence[str] | Awaitable[Sequence[str]]:
+    def list(self, lower: str, higher: str, /) -> Sequence[str] | Awaitable[Sequence[str]]:
         """The names of the commits strictly between two, oldest first.
 
         Always the same for the same two. Between neighbours there are none.
         """
         raise NotImplementedError("an Executor lists commits")
 
-    def build(self, commit: str) -> object | Awaitable[object]:
+    def build(self, commit: str, /) -> object | Awaitable[object]:
         """Make a commit ready to run; may be called again when a job is resumed."""
         return None
 
-    def run(self, commit: str) -> Values | Awaitable[Values]:
+    def run(self, commit: str, /) -> Values | Awaitable[Values]:
         """Run the benchmark once: its value, values, values by chart; None: it failed."""
         raise NotImplementedError("an Executor runs commits")

@@ -68,7 +68,7 @@ class Midpoint(NamedTuple):
 
     Attributes
     ----------
-    count : int
+    states : int
         States strictly between the two.
     midpoint : CombinedCommit or None
         The one in the middle; None when nothing lies between.
@@ -76,7 +76,7 @@ class Midpoint(NamedTuple):
         All of them, oldest first, when they were asked for.
     """
 
-    count: int
+    states: int
     midpoint: CombinedCommit | None
     between: tuple[CombinedCommit, ...] | None
 

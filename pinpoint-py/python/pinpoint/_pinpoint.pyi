@@ -1,7 +1,7 @@
 """The extension module. Its documentation is written here: the build takes the
 docstrings from this file."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, SupportsFloat, SupportsIndex, final, overload
 
@@ -22,6 +22,28 @@ from ._results import (
     WilcoxonResult,
 )
 
+__all__ = [
+    "Bisection",
+    "BotConfigs",
+    "Comparisons",
+    "CulpritFinder",
+    "Pairwise",
+    "Stop",
+    "__version__",
+    "combined_commit",
+    "compare_functional",
+    "compare_many",
+    "compare_pairwise",
+    "compare_performance",
+    "drive",
+    "high_threshold",
+    "ks_2samp",
+    "mann_whitney_u",
+    "midpoint",
+    "stored_jobs",
+    "stored_outcome",
+    "wilcoxon",
+]
 __version__: str
 
 _Alternative = Literal["two-sided", "less", "greater"]
@@ -268,7 +290,7 @@ def high_threshold(
     """The high threshold of :mod:`pinpoint.catapult`; None for an unknown mode."""
 
 @final
-class Comparisons(Sequence[PerformanceComparison]):
+class Comparisons:
     """The comparisons of :func:`compare_many`, a sequence.
 
     Columns are there at once: ``p_value``, ``mean_diff`` and ``effect_size`` as
@@ -276,11 +298,12 @@ class Comparisons(Sequence[PerformanceComparison]):
     """
 
     @overload
-    def __getitem__(self, index: SupportsIndex) -> PerformanceComparison: ...
+    def __getitem__(self, key: SupportsIndex, /) -> PerformanceComparison: ...
     @overload
-    def __getitem__(self, index: slice) -> list[PerformanceComparison]: ...
+    def __getitem__(self, key: slice, /) -> list[PerformanceComparison]: ...
     def __len__(self) -> int: ...
-    def __eq__(self, other: object) -> bool: ...
+    def __iter__(self) -> Iterator[PerformanceComparison]: ...
+    def __eq__(self, value: object, /) -> bool: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     @property
     def verdict(self) -> list[Literal["same", "different", "unknown", "nil"]]:

@@ -386,8 +386,8 @@ class CheckedCulprit(NamedTuple):
 
     Attributes
     ----------
-    index : int
-        The commit.
+    commit : int
+        Its number.
     prior : int
         Its nearest older commit.
     probability : float or None
@@ -398,14 +398,14 @@ class CheckedCulprit(NamedTuple):
         Of the two commits, in runs of their own; None when there were none left.
     """
 
-    index: int
+    commit: int
     prior: int
     probability: float | None
     effect: Effect
     comparison: PairwiseOutcome | None
 
     def _repr_html_(self) -> str:
-        return table(f"Commit {self.index}", self._asdict().items())
+        return table(f"Commit {self.commit}", self._asdict().items())
 
 
 class CulpritFinderOutcome(NamedTuple):

@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 use self::bridge::Bridge;
 pub(crate) use self::failure::Failure;
 
-/// Interrupts a job that is driven.
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/Stop"))]
 #[pyclass(frozen, module = "pinpoint")]
 #[derive(Default)]
 pub(crate) struct Stop(Arc<Notify>);
