@@ -57,17 +57,17 @@ def new_environment(directory):
     return python, [python, "-m", "pip", "--disable-pip-version-check"]
 
 
-def without_rust():
-    """An environment in which no Rust toolchain is to be seen."""
-    tools = ("cargo", "rustc", "rustup")
-    paths = os.environ.get("PATH", "").split(os.pathsep)
-    kept = [path for path in paths if not any(shutil.which(tool, path=path) for tool in tools)]
+def without_rust(directory):
+    """An environment in which no Rust toolchain can be used: stand-ins that fail come first."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for tool in ("cargo", "rustc", "rustup", "maturin"):
+        stand_in = directory / tool
+        stand_in.write_text(f"#!/bin/sh\necho '{tool} was called, where no Rust is to be needed' >&2\nexit 1\n")
+        stand_in.chmod(0o755)
+    path = os.pathsep.join([str(directory), os.environ.get("PATH", "")])
     unwanted = ("CARGO", "RUST")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
-    environment["PATH"] = os.pathsep.join(kept)
-    for tool in tools:
-        assert shutil.which(tool, path=environment["PATH"]) is None
-    return environment
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
+    return {**kept, "PATH": path}
 
 
 def test_python():
@@ -82,7 +82,7 @@ def test_python():
         "--manifest-path", ROOT / "pinpoint-py" / "Cargo.toml", "--out", wheels,
         hint="the Python module could not be built: see above")
     # From here on as a user has it: a wheel, and no Rust.
-    environment = without_rust()
+    environment = without_rust(home / "no-rust")
     python, pip = new_environment(home / "venv")
     run(*pip, "install", "--quiet", *wheels.glob("*.whl"), environment=environment,
         hint="the wheel could not be installed: see above")

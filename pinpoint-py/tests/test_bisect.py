@@ -43,7 +43,7 @@ def bisect(repo: Any, tmp_path: Any) -> Any:
     """A bisection of the whole range, with a state directory of its own."""
 
     def bisect(**options: Any) -> Any:
-        ends = {} if "resume" in options else {"good": "HEAD~9", "bad": "HEAD", "repo": repo}
+        ends: dict[str, Any] = {} if "resume" in options else {"good": "HEAD~9", "bad": "HEAD", "repo": repo}
         return pinpoint.bisect(**{**ends, "state_dir": tmp_path / "state", "magnitude": 1.0, **options})
 
     return bisect
@@ -179,6 +179,15 @@ def test_charts_by_name(bisect: Any) -> None:
     assert bisect(run=run, chart="size").status == "no_regression"
     with pytest.raises(ValueError, match="which one of size, time decides"):
         bisect(run=run)
+
+
+def test_the_chart_need_not_be_told_again(bisect: Any, tmp_path: Any) -> None:
+    with pytest.raises(OwnError):
+        bisect(run=raises, chart="time")
+    (job,) = pinpoint.jobs(state_dir=tmp_path / "state")
+    assert job.error == "a Python function raised an exception"
+    outcome = bisect(resume=job.id, run=lambda checkout: {"time": measured(checkout), "size": 5.0})
+    assert found(outcome) == ["Change 6"]
 
 
 @pytest.mark.parametrize("value", ["fast", object(), {"time": "fast"}, [None]])
@@ -445,7 +454,7 @@ def test_an_executor_goes_on_with_its_job(tmp_path: Any) -> None:
                 raise OwnError
             return super().run(commit)
 
-    options = {"magnitude": 1.0, "state_dir": tmp_path / "state"}
+    options: dict[str, Any] = {"magnitude": 1.0, "state_dir": tmp_path / "state"}
     with pytest.raises(OwnError):
         pinpoint.bisect(executor=Breaking(), good="0", bad="1000", **options)
     (job,) = pinpoint.jobs(state_dir=tmp_path / "state")

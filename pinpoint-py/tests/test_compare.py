@@ -1,6 +1,7 @@
 """The comparisons: their verdicts, their evidence, and what they refuse."""
 
 import doctest
+import importlib
 import math
 from typing import Any
 
@@ -104,6 +105,18 @@ def test_results_are_frozen() -> None:
     assert "verdict='different'" in repr(found)
 
 
-def test_the_example_in_the_module_is_true() -> None:
-    failed, tried = doctest.testmod(pinpoint)
-    assert (failed, tried > 0) == (0, True)
+@pytest.mark.parametrize(
+    "module", ["pinpoint", "pinpoint._pinpoint", "pinpoint.catapult", "pinpoint._bots", "pinpoint._executor"]
+)
+def test_the_examples_in_the_documentation_are_true(module: str) -> None:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    found = importlib.import_module(module)
+    tests = [test for test in finder.find(found, globs=dict(vars(found))) if test.examples]
+    if module == "pinpoint._pinpoint":
+        # It is no Python file, in which examples are looked for.
+        for name in dir(found):
+            tests += finder.find(getattr(found, name), name, module=False, globs={})
+        tests = [test for test in tests if test.examples]
+    assert tests
+    for test in tests:
+        assert doctest.DocTestRunner().run(test).failed == 0, test.name

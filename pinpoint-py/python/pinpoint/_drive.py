@@ -9,6 +9,7 @@ threads, so that one that never returns keeps nobody from leaving.
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 import json
 import math
@@ -16,9 +17,9 @@ import os
 import sys
 import threading
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, SupportsFloat, TypeVar, Union
+from typing import Any, Literal, NamedTuple, ParamSpec, SupportsFloat, TypeVar, Union
 
 from . import _pinpoint
 from ._errors import BuildFailed, Interrupted, RunFailed, Stopped, Unavailable
@@ -26,6 +27,7 @@ from ._executor import Executor, Values
 from ._jobs import default_state_dir
 from ._model import CombinedCommit, Commit, JobOutcome, Progress
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -84,11 +86,91 @@ async def bisect_async(
     progress: Callable[[Progress], object] | None = None,
     bar: bool = False,
 ) -> JobOutcome:
-    """:func:`bisect` for callers who have an event loop.
+    """Find the commit that changed a benchmark, on the caller's event loop.
 
-    Takes and returns the same, and functions that are coroutines run on the
-    caller's loop. Cancelling the task stops what is under way, and leaves a job
-    that can be resumed.
+    Parameters
+    ----------
+    repo : path
+        A git repository, or a directory in one. It is read and never written:
+        commits are checked out elsewhere.
+    good, bad : str
+        Revisions: the last known to be good, and one that is bad. With an
+        ``executor``, any names.
+    run : str, sequence of str, or function
+        The benchmark: a shell command, a command with its arguments, or a function
+        (or coroutine function) of a :class:`Checkout` that returns its value (a
+        number, several, a dict of them by chart, or None for a failed run).
+        Commands and functions have the whole machine to themselves.
+    build : str or function, optional
+        What is done once for each commit before its first run: a shell command,
+        or a function of a :class:`Checkout`. When a job is resumed, it may be
+        called again for a commit.
+    executor : Executor, optional
+        Lists, builds and runs in place of all these.
+    resume : str, optional
+        The job to go on with, with the functions that it was begun with.
+    chart : str, optional
+        The metric that decides, where there are several.
+    format, results, aggregate : str, optional
+        How a command's values are read, as for ``pinpoint bisect``: ``"auto"``,
+        ``"time"``, ``"lines"``, ``"json:POINTER"``, ``"regex:PATTERN"``, …; the
+        file that it writes them to; how several become one (``"median"``).
+    direction : {"up", "down", "unknown"}, optional
+        Where better lies. Not told: a command's format decides, or its unit; with
+        a function, every change counts.
+    magnitude : float or str, optional
+        The smallest change worth finding, in the unit of the values; ``"5%"`` of
+        the good end's median.
+    strategy, confidence, max_runs, max_builds, build_cost, priors, seed
+        As for :class:`Bisection`.
+    max_time : float, optional
+        The most seconds to spend.
+    skip, paths : sequence of str
+        Revisions not to try; only commits that touch one of these paths are tried.
+    warmup : int
+        Runs of each build by a command that do not count, before the first.
+    env : mapping, optional
+        Variables for build and benchmark commands.
+    timeout : float, optional
+        The most seconds for one build or run; one that takes longer has failed. A
+        function cannot be ended: it is left alone, on its thread. A coroutine is
+        cancelled.
+    build_jobs : int
+        Builds at one time.
+    repositories : mapping, optional
+        Local clones of dependencies, by their URLs.
+    cache_size : int
+        Bytes that builds may occupy once nobody uses them.
+    state_dir : path, optional
+        Where jobs and builds are kept; as for the command line when not told.
+    progress : function, optional
+        Called with a :class:`Progress` after every build and run.
+    bar : bool
+        Show a bar, with tqdm if it is installed.
+
+    Returns
+    -------
+    JobOutcome
+        The culprits, or what is known of where they are.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Arguments that do not make a search.
+    PinpointError
+        :class:`RepositoryError`, :class:`ExecutionError` or :class:`JobError`.
+    Interrupted
+        A KeyboardInterrupt: Ctrl-C. Commands are ended; ``job_id`` is the job to
+        resume. Cancelling the task of :func:`bisect_async` does the same.
+    Exception
+        Whatever a function raises, as it is; the job can be resumed. But
+        :class:`BuildFailed`, :class:`RunFailed` and :class:`Unavailable` are
+        answers, and do not end it.
+
+    Notes
+    -----
+    :func:`bisect` may be called anywhere, in a notebook as well: it has an event
+    loop of its own, on a thread of its own.
     """
     build_function = build if callable(build) else None
     run_function = run if callable(run) else None
@@ -154,7 +236,8 @@ async def bisect_async(
         text = json.dumps(request, allow_nan=False)
     except ValueError:
         raise ValueError("numbers must be finite") from None
-    bridge = _Bridge(build_function, run_function, executor, chart, timeout, watchers)
+    knows_chart = chart is not None or resume is not None
+    bridge = _Bridge(build_function, run_function, executor, knows_chart, timeout, watchers)
     try:
         return JobOutcome._of(json.loads(await bridge.drive(text)))
     finally:
@@ -162,96 +245,23 @@ async def bisect_async(
             shown.close()
 
 
-def bisect(*arguments: Any, **options: Any) -> JobOutcome:
-    """Find the commit that changed a benchmark, building and running commits.
+def _blocking(
+    function: Callable[P, Coroutine[Any, Any, T]], name: str, summary: str
+) -> Callable[P, T]:
+    """The same for callers without an event loop, or with one that they can't wait on."""
 
-    Parameters
-    ----------
-    repo : path
-        A git repository, or a directory in one. It is read and never written:
-        commits are checked out elsewhere.
-    good, bad : str
-        Revisions: the last known to be good, and one that is bad. With an
-        ``executor``, any names.
-    run : str, sequence of str, or function
-        The benchmark: a shell command, a command with its arguments, or a function
-        (or coroutine function) of a :class:`Checkout` that returns its value (a
-        number, several, a dict of them by chart, or None for a failed run).
-        Commands and functions have the whole machine to themselves.
-    build : str or function, optional
-        What is done once for each commit before its first run: a shell command,
-        or a function of a :class:`Checkout`. When a job is resumed, it may be
-        called again for a commit.
-    executor : Executor, optional
-        Lists, builds and runs in place of all these.
-    resume : str, optional
-        The job to go on with, with the functions that it was begun with.
-    chart : str, optional
-        The metric that decides, where there are several.
-    format, results, aggregate : str, optional
-        How a command's values are read, as for ``pinpoint bisect``: ``"auto"``,
-        ``"time"``, ``"lines"``, ``"json:POINTER"``, ``"regex:PATTERN"``, …; the
-        file that it writes them to; how several become one (``"median"``).
-    direction : {"up", "down", "unknown"}, optional
-        Where better lies. Not told: the format decides, or the unit.
-    magnitude : float or str, optional
-        The smallest change worth finding, in the unit of the values; ``"5%"`` of
-        the good end's median.
-    strategy, confidence, max_runs, max_builds, build_cost, priors, seed
-        As for :class:`Bisection`.
-    max_time : float, optional
-        The most seconds to spend.
-    skip, paths : sequence of str
-        Revisions not to try; only commits that touch one of these paths are tried.
-    warmup : int
-        Runs of each build by a command that do not count, before the first.
-    env : mapping, optional
-        Variables for build and benchmark commands.
-    timeout : float, optional
-        The most seconds for one build or run; one that takes longer has failed. A
-        function cannot be ended: it is left alone, on its thread. A coroutine is
-        cancelled.
-    build_jobs : int
-        Builds at one time.
-    repositories : mapping, optional
-        Local clones of dependencies, by their URLs.
-    cache_size : int
-        Bytes that builds may occupy once nobody uses them.
-    state_dir : path, optional
-        Where jobs and builds are kept; as for the command line when not told.
-    progress : function, optional
-        Called with a :class:`Progress` after every build and run.
-    bar : bool
-        Show a bar, with tqdm if it is installed.
+    @functools.wraps(function)
+    def call(*arguments: P.args, **options: P.kwargs) -> T:
+        return _finished(function(*arguments, **options))
 
-    Returns
-    -------
-    JobOutcome
-        The culprits, or what is known of where they are.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Arguments that do not make a search.
-    PinpointError
-        :class:`RepositoryError`, :class:`ExecutionError` or :class:`JobError`.
-    Interrupted
-        A KeyboardInterrupt: Ctrl-C. Commands are ended; ``job_id`` is the job to
-        resume.
-    Exception
-        Whatever a function raises, as it is; the job can be resumed. But
-        :class:`BuildFailed`, :class:`RunFailed` and :class:`Unavailable` are
-        answers, and do not end it.
-
-    Notes
-    -----
-    May be called anywhere, in a notebook as well: it has an event loop of its own,
-    on a thread of its own.
-    """
-    return _finished(bisect_async(*arguments, **options))
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = summary + (function.__doc__ or "").partition("\n")[2]
+    return call
 
 
-bisect.__signature__ = inspect.signature(bisect_async)  # type: ignore[attr-defined]
+bisect = _blocking(
+    bisect_async, "bisect", "Find the commit that changed a benchmark, building and running commits.\n"
+)
 
 
 def _finished(work: Awaitable[T]) -> T:
@@ -308,12 +318,12 @@ class _Bridge:
         build: BuildFunction | None,
         run: RunFunction | None,
         executor: Executor | None,
-        chart: str | None,
+        knows_chart: bool,
         timeout: float | None,
         watchers: Sequence[Callable[[Progress], object]],
     ) -> None:
         self.build, self.run, self.executor = build, run, executor
-        self.chart, self.timeout, self.watchers = chart, timeout, watchers
+        self.knows_chart, self.timeout, self.watchers = knows_chart, timeout, watchers
         self.job_id = ""
         self.stop = _pinpoint.Stop()
         self.raised: BaseException | None = None
@@ -424,7 +434,7 @@ class _Bridge:
             for number in values:
                 if not math.isfinite(number):
                     return {"charts": {}, "failure": f"the run gave {number} for {chart!r}"}
-        if self.chart is None and len(charts) > 1:
+        if not self.knows_chart and len(charts) > 1:
             names = ", ".join(sorted(charts))
             raise ValueError(f"the run gives several charts: say with `chart` which one of {names} decides")
         return {"charts": charts, "failure": None if charts else "the run gave no value"}

@@ -26,6 +26,17 @@ impl Failure {
         Self::Job(error.to_string())
     }
 
+    /// What the store keeps of it.
+    pub(super) fn message(&self) -> &str {
+        match self {
+            Self::Value(message)
+            | Self::Repository(message)
+            | Self::Execution(message)
+            | Self::Job(message) => message,
+            Self::Interrupted => "interrupted",
+        }
+    }
+
     pub(crate) fn into_exception(self, py: Python<'_>) -> PyErr {
         let (class, message) = match self {
             Self::Value(message) => return PyValueError::new_err(message),

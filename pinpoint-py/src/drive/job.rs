@@ -94,10 +94,10 @@ async fn in_store(
     let (state, error, outcome) = match &driven {
         Ok(found) => (state_of(found.status), None, Some(found.to_value()?)),
         Err(Failure::Interrupted) => (JobState::Pending, None, None),
-        Err(failure) => (JobState::Failed, Some(format!("{failure:?}")), None),
+        Err(failure) => (JobState::Failed, Some(failure.message()), None),
     };
     let kept = store
-        .set_state(&job.id, state, error.as_deref(), outcome.as_ref())
+        .set_state(&job.id, state, error, outcome.as_ref())
         .await;
     let found = driven?;
     kept?;
