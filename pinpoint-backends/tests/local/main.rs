@@ -12,6 +12,7 @@ mod builds;
 mod dependencies;
 mod ends;
 mod history;
+mod lends;
 mod machine;
 mod metric;
 mod midpoints;
