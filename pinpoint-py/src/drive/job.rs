@@ -1,15 +1,15 @@
 //! A job, from its beginning or from where it was left, to its outcome.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use pinpoint_backends::local::{LocalExecutor, Location, default_machine_dir};
+use pinpoint_backends::local::{LocalExecutor, Location, Metric, default_machine_dir};
 use pinpoint_backends::sqlite::{Job, JobLock, NewJob, SqliteJournal, Store};
 use pinpoint_core::results::direction_of;
 use pinpoint_core::{
-    Bisection, BisectionSpec, Event, JobState, Journal, Machine, Moment, Status, Stop,
-    drive_watched,
+    Bisection, BisectionSpec, BuildRequest, Event, Executor, JobState, Journal, Key, Located,
+    Machine, Moment, Status, Stop, drive_watched,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -137,7 +137,7 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    async fn work(&self, state_dir: &std::path::Path, stop: &Notify) -> Result<Found, Failure> {
+    async fn work(&self, state_dir: &Path, stop: &Notify) -> Result<Found, Failure> {
         let id = &self.job.id;
         self.store.withdraw_cancellation(id).await?;
         // A killed job is found as it was: running.
@@ -157,7 +157,7 @@ impl Session<'_> {
         found
     }
 
-    fn executor(&self, state_dir: &std::path::Path) -> Result<PythonExecutor, Failure> {
+    fn executor(&self, state_dir: &Path) -> Result<PythonExecutor, Failure> {
         let created = u64::try_from(self.job.created).unwrap_or_default();
         let began: SystemTime = UNIX_EPOCH + Duration::from_millis(created);
         let location = Location {
@@ -190,28 +190,8 @@ impl Session<'_> {
         if let Some(local) = executor.local.as_ref().filter(|_| !executor.runs)
             && journal.records().await?.is_empty()
         {
-            // What Python builds, must be there before the first run.
-            let prepared = async {
-                if executor.builds {
-                    let key = pinpoint_core::Key {
-                        job: id.to_string(),
-                        action: u64::MAX,
-                    };
-                    let good = self.config.local.as_ref().map(|it| it.good.clone());
-                    if let Some(commit) = good.map(pinpoint_core::Located::Commit) {
-                        let request = pinpoint_core::BuildRequest { key, commit };
-                        let report = pinpoint_core::Executor::build(executor, request).await?;
-                        if let Some(reason) = report.failure {
-                            return Err(Failure::Execution(format!(
-                                "the good end does not build: {reason}"
-                            )));
-                        }
-                    }
-                }
-                Ok::<_, Failure>(local.prepare().await?)
-            };
             let metric = tokio::select! {
-                metric = prepared => metric?,
+                metric = self.prepare(executor, local) => metric?,
                 _ = &mut stopping => return Err(Failure::Interrupted),
             };
             if self.config.direction_by_unit {
@@ -231,6 +211,30 @@ impl Session<'_> {
         )
         .await?;
         Found::new(self.job, executor, driven, &journal.records().await?).await
+    }
+
+    /// Fixes the metric at the good end. What Python builds there must be there
+    /// before.
+    async fn prepare(
+        &self,
+        executor: &PythonExecutor,
+        local: &LocalExecutor,
+    ) -> Result<Metric, Failure> {
+        if let Some(config) = self.config.local.as_ref().filter(|_| executor.builds) {
+            let request = BuildRequest {
+                key: Key {
+                    job: self.job.id.to_string(),
+                    action: u64::MAX,
+                },
+                commit: Located::Commit(config.good.clone()),
+            };
+            if let Some(reason) = executor.build(request).await?.failure {
+                return Err(Failure::Execution(format!(
+                    "the good end does not build: {reason}"
+                )));
+            }
+        }
+        Ok(local.prepare().await?)
     }
 
     fn watch(&self, moment: &Moment<'_>, machine: &Bisection) {
