@@ -25,7 +25,7 @@ BUILD_TOOLS = ["maturin>=1.9,<2"]
 # frames, pictures and notebooks.
 TEST_TOOLS = [
     "pytest>=8,<10", "pytest-timeout", "mypy>=1.15,<3", "pyright[nodejs]",
-    "pandas>=2", "polars>=1", "matplotlib>=3.8", "nbclient", "nbformat", "ipykernel",
+    "pandas>=2", "polars>=1", "matplotlib>=3.8", "nbclient", "nbformat", "ipykernel", "tqdm",
 ]
 
 
@@ -92,6 +92,8 @@ def test_python():
     tests = ROOT / "pinpoint-py" / "tests"
     run(python, "-m", "mypy", "--strict", "--package", "pinpoint", environment=environment,
         hint="mypy objects to the module: see above")
+    run(python, "-m", "mypy.stubtest", "pinpoint._pinpoint", environment=environment,
+        hint="the stub differs from the module: see above")
     run(python, "-m", "mypy", "--strict", *tests.glob("*.py"), environment=environment,
         hint="mypy objects to the tests: see above")
     run(python, "-m", "pyright", "--pythonpath", python, tests, environment=environment,

@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::arguments;
 use crate::drive::{Failure, runtime};
 
 #[doc = include_str!(concat!(env!("OUT_DIR"), "/combined_commit"))]
@@ -31,8 +32,9 @@ pub(crate) fn stored_jobs(
     py: Python<'_>,
     state_dir: PathBuf,
     state: Option<&str>,
-    limit: u32,
+    limit: &Bound<'_, PyAny>,
 ) -> PyResult<String> {
+    let limit = u32::try_from(arguments::count("limit", limit)?).unwrap_or(u32::MAX);
     let state: Option<JobState> =
         state
             .map(str::parse)

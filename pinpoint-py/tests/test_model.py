@@ -120,5 +120,7 @@ def test_jobs_that_are_not_there(tmp_path: Any) -> None:
     assert pinpoint.jobs(state_dir=nowhere) == [] and not nowhere.exists()
     with pytest.raises(ValueError, match="no job state"):
         pinpoint.jobs("done", state_dir=nowhere)
+    with pytest.raises(ValueError, match="`limit` is -1"):
+        pinpoint.jobs(limit=-1, state_dir=nowhere)
     with pytest.raises(pinpoint.JobError, match="no job"):
         pinpoint.job_outcome("ffff", state_dir=nowhere)

@@ -14,6 +14,7 @@ import inspect
 import json
 import math
 import os
+import re
 import sys
 import threading
 import uuid
@@ -175,9 +176,15 @@ async def bisect_async(
     build_function = build if callable(build) else None
     run_function = run if callable(run) else None
     search = None
-    if resume is None:
+    if resume is not None:
+        if (repo, good, bad) != (None, None, None):
+            raise TypeError("`resume` names a job that has its range: leave out `repo`, `good` and `bad`")
+    else:
         if good is None or bad is None:
             raise TypeError("`good` and `bad` are needed, or `resume`")
+        for name, revision in (("good", good), ("bad", bad)):
+            if not isinstance(revision, str):
+                raise TypeError(f"`{name}` must be a str, not {type(revision).__name__}")
         if (executor is None) == (repo is None):
             raise TypeError("give either `repo`, with `run`, or an `executor`")
         if executor is not None and (run is not None or build is not None):
@@ -539,6 +546,8 @@ def _charts(value: Any) -> dict[str, list[float]]:
 def _command(run: Any) -> list[str]:
     if isinstance(run, str):
         return ["sh", "-c", run]
+    if not isinstance(run, Sequence):
+        raise TypeError(f"`run` must be a command or a function, not {type(run).__name__}")
     words = [os.fspath(word) for word in run]
     if not words:
         raise ValueError("`run` is an empty command")
@@ -547,10 +556,13 @@ def _command(run: Any) -> list[str]:
 
 def _magnitude(magnitude: float | str | None) -> dict[str, float] | None:
     if isinstance(magnitude, str):
-        number = magnitude.strip()
-        if not number.endswith("%"):
-            raise ValueError(f"`magnitude` is {magnitude!r}: it must be a number or a percentage")
-        return {"percent": float(number[:-1])}
+        number = re.fullmatch(r"\s*([0-9.eE+-]+)\s*%\s*", magnitude)
+        try:
+            return {"percent": float(number[1] if number else "")}
+        except ValueError:
+            raise ValueError(
+                f"`magnitude` is {magnitude!r}: it must be a number, or a percentage as in '5%'"
+            ) from None
     return None if magnitude is None else {"absolute": float(magnitude)}
 
 
