@@ -45,13 +45,13 @@ pub(crate) fn compare_many(
         drop(pool);
         found
     });
-    let mut all = Vec::with_capacity(found.len());
-    for (index, found) in found.into_iter().enumerate() {
-        all.push(found.map_err(|error| {
+    let all = found.into_iter().enumerate().map(|(index, found)| {
+        found.map_err(|error| {
             let error = refused(error, ["a", "b"]);
             PyValueError::new_err(format!("`pairs[{index}]`: {error}"))
-        })?);
-    }
+        })
+    });
+    let all = all.collect::<PyResult<_>>()?;
     Ok(Comparisons { all })
 }
 

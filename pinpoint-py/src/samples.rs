@@ -1,6 +1,6 @@
 //! Samples, from whatever Python holds numbers in.
 
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -8,8 +8,8 @@ use pyo3::types::{PyList, PyTuple};
 
 /// The values of a sample.
 pub(crate) enum Sample<'py> {
-    /// Read where they are: a contiguous NumPy array of float64.
-    Borrowed(PyReadonlyArray1<'py, f64>),
+    /// Read where they are: a contiguous and aligned NumPy array of float64.
+    Borrowed(Bound<'py, PyArray1<f64>>),
     Copied(Vec<f64>),
 }
 
@@ -32,8 +32,7 @@ impl<'py> Sample<'py> {
         if !array.is_contiguous() || !array.data().is_aligned() {
             return None;
         }
-        let array = array.try_readonly().ok()?;
-        array.as_slice().is_ok().then_some(Self::Borrowed(array))
+        Some(Self::Borrowed(array.clone()))
     }
 
     /// What NumPy makes of it, as float64.
@@ -74,8 +73,13 @@ impl<'py> Sample<'py> {
 
     pub(crate) fn as_slice(&self) -> &[f64] {
         match self {
-            // `borrow` has seen that it is one.
-            Self::Borrowed(array) => array.as_slice().unwrap_or_default(),
+            // SAFETY: `borrow` has seen that it is contiguous and aligned, and the
+            // array lives as long as this value. No code of ours writes to an
+            // array. Python code on another thread might, as it might while NumPy
+            // itself calculates without the lock; that is the caller's to avoid,
+            // and a float64 has a value whatever its bits are. A checked borrow
+            // costs as much as comparing a few values.
+            Self::Borrowed(array) => unsafe { array.as_slice() }.unwrap_or_default(),
             Self::Copied(values) => values,
         }
     }
