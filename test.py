@@ -4,8 +4,9 @@
     python3 test.py [rust|python]
 
 Needs cargo and Python 3.10 or later, and nothing installed in that Python: the
-module is built and tested in a virtual environment of its own, made anew each
-time below cargo's target directory. Ends with what passed and what failed, and
+module is built in one virtual environment, and installed and tested in another,
+where no Rust is to be seen; both are made anew each time below cargo's target
+directory. Ends with what passed and what failed, and
 with exit code 0 only if nothing failed.
 """
 
@@ -18,18 +19,25 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 TARGET = ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
-# What builds the module, and what runs its tests.
-TOOLS = ["maturin>=1.9,<2", "pytest>=8,<10"]
+# What builds the module.
+BUILD_TOOLS = ["maturin>=1.9,<2"]
+# What runs its tests, checks its types, and plays the part of its users' data
+# frames, pictures and notebooks.
+TEST_TOOLS = [
+    "pytest>=8,<10", "pytest-timeout", "mypy>=1.15,<3", "pyright[nodejs]",
+    "pandas>=2", "polars>=1", "matplotlib>=3.8", "nbclient", "nbformat", "ipykernel", "tqdm",
+]
 
 
 class Failed(Exception):
     """A step failed; the message says what to do about it."""
 
 
-def run(*command, hint):
+def run(*command, hint, environment=None):
     """Shows a command and runs it, its output going where ours goes."""
     print("\n$", *command, flush=True)
-    if subprocess.run([str(part) for part in command], cwd=ROOT).returncode != 0:
+    words = [str(part) for part in command]
+    if subprocess.run(words, cwd=ROOT, env=environment).returncode != 0:
         raise Failed(hint)
 
 
@@ -40,24 +48,57 @@ def test_rust():
         hint="a Rust test failed, or did not compile: see above")
 
 
-def test_python():
-    home = TARGET / "python"
-    environment, wheels = home / "venv", home / "wheels"
-    shutil.rmtree(wheels, ignore_errors=True)
-    run(sys.executable, "-m", "venv", "--clear", environment,
+def new_environment(directory):
+    """A virtual environment; the commands that run Python and pip in it."""
+    run(sys.executable, "-m", "venv", "--clear", directory,
         hint="no virtual environment could be made: Debian and Ubuntu have the "
              "modules venv and ensurepip in the package python3-venv")
-    python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    pip = [python, "-m", "pip", "--disable-pip-version-check"]
-    run(*pip, "install", "--quiet", *TOOLS,
-        hint="pip could not install what the tests need: is the package index reachable?")
+    python = directory / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    return python, [python, "-m", "pip", "--disable-pip-version-check"]
+
+
+def without_rust(directory):
+    """An environment in which no Rust toolchain can be used: stand-ins that fail come first."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for tool in ("cargo", "rustc", "rustup", "maturin"):
+        stand_in = directory / tool
+        stand_in.write_text(f"#!/bin/sh\necho '{tool} was called, where no Rust is to be needed' >&2\nexit 1\n")
+        stand_in.chmod(0o755)
+    path = os.pathsep.join([str(directory), os.environ.get("PATH", "")])
+    unwanted = ("CARGO", "RUST")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
+    return {**kept, "PATH": path}
+
+
+def test_python():
+    home = TARGET / "python"
+    wheels = home / "wheels"
+    shutil.rmtree(wheels, ignore_errors=True)
+    unreachable = "pip could not install what the tests need: is the package index reachable?"
+    python, pip = new_environment(home / "build")
+    run(*pip, "install", "--quiet", *BUILD_TOOLS, hint=unreachable)
     # The profile of the Rust tests, so that most of it is built already.
     run(python, "-m", "maturin", "build", "--profile", "dev", "--interpreter", python,
         "--manifest-path", ROOT / "pinpoint-py" / "Cargo.toml", "--out", wheels,
         hint="the Python module could not be built: see above")
-    run(*pip, "install", "--quiet", "--no-index", *wheels.glob("*.whl"),
+    # From here on as a user has it: a wheel, and no Rust.
+    environment = without_rust(home / "no-rust")
+    python, pip = new_environment(home / "venv")
+    run(*pip, "install", "--quiet", *wheels.glob("*.whl"), environment=environment,
         hint="the wheel could not be installed: see above")
-    run(python, "-m", "pytest", "--quiet", ROOT / "pinpoint-py",
+    run(python, "-c", "import pinpoint; print('pinpoint', pinpoint.__version__)", environment=environment,
+        hint="the module needs more than the wheel and NumPy: see above")
+    run(*pip, "install", "--quiet", *TEST_TOOLS, environment=environment, hint=unreachable)
+    tests = ROOT / "pinpoint-py" / "tests"
+    run(python, "-m", "mypy", "--strict", "--package", "pinpoint", environment=environment,
+        hint="mypy objects to the module: see above")
+    run(python, "-m", "mypy.stubtest", "pinpoint._pinpoint", environment=environment,
+        hint="the stub differs from the module: see above")
+    run(python, "-m", "mypy", "--strict", *tests.glob("*.py"), environment=environment,
+        hint="mypy objects to the tests: see above")
+    run(python, "-m", "pyright", "--pythonpath", python, tests, environment=environment,
+        hint="pyright objects to the tests: see above")
+    run(python, "-m", "pytest", "--quiet", "--timeout=120", ROOT / "pinpoint-py", environment=environment,
         hint="a Python test failed: see above")
 
 

@@ -1,19 +1,57 @@
 //! Arguments that several functions take.
 
-use pinpoint_core::Direction;
+use pinpoint_compare::{Alternative, Method};
+use pinpoint_core::{Direction, Strategy};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 pub(crate) fn direction(name: &str) -> PyResult<Direction> {
-    [Direction::Up, Direction::Down, Direction::Unknown]
-        .into_iter()
-        .find(|direction| direction.as_str() == name)
-        .ok_or_else(|| {
-            PyValueError::new_err(format!(
-                "`direction` is {name:?}: it must be \"up\", \"down\" or \"unknown\""
-            ))
-        })
+    let all = [Direction::Up, Direction::Down, Direction::Unknown];
+    named("direction", name, all.map(|it| (it.as_str(), it)))
+}
+
+pub(crate) fn strategy(name: &str) -> PyResult<Strategy> {
+    let all = [
+        ("adaptive", Strategy::Adaptive),
+        ("pinpoint", Strategy::Pinpoint),
+    ];
+    named("strategy", name, all)
+}
+
+pub(crate) fn alternative(name: &str) -> PyResult<Alternative> {
+    let all = [
+        ("two-sided", Alternative::TwoSided),
+        ("less", Alternative::Less),
+        ("greater", Alternative::Greater),
+    ];
+    named("alternative", name, all)
+}
+
+pub(crate) fn method(name: &str) -> PyResult<Method> {
+    let all = [
+        Method::Auto,
+        Method::Exact,
+        Method::Asymptotic,
+        Method::Pinpoint,
+    ];
+    named("method", name, all.map(|it| (it.as_str(), it)))
+}
+
+fn named<T: Copy, const COUNT: usize>(
+    argument: &str,
+    name: &str,
+    all: [(&str, T); COUNT],
+) -> PyResult<T> {
+    if let Some((_, it)) = all.iter().find(|(known, _)| *known == name) {
+        return Ok(*it);
+    }
+    let known = all.map(|(known, _)| format!("{known:?}"));
+    let (last, others) = known.split_last().map_or(("", &[][..]), |(l, o)| (l, o));
+    Err(PyValueError::new_err(format!(
+        "`{argument}` is {name:?}: it must be {} or {last}",
+        others.join(", ")
+    )))
 }
 
 /// A number that counts something. Python's integers have no bounds; one that
@@ -28,6 +66,24 @@ pub(crate) fn count(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
             PyTypeError::new_err(format!("`{argument}` must be an int"))
         }
     })
+}
+
+pub(crate) fn optional_count(
+    argument: &str,
+    value: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<u64>> {
+    value.map(|value| count(argument, value)).transpose()
+}
+
+/// A time in seconds, as milliseconds.
+pub(crate) fn milliseconds(argument: &str, seconds: f64) -> PyResult<u64> {
+    if seconds.is_finite() && seconds >= 0.0 {
+        // A cast saturates.
+        return Ok((seconds * 1000.0).round() as u64);
+    }
+    Err(PyValueError::new_err(format!(
+        "`{argument}` is {seconds}: it must be a finite number of seconds, 0 or more"
+    )))
 }
 
 /// How many commits: told as a number, or by their names.
@@ -46,4 +102,13 @@ pub(crate) fn commits(value: &Bound<'_, PyAny>) -> PyResult<u64> {
             }
         }),
     }
+}
+
+/// The commits strictly between the ends of so many.
+pub(crate) fn between(commits: u64) -> PyResult<u64> {
+    commits.checked_sub(2).ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "a search needs at least 2 commits, a good and a bad one; `commits` has {commits}"
+        ))
+    })
 }

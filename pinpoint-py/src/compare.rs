@@ -1,154 +1,257 @@
-//! The comparisons of two samples.
+//! The tests and the comparisons of two samples.
 
-use pinpoint_compare::{self as statistics, CompareError};
+use pinpoint_compare::{self as statistics, CompareError, Interval, MannWhitneyOptions, Scratch};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::arguments;
+use crate::results::make;
+use crate::samples::Sample;
 
-/// What compare_performance() decided, and why.
-#[pyclass(frozen, get_all, eq, module = "pinpoint")]
-#[derive(PartialEq)]
-pub(crate) struct PerformanceComparison {
-    /// "same", "different", "unknown" (more values may decide) or "nil" (a side is empty).
-    verdict: &'static str,
-    /// The smaller of the two p-values; None when no test was run.
-    p_value: Option<f64>,
-    /// p of the Kolmogorov-Smirnov test.
-    p_value_ks: Option<f64>,
-    /// p of the Mann-Whitney test.
-    p_value_mwu: Option<f64>,
-    /// p at most this: different.
-    low_threshold: Option<f64>,
-    /// p above this: same.
-    high_threshold: Option<f64>,
-    /// Mean of b less mean of a; None when a side is empty.
-    mean_diff: Option<f64>,
-    /// The means differ by less than a tenth of the magnitude: no test was run.
-    is_too_small: bool,
-    /// The means differ towards the better: no test was run.
-    is_improvement: bool,
+/// From so many values on, other threads may run meanwhile: letting them costs
+/// about as much as comparing a few dozen.
+const LARGE: usize = 1_000;
+
+type Found<'py> = PyResult<Bound<'py, PyAny>>;
+
+/// Two samples, and the names that their caller knows them by.
+pub(crate) struct Two<'a, 'py> {
+    samples: [Sample<'py>; 2],
+    names: [&'a str; 2],
 }
 
-#[pymethods]
-impl PerformanceComparison {
-    fn __repr__(&self) -> String {
-        format!(
-            "PerformanceComparison(verdict='{}', p_value={}, mean_diff={})",
-            self.verdict,
-            number(self.p_value),
-            number(self.mean_diff)
-        )
+impl<'a, 'py> Two<'a, 'py> {
+    pub(crate) fn read(names: [&'a str; 2], values: [&Bound<'py, PyAny>; 2]) -> PyResult<Self> {
+        Ok(Self {
+            samples: [
+                Sample::read(names[0], values[0])?,
+                Sample::read(names[1], values[1])?,
+            ],
+            names,
+        })
+    }
+
+    /// What a test says of the two.
+    fn ask<T: Send>(
+        &self,
+        py: Python<'py>,
+        test: impl FnOnce(&[f64], &[f64]) -> Result<T, CompareError> + Send,
+    ) -> PyResult<T> {
+        let (first, second) = self.slices();
+        let found = if first.len() + second.len() < LARGE {
+            test(first, second)
+        } else {
+            py.detach(|| test(first, second))
+        };
+        found.map_err(|error| PyValueError::new_err(refused(error, self.names).to_string()))
+    }
+
+    pub(crate) fn slices(&self) -> (&[f64], &[f64]) {
+        (self.samples[0].as_slice(), self.samples[1].as_slice())
     }
 }
 
-/// What compare_functional() decided, and why.
-#[pyclass(frozen, get_all, eq, module = "pinpoint")]
-#[derive(PartialEq)]
-pub(crate) struct FunctionalComparison {
-    /// "same", "different" or "unknown" (more values may decide).
-    verdict: &'static str,
-    /// The smaller of the two p-values; None when no test was run.
-    p_value: Option<f64>,
-    /// p of the Kolmogorov-Smirnov test.
-    p_value_ks: Option<f64>,
-    /// p of the Mann-Whitney test.
-    p_value_mwu: Option<f64>,
-    /// p at most this: different.
-    low_threshold: Option<f64>,
-    /// p above this: same.
-    high_threshold: Option<f64>,
-    /// Share of failures in b less that in a.
-    mean_diff: f64,
-    /// Fewer failures in b: no test was run.
-    is_improvement: bool,
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/mann_whitney_u"))]
+#[pyfunction]
+#[pyo3(signature = (a, b, alternative="two-sided", method="auto"))]
+pub(crate) fn mann_whitney_u<'py>(
+    py: Python<'py>,
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+    alternative: &str,
+    method: &str,
+) -> Found<'py> {
+    let options = MannWhitneyOptions {
+        alternative: arguments::alternative(alternative)?,
+        method: arguments::method(method)?,
+        confidence: None,
+    };
+    let found = Two::read(["a", "b"], [a, b])?.ask(py, |a, b| {
+        statistics::mann_whitney_u_with(a, b, &options, &mut Scratch::new())
+    })?;
+    let fields = (found.statistic, found.p_value, found.method.as_str());
+    make(py, "MannWhitneyResult", fields)
 }
 
-#[pymethods]
-impl FunctionalComparison {
-    fn __repr__(&self) -> String {
-        format!(
-            "FunctionalComparison(verdict='{}', p_value={}, mean_diff={:?})",
-            self.verdict,
-            number(self.p_value),
-            self.mean_diff
-        )
-    }
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/ks_2samp"))]
+#[pyfunction]
+#[pyo3(signature = (a, b, method="auto"))]
+pub(crate) fn ks_2samp<'py>(
+    py: Python<'py>,
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+    method: &str,
+) -> Found<'py> {
+    let method = arguments::method(method)?;
+    let found =
+        Two::read(["a", "b"], [a, b])?.ask(py, |a, b| statistics::ks_2samp(a, b, method))?;
+    let fields = (found.statistic, found.p_value, found.method.as_str());
+    make(py, "KolmogorovSmirnovResult", fields)
 }
 
-/// Compare the values of two samples: a, the older, with b, the newer.
-///
-/// magnitude is the smallest change worth finding, in the unit of the values;
-/// direction says where better lies: "up", "down" or "unknown". Raises
-/// ValueError for values that are not finite.
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/wilcoxon"))]
+#[pyfunction]
+#[pyo3(signature = (x, y=None, alternative="two-sided", confidence=0.95))]
+pub(crate) fn wilcoxon<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    y: Option<&Bound<'py, PyAny>>,
+    alternative: &str,
+    confidence: f64,
+) -> Found<'py> {
+    let alternative = arguments::alternative(alternative)?;
+    // Without a second sample, the first one stands in its place, unread.
+    let paired = y.is_some();
+    let found = Two::read(["x", "y"], [x, y.unwrap_or(x)])?.ask(py, |first, second| {
+        let second = paired.then_some(second);
+        statistics::wilcoxon(first, second, alternative, confidence)
+    })?;
+    let (low, high) = ends(found.interval);
+    let fields = (found.statistic, found.p_value, found.estimate, low, high);
+    make(py, "WilcoxonResult", fields)
+}
+
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/compare_performance"))]
 #[pyfunction]
 #[pyo3(signature = (a, b, magnitude=None, direction="unknown"))]
-pub(crate) fn compare_performance(
-    py: Python<'_>,
-    a: Vec<f64>,
-    b: Vec<f64>,
+pub(crate) fn compare_performance<'py>(
+    py: Python<'py>,
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
     magnitude: Option<f64>,
     direction: &str,
-) -> PyResult<PerformanceComparison> {
+) -> Found<'py> {
     let direction = arguments::direction(direction)?;
-    let found = py
-        .detach(|| statistics::compare_performance(&a, &b, magnitude, direction))
-        .map_err(refused)?;
-    Ok(PerformanceComparison {
-        verdict: found.verdict.as_str(),
-        p_value: found.p_value,
-        p_value_ks: found.p_value_ks,
-        p_value_mwu: found.p_value_mwu,
-        low_threshold: found.low_threshold,
-        high_threshold: found.high_threshold,
-        mean_diff: found.mean_diff,
-        is_too_small: found.is_too_small,
-        is_improvement: found.is_improvement,
+    let found = Two::read(["a", "b"], [a, b])?.ask(py, |a, b| {
+        statistics::compare_performance(a, b, magnitude, direction)
+    })?;
+    performance(py, &found)
+}
+
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/compare_functional"))]
+#[pyfunction]
+#[pyo3(signature = (a, b, expected_error_rate=1.0))]
+pub(crate) fn compare_functional<'py>(
+    py: Python<'py>,
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+    expected_error_rate: f64,
+) -> Found<'py> {
+    let found = Two::read(["a", "b"], [a, b])?.ask(py, |a, b| {
+        statistics::compare_functional(a, b, expected_error_rate)
+    })?;
+    functional(py, &found)
+}
+
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/compare_pairwise"))]
+#[pyfunction]
+#[pyo3(signature = (control, treatment, direction="unknown"))]
+pub(crate) fn compare_pairwise<'py>(
+    py: Python<'py>,
+    control: &Bound<'py, PyAny>,
+    treatment: &Bound<'py, PyAny>,
+    direction: &str,
+) -> Found<'py> {
+    let direction = arguments::direction(direction)?;
+    let two = Two::read(["control", "treatment"], [control, treatment])?;
+    let found = two.ask(py, |control, treatment| {
+        statistics::compare_pairwise(control, treatment, direction)
+    })?;
+    pairwise(py, &found)
+}
+
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/high_threshold"))]
+#[pyfunction]
+pub(crate) fn high_threshold(
+    mode: &str,
+    magnitude: f64,
+    sample_size: &Bound<'_, PyAny>,
+) -> PyResult<Option<f64>> {
+    let sample_size = arguments::count("sample_size", sample_size)?;
+    let sample_size = usize::try_from(sample_size).unwrap_or(usize::MAX);
+    Ok(match mode {
+        "performance" => Some(statistics::high_threshold_performance(
+            magnitude,
+            sample_size,
+        )),
+        "functional" => Some(statistics::high_threshold_functional(
+            magnitude,
+            sample_size,
+        )),
+        _ => None,
     })
 }
 
-/// Compare whether runs fail: a and b hold 1 for each failure, 0 for each success.
-///
-/// Raises ValueError for other values, and when a sample is empty.
-#[pyfunction]
-#[pyo3(signature = (a, b, expected_error_rate=1.0))]
-pub(crate) fn compare_functional(
-    py: Python<'_>,
-    a: Vec<f64>,
-    b: Vec<f64>,
-    expected_error_rate: f64,
-) -> PyResult<FunctionalComparison> {
-    let found = py
-        .detach(|| statistics::compare_functional(&a, &b, expected_error_rate))
-        .map_err(refused)?;
-    Ok(FunctionalComparison {
-        verdict: found.verdict.as_str(),
-        p_value: found.p_value,
-        p_value_ks: found.p_value_ks,
-        p_value_mwu: found.p_value_mwu,
-        low_threshold: found.low_threshold,
-        high_threshold: found.high_threshold,
-        mean_diff: found.mean_diff,
-        is_improvement: found.is_improvement,
-    })
+pub(crate) fn performance<'py>(
+    py: Python<'py>,
+    found: &statistics::PerformanceComparison,
+) -> Found<'py> {
+    let fields = (
+        found.verdict.as_str(),
+        found.p_value,
+        found.p_value_ks,
+        found.p_value_mwu,
+        found.low_threshold,
+        found.high_threshold,
+        found.mean_diff,
+        found.median_diff,
+        found.is_too_small,
+        found.is_improvement,
+        found.effect_size,
+    );
+    make(py, "PerformanceComparison", fields)
+}
+
+pub(crate) fn functional<'py>(
+    py: Python<'py>,
+    found: &statistics::FunctionalComparison,
+) -> Found<'py> {
+    let fields = (
+        found.verdict.as_str(),
+        found.p_value,
+        found.p_value_ks,
+        found.p_value_mwu,
+        found.low_threshold,
+        found.high_threshold,
+        found.mean_diff,
+        found.is_improvement,
+    );
+    make(py, "FunctionalComparison", fields)
+}
+
+pub(crate) fn pairwise<'py>(py: Python<'py>, found: &statistics::PairwiseComparison) -> Found<'py> {
+    let (low, high) = ends(found.interval);
+    let fields = (
+        found.verdict.as_str(),
+        found.p_value,
+        found.estimate,
+        low,
+        high,
+        found.control_median,
+        found.treatment_median,
+        found.is_improvement,
+        found.pairs,
+    );
+    make(py, "PairwiseComparison", fields)
+}
+
+pub(crate) fn ends(interval: Option<Interval>) -> (Option<f64>, Option<f64>) {
+    (interval.map(|it| it.low), interval.map(|it| it.high))
 }
 
 /// The error, naming the arguments as Python knows them.
-fn refused(mut error: CompareError) -> PyErr {
+pub(crate) fn refused(mut error: CompareError, names: [&str; 2]) -> CompareError {
     if let CompareError::Empty { argument }
     | CompareError::NotFinite { argument, .. }
     | CompareError::NotBinary { argument, .. }
     | CompareError::Overflow { argument, .. } = &mut error
+        && names == ["a", "b"]
     {
         *argument = match *argument {
-            "control" => "a",
-            "treatment" => "b",
+            "control" | "x" => "a",
+            "treatment" | "y" => "b",
             other => other,
         };
     }
-    PyValueError::new_err(error.to_string())
-}
-
-fn number(value: Option<f64>) -> String {
-    value.map_or_else(|| "None".into(), |value| format!("{value:?}"))
+    error
 }

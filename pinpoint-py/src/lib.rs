@@ -1,11 +1,22 @@
 //! The extension module behind the Python package `pinpoint`.
 //!
-//! Nothing is decided here: `compare` and `search` translate between
-//! Python's objects and the crates that do the work. What users see is chosen
-//! in `python/pinpoint/__init__.py` and typed in `_pinpoint.pyi`.
+//! Nothing is decided here: the modules translate between Python's objects and
+//! the crates that do the work. What users see is chosen in
+//! `python/pinpoint/__init__.py` and typed, with its documentation, in
+//! `_pinpoint.pyi`.
+
+#![expect(
+    clippy::doc_lazy_continuation,
+    reason = "what Python shows is written for Python, in the stub"
+)]
 
 mod arguments;
 mod compare;
+mod drive;
+mod many;
+mod model;
+mod results;
+mod samples;
 mod search;
 
 use pyo3::prelude::*;
@@ -14,10 +25,17 @@ use pyo3::prelude::*;
 mod _pinpoint {
     #[pymodule_export]
     use crate::compare::{
-        FunctionalComparison, PerformanceComparison, compare_functional, compare_performance,
+        compare_functional, compare_pairwise, compare_performance, high_threshold, ks_2samp,
+        mann_whitney_u, wilcoxon,
     };
     #[pymodule_export]
-    use crate::search::{Bisection, Outcome};
+    use crate::drive::{Stop, drive};
+    #[pymodule_export]
+    use crate::many::{Comparisons, compare_many};
+    #[pymodule_export]
+    use crate::model::{BotConfigs, combined_commit, midpoint, stored_jobs, stored_outcome};
+    #[pymodule_export]
+    use crate::search::{Bisection, CulpritFinder, Pairwise};
 
     use pyo3::prelude::*;
 

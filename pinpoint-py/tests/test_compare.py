@@ -1,7 +1,9 @@
 """The comparisons: their verdicts, their evidence, and what they refuse."""
 
 import doctest
+import importlib
 import math
+from typing import Any
 
 import pytest
 
@@ -10,12 +12,12 @@ import pinpoint
 STEADY = [10.0, 10.1, 10.2, 10.3, 10.4, 10.5, 10.6, 10.7, 10.8, 10.9]
 
 
-def shifted(by):
+def shifted(by: Any) -> Any:
     return [value + by for value in STEADY]
 
 
-def test_a_clear_change_is_different():
-    found = pinpoint.compare_performance(STEADY, shifted(2.0))
+def test_a_clear_change_is_different() -> None:
+    found: Any = pinpoint.compare_performance(STEADY, shifted(2.0))
     assert found.verdict == "different"
     assert found.mean_diff == pytest.approx(2.0)
     # Two samples of 10 that do not overlap: z = (100 - 50 - 1/2) / sqrt(175).
@@ -26,31 +28,31 @@ def test_a_clear_change_is_different():
     assert not found.is_too_small and not found.is_improvement
 
 
-def test_equal_samples_are_the_same():
-    found = pinpoint.compare_performance([5.0] * 10, [5.0] * 10, magnitude=1.0)
+def test_equal_samples_are_the_same() -> None:
+    found: Any = pinpoint.compare_performance([5.0] * 10, [5.0] * 10, magnitude=1.0)
     assert (found.verdict, found.is_too_small) == ("same", True)
 
 
-def test_a_difference_below_a_tenth_of_the_magnitude_is_not_tested():
-    found = pinpoint.compare_performance(STEADY, shifted(2.0), magnitude=-21.0)
+def test_a_difference_below_a_tenth_of_the_magnitude_is_not_tested() -> None:
+    found: Any = pinpoint.compare_performance(STEADY, shifted(2.0), magnitude=-21.0)
     assert (found.verdict, found.is_too_small) == ("same", True)
     assert found.p_value is found.p_value_ks is found.p_value_mwu is None
     assert found.low_threshold is found.high_threshold is None
 
 
-def test_an_improvement_is_no_regression():
-    found = pinpoint.compare_performance(STEADY, shifted(-2.0), direction="down")
+def test_an_improvement_is_no_regression() -> None:
+    found: Any = pinpoint.compare_performance(STEADY, shifted(-2.0), direction="down")
     assert (found.verdict, found.is_improvement) == ("same", True)
     assert pinpoint.compare_performance(STEADY, shifted(2.0), direction="down").verdict == "different"
 
 
-def test_no_values_on_a_side_is_nil():
-    found = pinpoint.compare_performance([], STEADY)
+def test_no_values_on_a_side_is_nil() -> None:
+    found: Any = pinpoint.compare_performance([], STEADY)
     assert (found.verdict, found.mean_diff, found.p_value) == ("nil", None, None)
 
 
-def test_failures_are_compared():
-    found = pinpoint.compare_functional([0] * 10, [1] * 10)
+def test_failures_are_compared() -> None:
+    found: Any = pinpoint.compare_functional([0] * 10, [1] * 10)
     assert (found.verdict, found.mean_diff) == ("different", 1.0)
     assert pinpoint.compare_functional([0] * 10, [0] * 10).verdict == "same"
     fewer = pinpoint.compare_functional([1] * 10, [0] * 10)
@@ -58,13 +60,13 @@ def test_failures_are_compared():
 
 
 @pytest.mark.parametrize("sequence", [tuple, list, lambda values: __import__("array").array("d", values)])
-def test_any_sequence_of_numbers_is_a_sample(sequence):
+def test_any_sequence_of_numbers_is_a_sample(sequence: Any) -> None:
     assert pinpoint.compare_performance(
         sequence(STEADY), sequence(shifted(2.0))
     ) == pinpoint.compare_performance(STEADY, shifted(2.0))
 
 
-def test_inputs_stay_as_they_are():
+def test_inputs_stay_as_they_are() -> None:
     values = STEADY[::-1]
     pinpoint.compare_performance(values, shifted(2.0))
     assert values == STEADY[::-1]
@@ -76,30 +78,45 @@ def test_inputs_stay_as_they_are():
         (lambda: pinpoint.compare_performance(STEADY, [1.0, math.nan]), r"`b\[1\]` is NaN"),
         (lambda: pinpoint.compare_performance([math.inf], STEADY), r"`a\[0\]` is inf"),
         (lambda: pinpoint.compare_performance(STEADY, STEADY, magnitude=math.inf), "`magnitude` is inf"),
-        (lambda: pinpoint.compare_performance(STEADY, STEADY, direction="left"), '"left".*"up", "down"'),
+        (
+            lambda: pinpoint.compare_performance(STEADY, STEADY, direction="left"),  # type: ignore[arg-type]
+            '"left".*"up", "down"',
+        ),
         (lambda: pinpoint.compare_functional([], [0]), "`a` is empty"),
         (lambda: pinpoint.compare_functional([0], [0.5]), r"`b\[0\]` is 0.5"),
         (lambda: pinpoint.compare_functional([0], [0], -1.0), "`expected_error_rate` is -1"),
     ],
 )
-def test_bad_values_are_refused(call, message):
+def test_bad_values_are_refused(call: Any, message: Any) -> None:
     with pytest.raises(ValueError, match=message):
         call()
 
 
 @pytest.mark.parametrize("values", ["123", None, 1.0, ["1"], {1.0: 2.0}])
-def test_what_is_no_sequence_of_numbers_is_refused(values):
+def test_what_is_no_sequence_of_numbers_is_refused(values: Any) -> None:
     with pytest.raises(TypeError):
         pinpoint.compare_performance(values, STEADY)
 
 
-def test_results_are_frozen():
-    found = pinpoint.compare_performance(STEADY, shifted(2.0))
+def test_results_are_frozen() -> None:
+    found: Any = pinpoint.compare_performance(STEADY, shifted(2.0))
     with pytest.raises(AttributeError):
         found.verdict = "same"
     assert "verdict='different'" in repr(found)
 
 
-def test_the_example_in_the_module_is_true():
-    failed, tried = doctest.testmod(pinpoint)
-    assert (failed, tried > 0) == (0, True)
+@pytest.mark.parametrize(
+    "module", ["pinpoint", "pinpoint._pinpoint", "pinpoint.catapult", "pinpoint._bots", "pinpoint._executor"]
+)
+def test_the_examples_in_the_documentation_are_true(module: str) -> None:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    found = importlib.import_module(module)
+    tests = [test for test in finder.find(found, globs=dict(vars(found))) if test.examples]
+    if module == "pinpoint._pinpoint":
+        # It is no Python file, in which examples are looked for.
+        for name in dir(found):
+            tests += finder.find(getattr(found, name), name, module=False, globs={})
+        tests = [test for test in tests if test.examples]
+    assert tests
+    for test in tests:
+        assert doctest.DocTestRunner().run(test).failed == 0, test.name

@@ -350,7 +350,7 @@ impl LocalExecutor {
         self.sources.as_ref().ok_or(LocalError::NoHistory)
     }
 
-    fn begin(&self, key: Option<&Key>) -> EndOnDrop {
+    pub(super) fn begin(&self, key: Option<&Key>) -> EndOnDrop {
         let work = Work::begin();
         let mut works = locked(&self.works);
         works.retain(|_, work| !work.is_over());

@@ -13,6 +13,7 @@ mod commit_diff;
 mod dependencies;
 mod ends;
 mod history;
+mod lends;
 mod machine;
 mod metric;
 mod midpoints;

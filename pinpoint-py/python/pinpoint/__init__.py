@@ -1,34 +1,172 @@
 """Find the commit that changed a program's performance.
 
-``compare_performance`` and ``compare_functional`` say whether two samples
-differ. ``Bisection`` searches a range of commits; the caller runs the
-benchmark:
+Statistics: :func:`compare_performance`, :func:`compare_functional` and
+:func:`compare_pairwise` decide whether samples differ, :func:`compare_many` does
+so for many pairs at once; :func:`mann_whitney_u`, :func:`ks_2samp` and
+:func:`wilcoxon` are the tests behind them.
+
+:func:`bisect` finds the commit in a git repository, running commands or functions;
+:func:`bisect_async` does so on your event loop, :class:`Executor` in a world of your
+own. :func:`jobs` lists what was begun.
+
+Searches: :class:`Bisection` finds the commits that changed a benchmark,
+:class:`Pairwise` compares two commits, :class:`CulpritFinder` does both. They run
+nothing; the caller does:
 
 >>> search = Bisection(["v1", "v2", "v3", "v4"], magnitude=1.0)
 >>> times = [10.0, 10.0, 12.0, 12.0]
 >>> while batch := search.next():
 ...     for index, runs in batch:
-...         search.record(index, [times[index] + 0.01 * run for run in range(runs)])
->>> search.outcome.status, search.outcome.culprits
-('culprit_found', [(2, None)])
+...         search.record(index, [times[index] + 0.01 * (7 * run % 5) for run in range(runs)])
+>>> search.outcome.status, search.outcome.culprits[0][0]
+('culprit_found', 2)
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._errors import (
+    BuildFailed,
+    ExecutionError,
+    Interrupted,
+    JobError,
+    PinpointError,
+    RepositoryError,
+    RunFailed,
+    Unavailable,
+)
+from ._executor import Executor
+from ._jobs import Midpoint, job_outcome, jobs, midpoint
+from ._model import (
+    CombinedCommit,
+    Commit,
+    Culprit,
+    JobOutcome,
+    JobRecord,
+    Measurement,
+    ModifiedDependency,
+    Patch,
+    Progress,
+)
 from ._pinpoint import (
     Bisection,
-    FunctionalComparison,
-    Outcome,
-    PerformanceComparison,
+    Comparisons,
+    CulpritFinder,
+    Pairwise,
     __version__,
     compare_functional,
+    compare_many,
+    compare_pairwise,
     compare_performance,
+    ks_2samp,
+    mann_whitney_u,
+    wilcoxon,
 )
+from ._results import (
+    ChartComparison,
+    CheckedCulprit,
+    CulpritFinderOutcome,
+    Effect,
+    FunctionalComparison,
+    KolmogorovSmirnovResult,
+    MannWhitneyResult,
+    Outcome,
+    Pair,
+    PairwiseComparison,
+    PairwiseOutcome,
+    PerformanceComparison,
+    Posterior,
+    Span,
+    WilcoxonResult,
+)
+
+if TYPE_CHECKING:
+    from . import catapult as catapult
+    from . import plot as plot
+    from ._bots import Bot, Bots, Swarming
+    from ._drive import Checkout, bisect, bisect_async
 
 __all__ = [
     "Bisection",
+    "Bot",
+    "Bots",
+    "BuildFailed",
+    "ChartComparison",
+    "CheckedCulprit",
+    "Checkout",
+    "CombinedCommit",
+    "Commit",
+    "Comparisons",
+    "Culprit",
+    "CulpritFinder",
+    "CulpritFinderOutcome",
+    "Effect",
+    "ExecutionError",
+    "Executor",
     "FunctionalComparison",
+    "Interrupted",
+    "JobError",
+    "JobOutcome",
+    "JobRecord",
+    "KolmogorovSmirnovResult",
+    "MannWhitneyResult",
+    "Measurement",
+    "Midpoint",
+    "ModifiedDependency",
     "Outcome",
+    "Pair",
+    "Pairwise",
+    "PairwiseComparison",
+    "PairwiseOutcome",
+    "Patch",
     "PerformanceComparison",
+    "PinpointError",
+    "Posterior",
+    "Progress",
+    "RepositoryError",
+    "RunFailed",
+    "Span",
+    "Swarming",
+    "Unavailable",
+    "WilcoxonResult",
     "__version__",
+    "bisect",
+    "bisect_async",
     "compare_functional",
+    "compare_many",
+    "compare_pairwise",
     "compare_performance",
+    "job_outcome",
+    "jobs",
+    "ks_2samp",
+    "mann_whitney_u",
+    "midpoint",
+    "wilcoxon",
 ]
+
+# What not everybody needs, and what takes long to import (asyncio).
+_LATER = {
+    "Bot": "_bots",
+    "Bots": "_bots",
+    "Swarming": "_bots",
+    "Checkout": "_drive",
+    "bisect": "_drive",
+    "bisect_async": "_drive",
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in ("catapult", "plot"):
+        return import_module(f".{name}", __name__)
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f".{_LATER[name]}", __name__), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,155 +1,673 @@
-from collections.abc import Sequence
-from typing import Literal, final
+"""The extension module. Its documentation is written here: the build takes the
+docstrings from this file."""
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal, SupportsFloat, SupportsIndex, final, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from ._results import (
+    CulpritFinderOutcome,
+    FunctionalComparison,
+    KolmogorovSmirnovResult,
+    MannWhitneyResult,
+    Outcome,
+    Pair,
+    PairwiseComparison,
+    PairwiseOutcome,
+    PerformanceComparison,
+    Posterior,
+    WilcoxonResult,
+)
+
+__all__ = [
+    "Bisection",
+    "BotConfigs",
+    "Comparisons",
+    "CulpritFinder",
+    "Pairwise",
+    "Stop",
+    "__version__",
+    "combined_commit",
+    "compare_functional",
+    "compare_many",
+    "compare_pairwise",
+    "compare_performance",
+    "drive",
+    "high_threshold",
+    "ks_2samp",
+    "mann_whitney_u",
+    "midpoint",
+    "stored_jobs",
+    "stored_outcome",
+    "wilcoxon",
+]
 __version__: str
 
+_Alternative = Literal["two-sided", "less", "greater"]
+_Direction = Literal["up", "down", "unknown"]
+_Method = Literal["auto", "exact", "asymptotic", "pinpoint"]
+_Strategy = Literal["adaptive", "pinpoint"]
+_Sample = npt.ArrayLike
+_StrPath = str | PathLike[str]
+_Run = SupportsFloat | Mapping[str, SupportsFloat] | None
+
+def mann_whitney_u(
+    a: _Sample, b: _Sample, alternative: _Alternative = "two-sided", method: _Method = "auto"
+) -> MannWhitneyResult:
+    """The Mann-Whitney U test: does one of two samples tend to larger values?
+
+    Parameters
+    ----------
+    a, b : array_like, shape (n,) and (m,)
+        Independent values, in one unit. A contiguous NumPy array of float64 is
+        read without copying; no other thread may write to it meanwhile.
+    alternative : {"two-sided", "less", "greater"}
+        What to look for: a is shifted to either side, to smaller or to larger
+        values.
+    method : {"auto", "exact", "asymptotic", "pinpoint"}
+        ``"auto"`` as SciPy: exact when a sample has at most 8 values and there
+        are no ties. ``"pinpoint"``: two-sided, as Chromium's Pinpoint decides.
+
+    Returns
+    -------
+    MannWhitneyResult
+        ``statistic``, ``pvalue`` and the ``method`` taken.
+
+    Raises
+    ------
+    ValueError
+        An empty sample, values that are not finite, a method that is out of
+        reach or does not go with the alternative.
+    TypeError
+        What is no sequence of numbers.
+
+    References
+    ----------
+    Mann & Whitney 1947. Checked against SciPy.
+
+    Examples
+    --------
+    >>> import pinpoint
+    >>> pinpoint.mann_whitney_u([1, 2, 3], [4, 5, 6, 7]).method
+    'exact'
+    """
+
+def ks_2samp(a: _Sample, b: _Sample, method: _Method = "auto") -> KolmogorovSmirnovResult:
+    """The two-sample Kolmogorov-Smirnov test, two-sided.
+
+    It sees changes of shape and spread as well as shifts.
+
+    Parameters
+    ----------
+    a, b : array_like, shape (n,) and (m,)
+        Independent values, in one unit.
+    method : {"auto", "exact", "asymptotic", "pinpoint"}
+        ``"auto"`` as SciPy: exact up to 10,000 values a sample.
+        ``"pinpoint"``: the limit distribution with Stephens' correction.
+
+    Returns
+    -------
+    KolmogorovSmirnovResult
+        ``statistic``, ``pvalue`` and the ``method`` taken.
+
+    Raises
+    ------
+    ValueError
+        An empty sample, values that are not finite, samples too large to count.
+    TypeError
+        What is no sequence of numbers.
+
+    References
+    ----------
+    Hodges 1958; Stephens 1970. Checked against SciPy.
+    """
+
+def wilcoxon(
+    x: _Sample,
+    y: _Sample | None = None,
+    alternative: _Alternative = "two-sided",
+    confidence: float = 0.95,
+) -> WilcoxonResult:
+    """The Wilcoxon signed-rank test of one sample, or of paired samples.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        Values, or the first of each pair.
+    y : array_like, shape (n,), optional
+        The second of each pair; the differences are x - y.
+    alternative : {"two-sided", "less", "greater"}
+        Where the differences lie: anywhere but around 0, below, or above it.
+    confidence : float
+        The level of the interval, between 0 and 1.
+
+    Returns
+    -------
+    WilcoxonResult
+        ``statistic``, ``pvalue``, and the pseudomedian ``estimate`` with
+        ``ci_low`` and ``ci_high``, in the unit of the values.
+
+    Raises
+    ------
+    ValueError
+        Samples of different lengths, an empty one, values that are not finite,
+        a confidence outside of (0, 1).
+    TypeError
+        What is no sequence of numbers.
+
+    References
+    ----------
+    Wilcoxon 1945; Hollander & Wolfe 1999, 3.1-3.3; Bauer 1972. Checked against
+    R's ``wilcox.test``.
+    """
+
+def compare_performance(
+    a: _Sample, b: _Sample, magnitude: float | None = None, direction: _Direction = "unknown"
+) -> PerformanceComparison:
+    """Compare the values of two samples: a, the older, with b, the newer.
+
+    The smaller p-value of Mann-Whitney's and Kolmogorov-Smirnov's tests decides:
+    at most 0.05 is different, above the high threshold is same, in between it
+    takes more values.
+
+    Parameters
+    ----------
+    a, b : array_like, shape (n,) and (m,)
+        Independent values, in one unit.
+    magnitude : float, optional
+        The smallest change worth finding, in the unit of the values; one
+        interquartile range when it is not told.
+    direction : {"up", "down", "unknown"}
+        Where better lies. A change for the better is ``"same"``.
+
+    Returns
+    -------
+    PerformanceComparison
+        The ``verdict`` and what it rests on. ``"nil"`` when a sample is empty.
+
+    Raises
+    ------
+    ValueError
+        Values, or a magnitude, that are not finite.
+    TypeError
+        What is no sequence of numbers.
+
+    Notes
+    -----
+    Meant for one look: testing again and again as values come in finds
+    differences that are not there.
+    """
+
+def compare_functional(
+    a: _Sample, b: _Sample, expected_error_rate: float = 1.0
+) -> FunctionalComparison:
+    """Compare whether runs fail: 1 (or True) for each failure, 0 for each success.
+
+    Parameters
+    ----------
+    a, b : array_like, shape (n,) and (m,)
+        Zeros and ones.
+    expected_error_rate : float
+        The failure rate of a culprit worth finding.
+
+    Returns
+    -------
+    FunctionalComparison
+        The ``verdict`` and what it rests on.
+
+    Raises
+    ------
+    ValueError
+        Other values, an empty sample, a rate that is negative or not finite.
+    TypeError
+        What is no sequence of numbers.
+    """
+
+def compare_pairwise(
+    control: _Sample, treatment: _Sample, direction: _Direction = "unknown"
+) -> PairwiseComparison:
+    """Compare paired values: each of control with the same place in treatment.
+
+    Wilcoxon's signed-rank test on the logarithms; where a value is 1e-6 or less,
+    on the differences in percent of the control's median.
+
+    Parameters
+    ----------
+    control, treatment : array_like, shape (n,)
+        Paired values, in one unit, none negative.
+    direction : {"up", "down", "unknown"}
+        Where better lies. A change for the better is ``"same"``.
+
+    Returns
+    -------
+    PairwiseComparison
+        The ``verdict``, and the change in percent with its 95 % interval.
+
+    Raises
+    ------
+    ValueError
+        Samples of different lengths, an empty one, values that are negative or
+        not finite.
+    TypeError
+        What is no sequence of numbers.
+    """
+
+def compare_many(
+    pairs: Iterable[tuple[_Sample, _Sample]],
+    magnitude: float | None = None,
+    direction: _Direction = "unknown",
+    threads: int | None = None,
+) -> Comparisons:
+    """Compare many pairs of samples at once, on all cores, other threads running on.
+
+    Parameters
+    ----------
+    pairs : iterable of (array_like, array_like)
+        Each as for :func:`compare_performance`.
+    magnitude, direction
+        As for :func:`compare_performance`, for all pairs.
+    threads : int, optional
+        How many threads to use; one for each core when it is not told.
+
+    Returns
+    -------
+    Comparisons
+        The comparisons, in the order of the pairs: what
+        :func:`compare_performance` says of each.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`compare_performance`, naming the pair.
+    """
+
+def high_threshold(
+    mode: str, magnitude: float, sample_size: SupportsIndex
+) -> float | None:
+    """The high threshold of :mod:`pinpoint.catapult`; None for an unknown mode."""
+
 @final
-class PerformanceComparison:
-    """What compare_performance() decided, and why."""
+class Comparisons:
+    """The comparisons of :func:`compare_many`, a sequence.
 
-    @property
-    def verdict(self) -> Literal["same", "different", "unknown", "nil"]:
-        """unknown: more values may decide; nil: a side is empty."""
-    @property
-    def p_value(self) -> float | None:
-        """The smaller of the two p-values; None when no test was run."""
-    @property
-    def p_value_ks(self) -> float | None:
-        """p of the Kolmogorov-Smirnov test."""
-    @property
-    def p_value_mwu(self) -> float | None:
-        """p of the Mann-Whitney test."""
-    @property
-    def low_threshold(self) -> float | None:
-        """p at most this: different."""
-    @property
-    def high_threshold(self) -> float | None:
-        """p above this: same."""
-    @property
-    def mean_diff(self) -> float | None:
-        """Mean of b less mean of a; None when a side is empty."""
-    @property
-    def is_too_small(self) -> bool:
-        """The means differ by less than a tenth of the magnitude: no test was run."""
-    @property
-    def is_improvement(self) -> bool:
-        """The means differ towards the better: no test was run."""
+    Columns are there at once: ``p_value``, ``mean_diff`` and ``effect_size`` as
+    arrays of shape (n,) with NaN where a comparison has none, ``verdict`` as a list.
+    """
 
-@final
-class FunctionalComparison:
-    """What compare_functional() decided, and why."""
-
+    @overload
+    def __getitem__(self, key: SupportsIndex, /) -> PerformanceComparison: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> list[PerformanceComparison]: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[PerformanceComparison]: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
-    def verdict(self) -> Literal["same", "different", "unknown"]:
-        """unknown: more values may decide."""
+    def verdict(self) -> list[Literal["same", "different", "unknown", "nil"]]:
+        """The verdicts."""
     @property
-    def p_value(self) -> float | None:
-        """The smaller of the two p-values; None when no test was run."""
+    def p_value(self) -> npt.NDArray[np.float64]:
+        """The p-values; NaN where no test was run."""
     @property
-    def p_value_ks(self) -> float | None:
-        """p of the Kolmogorov-Smirnov test."""
+    def mean_diff(self) -> npt.NDArray[np.float64]:
+        """Mean of b less that of a, in the unit of the values."""
     @property
-    def p_value_mwu(self) -> float | None:
-        """p of the Mann-Whitney test."""
-    @property
-    def low_threshold(self) -> float | None:
-        """p at most this: different."""
-    @property
-    def high_threshold(self) -> float | None:
-        """p above this: same."""
-    @property
-    def mean_diff(self) -> float:
-        """Share of failures in b less that in a."""
-    @property
-    def is_improvement(self) -> bool:
-        """Fewer failures in b: no test was run."""
-
-@final
-class Outcome:
-    """What a search found. Commits are numbered from 0, the good end."""
-
-    @property
-    def status(self) -> Literal["culprit_found", "no_regression", "inconclusive", "failed"]: ...
-    @property
-    def reason(self) -> str | None:
-        """Why the search ended before all was decided; None when it did not."""
-    @property
-    def culprits(self) -> list[tuple[int, float | None]]:
-        """The commits that changed the benchmark, oldest first, each with its
-        probability (None where the strategy states none)."""
-    @property
-    def candidates(self) -> list[int]:
-        """Commits that may hold a culprit that could not be told apart, oldest first."""
-    @property
-    def runs(self) -> int:
-        """Runs that were recorded, failed ones included."""
-    @property
-    def builds(self) -> int:
-        """Commits of which a run was recorded."""
+    def effect_size(self) -> npt.NDArray[np.float64]:
+        """Rank-biserial correlations, from -1 to 1; NaN where no test was run."""
 
 @final
 class Bisection:
     """Search for the commits that changed a benchmark, without running anything.
 
-    next() says which commits to run and how often, record() and skip() tell
-    what came of it, until next() returns an empty list; then outcome is there.
-    The same answers always lead to the same outcome.
+    :meth:`next` says which commits to run and how often, :meth:`record` and
+    :meth:`skip` tell what came of it, until :meth:`next` returns an empty list;
+    then ``outcome`` is there. The same answers always lead to the same outcome.
+
+    Parameters
+    ----------
+    commits : int or sequence
+        How many commits there are, or a list of them; the first is good, the
+        last is bad.
+    strategy : {"adaptive", "pinpoint"}
+        ``"adaptive"`` keeps a probability for every commit and runs what tells
+        most; ``"pinpoint"`` searches as Chromium's Pinpoint.
+    magnitude : float, optional
+        The smallest change worth finding, in the unit of the values.
+    direction : {"up", "down", "unknown"}
+        Where better lies. A change for the better is not pursued.
+    confidence : float
+        How certain the answer is to be, between 0 and 1.
+    max_runs, max_builds : int, optional
+        The most runs, and the most commits, to ask for.
+    max_time : float, optional
+        The most seconds to spend; see :meth:`time_passed`.
+    build_cost : float
+        What running another commit costs, in runs. Only for ``"adaptive"``.
+    priors : array_like, shape (commits - 1,), optional
+        How suspicious each commit after the good one is: relative weights, the
+        bad end last. Only for ``"adaptive"``.
+    seed : int
+        Decides the order of runs.
+
+    Raises
+    ------
+    ValueError
+        A search that cannot be made.
     """
 
     def __new__(
         cls,
         commits: int | Sequence[object],
-        strategy: Literal["pinpoint"] = "pinpoint",
+        strategy: _Strategy = "adaptive",
         magnitude: float | None = None,
-        direction: Literal["up", "down", "unknown"] = "unknown",
+        direction: _Direction = "unknown",
         confidence: float = 0.95,
         max_runs: int | None = None,
         max_builds: int | None = None,
+        max_time: float | None = None,
+        build_cost: float = 1.0,
+        priors: _Sample | None = None,
         seed: int = 0,
-    ) -> Bisection:
-        """commits is the number of commits, or a list of their names; the first
-        is good, the last is bad. magnitude is the smallest change worth finding,
-        in the unit of the values; direction says where better lies. Raises
-        ValueError for a search that cannot be made."""
+    ) -> Bisection: ...
     def next(self) -> list[tuple[int, int]]:
         """What is to be run and not answered yet: (index, runs), in the order to run.
 
         A commit can stand in the list more than once, so that a drift of the
         machine falls on all commits alike. New commits and runs are asked for
         once everything asked before is answered. An empty list: the search is
-        over."""
-    def record(self, index: int, values: Sequence[float], failures: int = 0) -> None:
-        """Tell what came of running a commit: one value for each run that gave
-        one, and the number of runs that failed.
+        over.
+        """
+    def record(
+        self,
+        index: int,
+        values: _Sample,
+        failures: int = 0,
+        bots: str | Sequence[str] | None = None,
+        started: _Sample | None = None,
+    ) -> None:
+        """Tell what came of running a commit: all or part of what was asked.
 
-        All or part of what was asked. Raises ValueError, and takes in nothing,
-        for more runs than were asked for and for values that are not finite."""
+        Parameters
+        ----------
+        index : int
+            The commit.
+        values : array_like, shape (n,)
+            One value for each run that gave one.
+        failures : int
+            The runs that gave none.
+        bots : str or sequence of str, optional
+            Where the runs were made: one name for all, or one for each, those
+            that failed last. Runs on one bot are compared with each other.
+        started : array_like, shape (n + failures,), optional
+            When each began, in seconds since the search began.
+
+        Raises
+        ------
+        ValueError
+            More runs than were asked for, or values that are not finite.
+            Nothing is taken in then.
+        """
     def skip(self, index: int) -> None:
-        """Tell that a commit does not build: its nearest neighbour is tried
-        instead; at an end of the range, the search fails.
+        """Tell that a commit does not build: a neighbour is tried instead.
 
-        Raises ValueError for a commit that was not asked for, and for one of
-        which a run was recorded: that one did build, and runs that went wrong
-        are failures. Does nothing when the commit was skipped before."""
+        At an end of the range, the search fails. Does nothing when the commit
+        was skipped before.
+
+        Raises
+        ------
+        ValueError
+            A commit that was not asked for, or of which a run was recorded: that
+            one did build, and runs that went wrong are failures.
+        """
+    def time_passed(self, elapsed: float) -> None:
+        """Tell the search's clock: the seconds since it began.
+
+        Once they reach ``max_time``, the search ends with what it knows. It reads
+        no clock itself.
+        """
+    @property
+    def posterior(self) -> Posterior | None:
+        """Where the culprit is, as far as the runs tell.
+
+        None before the ends are measured, and with the strategy ``"pinpoint"``.
+        """
     @property
     def outcome(self) -> Outcome | None:
         """What was found; None until the search is over."""
+    def to_json(self) -> str:
+        """The search as text, to go on with later and elsewhere."""
+    @classmethod
+    def from_json(cls, text: str) -> Bisection:
+        """The search that :meth:`to_json` wrote, with every answer it had.
 
-def compare_performance(
-    a: Sequence[float],
-    b: Sequence[float],
-    magnitude: float | None = None,
-    direction: Literal["up", "down", "unknown"] = "unknown",
-) -> PerformanceComparison:
-    """Compare the values of two samples: a, the older, with b, the newer.
+        Raises
+        ------
+        ValueError
+            Text of something else, or of a version that is not known.
+        """
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
-    magnitude is the smallest change worth finding, in the unit of the values;
-    direction says where better lies. Raises ValueError for values that are not
-    finite."""
+@final
+class Pairwise:
+    """Compare two commits in pairs of runs, without running anything.
 
-def compare_functional(
-    a: Sequence[float], b: Sequence[float], expected_error_rate: float = 1.0
-) -> FunctionalComparison:
-    """Compare whether runs fail: a and b hold 1 for each failure, 0 for each success.
+    Two runs back to back on one machine share whatever slows it down, so that
+    small differences show. The base is commit 0, the experiment commit 1.
 
-    Raises ValueError for other values, and when a sample is empty."""
+    Parameters
+    ----------
+    pairs : int
+        How many: an even number, 6 or more.
+    chart : str, optional
+        The only chart that is compared; all when it is not told.
+    direction : {"up", "down", "unknown"}
+        Where better lies.
+    early_stopping : bool
+        End as soon as a difference is certain.
+    max_time : float, optional
+        The most seconds to spend; see :meth:`time_passed`.
+    seed : int
+        Decides which pairs begin with the base.
+
+    Raises
+    ------
+    ValueError
+        A comparison that cannot be made.
+
+    Examples
+    --------
+    >>> import pinpoint
+    >>> comparison = pinpoint.Pairwise(pairs=10)
+    >>> times = [10.0, 12.0]
+    >>> while pairs := comparison.next():
+    ...     for number, pair in enumerate(pairs):
+    ...         comparison.record(pair, times[pair.first] + 0.1 * number, times[pair.second] + 0.1 * number)
+    >>> comparison.outcome.status
+    'different'
+    """
+
+    def __new__(
+        cls,
+        pairs: int = 30,
+        chart: str | None = None,
+        direction: _Direction = "unknown",
+        early_stopping: bool = False,
+        max_time: float | None = None,
+        seed: int = 0,
+    ) -> Pairwise: ...
+    def next(self) -> list[Pair]:
+        """The pairs to run and not answered yet, in the order to run."""
+    def record(
+        self,
+        pair: tuple[int, int],
+        first: _Run,
+        second: _Run,
+        bot: str | None = None,
+        started: float | None = None,
+    ) -> None:
+        """Tell what came of a pair.
+
+        Parameters
+        ----------
+        pair : Pair
+            As :meth:`next` gave it.
+        first, second : float, mapping or None
+            The value of each run, or its values by chart; None when it failed.
+        bot : str, optional
+            Where they were made.
+        started : float, optional
+            When the pair began, in seconds since the comparison began.
+
+        Raises
+        ------
+        ValueError
+            A pair that was not asked for, or values that are not finite.
+        """
+    def skip(self, index: int) -> None:
+        """Tell that a commit does not build: the comparison fails."""
+    def time_passed(self, elapsed: float) -> None:
+        """Tell the comparison's clock: the seconds since it began."""
+    @property
+    def outcome(self) -> PairwiseOutcome | None:
+        """What was found; None until the comparison is over."""
+    def to_json(self) -> str:
+        """The comparison as text, to go on with later and elsewhere."""
+    @classmethod
+    def from_json(cls, text: str) -> Pairwise:
+        """The comparison that :meth:`to_json` wrote; else ValueError."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class CulpritFinder:
+    """Verify a regression, bisect it, verify each culprit, without running anything.
+
+    The two ends are compared in pairs of runs; if they differ, the commits between
+    them are searched; each culprit is compared with its parent in pairs of its own.
+
+    Parameters
+    ----------
+    commits : int or sequence
+        How many commits there are, or a list of them; the first is good, the
+        last is bad.
+    pairs : int
+        Pairs of each comparison: an even number, 6 or more.
+    strategy, direction, confidence, max_builds, build_cost, seed
+        As for :class:`Bisection`.
+    magnitude : float, optional
+        As for :class:`Bisection`; the difference just verified when not told.
+    max_runs : int, optional
+        The most runs of everything; a pair is two.
+    max_time : float, optional
+        The most seconds to spend; see :meth:`time_passed`.
+
+    Raises
+    ------
+    ValueError
+        A search that cannot be made.
+    """
+
+    def __new__(
+        cls,
+        commits: int | Sequence[object],
+        pairs: int = 30,
+        strategy: _Strategy = "adaptive",
+        magnitude: float | None = None,
+        direction: _Direction = "unknown",
+        confidence: float = 0.95,
+        max_runs: int | None = None,
+        max_builds: int | None = None,
+        max_time: float | None = None,
+        build_cost: float = 1.0,
+        seed: int = 0,
+    ) -> CulpritFinder: ...
+    def next(self) -> list[Pair | tuple[int, int]]:
+        """What is to be run and not answered yet, in the order to run.
+
+        A :class:`Pair` is answered with :meth:`record_pair`, (index, runs) with
+        :meth:`record`.
+        """
+    def record(
+        self,
+        index: int,
+        values: _Sample,
+        failures: int = 0,
+        bots: str | Sequence[str] | None = None,
+        started: _Sample | None = None,
+    ) -> None:
+        """Tell what came of running a commit, as :meth:`Bisection.record`."""
+    def record_pair(
+        self,
+        pair: tuple[int, int],
+        first: SupportsFloat | None,
+        second: SupportsFloat | None,
+        bot: str | None = None,
+        started: float | None = None,
+    ) -> None:
+        """Tell what came of a pair, as :meth:`Pairwise.record`."""
+    def skip(self, index: int) -> None:
+        """Tell that a commit does not build, as :meth:`Bisection.skip`."""
+    def time_passed(self, elapsed: float) -> None:
+        """Tell the search's clock: the seconds since it began."""
+    @property
+    def outcome(self) -> CulpritFinderOutcome | None:
+        """What was found; None until the search is over."""
+    def to_json(self) -> str:
+        """The search as text, to go on with later and elsewhere."""
+    @classmethod
+    def from_json(cls, text: str) -> CulpritFinder:
+        """The search that :meth:`to_json` wrote; else ValueError."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Stop:
+    """Interrupts a job that :func:`drive` works on."""
+
+    def __new__(cls) -> Stop: ...
+    def interrupt(self) -> None:
+        """Have the job stop, to be resumed later. May be called from any thread."""
+
+def drive(
+    request: str, bridge: Callable[[str, int, str, Any], object], stop: Stop
+) -> str:
+    """Drive a job to its outcome, both in JSON; :func:`pinpoint.bisect` wraps it.
+
+    Blocks, and asks for what Python is to do by calling ``bridge``.
+    """
+
+def combined_commit(text: str) -> tuple[str, int]:
+    """A commit's JSON as it is written everywhere, and its key."""
+
+def stored_jobs(state_dir: _StrPath, state: str | None, limit: int) -> str:
+    """The jobs of a state directory as JSON, newest first."""
+
+def stored_outcome(state_dir: _StrPath, job: str) -> str:
+    """A job's kind and outcome as JSON."""
+
+def midpoint(
+    repo: _StrPath,
+    lower: str,
+    higher: str,
+    all: bool,
+    repositories: Mapping[str, _StrPath],
+    state_dir: _StrPath,
+) -> str:
+    """What lies between two revisions, as JSON."""
+
+@final
+class BotConfigs:
+    """Bot configurations, as JSON; see :class:`pinpoint.Bots`."""
+
+    def __new__(cls, files: Sequence[tuple[str, str]] | None = None) -> BotConfigs: ...
+    def external(self) -> BotConfigs:
+        """The external bots alone."""
+    def bots(self) -> str:
+        """All bots and aliases, by name."""
+    def bot(self, name: str) -> str:
+        """The bot of this name; else KeyError."""
+    def benchmarks(self) -> str:
+        """The benchmarks, by name."""
+    def target(self, bot: str, benchmark: str) -> str:
+        """What is built for a benchmark on a bot; else KeyError."""

@@ -1,0 +1,112 @@
+//! Work trees for callers who build or run something of their own there.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use pinpoint_core::{CombinedCommit, Key};
+use tokio::sync::{MutexGuard, SemaphorePermit};
+
+use super::build::{Build, Made};
+use super::machine_lock::{BuildHold, RunHold};
+use super::{LocalError, LocalExecutor};
+
+/// A commit that is built, and the machine to do something in its work tree.
+///
+/// The work tree stays, and the machine is held, while this value lives.
+#[derive(Debug)]
+pub struct Lent<'a> {
+    build: Arc<Build>,
+    _machine: Machine<'a>,
+}
+
+#[derive(Debug)]
+#[expect(dead_code, reason = "what is held is let go of when it is dropped")]
+enum Machine<'a> {
+    /// Shared with other builds, in one of the job's slots.
+    Shared(SemaphorePermit<'a>, BuildHold),
+    /// Alone, and first of those who want to run.
+    Alone(
+        MutexGuard<'a, std::collections::HashMap<String, u32>>,
+        RunHold,
+    ),
+}
+
+impl Lent<'_> {
+    /// The work tree.
+    pub fn tree(&self) -> &Path {
+        &self.build.tree
+    }
+
+    /// A directory beside the work tree that is removed with it, for notes on what
+    /// was done there.
+    pub fn notes(&self) -> &Path {
+        self.tree().parent().unwrap_or(self.tree())
+    }
+}
+
+impl LocalExecutor {
+    /// Lends the work tree of a commit to build something there, beside other
+    /// builds. `None` when the commit does not build.
+    ///
+    /// # Errors
+    ///
+    /// When the build can't be tried, or the machine can't be had; and
+    /// [`LocalError::Cancelled`].
+    pub async fn lend_for_build(
+        &self,
+        key: &Key,
+        commit: &CombinedCommit,
+    ) -> Result<Option<Lent<'_>>, LocalError> {
+        let Some(build) = self.lendable(key, commit).await? else {
+            return Ok(None);
+        };
+        // It is closed never.
+        let slot = self.build_slots.acquire().await;
+        let slot = slot.map_err(|_| LocalError::ShutDown)?;
+        let machine = self.machine.for_build(&build.tree).await?;
+        Ok(Some(Lent {
+            build,
+            _machine: Machine::Shared(slot, machine),
+        }))
+    }
+
+    /// Lends the work tree of a commit to run something there, with the whole
+    /// machine: whoever asks first has the first turn. `None` when the commit does
+    /// not build any more.
+    ///
+    /// # Errors
+    ///
+    /// As [`lend_for_build`](Self::lend_for_build).
+    pub async fn lend_for_run(
+        &self,
+        key: &Key,
+        commit: &CombinedCommit,
+    ) -> Result<Option<Lent<'_>>, LocalError> {
+        let turn = self.turn.lock().await;
+        let Some(build) = self.lendable(key, commit).await? else {
+            return Ok(None);
+        };
+        let machine = self.machine.for_run().await?;
+        Ok(Some(Lent {
+            build,
+            _machine: Machine::Alone(turn, machine),
+        }))
+    }
+
+    async fn lendable(
+        &self,
+        key: &Key,
+        commit: &CombinedCommit,
+    ) -> Result<Option<Arc<Build>>, LocalError> {
+        let work = self.begin(Some(key));
+        let made = tokio::select! {
+            biased;
+            () = work.0.abandoned() => Err(LocalError::Cancelled),
+            made = self.built(commit, &work.0) => made,
+        };
+        Ok(match made? {
+            Made::Ready(build) => Some(build),
+            Made::Failed(_) => None,
+        })
+    }
+}

@@ -1,0 +1,135 @@
+"""Bot configurations: where a benchmark is built and run, by name."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from . import _pinpoint
+from ._results import table
+
+
+class Swarming(NamedTuple):
+    """Machines of a Swarming server, with builds from Buildbucket.
+
+    Attributes
+    ----------
+    browser, bucket, builder, swarming_server : str
+        What the benchmark is told to run; the Buildbucket bucket and builder; a URL.
+    dimensions : tuple of (str, str)
+        What a machine must have.
+    """
+
+    browser: str
+    bucket: str
+    builder: str
+    swarming_server: str
+    dimensions: tuple[tuple[str, str], ...]
+
+
+class Bot(NamedTuple):
+    """A bot, found by its name or an alias.
+
+    Attributes
+    ----------
+    name, configured_as : str
+        The name asked for, and the one under which it is configured.
+    set : str
+        Who may know of it: ``"external"`` (everybody) or ``"internal"``.
+    out_of_resources : bool
+        It takes no jobs for now.
+    repository : str or None
+        What is built; None where each job names its own.
+    workers : str, tuple of str, or Swarming
+        ``"local"`` (this machine), the names of a pool's machines, or Swarming.
+    """
+
+    name: str
+    configured_as: str
+    set: Literal["external", "internal"]
+    out_of_resources: bool
+    repository: str | None
+    workers: Literal["local"] | tuple[str, ...] | Swarming
+
+    @classmethod
+    def _of(cls, document: dict[str, Any]) -> Bot:
+        told = document["workers"]
+        workers: Any = told
+        if isinstance(told, dict) and "machines" in told:
+            workers = tuple(told["machines"])
+        elif isinstance(told, dict):
+            swarming = dict(told["swarming"])
+            swarming["dimensions"] = tuple((it["key"], it["value"]) for it in swarming["dimensions"])
+            workers = Swarming(**swarming)
+        return cls(**{**document, "workers": workers})
+
+    def _repr_html_(self) -> str:
+        return table(self.name, self._asdict().items())
+
+
+class Bots(Mapping[str, Bot]):
+    """All bots and aliases, by name.
+
+    Examples
+    --------
+    >>> import pinpoint
+    >>> pinpoint.Bots.builtin()["local"].workers
+    'local'
+    """
+
+    def __init__(self, configs: _pinpoint.BotConfigs) -> None:
+        self._configs = configs
+        self._bots = {it["name"]: Bot._of(it) for it in json.loads(configs.bots())}
+
+    @classmethod
+    def builtin(cls) -> Bots:
+        """Bots of Chromium's laboratory, as they were published, and ``local``."""
+        return cls(_pinpoint.BotConfigs())
+
+    @classmethod
+    def read(cls, *files: str | os.PathLike[str]) -> Bots:
+        """The bots of these files, TOML or JSON.
+
+        Raises
+        ------
+        ValueError
+            All that is wrong in the files, with its places.
+        OSError
+            A file that cannot be read.
+        """
+        return cls(_pinpoint.BotConfigs([(str(file), Path(file).read_text()) for file in files]))
+
+    def external(self) -> Bots:
+        """The external bots alone, with what is said of them."""
+        return Bots(self._configs.external())
+
+    def target(self, bot: str, benchmark: str) -> str:
+        """What is built for a benchmark on a bot; KeyError for an unknown bot."""
+        return self._configs.target(bot, benchmark)
+
+    def benchmarks(self) -> dict[str, dict[str, list[str]]]:
+        """The ``stories`` and ``bots`` of each benchmark, by its name."""
+        found: dict[str, dict[str, list[str]]] = json.loads(self._configs.benchmarks())
+        return found
+
+    def to_json(self) -> str:
+        """All of them as JSON, as ``pinpoint bots list --output json`` prints them."""
+        return self._configs.bots()
+
+    def __getitem__(self, name: str) -> Bot:
+        if name in self._bots:
+            return self._bots[name]
+        # Its error knows names that are nearly the same.
+        return Bot._of(json.loads(self._configs.bot(name)))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._bots)
+
+    def __len__(self) -> int:
+        return len(self._bots)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} bots>"

@@ -1,0 +1,59 @@
+"""What goes wrong besides bad values, for which there is ValueError."""
+
+from __future__ import annotations
+
+
+class PinpointError(Exception):
+    """What all errors of this package have in common."""
+
+
+class RepositoryError(PinpointError):
+    """A repository, or a revision in it, that cannot be used."""
+
+
+class ExecutionError(PinpointError):
+    """A command that cannot be run, or a good end that does not work.
+
+    The job can be resumed once that is mended.
+    """
+
+
+class JobError(PinpointError):
+    """A job that is not there, is worked on by somebody else, or cannot be stored."""
+
+
+class BuildFailed(PinpointError):
+    """Raised by a ``build`` function: this commit does not build.
+
+    Another one is tried in its place.
+    """
+
+
+class RunFailed(PinpointError):
+    """Raised by a ``run`` function: this run failed, and gives no value.
+
+    It counts: a benchmark that fails more often is a regression, too.
+    """
+
+
+class Unavailable(PinpointError):
+    """Raised by any function: trouble that may pass, and says nothing of the commit.
+
+    It is tried again, a few times and ever later.
+    """
+
+
+class Stopped(PinpointError):
+    """What the driver raises when it was told to stop; no user sees it."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, while a job was driven.
+
+    Attributes
+    ----------
+    job_id : str
+        The job; ``bisect(resume=job_id, …)`` goes on with it.
+    """
+
+    job_id: str = ""

@@ -1,0 +1,49 @@
+"""What lists, builds and runs commits in place of git and this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import SupportsFloat, Union
+
+Number = SupportsFloat
+Values = Union[Number, Sequence[Number], Mapping[str, Union[Number, Sequence[Number]]], None]
+
+
+class Executor:
+    """A world of your own for :func:`bisect`: subclass it.
+
+    Every method may be a coroutine. What they raise ends :func:`bisect`, but
+    :class:`BuildFailed`, :class:`RunFailed` and :class:`Unavailable` are answers.
+
+    Attributes
+    ----------
+    concurrency : int
+        How many builds and runs may be under way at once: 1 unless told. Runs on
+        one machine disturb each other.
+
+    Examples
+    --------
+    >>> class Numbers(Executor):
+    ...     def list(self, lower, higher):
+    ...         return [str(number) for number in range(int(lower) + 1, int(higher))]
+    ...
+    ...     def run(self, commit):
+    ...         return 12.0 if int(commit) >= 5 else 10.0
+    """
+
+    concurrency: int = 1
+
+    def list(self, lower: str, higher: str, /) -> Sequence[str] | Awaitable[Sequence[str]]:
+        """The names of the commits strictly between two, oldest first.
+
+        Always the same for the same two. Between neighbours there are none.
+        """
+        raise NotImplementedError("an Executor lists commits")
+
+    def build(self, commit: str, /) -> object | Awaitable[object]:
+        """Make a commit ready to run; may be called again when a job is resumed."""
+        return None
+
+    def run(self, commit: str, /) -> Values | Awaitable[Values]:
+        """Run the benchmark once: its value, values, values by chart; None: it failed."""
+        raise NotImplementedError("an Executor runs commits")

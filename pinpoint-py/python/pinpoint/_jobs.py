@@ -1,0 +1,122 @@
+"""Jobs that were kept, and what lies between two commits."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from . import _pinpoint
+from ._errors import JobError
+from ._model import CombinedCommit, JobOutcome, JobRecord
+
+
+def default_state_dir() -> str:
+    """Where jobs and builds are kept: ``$XDG_STATE_HOME/pinpoint``."""
+    base = os.environ.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(base, "pinpoint")
+
+
+def jobs(
+    state: str | None = None,
+    limit: int = 100,
+    state_dir: str | os.PathLike[str] | None = None,
+) -> list[JobRecord]:
+    """The jobs of this machine, newest first, those of the command line as well.
+
+    Parameters
+    ----------
+    state : str, optional
+        Only those in it: ``"pending"``, ``"running"``, ``"completed"``,
+        ``"failed"`` or ``"canceled"``.
+    limit : int
+        The most to list.
+    state_dir : path, optional
+        Where they are kept.
+
+    Raises
+    ------
+    ValueError
+        A state that there is not.
+    JobError
+        What is there cannot be read.
+    """
+    text = _pinpoint.stored_jobs(state_dir or default_state_dir(), state, limit)
+    return [JobRecord._of(job) for job in json.loads(text)]
+
+
+def job_outcome(job_id: str, state_dir: str | os.PathLike[str] | None = None) -> JobOutcome | None:
+    """What a job of :func:`bisect` found; None when it has not ended.
+
+    Raises
+    ------
+    JobError
+        There is no such job, or it is one of the command line's.
+    """
+    text = _pinpoint.stored_outcome(state_dir or default_state_dir(), job_id)
+    stored: dict[str, Any] = json.loads(text)
+    if stored["kind"] != "python_bisection":
+        raise JobError(f"job {job_id} was begun by the command: see `pinpoint jobs show {job_id}`")
+    return None if stored["outcome"] is None else JobOutcome._of(stored["outcome"])
+
+
+class Midpoint(NamedTuple):
+    """What lies between two commits.
+
+    Attributes
+    ----------
+    states : int
+        States strictly between the two.
+    midpoint : CombinedCommit or None
+        The one in the middle; None when nothing lies between.
+    between : tuple of CombinedCommit or None
+        All of them, oldest first, when they were asked for.
+    """
+
+    states: int
+    midpoint: CombinedCommit | None
+    between: tuple[CombinedCommit, ...] | None
+
+
+def midpoint(
+    repo: str | os.PathLike[str],
+    lower: str,
+    higher: str,
+    all: bool = False,
+    repositories: Mapping[str, str | os.PathLike[str]] | None = None,
+    state_dir: str | os.PathLike[str] | None = None,
+) -> Midpoint:
+    """What lies between two revisions: commits, merged branches, dependency rolls.
+
+    Parameters
+    ----------
+    repo : path
+        A git repository, or a directory in one.
+    lower, higher : str
+        Revisions, the older first.
+    all : bool
+        Give all of them, not only the one in the middle.
+    repositories : mapping, optional
+        Local clones of dependencies, by their URLs.
+    state_dir : path, optional
+        Where merges that no branch holds are kept.
+
+    Raises
+    ------
+    RepositoryError
+        There is no such repository or revision.
+    """
+    named = {url: os.path.abspath(path) for url, path in (repositories or {}).items()}
+    text = _pinpoint.midpoint(
+        os.path.abspath(repo), lower, higher, all, named, state_dir or default_state_dir()
+    )
+    found = json.loads(text)
+    between = found["between"]
+    return Midpoint(
+        found["count"],
+        None if found["midpoint"] is None else CombinedCommit._of(found["midpoint"]),
+        None if between is None else tuple(CombinedCommit._of(state) for state in between),
+    )

@@ -1,0 +1,388 @@
+"""What is built and found: commits, jobs and their outcomes. JSON in and out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal, NamedTuple
+
+from . import _pinpoint
+from ._results import Effect, Status, table
+
+
+class Commit(NamedTuple):
+    """A commit of a repository.
+
+    Attributes
+    ----------
+    repository : str
+        URL, or path of a local one.
+    git_hash : str
+        The full hash.
+    merged : tuple of str
+        Hashes that are merged into it: states that no branch holds.
+    author, created, subject : str or None
+        For people; they do not tell commits apart in a search.
+    """
+
+    repository: str
+    git_hash: str
+    merged: tuple[str, ...] = ()
+    author: str | None = None
+    created: str | None = None
+    subject: str | None = None
+
+    @classmethod
+    def _of(cls, document: dict[str, Any]) -> Commit:
+        merged = tuple(document.get("merged", ()))
+        names = ("author", "created", "subject")
+        described = [document.get(name) for name in names]
+        return cls(document["repository"], document["git_hash"], merged, *described)
+
+    def _document(self) -> dict[str, Any]:
+        return {**self._asdict(), "merged": list(self.merged)}
+
+    def __str__(self) -> str:
+        name = "+".join(revision[:12] for revision in (self.git_hash, *self.merged))
+        return f"{name} {self.subject}" if self.subject else name
+
+    def _repr_html_(self) -> str:
+        return table(str(self), self._asdict().items())
+
+
+class ModifiedDependency(NamedTuple):
+    """A dependency held at another revision than the one its manifest names.
+
+    Attributes
+    ----------
+    commit : Commit
+        The revision to build with.
+    named_by : str
+        The repository whose manifest names it.
+    """
+
+    commit: Commit
+    named_by: str
+
+
+class Patch(NamedTuple):
+    """A change that no commit holds.
+
+    Attributes
+    ----------
+    kind : str
+        ``"file"`` with ``name`` and ``sha256``; ``"gerrit"`` with ``host``,
+        ``project``, ``change``, ``patchset`` and ``hash``.
+    fields : tuple of (str, object)
+        These, by name.
+    """
+
+    kind: Literal["file", "gerrit"]
+    fields: tuple[tuple[str, str | int | None], ...]
+
+
+class CombinedCommit(NamedTuple):
+    """Everything that decides what is built.
+
+    Attributes
+    ----------
+    main : Commit
+        The commit of the main repository.
+    modified_deps : tuple of ModifiedDependency
+        Dependencies held elsewhere, in the order in which they were dived into.
+    patch : Patch or None
+        A change on top of it all.
+    """
+
+    main: Commit
+    modified_deps: tuple[ModifiedDependency, ...] = ()
+    patch: Patch | None = None
+
+    @classmethod
+    def from_json(cls, text: str) -> CombinedCommit:
+        """The commit that :meth:`to_json` wrote, or the command line's JSON has.
+
+        Raises
+        ------
+        ValueError
+            Text of something else.
+        """
+        return cls._of(json.loads(_pinpoint.combined_commit(text)[0]))
+
+    @classmethod
+    def _of(cls, document: dict[str, Any]) -> CombinedCommit:
+        dependencies = tuple(
+            ModifiedDependency(Commit._of(held["commit"]), held["named_by"])
+            for held in document.get("modified_deps", ())
+        )
+        patch = None
+        for kind, fields in (document.get("patch") or {}).items():
+            patch = Patch(kind, tuple(sorted(fields.items())))
+        return cls(Commit._of(document["main"]), dependencies, patch)
+
+    def to_json(self) -> str:
+        """The commit as JSON, as the command line writes it."""
+        document = {
+            "main": self.main._document(),
+            "modified_deps": [
+                {"commit": held.commit._document(), "named_by": held.named_by}
+                for held in self.modified_deps
+            ],
+            "patch": self.patch and {self.patch.kind: dict(self.patch.fields)},
+        }
+        return _pinpoint.combined_commit(json.dumps(document))[0]
+
+    def key(self) -> int:
+        """A 64-bit name: FNV-1a over every field that changes what is built."""
+        return _pinpoint.combined_commit(self.to_json())[1]
+
+    def __str__(self) -> str:
+        held = "".join(f", with {dependency.commit}" for dependency in self.modified_deps)
+        return f"{self.main}{held}" + (", patched" if self.patch else "")
+
+    def _repr_html_(self) -> str:
+        return table(str(self), self._asdict().items())
+
+
+class Culprit(NamedTuple):
+    """A commit that changed the benchmark.
+
+    Attributes
+    ----------
+    commit, prior : CombinedCommit
+        It, and the nearest older state.
+    blamed : Commit
+        The commit to blame: of the main repository, of a merged branch, or of a
+        dependency.
+    probability : float or None
+        How probable it is; None where the strategy states none.
+    effect : Effect
+        By how much it changed the benchmark.
+    """
+
+    commit: CombinedCommit
+    prior: CombinedCommit
+    blamed: Commit
+    probability: float | None
+    effect: Effect
+
+    def _repr_html_(self) -> str:
+        return table(str(self.blamed), self._asdict().items())
+
+
+class Measurement(NamedTuple):
+    """What was measured of a commit.
+
+    Attributes
+    ----------
+    commit : CombinedCommit
+        It.
+    values : tuple of float
+        The values of its runs, in their order.
+    failures : int
+        Runs that gave none.
+    """
+
+    commit: CombinedCommit
+    values: tuple[float, ...]
+    failures: int
+
+
+class JobOutcome(NamedTuple):
+    """What :func:`bisect` found.
+
+    Attributes
+    ----------
+    job_id : str
+        The job.
+    status : str
+        ``"culprit_found"``, ``"no_regression"``, ``"inconclusive"``, ``"failed"``
+        or ``"canceled"``.
+    reason : str or None
+        Why the search ended before all was decided; None when it did not.
+    good, bad : CombinedCommit
+        The ends.
+    chart, unit : str or None
+        The metric that decided, and its unit, where a command said so.
+    culprits : tuple of Culprit
+        Oldest first.
+    candidates : tuple of CombinedCommit
+        The remaining range, oldest first; empty when found.
+    no_change : float or None
+        The probability that there is no (further) change.
+    runs, builds : int
+        What it took.
+    skipped : tuple of (CombinedCommit, str)
+        Commits that could not be used, and why.
+    measurements : tuple of Measurement
+        What was measured, in the order of the first runs.
+    """
+
+    job_id: str
+    status: Status
+    reason: str | None
+    good: CombinedCommit
+    bad: CombinedCommit
+    chart: str | None
+    unit: str | None
+    culprits: tuple[Culprit, ...]
+    candidates: tuple[CombinedCommit, ...]
+    no_change: float | None
+    runs: int
+    builds: int
+    skipped: tuple[tuple[CombinedCommit, str], ...]
+    measurements: tuple[Measurement, ...]
+
+    @classmethod
+    def from_json(cls, text: str) -> JobOutcome:
+        """The outcome that a job keeps.
+
+        Raises
+        ------
+        ValueError
+            Text of something else.
+        """
+        try:
+            return cls._of(json.loads(text))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"this is no outcome of a job: {error!r}") from error
+
+    @classmethod
+    def _of(cls, document: dict[str, Any]) -> JobOutcome:
+        state = CombinedCommit._of
+
+        def culprit(found: dict[str, Any]) -> Culprit:
+            effect = dict(found["effect"])
+            interval = effect["interval"] or {}
+            return Culprit(
+                state(found["commit"]),
+                state(found["prior"]),
+                Commit._of(found["blamed"]),
+                found["probability"],
+                Effect(
+                    effect["of"],
+                    effect["estimate"],
+                    interval.get("low"),
+                    interval.get("high"),
+                    effect["before"],
+                    effect["after"],
+                ),
+            )
+
+        return cls(
+            document["job_id"],
+            document["status"],
+            document["reason"],
+            state(document["good"]),
+            state(document["bad"]),
+            document["chart"],
+            document["unit"],
+            tuple(culprit(found) for found in document["culprits"]),
+            tuple(state(commit) for commit in document["candidates"]),
+            document["no_change"],
+            document["runs"],
+            document["builds"],
+            tuple((state(skip["commit"]), skip["reason"]) for skip in document["skipped"]),
+            tuple(
+                Measurement(state(it["commit"]), tuple(it["values"]), it["failures"])
+                for it in document["measurements"]
+            ),
+        )
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, Any]] = [("status", self.status), ("reason", self.reason)]
+        for found in self.culprits:
+            certain = "" if found.probability is None else f" ({found.probability:.1%})"
+            rows.append(("culprit", f"{found.blamed}{certain}"))
+            rows.append(("effect", found.effect))
+        rows += [("candidate", commit) for commit in self.candidates[:20]]
+        rows += [("runs", self.runs), ("builds", self.builds), ("job", self.job_id)]
+        shown = [(name, str(it) if isinstance(it, CombinedCommit) else it) for name, it in rows]
+        return table("Bisection", shown)
+
+
+class JobRecord(NamedTuple):
+    """A job as it is kept.
+
+    Attributes
+    ----------
+    id : str
+        Its name.
+    kind : str
+        ``"python_bisection"``, or one of the command line's: ``"bisection"``,
+        ``"pairwise"``, ``"culprit_finder"``.
+    state : str
+        ``"pending"``, ``"running"``, ``"completed"``, ``"failed"`` or ``"canceled"``.
+    created, updated : float
+        Seconds since 1970.
+    repository, title : str
+        What it searches, and what people call it.
+    error : str or None
+        Why it failed.
+    runs, builds : int
+        So far.
+    """
+
+    id: str
+    kind: str
+    state: Literal["pending", "running", "completed", "failed", "canceled"]
+    created: float
+    updated: float
+    repository: str
+    title: str
+    error: str | None
+    runs: int
+    builds: int
+
+    @classmethod
+    def _of(cls, document: dict[str, Any]) -> JobRecord:
+        times = {name: document[name] / 1000 for name in ("created", "updated")}
+        fields = {**document, **times}
+        return cls(*(fields[name] for name in cls._fields))
+
+    @classmethod
+    def from_json(cls, text: str) -> JobRecord:
+        """The job that :meth:`to_json` wrote; else ValueError."""
+        try:
+            document = json.loads(text)
+            return cls(*(document[name] for name in cls._fields))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"this is no job: {error!r}") from error
+
+    def to_json(self) -> str:
+        """The job as JSON."""
+        return json.dumps(self._asdict())
+
+    def _repr_html_(self) -> str:
+        return table(f"Job {self.id[:12]}", self._asdict().items())
+
+
+class Progress(NamedTuple):
+    """How far a job has come, told after every build and every run.
+
+    Attributes
+    ----------
+    job_id : str
+        The job.
+    event : str
+        ``"built"``, ``"build_failed"``, ``"ran"``, ``"run_failed"``, ``"gave_up"``
+        (infrastructure); ``"resumed"`` before the first one when a job goes on, and
+        ``"finished"`` after the last.
+    runs, builds : int
+        So far.
+    runs_to_come : int
+        Runs that are still expected, at the least.
+    candidates : int
+        Commits among which a culprit is still looked for; 0 when none is.
+    no_change : float or None
+        The probability that there is no change, where the strategy says so.
+    """
+
+    job_id: str
+    event: Literal[
+        "resumed", "built", "build_failed", "ran", "run_failed", "gave_up", "finished"
+    ]
+    runs: int
+    builds: int
+    runs_to_come: int
+    candidates: int
+    no_change: float | None

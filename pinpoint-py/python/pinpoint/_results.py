@@ -1,0 +1,437 @@
+"""What the functions and searches of this package answer: frozen named tuples.
+
+Each compares, hashes and pickles as the tuple of its fields, unpacks into them,
+and has ``_asdict()``. In a notebook it is shown as a table.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
+
+Verdict = Literal["same", "different", "unknown", "nil"]
+Method = Literal["exact", "asymptotic", "pinpoint"]
+Status = Literal["culprit_found", "no_regression", "inconclusive", "failed", "canceled"]
+PairwiseStatus = Literal["different", "same", "unknown", "failed", "canceled"]
+
+
+def table(title: str, rows: Iterable[tuple[str, Any]]) -> str:
+    """Names and values as an HTML table, for notebooks."""
+
+    def cell(value: Any) -> str:
+        if hasattr(value, "_repr_html_"):
+            return str(value._repr_html_())
+        text = f"{value:.6g}" if isinstance(value, float) else str(value)
+        return html.escape(text)
+
+    body = "".join(
+        f'<tr><th style="text-align: left">{html.escape(name)}</th>'
+        f'<td style="text-align: left">{cell(value)}</td></tr>'
+        for name, value in rows
+    )
+    return f"<table><caption>{html.escape(title)}</caption>{body}</table>"
+
+
+class MannWhitneyResult(NamedTuple):
+    """What :func:`mann_whitney_u` found.
+
+    Attributes
+    ----------
+    statistic : float
+        U of the first sample: the pairs with ``a > b``, ties counting half.
+    pvalue : float
+        The p-value.
+    method : str
+        The method taken: ``"exact"``, ``"asymptotic"`` or ``"pinpoint"``.
+    """
+
+    statistic: float
+    pvalue: float
+    method: Method
+
+    def _repr_html_(self) -> str:
+        return table("Mann-Whitney U", self._asdict().items())
+
+
+class KolmogorovSmirnovResult(NamedTuple):
+    """What :func:`ks_2samp` found.
+
+    Attributes
+    ----------
+    statistic : float
+        D: the largest distance between the two empirical distribution functions.
+    pvalue : float
+        The two-sided p-value.
+    method : str
+        The method taken: ``"exact"``, ``"asymptotic"`` or ``"pinpoint"``.
+    """
+
+    statistic: float
+    pvalue: float
+    method: Method
+
+    def _repr_html_(self) -> str:
+        return table("Kolmogorov-Smirnov", self._asdict().items())
+
+
+class WilcoxonResult(NamedTuple):
+    """What :func:`wilcoxon` found.
+
+    Attributes
+    ----------
+    statistic : float
+        V: the sum of the ranks of positive differences.
+    pvalue : float or None
+        The p-value; None when every difference is 0.
+    estimate : float or None
+        The pseudomedian of the differences, in the unit of the values.
+    ci_low, ci_high : float or None
+        Its confidence interval; infinite where an alternative leaves an end
+        open, None where the sample is too small for one.
+    """
+
+    statistic: float
+    pvalue: float | None
+    estimate: float | None
+    ci_low: float | None
+    ci_high: float | None
+
+    def _repr_html_(self) -> str:
+        return table("Wilcoxon signed-rank", self._asdict().items())
+
+
+class PerformanceComparison(NamedTuple):
+    """What :func:`compare_performance` decided, and why.
+
+    Attributes
+    ----------
+    verdict : str
+        ``"same"``, ``"different"``, ``"unknown"`` (more values may decide) or
+        ``"nil"`` (a side is empty).
+    p_value : float or None
+        The smaller of the two p-values; None when no test was run.
+    p_value_ks, p_value_mwu : float or None
+        p of the Kolmogorov-Smirnov and of the Mann-Whitney test.
+    low_threshold, high_threshold : float or None
+        p at most the low one: different; above the high one: same.
+    mean_diff, median_diff : float or None
+        Mean (median) of b less that of a, in the unit of the values; None when
+        a side is empty.
+    is_too_small : bool
+        The means differ by less than a tenth of the magnitude: no test was run.
+    is_improvement : bool
+        The means differ towards the better: no test was run.
+    effect_size : float or None
+        Rank-biserial correlation: from -1 (every b below every a) to 1 (every
+        one above); None when no test was run.
+    """
+
+    verdict: Verdict
+    p_value: float | None
+    p_value_ks: float | None
+    p_value_mwu: float | None
+    low_threshold: float | None
+    high_threshold: float | None
+    mean_diff: float | None
+    median_diff: float | None
+    is_too_small: bool
+    is_improvement: bool
+    effect_size: float | None
+
+    def _repr_html_(self) -> str:
+        return table("Performance", self._asdict().items())
+
+
+class FunctionalComparison(NamedTuple):
+    """What :func:`compare_functional` decided, and why.
+
+    Attributes
+    ----------
+    verdict : str
+        ``"same"``, ``"different"`` or ``"unknown"`` (more values may decide).
+    p_value : float or None
+        The smaller of the two p-values; None when no test was run.
+    p_value_ks, p_value_mwu : float or None
+        p of the Kolmogorov-Smirnov and of the Mann-Whitney test.
+    low_threshold, high_threshold : float or None
+        p at most the low one: different; above the high one: same.
+    mean_diff : float
+        Share of failures in b less that in a.
+    is_improvement : bool
+        Fewer failures in b: no test was run.
+    """
+
+    verdict: Literal["same", "different", "unknown"]
+    p_value: float | None
+    p_value_ks: float | None
+    p_value_mwu: float | None
+    low_threshold: float | None
+    high_threshold: float | None
+    mean_diff: float
+    is_improvement: bool
+
+    def _repr_html_(self) -> str:
+        return table("Failures", self._asdict().items())
+
+
+class PairwiseComparison(NamedTuple):
+    """What :func:`compare_pairwise` decided, and why.
+
+    Attributes
+    ----------
+    verdict : str
+        ``"same"`` or ``"different"``.
+    p_value : float
+        p of the Wilcoxon signed-rank test; 1 when no pair differs.
+    estimate : float or None
+        The change in percent of control; None when the control's median is 0.
+    ci_low, ci_high : float or None
+        Its 95 % interval; None where there is none.
+    control_median, treatment_median : float
+        In the unit of the values.
+    is_improvement : bool
+        The change is significant and for the better: the verdict is same.
+    pairs : int
+        The pairs compared.
+    """
+
+    verdict: Literal["same", "different"]
+    p_value: float
+    estimate: float | None
+    ci_low: float | None
+    ci_high: float | None
+    control_median: float
+    treatment_median: float
+    is_improvement: bool
+    pairs: int
+
+    def _repr_html_(self) -> str:
+        return table("Pairs", self._asdict().items())
+
+
+class Effect(NamedTuple):
+    """By how much a culprit changed the benchmark.
+
+    Attributes
+    ----------
+    of : str
+        ``"values"``, or ``"failures"`` when it is the rate of failing runs.
+    estimate : float
+        Newer less older: of values the Hodges-Lehmann shift, in their unit.
+    ci_low, ci_high : float or None
+        Where it lies with the search's confidence; None for too few runs.
+    before, after : float
+        Median (rate of failures) of the older and of the newer commit.
+    """
+
+    of: Literal["values", "failures"]
+    estimate: float
+    ci_low: float | None
+    ci_high: float | None
+    before: float
+    after: float
+
+    def _repr_html_(self) -> str:
+        return table("Effect", self._asdict().items())
+
+
+class Span(NamedTuple):
+    """Neighbouring commits that no run tells apart.
+
+    Attributes
+    ----------
+    first, last : int
+        The oldest and the newest of them.
+    probability : float
+        That one of them is the culprit.
+    """
+
+    first: int
+    last: int
+    probability: float
+
+
+class Posterior(NamedTuple):
+    """Where the next change is, as far as the runs tell.
+
+    Attributes
+    ----------
+    no_change : float
+        The probability that there is none (no further one, after culprits).
+    spans : tuple of Span
+        Every commit after the good end, oldest first. With ``no_change``, the
+        probabilities add up to 1.
+    """
+
+    no_change: float
+    spans: tuple[Span, ...]
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, Any]] = [("no change", self.no_change)]
+        for span in self.spans:
+            name = str(span.first) if span.first == span.last else f"{span.first}…{span.last}"
+            rows.append((name, span.probability))
+        return table("Probability of the culprit", rows)
+
+
+class Outcome(NamedTuple):
+    """What a :class:`Bisection` found. Commits are numbered from 0, the good end.
+
+    Attributes
+    ----------
+    status : str
+        ``"culprit_found"``, ``"no_regression"``, ``"inconclusive"`` or ``"failed"``.
+    reason : str or None
+        Why the search ended before all was decided; None when it did not.
+    culprits : tuple of (int, float or None)
+        The commits that changed the benchmark, oldest first, each with its
+        probability (None where the strategy states none).
+    candidates : tuple of int
+        Commits that may hold a culprit that could not be told apart, oldest first.
+    runs : int
+        Runs that were recorded, failed ones included.
+    builds : int
+        Commits of which a run was recorded.
+    effects : tuple of Effect
+        By how much each culprit changed the benchmark.
+    skipped : tuple of (int, str)
+        Commits that could not be used, and why.
+    """
+
+    status: Status
+    reason: str | None
+    culprits: tuple[tuple[int, float | None], ...]
+    candidates: tuple[int, ...]
+    runs: int
+    builds: int
+    effects: tuple[Effect, ...]
+    skipped: tuple[tuple[int, str], ...]
+
+    def _repr_html_(self) -> str:
+        return table("Bisection", self._asdict().items())
+
+
+class Pair(NamedTuple):
+    """Two commits to run back to back: ``first``, and right after it ``second``."""
+
+    first: int
+    second: int
+
+
+class ChartComparison(NamedTuple):
+    """The comparison of one chart in pairs of runs.
+
+    Attributes
+    ----------
+    chart : str
+        Its name.
+    comparison : PairwiseComparison or None
+        The comparison; None when there was none.
+    adjusted_p_value : float or None
+        The p-value, adjusted for the number of charts (Benjamini-Hochberg).
+    moved, improved : bool
+        Whether the chart moved by the adjusted p-value, for the worse or the better.
+    failed_pairs, surplus_pairs : int
+        Pairs left out: a run gave no value; each side was to be first in half.
+    error : str or None
+        Why there is no comparison.
+    """
+
+    chart: str
+    comparison: PairwiseComparison | None
+    adjusted_p_value: float | None
+    moved: bool
+    improved: bool
+    failed_pairs: int
+    surplus_pairs: int
+    error: str | None
+
+    def _repr_html_(self) -> str:
+        return table(self.chart, self._asdict().items())
+
+
+class PairwiseOutcome(NamedTuple):
+    """What a :class:`Pairwise` found.
+
+    Attributes
+    ----------
+    status : str
+        ``"different"``, ``"same"``, ``"unknown"`` (too little to compare) or ``"failed"``.
+    reason : str or None
+        Why it ended before its last pair; None when it did not.
+    charts : tuple of ChartComparison
+        Every chart that both sides have, by name.
+    functional : FunctionalComparison or None
+        Whether runs fail alike; None when there were none.
+    pairs : int
+        Pairs that were run.
+    stopped_early : bool
+        It ended before the last pair because a difference was certain.
+    """
+
+    status: PairwiseStatus
+    reason: str | None
+    charts: tuple[ChartComparison, ...]
+    functional: FunctionalComparison | None
+    pairs: int
+    stopped_early: bool
+
+    def _repr_html_(self) -> str:
+        return table("Pairwise", self._asdict().items())
+
+
+class CheckedCulprit(NamedTuple):
+    """A culprit, and how it compares with its parent.
+
+    Attributes
+    ----------
+    commit : int
+        Its number.
+    prior : int
+        Its nearest older commit.
+    probability : float or None
+        As the search states it.
+    effect : Effect
+        As the search found it.
+    comparison : PairwiseOutcome or None
+        Of the two commits, in runs of their own; None when there were none left.
+    """
+
+    commit: int
+    prior: int
+    probability: float | None
+    effect: Effect
+    comparison: PairwiseOutcome | None
+
+    def _repr_html_(self) -> str:
+        return table(f"Commit {self.commit}", self._asdict().items())
+
+
+class CulpritFinderOutcome(NamedTuple):
+    """What a :class:`CulpritFinder` found.
+
+    Attributes
+    ----------
+    status : str
+        As of :class:`Outcome`; a culprit was found only if it was confirmed.
+    reason : str or None
+        Why the search ended before all was decided; None when it did not.
+    culprits, unconfirmed : tuple of CheckedCulprit
+        Those that differ from their parents in runs of their own, and the others.
+    verification : PairwiseOutcome
+        The comparison of the two ends.
+    runs, builds : int
+        Each counted once; a pair is two runs.
+    """
+
+    status: Status
+    reason: str | None
+    culprits: tuple[CheckedCulprit, ...]
+    unconfirmed: tuple[CheckedCulprit, ...]
+    verification: PairwiseOutcome
+    runs: int
+    builds: int
+
+    def _repr_html_(self) -> str:
+        return table("Culprit finder", self._asdict().items())

@@ -1,0 +1,154 @@
+//! What is asked of Python, from the threads of a driver.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pinpoint_core::ExecutorError;
+use pyo3::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::oneshot;
+
+/// A callable of Python's: `bridge(method, action, json, reply)`. It returns at
+/// once, and `reply` hears of the answer later, from any thread.
+pub(super) struct Bridge {
+    callable: Py<PyAny>,
+    /// The first exception that a function of Python's raised.
+    raised: Mutex<Option<PyErr>>,
+}
+
+enum Answer {
+    Json(String),
+    Raised(PyErr),
+    Unavailable(String),
+}
+
+/// Takes one answer.
+#[pyclass(frozen, module = "pinpoint")]
+pub(crate) struct Reply(Mutex<Option<oneshot::Sender<Answer>>>);
+
+#[pymethods]
+impl Reply {
+    fn answer(&self, json: String) {
+        self.send(Answer::Json(json));
+    }
+
+    fn raised(&self, exception: Bound<'_, PyAny>) {
+        self.send(Answer::Raised(PyErr::from_value(exception)));
+    }
+
+    fn unavailable(&self, reason: String) {
+        self.send(Answer::Unavailable(reason));
+    }
+}
+
+impl Reply {
+    fn send(&self, answer: Answer) {
+        if let Some(sender) = locked(&self.0).take() {
+            // Nobody may be waiting any more.
+            drop(sender.send(answer));
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum PythonError {
+    #[error("a Python function raised an exception")]
+    Raised,
+    #[error("{0}")]
+    Unavailable(String),
+    #[error("Python gave no answer: its event loop ended")]
+    Silent,
+    #[error("Python's answer can't be read: {0}")]
+    Unreadable(#[from] serde_json::Error),
+}
+
+impl Bridge {
+    pub(super) fn new(callable: Py<PyAny>) -> Self {
+        Self {
+            callable,
+            raised: Mutex::default(),
+        }
+    }
+
+    pub(super) fn raised(&self) -> Option<PyErr> {
+        locked(&self.raised).take()
+    }
+
+    /// Tells Python something that needs no answer.
+    pub(super) fn tell(&self, method: &str, action: u64, payload: &impl Serialize) {
+        // A loop that has ended hears nothing, and need not.
+        drop(self.call(method, action, payload, None));
+    }
+
+    /// Asks Python. Dropping the future ends what was begun for it.
+    pub(super) async fn ask<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        action: u64,
+        payload: &impl Serialize,
+    ) -> Result<T, ExecutorError> {
+        let refused = |error: PythonError| ExecutorError::Refused(Box::new(error));
+        let (sender, receiver) = oneshot::channel();
+        let reply = Reply(Mutex::new(Some(sender)));
+        if let Err(error) = self.call(method, action, payload, Some(reply)) {
+            self.remember(error);
+            return Err(refused(PythonError::Raised));
+        }
+        let mut unanswered = EndOnDrop {
+            bridge: self,
+            action: Some(action),
+        };
+        let answer = receiver.await;
+        unanswered.action = None;
+        match answer {
+            Ok(Answer::Json(json)) => {
+                serde_json::from_str(&json).map_err(|error| refused(error.into()))
+            }
+            Ok(Answer::Raised(error)) => {
+                self.remember(error);
+                Err(refused(PythonError::Raised))
+            }
+            Ok(Answer::Unavailable(reason)) => Err(ExecutorError::Unavailable(Box::new(
+                PythonError::Unavailable(reason),
+            ))),
+            Err(_) => Err(refused(PythonError::Silent)),
+        }
+    }
+
+    fn call(
+        &self,
+        method: &str,
+        action: u64,
+        payload: &impl Serialize,
+        reply: Option<Reply>,
+    ) -> PyResult<()> {
+        let json = serde_json::to_string(payload).unwrap_or_else(|_| "null".into());
+        Python::attach(|py| {
+            self.callable
+                .call1(py, (method, action, json, reply))
+                .map(drop)
+        })
+    }
+
+    fn remember(&self, error: PyErr) {
+        locked(&self.raised).get_or_insert(error);
+    }
+}
+
+struct EndOnDrop<'a> {
+    bridge: &'a Bridge,
+    action: Option<u64>,
+}
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        if let Some(action) = self.action {
+            self.bridge.tell("cancel", action, &());
+        }
+    }
+}
+
+/// Nothing panics while it holds one of these locks.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

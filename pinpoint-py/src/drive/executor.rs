@@ -1,0 +1,229 @@
+//! The executor: this machine's commands and Python's functions, in any mixture.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use pinpoint_backends::local::{Lent, LocalExecutor};
+use pinpoint_core::{
+    BuildReport, BuildRequest, CombinedCommit, Executor, ExecutorError, Key, ListRequest, Listing,
+    Located, PairReport, RunPairRequest, RunReport, RunRequest, Series,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::bridge::Bridge;
+
+/// Left beside a work tree when Python's function has built there.
+const BUILT: &str = "built-by-python";
+
+pub(super) struct PythonExecutor {
+    pub(super) bridge: Arc<Bridge>,
+    /// Absent when everything is Python's to do.
+    pub(super) local: Option<LocalExecutor>,
+    /// Whether Python builds, in a work tree or wherever it likes.
+    pub(super) builds: bool,
+    /// Whether Python runs.
+    pub(super) runs: bool,
+    pub(super) began: SystemTime,
+    /// Commits that Python has built in this process.
+    pub(super) built: Mutex<BTreeSet<CombinedCommit>>,
+}
+
+#[derive(Deserialize)]
+struct Counted {
+    count: u64,
+}
+
+#[derive(Deserialize)]
+struct Built {
+    /// Told when the request had only its place in a range.
+    commit: Option<CombinedCommit>,
+    failure: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Ran {
+    charts: BTreeMap<String, Vec<f64>>,
+    failure: Option<String>,
+}
+
+/// Where Python's function is to work.
+#[derive(Serialize)]
+struct There<'a> {
+    commit: &'a CombinedCommit,
+    tree: Option<&'a Path>,
+}
+
+impl PythonExecutor {
+    /// The name of a commit.
+    pub(super) async fn name(&self, located: &Located) -> Result<CombinedCommit, ExecutorError> {
+        match (&self.local, located) {
+            (Some(local), _) => Ok(local.resolve(located).await?),
+            (None, Located::Commit(commit)) => Ok(commit.clone()),
+            (None, Located::Offset { .. }) => self.bridge.ask("name", u64::MAX, located).await,
+        }
+    }
+
+    /// Has Python build in the work tree; the answer is why that failed.
+    async fn build_there(
+        &self,
+        local: &LocalExecutor,
+        key: &Key,
+        commit: &CombinedCommit,
+    ) -> Result<Option<String>, ExecutorError> {
+        let Some(lent) = local.lend_for_build(key, commit).await? else {
+            return Ok(Some("does not build any more".into()));
+        };
+        let marker = lent.notes().join(BUILT);
+        if !marker.exists() {
+            let there = There {
+                commit,
+                tree: Some(lent.tree()),
+            };
+            let built: Built = self.bridge.ask("build", key.action, &there).await?;
+            if built.failure.is_some() {
+                return Ok(built.failure);
+            }
+            fs::write(&marker, "").map_err(|error| ExecutorError::Refused(Box::new(error)))?;
+        }
+        self.built().insert(commit.clone());
+        Ok(None)
+    }
+
+    /// After a job was resumed, a build may have been removed and made anew.
+    async fn rebuild(&self, key: &Key, commit: &CombinedCommit) -> Result<(), ExecutorError> {
+        if let Some(local) = &self.local
+            && self.builds
+            && !self.built().contains(commit)
+        {
+            self.build_there(local, key, commit).await?;
+        }
+        Ok(())
+    }
+
+    async fn run_there(
+        &self,
+        request: &RunRequest,
+        lent: Option<&Lent<'_>>,
+    ) -> Result<RunReport, ExecutorError> {
+        let mut report = self.report(request);
+        let there = There {
+            commit: &request.commit,
+            tree: lent.map(Lent::tree),
+        };
+        let ran: Ran = self.bridge.ask("run", request.key.action, &there).await?;
+        report.failure = ran.failure;
+        report.charts = (ran.charts.into_iter())
+            .map(|(chart, values)| {
+                let series = Series {
+                    values,
+                    ..Series::default()
+                };
+                (chart, series)
+            })
+            .collect();
+        Ok(report)
+    }
+
+    /// A run that begins now.
+    fn report(&self, request: &RunRequest) -> RunReport {
+        let since = self.began.elapsed().unwrap_or_default();
+        RunReport {
+            commit: request.commit.clone(),
+            index: request.index,
+            bot: request.bot.clone(),
+            started: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            chart: None,
+            failure: None,
+            charts: BTreeMap::new(),
+            usage: None,
+            exit_code: None,
+            log: None,
+        }
+    }
+
+    fn built(&self) -> std::sync::MutexGuard<'_, BTreeSet<CombinedCommit>> {
+        self.built.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Executor for PythonExecutor {
+    async fn list(&self, request: ListRequest) -> Result<Listing, ExecutorError> {
+        if let Some(local) = &self.local {
+            return local.list(request).await;
+        }
+        let ListRequest { key, lower, higher } = request;
+        let ends = json!({ "lower": lower, "higher": higher });
+        let Counted { count } = self.bridge.ask("list", key.action, &ends).await?;
+        Ok(Listing {
+            lower,
+            higher,
+            count,
+            changes: Vec::new(),
+        })
+    }
+
+    async fn build(&self, request: BuildRequest) -> Result<BuildReport, ExecutorError> {
+        if let Some(local) = &self.local {
+            let key = request.key.clone();
+            let mut report = local.build(request).await?;
+            if self.builds && report.failure.is_none() {
+                report.failure = self.build_there(local, &key, &report.commit).await?;
+            }
+            return Ok(report);
+        }
+        let commit = self.name(&request.commit).await?;
+        let there = There {
+            commit: &commit,
+            tree: None,
+        };
+        let built: Built = self.bridge.ask("build", request.key.action, &there).await?;
+        Ok(BuildReport {
+            commit: built.commit.unwrap_or(commit),
+            failure: built.failure,
+            cached: false,
+            duration: 0,
+            log: None,
+        })
+    }
+
+    async fn run(&self, request: RunRequest) -> Result<RunReport, ExecutorError> {
+        self.rebuild(&request.key, &request.commit).await?;
+        match &self.local {
+            Some(local) if self.runs => {
+                match local.lend_for_run(&request.key, &request.commit).await? {
+                    Some(lent) => self.run_there(&request, Some(&lent)).await,
+                    None => Ok(RunReport {
+                        failure: Some("does not build any more".into()),
+                        ..self.report(&request)
+                    }),
+                }
+            }
+            Some(local) => local.run(request).await,
+            None => self.run_there(&request, None).await,
+        }
+    }
+
+    async fn run_pair(&self, _: RunPairRequest) -> Result<PairReport, ExecutorError> {
+        Err(ExecutorError::Refused(
+            "a bisection asks for no pairs".into(),
+        ))
+    }
+
+    async fn cancel(&self, key: Key) -> Result<(), ExecutorError> {
+        self.bridge.tell("cancel", key.action, &());
+        match &self.local {
+            Some(local) => local.cancel(key).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        tokio::time::sleep(duration).await;
+    }
+}

@@ -1,0 +1,300 @@
+//! A job, from its beginning or from where it was left, to its outcome.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use pinpoint_backends::local::{LocalExecutor, Location, Metric, default_machine_dir};
+use pinpoint_backends::store::{Job, JobId, JobJournal, JobLock, JobStore, NewJob};
+use pinpoint_core::results::direction_of;
+use pinpoint_core::{
+    Bisection, BisectionSpec, BuildRequest, Event, Executor, JobState, Journal, Key, Located,
+    Machine, Moment, Status, Stop, drive_watched,
+};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::Notify;
+
+use super::bridge::Bridge;
+use super::executor::PythonExecutor;
+use super::failure::Failure;
+use super::outcome::Found;
+use super::search::{Config, KIND, Search};
+
+/// How soon a job hears of `pinpoint jobs cancel`.
+const CANCEL_POLL: Duration = Duration::from_millis(500);
+
+#[derive(Deserialize)]
+struct Request {
+    state_dir: PathBuf,
+    /// The job to go on with; else `search` says what to begin.
+    resume: Option<String>,
+    search: Option<Search>,
+    /// What Python's caller has functions for, when a job is resumed.
+    builds: bool,
+    runs: bool,
+    executor: bool,
+}
+
+/// Drives a job to its outcome, which is answered as JSON.
+pub(super) async fn run(
+    request: &str,
+    bridge: &Arc<Bridge>,
+    stop: &Notify,
+) -> Result<String, Failure> {
+    let mut request: Request =
+        serde_json::from_str(request).map_err(|error| Failure::Value(error.to_string()))?;
+    let new = request.search.take().map(Search::into_job).transpose()?;
+    let store = JobStore::open(&request.state_dir).await?;
+    let found = in_store(&store, &request, new, bridge, stop).await;
+    // No connection is left open: a process may fork after this.
+    store.close().await;
+    found
+}
+
+async fn in_store(
+    store: &JobStore,
+    request: &Request,
+    new: Option<NewJob>,
+    bridge: &Arc<Bridge>,
+    stop: &Notify,
+) -> Result<String, Failure> {
+    let job = match (&request.resume, new) {
+        (Some(id), _) => store.get(id).await?,
+        (None, Some(new)) => {
+            let id = store.create(&new).await?;
+            store.get(id.as_str()).await?
+        }
+        (None, None) => return Err(Failure::Value("there is nothing to do".into())),
+    };
+    bridge.tell("job", 0, &job.id);
+    let directory = job_dir(&request.state_dir, &job.id);
+    fs::create_dir_all(&directory).map_err(Failure::job)?;
+    let _lock = JobLock::acquire(&directory)?;
+    // Read only now: whoever held the lock may have written until then.
+    let job = store.get(job.id.as_str()).await?;
+    if job.kind != KIND {
+        return Err(Failure::Value(format!(
+            "job {} was not begun in Python: go on with `pinpoint jobs resume {}`",
+            job.id, job.id
+        )));
+    }
+    if let (JobState::Completed, Some(outcome)) = (job.state, &job.outcome) {
+        return Ok(outcome.to_string());
+    }
+    let config: Config = serde_json::from_value(job.config.clone())?;
+    if request.resume.is_some() {
+        check_functions(&config, request.builds, request.runs, request.executor)?;
+    }
+    let session = Session {
+        store,
+        job: &job,
+        config,
+        bridge,
+    };
+    let driven = session.work(&request.state_dir, stop).await;
+    let (state, error, outcome) = match &driven {
+        Ok(found) => (state_of(found.status), None, Some(found.to_value()?)),
+        Err(Failure::Interrupted) => (JobState::Pending, None, None),
+        Err(failure) => (JobState::Failed, Some(failure.message()), None),
+    };
+    let kept = store
+        .set_state(&job.id, state, error, outcome.as_ref())
+        .await;
+    let found = driven?;
+    kept?;
+    Ok(serde_json::to_string(&found)?)
+}
+
+/// Where a job keeps what is not in the store.
+fn job_dir(state_dir: &Path, id: &JobId) -> PathBuf {
+    state_dir.join("jobs").join(id.as_str())
+}
+
+/// What Python did before, it must do again.
+fn check_functions(
+    config: &Config,
+    builds: bool,
+    runs: bool,
+    executor: bool,
+) -> Result<(), Failure> {
+    let needed: Vec<&str> = match &config.local {
+        None if executor => vec![],
+        None => vec!["executor"],
+        Some(_) => [("build", config.builds, builds), ("run", config.runs, runs)]
+            .into_iter()
+            .filter(|(_, was, is)| was != is)
+            .map(|(name, ..)| name)
+            .collect(),
+    };
+    if needed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Value(format!(
+        "the job is resumed with the functions that it was begun with, and no others: see to `{}`",
+        needed.join("` and `")
+    )))
+}
+
+struct Session<'a> {
+    store: &'a JobStore,
+    job: &'a Job,
+    config: Config,
+    bridge: &'a Arc<Bridge>,
+}
+
+impl Session<'_> {
+    async fn work(&self, state_dir: &Path, stop: &Notify) -> Result<Found, Failure> {
+        let id = &self.job.id;
+        self.store.withdraw_cancellation(id).await?;
+        // A killed job is found as it was: running.
+        if self.job.state != JobState::Running {
+            (self.store)
+                .set_state(id, JobState::Running, None, None)
+                .await?;
+        }
+        let executor = self.executor(state_dir)?;
+        let mut journal = self.store.journal(id).await?;
+        let found = self.drive(&executor, &mut journal, stop).await;
+        if let Some(local) = &executor.local {
+            // Nobody else sees to a child that does not want to end.
+            local.end().await;
+        }
+        found
+    }
+
+    fn executor(&self, state_dir: &Path) -> Result<PythonExecutor, Failure> {
+        let created = u64::try_from(self.job.created).unwrap_or_default();
+        let began: SystemTime = UNIX_EPOCH + Duration::from_millis(created);
+        let location = Location {
+            state_dir: state_dir.to_owned(),
+            job_dir: job_dir(state_dir, &self.job.id),
+            machine_dir: default_machine_dir(),
+        };
+        let local = (self.config.local.clone())
+            .map(|config| LocalExecutor::open(config, location, self.job.id.as_str(), began))
+            .transpose()?;
+        Ok(PythonExecutor {
+            bridge: Arc::clone(self.bridge),
+            local,
+            builds: self.config.builds,
+            runs: self.config.runs,
+            began,
+            built: Mutex::default(),
+        })
+    }
+
+    async fn drive(
+        &self,
+        executor: &PythonExecutor,
+        journal: &mut JobJournal,
+        stop: &Notify,
+    ) -> Result<Found, Failure> {
+        let id = &self.job.id;
+        let mut spec: BisectionSpec = serde_json::from_value(self.job.spec.clone())?;
+        let mut stopping = std::pin::pin!(self.stop(stop));
+        if let Some(local) = executor.local.as_ref().filter(|_| !executor.runs)
+            && journal.records().await?.is_empty()
+        {
+            let metric = tokio::select! {
+                metric = self.prepare(executor, local) => metric?,
+                _ = &mut stopping => return Err(Failure::Interrupted),
+            };
+            if self.config.direction_by_unit {
+                spec.direction = direction_of(metric.direction, metric.unit.as_deref());
+            }
+            spec.chart.clone_from(&metric.chart);
+            (self.store)
+                .set_spec(id, &serde_json::to_value(&spec)?)
+                .await?;
+        }
+        let driven = drive_watched(
+            Bisection::new(spec)?,
+            executor,
+            journal,
+            stopping,
+            |moment, machine, _| self.watch(&moment, machine),
+        )
+        .await?;
+        Found::new(self.job, executor, driven, &journal.records().await?).await
+    }
+
+    /// Fixes the metric at the good end. What Python builds there must be there
+    /// before.
+    async fn prepare(
+        &self,
+        executor: &PythonExecutor,
+        local: &LocalExecutor,
+    ) -> Result<Metric, Failure> {
+        if let Some(config) = self.config.local.as_ref().filter(|_| executor.builds) {
+            let request = BuildRequest {
+                key: Key {
+                    job: self.job.id.to_string(),
+                    action: u64::MAX,
+                },
+                commit: Located::Commit(config.good.clone()),
+            };
+            if let Some(reason) = executor.build(request).await?.failure {
+                return Err(Failure::Execution(format!(
+                    "the good end does not build: {reason}"
+                )));
+            }
+        }
+        Ok(local.prepare().await?)
+    }
+
+    fn watch(&self, moment: &Moment<'_>, machine: &Bisection) {
+        let event = match moment {
+            Moment::Replayed(0) | Moment::Started(_) => None,
+            Moment::Replayed(_) => Some("resumed"),
+            Moment::Happened(record) => match record.event {
+                Event::Built { .. } => Some("built"),
+                Event::BuildFailed { .. } => Some("build_failed"),
+                Event::Ran { .. } => Some("ran"),
+                Event::RunFailed { .. } => Some("run_failed"),
+                Event::GaveUp { .. } => Some("gave_up"),
+                _ => None,
+            },
+        };
+        let is_finished = machine.outcome().is_some();
+        let finished = is_finished.then_some("finished");
+        for event in event.into_iter().chain(finished) {
+            let progress = machine.progress();
+            let told = json!({
+                "event": event,
+                "runs": progress.runs,
+                "builds": progress.builds,
+                "runs_to_come": if is_finished { 0 } else { progress.runs_to_come },
+                "candidates": progress.open.iter().map(|range| range.between + 1).sum::<u64>(),
+                "no_change": machine.posterior().map(|posterior| posterior.no_change),
+            });
+            self.bridge.tell("progress", 0, &told);
+        }
+    }
+
+    /// Resolves when the job is to stop.
+    async fn stop(&self, interrupted: &Notify) -> Stop {
+        let canceled = async {
+            loop {
+                tokio::time::sleep(CANCEL_POLL).await;
+                // A store that can't be read shows itself at the next record.
+                if (self.store.cancel_requested(&self.job.id).await).unwrap_or(false) {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            () = interrupted.notified() => Stop::Interrupt,
+            () = canceled => Stop::Cancel,
+        }
+    }
+}
+
+fn state_of(status: Status) -> JobState {
+    match status {
+        Status::Failed => JobState::Failed,
+        Status::Canceled => JobState::Canceled,
+        Status::CulpritFound | Status::NoRegression | Status::Inconclusive => JobState::Completed,
+    }
+}

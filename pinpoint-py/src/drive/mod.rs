@@ -1,0 +1,72 @@
+//! Bisections that run by themselves: commands on this machine, Python's
+//! functions, or both.
+//!
+//! `drive` blocks, on a thread of its own in Python; `python/pinpoint/_drive.py`
+//! starts it. The loop is that of `pinpoint_core`, the journal and the work on
+//! this machine are those of `pinpoint_backends`; what is Python's to do is asked
+//! of it over a [`Bridge`](bridge::Bridge).
+
+mod bridge;
+mod executor;
+mod failure;
+mod job;
+mod outcome;
+mod search;
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use tokio::sync::Notify;
+
+use self::bridge::Bridge;
+pub(crate) use self::failure::Failure;
+
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/Stop"))]
+#[pyclass(frozen, module = "pinpoint")]
+#[derive(Default)]
+pub(crate) struct Stop(Arc<Notify>);
+
+#[pymethods]
+impl Stop {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Stop.interrupt"))]
+    fn interrupt(&self) {
+        self.0.notify_one();
+    }
+}
+
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/drive"))]
+#[pyfunction]
+pub(crate) fn drive(
+    py: Python<'_>,
+    request: &str,
+    bridge: Py<PyAny>,
+    stop: &Bound<'_, Stop>,
+) -> PyResult<String> {
+    let bridge = Arc::new(Bridge::new(bridge));
+    let stop = Arc::clone(&stop.get().0);
+    let driven = py.detach(|| {
+        let runtime = runtime()?;
+        let driven = runtime.block_on(job::run(request, &bridge, &stop));
+        runtime.shutdown_background();
+        driven
+    });
+    // What a function of Python's raised, is raised again as it was.
+    if let Some(raised) = bridge.raised() {
+        return Err(raised);
+    }
+    driven.map_err(|failure| failure.into_exception(py))
+}
+
+/// One for each job: it does not outlive it, and a forked process makes its own.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(Failure::job)
+}

@@ -1,0 +1,181 @@
+//! What is built, where, and which jobs there are; as JSON, which
+//! `python/pinpoint/_model.py` and `_bots.py` make classes of.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pinpoint_backends::local::{LocalRepositories, Repository};
+use pinpoint_backends::store::{JobFilter, JobStore, Place};
+use pinpoint_core::bots::{self as engine, ConfigFile};
+use pinpoint_core::{CombinedCommit, JobState};
+use pinpoint_midpoint::Midpoints;
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::arguments;
+use crate::drive::{Failure, runtime};
+
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/combined_commit"))]
+#[pyfunction]
+pub(crate) fn combined_commit(text: &str) -> PyResult<(String, u64)> {
+    let commit: CombinedCommit = serde_json::from_str(text)
+        .map_err(|error| PyValueError::new_err(format!("this is no commit: {error}")))?;
+    Ok((written(&commit)?, commit.key()))
+}
+
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/stored_jobs"))]
+#[pyfunction]
+pub(crate) fn stored_jobs(
+    py: Python<'_>,
+    state_dir: PathBuf,
+    state: Option<&str>,
+    limit: &Bound<'_, PyAny>,
+) -> PyResult<String> {
+    let limit = u32::try_from(arguments::count("limit", limit)?).unwrap_or(u32::MAX);
+    let state: Option<JobState> =
+        state
+            .map(str::parse)
+            .transpose()
+            .map_err(|error: pinpoint_core::UnknownJobState| {
+                PyValueError::new_err(error.to_string())
+            })?;
+    // Looking is no reason to make a directory.
+    if !state_dir.join("pinpoint.db").exists() {
+        return Ok("[]".into());
+    }
+    let list = async {
+        let store = JobStore::open(&state_dir).await?;
+        let filter = JobFilter {
+            state,
+            ..JobFilter::default()
+        };
+        let page = store.list(&filter, &Place::Newest, limit).await;
+        store.close().await;
+        Ok(serde_json::to_value(page?.jobs)?)
+    };
+    wait(py, list)
+}
+
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/stored_outcome"))]
+#[pyfunction]
+pub(crate) fn stored_outcome(py: Python<'_>, state_dir: PathBuf, job: &str) -> PyResult<String> {
+    let get = async {
+        let store = JobStore::open(&state_dir).await?;
+        let job = store.get(job).await;
+        store.close().await;
+        let job = job?;
+        Ok(json!({ "kind": job.kind, "outcome": job.outcome }))
+    };
+    wait(py, get)
+}
+
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/midpoint"))]
+#[pyfunction]
+pub(crate) fn midpoint(
+    py: Python<'_>,
+    repo: PathBuf,
+    lower: &str,
+    higher: &str,
+    all: bool,
+    repositories: BTreeMap<String, PathBuf>,
+    state_dir: PathBuf,
+) -> PyResult<String> {
+    let look = async {
+        let repository = Repository::discover(&repo)?;
+        let names = LocalRepositories::new(repository.clone(), repositories, &state_dir);
+        let midpoints = Midpoints::new(Arc::new(names.clone()));
+        let missing =
+            |error: pinpoint_midpoint::MidpointError| Failure::Repository(error.to_string());
+        let lower = CombinedCommit::from(repository.resolve_revision(lower)?);
+        let higher = CombinedCommit::from(repository.resolve_revision(higher)?);
+        let between = midpoints.between(&lower, &higher).await.map_err(missing)?;
+        let count = between.count();
+        let wanted: Vec<u64> = match count.checked_sub(1) {
+            None => Vec::new(),
+            Some(_) if all => (0..count).collect(),
+            Some(last) => vec![last / 2],
+        };
+        let mut found = Vec::new();
+        for offset in wanted {
+            let state = midpoints.nth(&between, offset).await.map_err(missing)?;
+            let described = names.describe(state).await;
+            found.push(described.map_err(|error| Failure::Repository(error.to_string()))?);
+        }
+        let middle = count
+            .checked_sub(1)
+            .map(|last| if all { last / 2 } else { 0 });
+        Ok(json!({
+            "count": count,
+            "midpoint": middle.and_then(|place| found.get(usize::try_from(place).ok()?)),
+            "between": all.then_some(&found),
+        }))
+    };
+    wait(py, look)
+}
+
+/// Waits for something short on a runtime of its own, other threads running on.
+fn wait(
+    py: Python<'_>,
+    work: impl Future<Output = Result<Value, Failure>> + Send,
+) -> PyResult<String> {
+    let done = py.detach(|| runtime()?.block_on(work));
+    written(&done.map_err(|failure| failure.into_exception(py))?)
+}
+
+fn written(value: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/BotConfigs"))]
+#[pyclass(frozen, module = "pinpoint")]
+pub(crate) struct BotConfigs(engine::Bots);
+
+#[pymethods]
+impl BotConfigs {
+    #[new]
+    #[pyo3(signature = (files=None))]
+    fn new(files: Option<Vec<(String, String)>>) -> PyResult<Self> {
+        let Some(files) = files else {
+            return Ok(Self(engine::Bots::builtin().clone()));
+        };
+        let files: Vec<_> = files
+            .iter()
+            .map(|(name, text)| ConfigFile { name, text })
+            .collect();
+        engine::Bots::read(&files)
+            .map(Self)
+            .map_err(|errors| PyValueError::new_err(errors.to_string()))
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/BotConfigs.external"))]
+    fn external(&self) -> Self {
+        Self(self.0.external())
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/BotConfigs.bots"))]
+    fn bots(&self) -> PyResult<String> {
+        written(&self.0.iter().collect::<Vec<_>>())
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/BotConfigs.bot"))]
+    fn bot(&self, name: &str) -> PyResult<String> {
+        let bot = self.0.get(name);
+        written(&bot.map_err(|error| PyKeyError::new_err(error.to_string()))?)
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/BotConfigs.benchmarks"))]
+    fn benchmarks(&self) -> PyResult<String> {
+        written(self.0.benchmarks())
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/BotConfigs.target"))]
+    fn target(&self, bot: &str, benchmark: &str) -> PyResult<String> {
+        let target = self.0.target(bot, benchmark);
+        target
+            .map(str::to_owned)
+            .map_err(|error| PyKeyError::new_err(error.to_string()))
+    }
+}

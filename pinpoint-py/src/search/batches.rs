@@ -1,0 +1,495 @@
+//! A machine for callers who build and run the benchmark themselves.
+//!
+//! The machine asks for builds and for single runs, one action at a time, and
+//! asks for a commit's runs only once it is told that the commit was built. A
+//! caller in Python wants *batches*: so many runs of these commits; and finds
+//! out whether a commit builds on the way. So a batch is what the machine would
+//! ask for if everything that it wants built did build; that is found out on a
+//! copy. The machine itself hears of nothing before the whole batch is
+//! answered: then of the builds, as they went, and then of the runs. No event
+//! is ever made up or taken back, and the outcome does not depend on the order
+//! in which a batch is answered.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use pinpoint_core::{
+    Action, Event, Machine, MachineError, PairedRun, Position, SpecError, Stopped, Task,
+};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::arguments;
+
+/// The version of what [`Batches::to_json`] writes.
+const VERSION: u32 = 1;
+
+/// A machine that is saved as its spec and its events.
+pub(crate) trait Saved: Machine + Clone + Sized {
+    /// What it is called in a saved search.
+    const NAME: &'static str;
+    type Spec: Serialize + DeserializeOwned;
+
+    fn of(spec: Self::Spec) -> Result<Self, SpecError>;
+    fn spec(&self) -> &Self::Spec;
+    /// How many commits there are, when all of them are the caller's.
+    fn commits(spec: &Self::Spec) -> Option<u64>;
+}
+
+/// One thing to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Asked {
+    Run(u64),
+    Pair(u64, u64),
+}
+
+impl Asked {
+    fn commits(self) -> [u64; 2] {
+        match self {
+            Self::Run(commit) => [commit; 2],
+            Self::Pair(first, second) => [first, second],
+        }
+    }
+}
+
+/// What came of one run; without values, it failed.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Told {
+    pub(crate) values: BTreeMap<String, Vec<f64>>,
+    pub(crate) bot: Option<String>,
+    /// Milliseconds since the search began.
+    pub(crate) started: u64,
+}
+
+/// One run, or the two of a pair.
+type Answer = Vec<Told>;
+
+/// See the [module](self).
+pub(crate) struct Batches<M> {
+    pub(crate) commits: u64,
+    pub(crate) machine: M,
+    /// What the machine was told.
+    events: Vec<Event>,
+    /// What is asked and not answered yet, and how often.
+    batch: VecDeque<(Asked, u64)>,
+    /// What was answered of the batch.
+    answers: BTreeMap<Asked, VecDeque<Answer>>,
+    /// Commits of which a run was recorded.
+    pub(crate) recorded: BTreeSet<u64>,
+    /// Runs that were recorded, failed ones included. The machine may have
+    /// heard of fewer, when it ended before.
+    pub(crate) runs: u64,
+    skipped: BTreeSet<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Document {
+    version: u32,
+    machine: String,
+    spec: serde_json::Value,
+    events: Vec<Event>,
+    answers: Vec<(Asked, VecDeque<Answer>)>,
+    skipped: BTreeSet<u64>,
+    recorded: BTreeSet<u64>,
+    runs: u64,
+}
+
+impl<M: Saved> Batches<M> {
+    pub(crate) fn new(spec: M::Spec) -> PyResult<Self> {
+        let mut batches = Self::silent(spec)?;
+        batches.ask().map_err(broken)?;
+        Ok(batches)
+    }
+
+    /// A search that has not asked for anything yet.
+    fn silent(spec: M::Spec) -> PyResult<Self> {
+        let refused = |message: String| PyValueError::new_err(message);
+        let commits = M::commits(&spec).ok_or_else(|| {
+            refused("the search names its commits itself: it is driven by bisect()".into())
+        })?;
+        Ok(Self {
+            commits,
+            machine: M::of(spec).map_err(|error| refused(error.to_string()))?,
+            events: Vec::new(),
+            batch: VecDeque::new(),
+            answers: BTreeMap::new(),
+            recorded: BTreeSet::new(),
+            runs: 0,
+            skipped: BTreeSet::new(),
+        })
+    }
+
+    pub(crate) fn to_json(&self) -> PyResult<String> {
+        let json = |error: serde_json::Error| PyRuntimeError::new_err(error.to_string());
+        let document = Document {
+            version: VERSION,
+            machine: M::NAME.into(),
+            spec: serde_json::to_value(self.machine.spec()).map_err(json)?,
+            events: self.events.clone(),
+            answers: self.answers.clone().into_iter().collect(),
+            skipped: self.skipped.clone(),
+            recorded: self.recorded.clone(),
+            runs: self.runs,
+        };
+        serde_json::to_string(&document).map_err(json)
+    }
+
+    pub(crate) fn from_json(text: &str) -> PyResult<Self> {
+        let unreadable =
+            |error: String| PyValueError::new_err(format!("this is no saved {}: {error}", M::NAME));
+        let json = |error: serde_json::Error| unreadable(error.to_string());
+        let document: Document = serde_json::from_str(text).map_err(json)?;
+        if document.version != VERSION {
+            return Err(unreadable(format!(
+                "its version is {}, this program reads {VERSION}",
+                document.version
+            )));
+        }
+        if document.machine != M::NAME {
+            return Err(unreadable(format!("it is a {}", document.machine)));
+        }
+        let spec = serde_json::from_value(document.spec).map_err(json)?;
+        let mut batches = Self::silent(spec)?;
+        for event in document.events {
+            let heard = batches.hear(event);
+            heard.map_err(|error| unreadable(error.to_string()))?;
+        }
+        batches.skipped = document.skipped;
+        batches.ask().map_err(broken)?;
+        let skipped = &batches.skipped;
+        let is_struck = |asked: Asked| asked.commits().iter().any(|it| skipped.contains(it));
+        batches.batch.retain(|(asked, _)| !is_struck(*asked));
+        for (asked, answers) in document.answers {
+            if (answers.iter()).any(|answer| answer.len() != asked_runs(asked)) {
+                return Err(unreadable("its answers do not fit".into()));
+            }
+            batches
+                .put(asked, answers)
+                .map_err(|error| unreadable(error.to_string()))?;
+        }
+        batches.recorded = document.recorded;
+        batches.runs = document.runs;
+        batches.go_on().map_err(broken)?;
+        Ok(batches)
+    }
+
+    /// What is asked and not answered, in the order to run.
+    pub(crate) fn next(&self) -> impl Iterator<Item = (Asked, u64)> {
+        self.batch.iter().copied()
+    }
+
+    pub(crate) fn index(&self, argument: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let index = arguments::count(argument, value)?;
+        if index < self.commits {
+            return Ok(index);
+        }
+        Err(PyValueError::new_err(format!(
+            "there is no commit {index}: the last one is {}",
+            self.commits - 1
+        )))
+    }
+
+    pub(crate) fn number(&self, commit: Position) -> u64 {
+        match commit {
+            Position::Good => 0,
+            Position::Within { offset, .. } => offset + 1,
+            Position::Bad => self.commits - 1,
+        }
+    }
+
+    /// Takes in what was told of something asked for.
+    pub(crate) fn record(&mut self, asked: Asked, answers: Vec<Answer>) -> PyResult<()> {
+        self.put(asked, answers.into())?;
+        self.go_on().map_err(broken)
+    }
+
+    fn put(&mut self, asked: Asked, answers: VecDeque<Answer>) -> PyResult<()> {
+        let told = answers.len() as u64;
+        let open: u64 = self
+            .next()
+            .filter(|(it, _)| *it == asked)
+            .map(|it| it.1)
+            .sum();
+        if told > open {
+            let what = match asked {
+                Asked::Run(commit) => format!("commit {commit}: {told} runs"),
+                Asked::Pair(first, second) => format!("({first}, {second}): {told} pairs"),
+            };
+            return Err(PyValueError::new_err(format!(
+                "{what} are told, but {open} were asked for"
+            )));
+        }
+        self.strike(told, |it| it == asked);
+        self.runs += told * asked_runs(asked) as u64;
+        self.recorded.extend(asked.commits());
+        self.answers.entry(asked).or_default().extend(answers);
+        Ok(())
+    }
+
+    pub(crate) fn skip(&mut self, index: u64) -> PyResult<()> {
+        if self.skipped.contains(&index) {
+            return Ok(());
+        }
+        if self.recorded.contains(&index) {
+            return Err(PyValueError::new_err(format!(
+                "commit {index} was run before, so it builds: record runs that went wrong as failures"
+            )));
+        }
+        let concerns = |asked: Asked| asked.commits().contains(&index);
+        if !self.batch.iter().any(|(asked, _)| concerns(*asked)) {
+            return Err(PyValueError::new_err(format!(
+                "commit {index} was not asked for"
+            )));
+        }
+        self.strike(u64::MAX, concerns);
+        self.skipped.insert(index);
+        self.go_on().map_err(broken)
+    }
+
+    /// Tells the search's clock. Once its time is over, what was told so far
+    /// counts, and nothing more is asked for.
+    pub(crate) fn time_passed(&mut self, elapsed: u64) -> PyResult<()> {
+        let is_over = self.machine.max_time().is_some_and(|most| elapsed >= most);
+        if self.machine.outcome().is_some() || !is_over {
+            return Ok(());
+        }
+        let end = |batches: &mut Self| -> Result<(), Broken> {
+            batches.tell()?;
+            batches.hear(Event::TimePassed { elapsed })?;
+            batches.batch.clear();
+            batches.ask()
+        };
+        end(self).map_err(broken)
+    }
+
+    /// Strikes as many off the batch, the first ones first.
+    fn strike(&mut self, mut many: u64, fits: impl Fn(Asked) -> bool) {
+        let mut left = VecDeque::new();
+        for (asked, mut count) in self.batch.drain(..) {
+            if fits(asked) {
+                let struck = count.min(many);
+                count -= struck;
+                many -= struck;
+            }
+            append(&mut left, asked, count);
+        }
+        self.batch = left;
+    }
+
+    /// Lets the machine hear of a batch that is answered, and takes the next.
+    fn go_on(&mut self) -> Result<(), Broken> {
+        if self.batch.is_empty() {
+            self.tell()?;
+            self.ask()?;
+        }
+        Ok(())
+    }
+
+    /// Tells the machine what was answered.
+    fn tell(&mut self) -> Result<(), MachineError> {
+        let mut answers = std::mem::take(&mut self.answers);
+        let answered: BTreeSet<u64> = answers.keys().flat_map(|it| it.commits()).collect();
+        for (action, commit) in self.builds() {
+            // A build that the batch did not ask for stays open.
+            if self.skipped.contains(&commit) {
+                let reason = "skipped by the caller".to_owned();
+                self.hear(Event::BuildFailed { action, reason })?;
+            } else if answered.contains(&commit) {
+                self.hear(Event::Built { action })?;
+            }
+        }
+        for (action, asked) in self.executions() {
+            let answer = answers.get_mut(&asked).and_then(VecDeque::pop_front);
+            if let Some(answer) = answer {
+                self.hear(event(action, answer))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The batch that follows from what the machine knows.
+    fn ask(&mut self) -> Result<(), Broken> {
+        loop {
+            let ending = self.end_what_is_cancelled()?;
+            if self.machine.outcome().is_some() {
+                return Ok(());
+            }
+            let wanted = self.builds();
+            let asked: Vec<Asked> = {
+                let mut guess = self.copy();
+                for (action, _) in &wanted {
+                    guess.hear(Event::Built { action: *action })?;
+                }
+                guess
+                    .executions()
+                    .into_iter()
+                    .map(|(_, asked)| asked)
+                    .collect()
+            };
+            for asked in asked {
+                append(&mut self.batch, asked, 1);
+            }
+            if !self.batch.is_empty() {
+                return Ok(());
+            }
+            if wanted.is_empty() && !ending {
+                return Err(Broken::Stalled);
+            }
+            // The budget allows no run of what is to be built. The machine
+            // learns that only once the builds are there.
+            for (action, _) in wanted {
+                self.hear(Event::Built { action })?;
+            }
+        }
+    }
+
+    /// The machine alone, to try something out.
+    fn copy(&self) -> Self {
+        Self {
+            commits: self.commits,
+            machine: self.machine.clone(),
+            events: Vec::new(),
+            batch: VecDeque::new(),
+            answers: BTreeMap::new(),
+            recorded: BTreeSet::new(),
+            runs: 0,
+            skipped: BTreeSet::new(),
+        }
+    }
+
+    /// The one place where the machine is told anything.
+    fn hear(&mut self, event: Event) -> Result<(), MachineError> {
+        self.machine.handle(event.clone())?;
+        self.events.push(event);
+        Ok(())
+    }
+
+    /// Nothing is ever under way here, so everything can be ended at once.
+    fn end_what_is_cancelled(&mut self) -> Result<bool, MachineError> {
+        let mut ended = false;
+        for action in self.machine.outstanding() {
+            if matches!(action.task, Task::Cancel { .. }) {
+                let action = action.number;
+                self.hear(Event::Cancelled { action })?;
+                ended = true;
+            }
+        }
+        Ok(ended)
+    }
+
+    fn builds(&self) -> Vec<(u64, u64)> {
+        let outstanding = self.machine.outstanding().into_iter();
+        outstanding
+            .filter_map(|action| match action.task {
+                Task::Build { commit } => Some((action.number, self.number(commit))),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn executions(&self) -> Vec<(u64, Asked)> {
+        let outstanding = self.machine.outstanding().into_iter();
+        outstanding
+            .filter_map(|action| Some((action.number, self.execution(&action)?)))
+            .collect()
+    }
+
+    fn execution(&self, action: &Action) -> Option<Asked> {
+        match action.task {
+            Task::Run { commit, .. } => Some(Asked::Run(self.number(commit))),
+            Task::RunPair { first, second, .. } => {
+                Some(Asked::Pair(self.number(first), self.number(second)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A state that the machine cannot get into.
+enum Broken {
+    Machine(MachineError),
+    Stalled,
+}
+
+impl From<MachineError> for Broken {
+    fn from(error: MachineError) -> Self {
+        Self::Machine(error)
+    }
+}
+
+fn broken(error: Broken) -> PyErr {
+    PyRuntimeError::new_err(match error {
+        Broken::Machine(error) => format!("the search is broken: {error}"),
+        Broken::Stalled => "the search is broken: it asks for nothing and has no outcome".into(),
+    })
+}
+
+fn asked_runs(asked: Asked) -> usize {
+    match asked {
+        Asked::Run(_) => 1,
+        Asked::Pair(..) => 2,
+    }
+}
+
+/// Adds executions to the end of a batch.
+fn append(batch: &mut VecDeque<(Asked, u64)>, asked: Asked, many: u64) {
+    match batch.back_mut() {
+        _ if many == 0 => {}
+        Some((last, count)) if *last == asked => *count += many,
+        _ => batch.push_back((asked, many)),
+    }
+}
+
+fn event(action: u64, answer: Answer) -> Event {
+    const FAILED: &str = "recorded as a failure";
+    let mut runs = answer.into_iter();
+    let first = runs.next().unwrap_or_default();
+    if let Some(second) = runs.next() {
+        let bot = first.bot.clone();
+        let run = |told: Told| PairedRun {
+            started: told.started,
+            failure: told.values.is_empty().then(|| FAILED.to_owned()),
+            values: told.values,
+        };
+        return Event::RanPair {
+            action,
+            bot,
+            first: run(first),
+            second: run(second),
+        };
+    }
+    let Told {
+        values,
+        bot,
+        started,
+    } = first;
+    if values.is_empty() {
+        return Event::RunFailed {
+            action,
+            bot,
+            started,
+            reason: FAILED.into(),
+        };
+    }
+    Event::Ran {
+        action,
+        bot,
+        started,
+        values,
+    }
+}
+
+/// Why a search ended before everything was decided.
+pub(crate) fn reason(stopped: &Stopped) -> Option<String> {
+    match stopped {
+        Stopped::Decided => None,
+        Stopped::NothingToLearn => Some("more runs would hardly tell more".into()),
+        Stopped::RunBudget => Some("the budget of runs is spent".into()),
+        Stopped::BuildBudget => Some("the budget of builds is spent".into()),
+        Stopped::TimeBudget => Some("the budget of time is spent".into()),
+        Stopped::Canceled => Some("canceled".into()),
+        Stopped::Failed { reason, .. } => Some(reason.clone()),
+    }
+}

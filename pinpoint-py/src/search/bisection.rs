@@ -1,0 +1,219 @@
+//! `pinpoint.Bisection`.
+
+use pinpoint_core::{
+    self as engine, BisectionSpec, Effect, EffectOf, Machine, Magnitude, Posterior, Range,
+    SpecError, Status,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyTuple, PyType};
+
+use super::batches::{Asked, Batches, Saved, reason};
+use super::told;
+use crate::arguments;
+use crate::compare::ends;
+use crate::results::make;
+use crate::samples::Sample;
+
+impl Saved for engine::Bisection {
+    const NAME: &'static str = "bisection";
+    type Spec = BisectionSpec;
+
+    fn of(spec: BisectionSpec) -> Result<Self, SpecError> {
+        Self::new(spec)
+    }
+
+    fn spec(&self) -> &BisectionSpec {
+        self.spec()
+    }
+
+    fn commits(spec: &BisectionSpec) -> Option<u64> {
+        match spec.range {
+            Range::Counted { between } => between.checked_add(2),
+            Range::Between { .. } => None,
+        }
+    }
+}
+
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/Bisection"))]
+#[pyclass(module = "pinpoint")]
+pub(crate) struct Bisection {
+    search: Batches<engine::Bisection>,
+}
+
+#[pymethods]
+impl Bisection {
+    #[new]
+    #[pyo3(signature = (
+        commits, strategy="adaptive", magnitude=None, direction="unknown", confidence=0.95,
+        max_runs=None, max_builds=None, max_time=None, build_cost=1.0, priors=None, seed=None
+    ), text_signature = "(commits, strategy='adaptive', magnitude=None, direction='unknown', confidence=0.95, max_runs=None, max_builds=None, max_time=None, build_cost=1.0, priors=None, seed=0)")]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn new(
+        commits: &Bound<'_, PyAny>,
+        strategy: &str,
+        magnitude: Option<f64>,
+        direction: &str,
+        confidence: f64,
+        max_runs: Option<&Bound<'_, PyAny>>,
+        max_builds: Option<&Bound<'_, PyAny>>,
+        max_time: Option<f64>,
+        build_cost: f64,
+        priors: Option<&Bound<'_, PyAny>>,
+        seed: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let between = arguments::between(arguments::commits(commits)?)?;
+        let spec = BisectionSpec {
+            strategy: arguments::strategy(strategy)?,
+            magnitude: magnitude.map(Magnitude::Absolute),
+            direction: arguments::direction(direction)?,
+            confidence,
+            max_runs: arguments::optional_count("max_runs", max_runs)?,
+            max_builds: arguments::optional_count("max_builds", max_builds)?,
+            max_time: (max_time.map(|time| arguments::milliseconds("max_time", time)))
+                .transpose()?,
+            build_cost,
+            priors: (priors.map(|weights| Sample::read("priors", weights)))
+                .transpose()?
+                .map(|weights| weights.as_slice().to_vec()),
+            seed: arguments::optional_count("seed", seed)?.unwrap_or(0),
+            ..BisectionSpec::new(Range::Counted { between })
+        };
+        Batches::new(spec).map(|search| Self { search })
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Bisection.next"))]
+    fn next(&self) -> Vec<(u64, u64)> {
+        (self.search.next())
+            .filter_map(|(asked, runs)| match asked {
+                Asked::Run(index) => Some((index, runs)),
+                // A bisection asks for none.
+                Asked::Pair(..) => None,
+            })
+            .collect()
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Bisection.record"))]
+    #[pyo3(signature = (index, values, failures=None, bots=None, started=None), text_signature = "($self, index, values, failures=0, bots=None, started=None)")]
+    fn record(
+        &mut self,
+        index: &Bound<'_, PyAny>,
+        values: &Bound<'_, PyAny>,
+        failures: Option<&Bound<'_, PyAny>>,
+        bots: Option<&Bound<'_, PyAny>>,
+        started: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let index = self.search.index("index", index)?;
+        let runs = told::runs(values, failures, bots, started)?;
+        self.search.record(Asked::Run(index), runs)
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Bisection.skip"))]
+    fn skip(&mut self, index: &Bound<'_, PyAny>) -> PyResult<()> {
+        let index = self.search.index("index", index)?;
+        self.search.skip(index)
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Bisection.time_passed"))]
+    fn time_passed(&mut self, elapsed: f64) -> PyResult<()> {
+        let elapsed = arguments::milliseconds("elapsed", elapsed)?;
+        self.search.time_passed(elapsed)
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Bisection.posterior"))]
+    #[getter]
+    fn posterior<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let posterior = match self.search.machine.outcome() {
+            Some(found) => found.posterior.clone(),
+            None => self.search.machine.posterior(),
+        };
+        posterior
+            .map(|posterior| posterior_of(py, &self.search, &posterior))
+            .transpose()
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Bisection.outcome"))]
+    #[getter]
+    fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(found) = self.search.machine.outcome() else {
+            return Ok(None);
+        };
+        let number = |position| self.search.number(position);
+        let culprits = found.culprits.iter();
+        let effects = culprits.clone().map(|it| effect(py, &it.effect));
+        let fields = (
+            status(found.status),
+            reason(&found.stopped),
+            PyTuple::new(py, culprits.map(|it| (number(it.commit), it.probability)))?,
+            PyTuple::new(py, found.candidates.iter().map(|it| number(*it)))?,
+            self.search.runs,
+            self.search.recorded.len(),
+            PyTuple::new(py, effects.collect::<PyResult<Vec<_>>>()?)?,
+            PyTuple::new(
+                py,
+                (found.skipped.iter()).map(|it| (number(it.commit), it.reason.as_str())),
+            )?,
+        );
+        make(py, "Outcome", fields).map(Some)
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Bisection.to_json"))]
+    fn to_json(&self) -> PyResult<String> {
+        self.search.to_json()
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Bisection.from_json"))]
+    #[classmethod]
+    fn from_json(_class: &Bound<'_, PyType>, text: &str) -> PyResult<Self> {
+        Batches::from_json(text).map(|search| Self { search })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let read = slf.get_type().getattr("from_json")?;
+        Ok((read, (slf.borrow().to_json()?,)))
+    }
+
+    fn __repr__(&self) -> String {
+        let commits = self.search.commits;
+        match self.search.machine.outcome() {
+            Some(found) => format!("<Bisection of {commits} commits: {}>", status(found.status)),
+            None => format!(
+                "<Bisection of {commits} commits: {} runs so far>",
+                self.search.runs
+            ),
+        }
+    }
+}
+
+fn posterior_of<'py>(
+    py: Python<'py>,
+    search: &Batches<engine::Bisection>,
+    posterior: &Posterior,
+) -> PyResult<Bound<'py, PyAny>> {
+    let spans = posterior.spans.iter().map(|span| {
+        let last = search.number(span.last);
+        let first = (last + 1).saturating_sub(span.commits);
+        make(py, "Span", (first, last, span.probability))
+    });
+    let spans = PyTuple::new(py, spans.collect::<PyResult<Vec<_>>>()?)?;
+    make(py, "Posterior", (posterior.no_change, spans))
+}
+
+pub(super) fn effect<'py>(py: Python<'py>, effect: &Effect) -> PyResult<Bound<'py, PyAny>> {
+    let of = match effect.of {
+        EffectOf::Values => "values",
+        EffectOf::Failures => "failures",
+    };
+    let (low, high) = ends(effect.interval);
+    let fields = (of, effect.estimate, low, high, effect.before, effect.after);
+    make(py, "Effect", fields)
+}
+
+pub(super) fn status(status: Status) -> &'static str {
+    match status {
+        Status::CulpritFound => "culprit_found",
+        Status::NoRegression => "no_regression",
+        Status::Inconclusive => "inconclusive",
+        Status::Failed => "failed",
+        Status::Canceled => "canceled",
+    }
+}

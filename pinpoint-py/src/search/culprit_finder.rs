@@ -1,0 +1,212 @@
+//! `pinpoint.CulpritFinder`.
+
+use pinpoint_core::{
+    self as engine, BisectionSpec, CheckedCulprit, CulpritFinderSpec, Machine, Magnitude, Range,
+    SpecError,
+};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyTuple, PyType};
+
+use super::batches::{Asked, Batches, Saved, reason};
+use super::bisection::{effect, status};
+use super::{pairwise, told};
+use crate::arguments;
+use crate::results::make;
+
+impl Saved for engine::CulpritFinder {
+    const NAME: &'static str = "culprit_finder";
+    type Spec = CulpritFinderSpec;
+
+    fn of(spec: CulpritFinderSpec) -> Result<Self, SpecError> {
+        Self::new(spec)
+    }
+
+    fn spec(&self) -> &CulpritFinderSpec {
+        self.spec()
+    }
+
+    fn commits(spec: &CulpritFinderSpec) -> Option<u64> {
+        engine::Bisection::commits(&spec.bisection)
+    }
+}
+
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/CulpritFinder"))]
+#[pyclass(module = "pinpoint")]
+pub(crate) struct CulpritFinder {
+    search: Batches<engine::CulpritFinder>,
+}
+
+#[pymethods]
+impl CulpritFinder {
+    #[new]
+    #[pyo3(signature = (
+        commits, pairs=None, strategy="adaptive", magnitude=None, direction="unknown",
+        confidence=0.95, max_runs=None, max_builds=None, max_time=None, build_cost=1.0, seed=None
+    ), text_signature = "(commits, pairs=30, strategy='adaptive', magnitude=None, direction='unknown', confidence=0.95, max_runs=None, max_builds=None, max_time=None, build_cost=1.0, seed=0)")]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn new(
+        commits: &Bound<'_, PyAny>,
+        pairs: Option<&Bound<'_, PyAny>>,
+        strategy: &str,
+        magnitude: Option<f64>,
+        direction: &str,
+        confidence: f64,
+        max_runs: Option<&Bound<'_, PyAny>>,
+        max_builds: Option<&Bound<'_, PyAny>>,
+        max_time: Option<f64>,
+        build_cost: f64,
+        seed: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let between = arguments::between(arguments::commits(commits)?)?;
+        let usual = CulpritFinderSpec::new(Range::Counted { between });
+        let spec = CulpritFinderSpec {
+            pairs: pairwise::number_of_pairs(pairs)?.unwrap_or(usual.pairs),
+            bisection: BisectionSpec {
+                strategy: arguments::strategy(strategy)?,
+                magnitude: magnitude.map(Magnitude::Absolute),
+                direction: arguments::direction(direction)?,
+                confidence,
+                max_runs: arguments::optional_count("max_runs", max_runs)?,
+                max_builds: arguments::optional_count("max_builds", max_builds)?,
+                max_time: (max_time.map(|time| arguments::milliseconds("max_time", time)))
+                    .transpose()?,
+                build_cost,
+                seed: arguments::optional_count("seed", seed)?.unwrap_or(0),
+                ..usual.bisection
+            },
+            ..usual
+        };
+        Batches::new(spec).map(|search| Self { search })
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/CulpritFinder.next"))]
+    fn next<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let mut batch = Vec::new();
+        for (asked, many) in self.search.next() {
+            match asked {
+                Asked::Run(index) => batch.push((index, many).into_bound_py_any(py)?),
+                Asked::Pair(first, second) => {
+                    for _ in 0..many {
+                        batch.push(make(py, "Pair", (first, second))?);
+                    }
+                }
+            }
+        }
+        Ok(batch)
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/CulpritFinder.record"))]
+    #[pyo3(signature = (index, values, failures=None, bots=None, started=None), text_signature = "($self, index, values, failures=0, bots=None, started=None)")]
+    fn record(
+        &mut self,
+        index: &Bound<'_, PyAny>,
+        values: &Bound<'_, PyAny>,
+        failures: Option<&Bound<'_, PyAny>>,
+        bots: Option<&Bound<'_, PyAny>>,
+        started: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let index = self.search.index("index", index)?;
+        let runs = told::runs(values, failures, bots, started)?;
+        self.search.record(Asked::Run(index), runs)
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/CulpritFinder.record_pair"))]
+    #[pyo3(signature = (pair, first, second, bot=None, started=None))]
+    fn record_pair(
+        &mut self,
+        pair: &Bound<'_, PyAny>,
+        first: &Bound<'_, PyAny>,
+        second: &Bound<'_, PyAny>,
+        bot: Option<&str>,
+        started: Option<f64>,
+    ) -> PyResult<()> {
+        pairwise::record_pair(&mut self.search, pair, [first, second], bot, started)
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/CulpritFinder.skip"))]
+    fn skip(&mut self, index: &Bound<'_, PyAny>) -> PyResult<()> {
+        let index = self.search.index("index", index)?;
+        self.search.skip(index)
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/CulpritFinder.time_passed"))]
+    fn time_passed(&mut self, elapsed: f64) -> PyResult<()> {
+        let elapsed = arguments::milliseconds("elapsed", elapsed)?;
+        self.search.time_passed(elapsed)
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/CulpritFinder.outcome"))]
+    #[getter]
+    fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(found) = self.search.machine.outcome() else {
+            return Ok(None);
+        };
+        let all = |culprits: &[CheckedCulprit]| {
+            let checked = culprits.iter().map(|it| self.checked(py, it));
+            PyTuple::new(py, checked.collect::<PyResult<Vec<_>>>()?)
+        };
+        let fields = (
+            status(found.status),
+            reason(&found.stopped),
+            all(&found.culprits)?,
+            all(&found.unconfirmed)?,
+            pairwise::outcome(py, &found.verification)?,
+            self.search.runs,
+            self.search.recorded.len(),
+        );
+        make(py, "CulpritFinderOutcome", fields).map(Some)
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/CulpritFinder.to_json"))]
+    fn to_json(&self) -> PyResult<String> {
+        self.search.to_json()
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/CulpritFinder.from_json"))]
+    #[classmethod]
+    fn from_json(_class: &Bound<'_, PyType>, text: &str) -> PyResult<Self> {
+        Batches::from_json(text).map(|search| Self { search })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let read = slf.get_type().getattr("from_json")?;
+        Ok((read, (slf.borrow().to_json()?,)))
+    }
+
+    fn __repr__(&self) -> String {
+        let commits = self.search.commits;
+        match self.search.machine.outcome() {
+            Some(found) => format!(
+                "<CulpritFinder of {commits} commits: {}>",
+                status(found.status)
+            ),
+            None => format!(
+                "<CulpritFinder of {commits} commits: {} runs so far>",
+                self.search.runs
+            ),
+        }
+    }
+}
+
+impl CulpritFinder {
+    fn checked<'py>(
+        &self,
+        py: Python<'py>,
+        CheckedCulprit {
+            culprit,
+            comparison,
+            ..
+        }: &CheckedCulprit,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let comparison = comparison.as_ref();
+        let fields = (
+            self.search.number(culprit.commit),
+            self.search.number(culprit.prior),
+            culprit.probability,
+            effect(py, &culprit.effect)?,
+            comparison.map(|it| pairwise::outcome(py, it)).transpose()?,
+        );
+        make(py, "CheckedCulprit", fields)
+    }
+}

@@ -1,0 +1,12 @@
+//! The machines, for callers who build and run the benchmark themselves.
+
+mod batches;
+mod bisection;
+mod culprit_finder;
+mod pairwise;
+mod told;
+
+pub(crate) use batches::reason;
+pub(crate) use bisection::Bisection;
+pub(crate) use culprit_finder::CulpritFinder;
+pub(crate) use pairwise::Pairwise;

@@ -1,0 +1,203 @@
+//! `pinpoint.Pairwise`.
+
+use pinpoint_core::{
+    self as engine, Machine, PairwiseOutcome, PairwiseSpec, PairwiseStatus, SpecError,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyTuple, PyType};
+
+use super::batches::{Asked, Batches, Saved, reason};
+use super::told;
+use crate::arguments;
+use crate::compare;
+use crate::results::make;
+
+impl Saved for engine::Pairwise {
+    const NAME: &'static str = "pairwise";
+    type Spec = PairwiseSpec;
+
+    fn of(spec: PairwiseSpec) -> Result<Self, SpecError> {
+        Self::new(spec)
+    }
+
+    fn spec(&self) -> &PairwiseSpec {
+        self.spec()
+    }
+
+    fn commits(_: &PairwiseSpec) -> Option<u64> {
+        Some(2)
+    }
+}
+
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/Pairwise"))]
+#[pyclass(module = "pinpoint")]
+pub(crate) struct Pairwise {
+    search: Batches<engine::Pairwise>,
+}
+
+#[pymethods]
+impl Pairwise {
+    #[new]
+    #[pyo3(signature = (pairs=None, chart=None, direction="unknown", early_stopping=false, max_time=None, seed=None),
+           text_signature = "(pairs=30, chart=None, direction='unknown', early_stopping=False, max_time=None, seed=0)")]
+    fn new(
+        pairs: Option<&Bound<'_, PyAny>>,
+        chart: Option<String>,
+        direction: &str,
+        early_stopping: bool,
+        max_time: Option<f64>,
+        seed: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let unnamed = PairwiseSpec::unnamed();
+        let spec = PairwiseSpec {
+            chart,
+            direction: arguments::direction(direction)?,
+            pairs: number_of_pairs(pairs)?.unwrap_or(unnamed.pairs),
+            early_stopping,
+            seed: arguments::optional_count("seed", seed)?.unwrap_or(0),
+            max_time: (max_time.map(|time| arguments::milliseconds("max_time", time)))
+                .transpose()?,
+            ..unnamed
+        };
+        Batches::new(spec).map(|search| Self { search })
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Pairwise.next"))]
+    fn next<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let mut pairs = Vec::new();
+        for (asked, many) in self.search.next() {
+            if let Asked::Pair(first, second) = asked {
+                for _ in 0..many {
+                    pairs.push(make(py, "Pair", (first, second))?);
+                }
+            }
+        }
+        Ok(pairs)
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Pairwise.record"))]
+    #[pyo3(signature = (pair, first, second, bot=None, started=None))]
+    fn record(
+        &mut self,
+        pair: &Bound<'_, PyAny>,
+        first: &Bound<'_, PyAny>,
+        second: &Bound<'_, PyAny>,
+        bot: Option<&str>,
+        started: Option<f64>,
+    ) -> PyResult<()> {
+        record_pair(&mut self.search, pair, [first, second], bot, started)
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Pairwise.skip"))]
+    fn skip(&mut self, index: &Bound<'_, PyAny>) -> PyResult<()> {
+        let index = self.search.index("index", index)?;
+        self.search.skip(index)
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Pairwise.time_passed"))]
+    fn time_passed(&mut self, elapsed: f64) -> PyResult<()> {
+        let elapsed = arguments::milliseconds("elapsed", elapsed)?;
+        self.search.time_passed(elapsed)
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Pairwise.outcome"))]
+    #[getter]
+    fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let found = self.search.machine.outcome();
+        found.map(|found| outcome(py, found)).transpose()
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Pairwise.to_json"))]
+    fn to_json(&self) -> PyResult<String> {
+        self.search.to_json()
+    }
+
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Pairwise.from_json"))]
+    #[classmethod]
+    fn from_json(_class: &Bound<'_, PyType>, text: &str) -> PyResult<Self> {
+        Batches::from_json(text).map(|search| Self { search })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let read = slf.get_type().getattr("from_json")?;
+        Ok((read, (slf.borrow().to_json()?,)))
+    }
+
+    fn __repr__(&self) -> String {
+        match self.search.machine.outcome() {
+            Some(found) => format!("<Pairwise: {}>", status(found.status)),
+            None => format!("<Pairwise: {} runs so far>", self.search.runs),
+        }
+    }
+}
+
+pub(super) fn record_pair<M: Saved>(
+    search: &mut Batches<M>,
+    pair: &Bound<'_, PyAny>,
+    values: [&Bound<'_, PyAny>; 2],
+    bot: Option<&str>,
+    started: Option<f64>,
+) -> PyResult<()> {
+    let (first, second): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
+    let asked = Asked::Pair(
+        search.index("pair[0]", &first)?,
+        search.index("pair[1]", &second)?,
+    );
+    let answer = vec![
+        told::run("first", values[0], bot, started)?,
+        told::run("second", values[1], bot, started)?,
+    ];
+    search.record(asked, vec![answer])
+}
+
+pub(super) fn number_of_pairs(pairs: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u32>> {
+    let Some(pairs) = arguments::optional_count("pairs", pairs)? else {
+        return Ok(None);
+    };
+    // The machine says what it can be; this is only beyond its type.
+    (u32::try_from(pairs).map(Some))
+        .map_err(|_| PyValueError::new_err(format!("`pairs` is {pairs}: that is too many")))
+}
+
+pub(super) fn outcome<'py>(
+    py: Python<'py>,
+    found: &PairwiseOutcome,
+) -> PyResult<Bound<'py, PyAny>> {
+    let charts = found.charts.iter().map(|chart| {
+        let comparison = chart.comparison.as_ref();
+        let fields = (
+            chart.chart.as_str(),
+            comparison.map(|it| compare::pairwise(py, it)).transpose()?,
+            chart.adjusted_p_value,
+            chart.moved(),
+            chart.improved(),
+            chart.failed_pairs,
+            chart.surplus_pairs,
+            chart.error.as_deref(),
+        );
+        make(py, "ChartComparison", fields)
+    });
+    let functional = found.functional.as_ref();
+    let fields = (
+        status(found.status),
+        reason(&found.stopped),
+        PyTuple::new(py, charts.collect::<PyResult<Vec<_>>>()?)?,
+        functional
+            .map(|it| compare::functional(py, it))
+            .transpose()?,
+        found.pairs,
+        found.stopped_early,
+    );
+    make(py, "PairwiseOutcome", fields)
+}
+
+fn status(status: PairwiseStatus) -> &'static str {
+    match status {
+        PairwiseStatus::Different => "different",
+        PairwiseStatus::Same => "same",
+        PairwiseStatus::Unknown => "unknown",
+        PairwiseStatus::Failed => "failed",
+        PairwiseStatus::Canceled => "canceled",
+    }
+}

@@ -1,0 +1,538 @@
+"""Bisections that run by themselves: real repositories, processes and functions."""
+
+import asyncio
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import traceback
+from typing import Any
+
+import pytest
+
+import pinpoint
+
+CULPRIT = 6
+COMMITS = 10
+
+
+@pytest.fixture(scope="session")
+def repo(tmp_path_factory: Any) -> Any:
+    """Ten commits; from the sixth on, the program takes 12 instead of 10."""
+    path = tmp_path_factory.mktemp("repo")
+
+    def git(*arguments: Any) -> None:
+        identity = ["-c", "user.name=A U Thor", "-c", "user.email=author@example.org"]
+        subprocess.run(["git", "-C", path, *identity, *arguments], check=True, capture_output=True)
+
+    git("init", "--quiet")
+    for number in range(COMMITS):
+        (path / "number").write_text(str(number))
+        (path / "time").write_text("12" if number >= CULPRIT else "10")
+        git("add", "--all")
+        git("commit", "--quiet", "--message", f"Change {number}")
+    return path
+
+
+@pytest.fixture
+def bisect(repo: Any, tmp_path: Any) -> Any:
+    """A bisection of the whole range, with a state directory of its own."""
+
+    def bisect(**options: Any) -> Any:
+        ends: dict[str, Any] = {} if "resume" in options else {"good": "HEAD~9", "bad": "HEAD", "repo": repo}
+        return pinpoint.bisect(**{**ends, "state_dir": tmp_path / "state", "magnitude": 1.0, **options})
+
+    return bisect
+
+
+def measured(checkout: Any) -> Any:
+    """A value with a little spread."""
+    return float((checkout.path / "time").read_text()) + 0.001 * (time.perf_counter_ns() % 97)
+
+
+def found(outcome: Any) -> Any:
+    assert outcome.status == "culprit_found", outcome
+    return [culprit.blamed.subject for culprit in outcome.culprits]
+
+
+COMMAND = 'echo "time: $(cat time).$(($$ % 97)) s"'
+
+
+@pytest.mark.parametrize("run", [COMMAND, ["sh", "-c", COMMAND]])
+def test_a_command_is_run(bisect: Any, run: Any) -> None:
+    outcome = bisect(run=run)
+    assert found(outcome) == ["Change 6"]
+    assert (outcome.chart, outcome.unit) == ("time", "s")
+    (culprit,) = outcome.culprits
+    assert culprit.probability >= 0.95 and 1.0 < culprit.effect.estimate < 3.0
+    assert culprit.prior.main.subject == "Change 5"
+    assert culprit.commit.main.author == "A U Thor <author@example.org>"
+    assert sum(len(it.values) + it.failures for it in outcome.measurements) == outcome.runs
+    assert "Change 6" in outcome._repr_html_()
+
+
+def test_a_function_is_called_in_a_work_tree(bisect: Any, repo: Any) -> None:
+    seen = []
+
+    def run(checkout: Any) -> Any:
+        assert checkout.path != repo and (checkout.path / ".git").exists()
+        seen.append(checkout.commit.main.subject)
+        return measured(checkout)
+
+    outcome = bisect(run=run)
+    assert found(outcome) == ["Change 6"]
+    assert len(seen) == outcome.runs and {"Change 0", "Change 9"} <= set(seen)
+
+
+def test_coroutines_run_on_the_callers_loop(bisect: Any, repo: Any, tmp_path: Any) -> None:
+    async def main() -> Any:
+        loop = asyncio.get_running_loop()
+
+        async def run(checkout: Any) -> Any:
+            assert asyncio.get_running_loop() is loop
+            await asyncio.sleep(0)
+            return measured(checkout)
+
+        async def build(checkout: Any) -> None:
+            (checkout.path / "built").touch()
+
+        return await pinpoint.bisect_async(
+            repo, "HEAD~9", "HEAD", run=run, build=build, state_dir=tmp_path / "state"
+        )
+
+    assert found(asyncio.run(main())) == ["Change 6"]
+
+
+def test_it_works_where_a_loop_is_running_as_in_a_notebook(bisect: Any) -> None:
+    async def main() -> Any:
+        return bisect(run=measured)
+
+    assert found(asyncio.run(main())) == ["Change 6"]
+
+
+def test_what_is_built_is_there_for_the_runs(bisect: Any) -> None:
+    built = []
+
+    def build(checkout: Any) -> None:
+        built.append(checkout.commit)
+        (checkout.path / "binary").write_text((checkout.path / "time").read_text())
+
+    command = 'echo "time: $(cat binary).$(($$ % 97)) s"'
+    outcome = bisect(build=build, run=command)
+    assert found(outcome) == ["Change 6"]
+    assert len(built) == len(set(built)) == outcome.builds
+    outcome = bisect(build="cp time binary", run=lambda it: float((it.path / "binary").read_text()))
+    assert found(outcome) == ["Change 6"]
+
+
+def test_commits_that_do_not_build_are_skipped(bisect: Any) -> None:
+    def build(checkout: Any) -> None:
+        if (checkout.path / "number").read_text() in ("4", "5"):
+            raise pinpoint.BuildFailed("the compiler says no")
+
+    outcome = bisect(build=build, run=measured)
+    assert outcome.status == "inconclusive"
+    assert [it.main.subject for it in outcome.candidates] == ["Change 4", "Change 5", "Change 6"]
+    assert outcome.skipped and {reason for _, reason in outcome.skipped} == {"the compiler says no"}
+
+
+@pytest.mark.parametrize("failed", [None, float("nan"), [], {"value": []}])
+def test_runs_that_fail_are_a_regression(bisect: Any, failed: Any) -> None:
+    def run(checkout: Any) -> Any:
+        return failed if int((checkout.path / "number").read_text()) >= CULPRIT else 10.0
+
+    outcome = bisect(run=run)
+    assert found(outcome) == ["Change 6"]
+    assert outcome.culprits[0].effect.of == "failures"
+
+
+def test_a_failed_run_may_be_raised(bisect: Any) -> None:
+    def run(checkout: Any) -> Any:
+        if int((checkout.path / "number").read_text()) >= CULPRIT:
+            raise pinpoint.RunFailed("no answer")
+        return 10.0
+
+    assert found(bisect(run=run)) == ["Change 6"]
+
+
+def test_trouble_that_passes_is_tried_again(bisect: Any, monkeypatch: Any) -> None:
+    troubled: list[Any] = []
+
+    def run(checkout: Any) -> Any:
+        if not troubled:
+            troubled.append(True)
+            raise pinpoint.Unavailable("the bot is away")
+        return measured(checkout)
+
+    assert found(bisect(run=run)) == ["Change 6"]
+
+
+def test_charts_by_name(bisect: Any) -> None:
+    def run(checkout: Any) -> Any:
+        return {"time": [measured(checkout), measured(checkout)], "size": 5.0}
+
+    assert found(bisect(run=run, chart="time")) == ["Change 6"]
+    assert bisect(run=run, chart="size").status == "no_regression"
+    with pytest.raises(ValueError, match="which one of size, time decides"):
+        bisect(run=run)
+
+
+def test_the_chart_need_not_be_told_again(bisect: Any, tmp_path: Any) -> None:
+    with pytest.raises(OwnError):
+        bisect(run=raises, chart="time")
+    (job,) = pinpoint.jobs(state_dir=tmp_path / "state")
+    assert job.error == "a Python function raised an exception"
+    outcome = bisect(resume=job.id, run=lambda checkout: {"time": measured(checkout), "size": 5.0})
+    assert found(outcome) == ["Change 6"]
+
+
+@pytest.mark.parametrize("value", ["fast", object(), {"time": "fast"}, [None]])
+def test_a_value_that_is_none_is_an_error(bisect: Any, value: Any) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        bisect(run=lambda checkout: value)
+
+
+class OwnError(Exception):
+    pass
+
+
+def raises(checkout: Any) -> None:
+    raise OwnError("disk on fire")
+
+
+async def raises_later(checkout: Any) -> None:
+    await asyncio.sleep(0)
+    raise OwnError("disk on fire")
+
+
+@pytest.mark.parametrize("function", [raises, raises_later])
+@pytest.mark.parametrize("name", ["run", "build"])
+def test_exceptions_arrive_as_themselves_and_the_job_can_be_resumed(bisect: Any, tmp_path: Any, name: Any, function: Any) -> None:
+    with pytest.raises(OwnError, match="disk on fire") as caught:
+        bisect(**{"run": measured, name: function})
+    frames = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert frames[-1] == function.__name__
+    (job,) = pinpoint.jobs(state_dir=tmp_path / "state")
+    assert job.state == "failed"
+    if hasattr(caught.value, "__notes__"):
+        assert job.id in caught.value.__notes__[0]
+    functions = {"build": lambda checkout: None} if name == "build" else {}
+    assert found(bisect(resume=job.id, run=measured, **functions)) == ["Change 6"]
+
+
+def test_a_job_goes_on_where_it_stopped(bisect: Any, tmp_path: Any) -> None:
+    runs: list[Any] = []
+
+    def run(checkout: Any) -> Any:
+        if len(runs) == 5:
+            raise OwnError
+        runs.append(checkout)
+        return measured(checkout)
+
+    with pytest.raises(OwnError):
+        bisect(run=run)
+    (job,) = pinpoint.jobs(state_dir=tmp_path / "state")
+    assert job.runs == 5
+    told: list[Any] = []
+    again = []
+
+    def run_again(checkout: Any) -> Any:
+        again.append(checkout)
+        return measured(checkout)
+
+    outcome = bisect(
+        resume=job.id,
+        run=run_again,
+        progress=told.append,
+    )
+    assert found(outcome) == ["Change 6"]
+    assert len(again) == outcome.runs - 5
+    assert (told[0].event, told[0].runs, told[0].job_id) == ("resumed", 5, job.id)
+    # What is finished is not done again.
+    assert bisect(resume=job.id, run=raises) == outcome
+    assert pinpoint.job_outcome(job.id, state_dir=tmp_path / "state") == outcome
+    assert pinpoint.JobRecord.from_json(job.to_json()) == job
+
+
+def test_a_job_is_resumed_with_its_own_functions(bisect: Any, tmp_path: Any) -> None:
+    with pytest.raises(OwnError):
+        bisect(run=raises)
+    (job,) = pinpoint.jobs(state_dir=tmp_path / "state")
+    for options in ({}, {"run": measured, "build": measured}):
+        with pytest.raises(ValueError, match="begun with, and no others"):
+            bisect(resume=job.id, **options)
+    with pytest.raises(pinpoint.JobError, match="no job"):
+        bisect(resume="ffff", run=measured)
+
+
+def hangs(checkout: Any) -> Any:
+    if int((checkout.path / "number").read_text()) >= CULPRIT:
+        threading.Event().wait()
+    return 10.0
+
+
+async def hangs_later(checkout: Any) -> Any:
+    if int((checkout.path / "number").read_text()) >= CULPRIT:
+        await asyncio.Event().wait()
+    return 10.0
+
+
+@pytest.mark.parametrize("run", [hangs, hangs_later, 'test $(cat time) = 10 || sleep 600; echo "time: 1"'])
+def test_a_run_that_never_returns_has_failed(bisect: Any, run: Any) -> None:
+    outcome = bisect(run=run, timeout=0.2)
+    assert found(outcome) == ["Change 6"]
+    assert outcome.culprits[0].effect.of == "failures"
+
+
+def test_a_build_that_never_returns_has_failed(bisect: Any) -> None:
+    def build(checkout: Any) -> None:
+        if (checkout.path / "number").read_text() == "4":
+            threading.Event().wait()
+
+    outcome = bisect(build=build, run=measured, timeout=0.5)
+    assert found(outcome) == ["Change 6"]
+    assert [reason for _, reason in outcome.skipped] in ([], ["took longer than 0.5 s"])
+
+
+def test_a_timeout_of_the_functions_own_is_its_own(bisect: Any) -> None:
+    def run(checkout: Any) -> None:
+        raise TimeoutError("mine")
+
+    with pytest.raises(TimeoutError, match="mine"):
+        bisect(run=run, timeout=60.0)
+
+
+def test_progress_is_told_after_every_step(bisect: Any) -> None:
+    told: list[Any] = []
+    outcome = bisect(run=measured, progress=told.append)
+    assert [it.event for it in told].count("ran") == outcome.runs
+    assert [it.event for it in told].count("built") == outcome.builds
+    assert (told[-1].runs, told[-1].builds, told[-1].runs_to_come) == (outcome.runs, outcome.builds, 0)
+    assert max(it.candidates for it in told) == 9 and told[-1].job_id == outcome.job_id
+
+
+def test_a_progress_function_that_raises_stops_it(bisect: Any, tmp_path: Any) -> None:
+    def progress(told: Any) -> None:
+        if told.runs == 2:
+            raise OwnError("enough")
+
+    with pytest.raises(OwnError, match="enough"):
+        bisect(run=measured, progress=progress)
+    (job,) = pinpoint.jobs(state_dir=tmp_path / "state")
+    assert job.state == "pending" and job.runs < 10
+
+
+@pytest.mark.parametrize("module", [None, "tqdm"])
+def test_a_bar_is_shown_with_and_without_tqdm(bisect: Any, capsys: Any, monkeypatch: Any, module: Any) -> None:
+    if module is None:
+        monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    else:
+        pytest.importorskip(module)
+    outcome = bisect(run=measured, bar=True)
+    assert f"{outcome.runs}/" in capsys.readouterr().err
+
+
+def test_cancelling_the_task_leaves_a_job_to_resume(repo: Any, tmp_path: Any) -> None:
+    async def main() -> None:
+        begun = asyncio.Event()
+        ended = []
+
+        async def run(checkout: Any) -> None:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                ended.append(True)
+                raise
+
+        task = asyncio.ensure_future(
+            pinpoint.bisect_async(repo, "HEAD~9", "HEAD", run=run, state_dir=tmp_path / "state")
+        )
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.sleep(0)
+        assert ended == [True]
+
+    asyncio.run(main())
+    (job,) = pinpoint.jobs("pending", state_dir=tmp_path / "state")
+    assert found(pinpoint.bisect(resume=job.id, run=measured, state_dir=tmp_path / "state")) == ["Change 6"]
+
+
+@pytest.mark.parametrize("run", ["'echo $$ > {pid}; exec sleep 600'", "slow"])
+def test_ctrl_c_stops_children_and_leaves_a_job_to_resume(repo: Any, tmp_path: Any, run: Any) -> None:
+    pid = tmp_path / "pid"
+    program = textwrap.dedent(
+        f"""
+        import pathlib, time
+        import pinpoint
+
+        def slow(checkout):
+            pathlib.Path({str(pid)!r}).write_text("0\\n")
+            time.sleep(600)
+
+        try:
+            pinpoint.bisect({str(repo)!r}, "HEAD~9", "HEAD", run={run.format(pid=pid)},
+                            state_dir={str(tmp_path / "state")!r})
+        except KeyboardInterrupt as error:
+            print(type(error).__name__, error.job_id)
+        """
+    )
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    try:
+        while not (pid.exists() and pid.read_text().endswith("\n")):
+            assert child.poll() is None
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        output, _ = child.communicate(timeout=30)
+    finally:
+        child.kill()
+    (job,) = pinpoint.jobs(state_dir=tmp_path / "state")
+    assert output.split() == ["Interrupted", job.id] and job.state == "pending"
+    if benchmark := int(pid.read_text()):
+        with pytest.raises(ProcessLookupError):
+            os.kill(benchmark, 0)
+
+
+class Numbers(pinpoint.Executor):
+    """Commits are numbers; 700 made it slower."""
+
+    def __init__(self) -> None:
+        self.listed, self.at_once, self.most = 0, 0, 0
+
+    def list(self, lower: Any, higher: Any) -> Any:
+        self.listed += 1
+        return [str(number) for number in range(int(lower) + 1, int(higher))]
+
+    def run(self, commit: Any) -> Any:
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
+        time.sleep(0.001)
+        self.at_once -= 1
+        return (12.0 if int(commit) >= 700 else 10.0) + 0.001 * (time.perf_counter_ns() % 97)
+
+
+class LaterNumbers(Numbers):
+    concurrency = 4
+
+    async def list(self, lower: Any, higher: Any) -> Any:
+        return super().list(lower, higher)
+
+    async def build(self, commit: Any) -> None:
+        if commit == "500":
+            raise pinpoint.BuildFailed
+
+    async def run(self, commit: Any) -> Any:
+        await asyncio.sleep(0)
+        return super().run(commit)
+
+
+@pytest.mark.parametrize("executor", [Numbers, LaterNumbers])
+def test_an_executor_of_ones_own(tmp_path: Any, executor: Any) -> None:
+    world = executor()
+    outcome = pinpoint.bisect(
+        executor=world, good="0", bad="1000", magnitude=1.0, state_dir=tmp_path / "state"
+    )
+    assert outcome.status == "culprit_found"
+    assert outcome.culprits[0].commit.main.git_hash == "700"
+    assert outcome.culprits[0].blamed.git_hash == "700" and outcome.good.main.git_hash == "0"
+    assert world.most == 1 and outcome.builds < 20
+
+
+def test_an_executor_goes_on_with_its_job(tmp_path: Any) -> None:
+    class Breaking(Numbers):
+        runs = 0
+
+        def run(self, commit: Any) -> Any:
+            self.runs += 1
+            if self.runs == 7:
+                raise OwnError
+            return super().run(commit)
+
+    options: dict[str, Any] = {"magnitude": 1.0, "state_dir": tmp_path / "state"}
+    with pytest.raises(OwnError):
+        pinpoint.bisect(executor=Breaking(), good="0", bad="1000", **options)
+    (job,) = pinpoint.jobs(state_dir=tmp_path / "state")
+    with pytest.raises(ValueError, match="see to `executor`"):
+        pinpoint.bisect(resume=job.id, run=measured, **options)
+    outcome = pinpoint.bisect(resume=job.id, executor=Numbers(), **options)
+    assert outcome.culprits[0].commit.main.git_hash == "700"
+
+
+def test_an_executor_that_does_nothing_says_so(tmp_path: Any) -> None:
+    with pytest.raises(NotImplementedError, match="lists commits"):
+        pinpoint.bisect(executor=pinpoint.Executor(), good="0", bad="9", state_dir=tmp_path / "state")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"run": None}, TypeError, "`run` is needed"),
+        ({"run": []}, ValueError, "empty command"),
+        ({"run": "true", "good": None}, TypeError, "`good` and `bad` are needed"),
+        ({"run": "true", "repo": None}, TypeError, "either `repo`, with `run`, or an `executor`"),
+        ({"executor": Numbers()}, TypeError, "either `repo`"),
+        ({"executor": Numbers(), "repo": None, "run": "true"}, TypeError, "builds and runs itself"),
+        ({"run": "true", "good": "HEAD", "bad": "HEAD"}, pinpoint.RepositoryError, "same"),
+        ({"run": "true", "good": "nowhere"}, pinpoint.RepositoryError, "nowhere"),
+        ({"run": "true", "repo": "/"}, pinpoint.RepositoryError, "repository"),
+        ({"run": 5}, TypeError, "`run` must be a command or a function, not int"),
+        ({"run": "true", "good": 1}, TypeError, "`good` must be a str, not int"),
+        ({"run": "true", "resume": "1", "good": "HEAD"}, TypeError, "leave out `repo`, `good`"),
+        ({"run": "true", "magnitude": "5"}, ValueError, "a number, or a percentage"),
+        ({"run": "true", "magnitude": "much%"}, ValueError, "a number, or a percentage"),
+        ({"run": "true", "magnitude": float("nan")}, ValueError, "finite"),
+        ({"run": "true", "confidence": 2.0}, ValueError, "confidence"),
+        ({"run": "true", "timeout": 0.0}, ValueError, "`timeout` is 0"),
+        ({"run": "true", "max_time": -1.0}, ValueError, "`max_time` is -1"),
+        ({"run": "true", "format": "guess"}, ValueError, "guess"),
+        ({"run": "true", "strategy": "guess"}, ValueError, "guess"),
+        ({"run": "true", "seed": -1}, ValueError, "-1"),
+        ({"run": "/no/such/program"}, pinpoint.ExecutionError, "no/such/program"),
+        ({"run": "false"}, pinpoint.ExecutionError, "fail"),
+        ({"build": "false", "run": "true"}, pinpoint.ExecutionError, "build"),
+        ({"run": "true", "guess": 1}, TypeError, "guess"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(bisect: Any, options: Any, error: Any, message: Any) -> None:
+    with pytest.raises(error, match=message):
+        bisect(**options)
+
+
+def test_several_at_once(bisect: Any) -> None:
+    outcomes = []
+    threads = [
+        threading.Thread(target=lambda: outcomes.append(bisect(run=measured))) for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [found(outcome) for outcome in outcomes] == [["Change 6"]] * 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_process_can_bisect_as_its_parent_did(bisect: Any) -> None:
+    assert found(bisect(run=measured)) == ["Change 6"]
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = 0 if found(bisect(run=measured)) == ["Change 6"] else 2
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_the_signature_is_that_of_the_coroutine() -> None:
+    import inspect
+
+    assert inspect.signature(pinpoint.bisect) == inspect.signature(pinpoint.bisect_async)
+    assert pathlib.Path(inspect.getfile(pinpoint.bisect)).name == "_drive.py"
