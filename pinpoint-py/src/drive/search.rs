@@ -138,6 +138,7 @@ impl Search {
             paths: repository.paths_between(good, bad, &self.paths)?,
             repository: repository.path().to_owned(),
             repositories: self.repositories,
+            made: false,
             good: good_end.into(),
             good_arguments: Vec::new(),
             good_env: BTreeMap::new(),
