@@ -616,7 +616,7 @@ Examples:
         #[command(flatten)]
         select: Select,
         /// The most jobs to list.
-        #[arg(long, value_name = "N", default_value_t = 20)]
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
         limit: u32,
         /// Go on behind this job, to older ones; it takes the whole name.
         #[arg(long, value_name = "JOB", value_parser = JobId::parse, conflicts_with = "before")]

@@ -166,19 +166,28 @@ impl Session {
         fs::create_dir_all(&directory).map_err(CliError::file("make", &directory))?;
         let lock = JobLock::acquire(&directory)?;
         let lease = (storage.jobs.lease(id, &storage.owner(), LEASE)).await?;
-        // Read only now: whoever held the job may have written until then.
-        let job = storage.jobs.get(id.as_str()).await?;
-        let kind = Kind::of_known(&job)?;
-        let config = serde_json::from_value(job.config.clone())
-            .map_err(|error| stopped(id, error.into()))?;
-        Ok(Self {
-            storage: storage.clone(),
-            job,
-            kind,
-            config,
-            _lock: lock,
-            lease,
-        })
+        let known = async {
+            // Read only now: whoever held the job may have written until then.
+            let job = storage.jobs.get(id.as_str()).await?;
+            let kind = Kind::of_known(&job)?;
+            let config = serde_json::from_value(job.config.clone())
+                .map_err(|error| stopped(id, error.into()))?;
+            Ok((job, kind, config))
+        };
+        match known.await {
+            Ok((job, kind, config)) => Ok(Self {
+                storage: storage.clone(),
+                job,
+                kind,
+                config,
+                _lock: lock,
+                lease,
+            }),
+            Err(error) => {
+                let _ = storage.jobs.release(&lease).await;
+                Err(error)
+            }
+        }
     }
 
     /// Has the report written to another place than the job says.
@@ -189,11 +198,10 @@ impl Session {
     /// Works on the job until it is finished, and keeps the result with it.
     pub(crate) async fn run(self, display: &Display) -> Result<JobResult, CliError> {
         let id = self.job.id.clone();
-        if let Some(file) = &self.config.report {
-            // The directory may be gone since the job was made.
-            report::destination(file)?;
+        if let Err(error) = self.prepare_report() {
+            self.release().await;
+            return Err(error);
         }
-        report::note_session(&self.storage.job_dir(&id))?;
         let result = tokio::select! {
             biased;
             result = self.work(display) => result,
@@ -238,8 +246,16 @@ impl Session {
         }
     }
 
+    fn prepare_report(&self) -> Result<(), CliError> {
+        if let Some(file) = &self.config.report {
+            // The directory may be gone since the job was made.
+            report::destination(file)?;
+        }
+        report::note_session(&self.storage.job_dir(&self.job.id))
+    }
+
     /// Lets go of the job. If that fails the lease runs out by itself.
-    async fn release(&self) {
+    pub(crate) async fn release(&self) {
         let _ = self.storage.jobs.release(&self.lease).await;
     }
 
@@ -331,23 +347,32 @@ impl Session {
 
     /// Ends a job on which nothing is under way. One that was killed just after
     /// it had found its result keeps that.
-    pub(crate) async fn cancel(self) -> Result<JobResult, CliError> {
+    pub(crate) async fn cancel(self) -> Result<JobState, CliError> {
         let id = self.job.id.clone();
-        let result: Result<JobResult, Stopped> = async {
+        let result: Result<JobState, Stopped> = async {
+            // What it found has names only where its repository is; ending it
+            // needs none.
+            let executor = self.executor();
             if self.job.state != JobState::Running {
                 (self.storage.jobs)
                     .set_leased_state(&self.lease, JobState::Running, None, None)
                     .await?;
             }
-            let result = match self.kind {
-                Kind::Bisection => self.cancel_now::<Bisection>().await?,
-                Kind::Pairwise => self.cancel_now::<Pairwise>().await?,
-                Kind::CulpritFinder => self.cancel_now::<CulpritFinder>().await?,
+            let (state, outcome) = match executor {
+                Ok(_) => {
+                    let result = match self.kind {
+                        Kind::Bisection => self.cancel_now::<Bisection>().await?,
+                        Kind::Pairwise => self.cancel_now::<Pairwise>().await?,
+                        Kind::CulpritFinder => self.cancel_now::<CulpritFinder>().await?,
+                    };
+                    (result.state(), Some(result.to_value()))
+                }
+                Err(_) => (JobState::Canceled, None),
             };
             (self.storage.jobs)
-                .set_leased_state(&self.lease, result.state(), None, Some(&result.to_value()))
+                .set_leased_state(&self.lease, state, None, outcome.as_ref())
                 .await?;
-            Ok(result)
+            Ok(state)
         }
         .await;
         self.report().await;

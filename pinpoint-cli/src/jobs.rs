@@ -100,7 +100,7 @@ fn list(page: &Page, place: &Place, filter: &JobFilter, display: &Display) -> Re
             date(job.created),
             count(job.runs, "run"),
             count(job.builds, "build"),
-            job.title,
+            job.title.replace(['\n', '\r'], " "),
         );
     }
     if let (true, Some(first), Some(last)) = (page.more, jobs.first(), jobs.last()) {
@@ -205,10 +205,12 @@ async fn cancel(storage: &Storage, job: &Job, display: &Display) -> Result<u8, C
             Ok(session) => {
                 let state = match session.job().state {
                     // By the process that was asked to.
-                    JobState::Canceled => JobState::Canceled,
-                    JobState::Completed => JobState::Completed,
+                    state @ (JobState::Canceled | JobState::Completed) => {
+                        session.release().await;
+                        state
+                    }
                     JobState::Pending | JobState::Running | JobState::Failed => {
-                        session.cancel().await?.state()
+                        session.cancel().await?
                     }
                 };
                 return match state {
@@ -242,5 +244,7 @@ fn say_canceled(display: &Display, id: &str) -> Result<u8, CliError> {
 
 pub(crate) fn date(milliseconds: i64) -> String {
     let since = Duration::from_millis(u64::try_from(milliseconds).unwrap_or_default());
+    // The last second that has four digits of a year.
+    let since = since.min(Duration::from_secs(253_402_300_799));
     humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
 }

@@ -22,7 +22,8 @@ pub(crate) struct Storage {
 impl Storage {
     pub(crate) async fn open(display: &Display) -> Result<Self, CliError> {
         let state_dir = state_dir(display)?;
-        let jobs = match &display.store {
+        // A variable that is empty is as if it were not there.
+        let jobs = match display.store.as_ref().filter(|url| !url.is_empty()) {
             Some(url) => connect(url).await?,
             None => JobStore::open(&state_dir).await?,
         };
@@ -90,7 +91,7 @@ pub(crate) fn resume_command(display: &Display, job: &str) -> String {
     if let Some(told) = &display.state_dir {
         words.extend(["--state-dir".into(), told.display().to_string()]);
     }
-    if let Some(told) = &display.store {
+    if let Some(told) = display.store.as_ref().filter(|url| !url.is_empty()) {
         words.extend(["--store".into(), without_password(told)]);
     }
     quoted(&words)

@@ -546,6 +546,72 @@ fn great_certainty_is_not_a_matter_of_one_value() {
     );
 }
 
+/// Factors beyond the largest number are compared all the same.
+#[test]
+fn hundreds_of_runs_beside_a_large_step_are_no_obstacle() {
+    for effect in [20.0, 1000.0] {
+        let scenario = Scenario {
+            changes: vec![effect],
+            ..Scenario::new(16)
+        };
+        let spec = BisectionSpec {
+            attempts: Some(300),
+            ..BisectionSpec::new(scenario.range())
+        };
+        let trial = scenario.search(&spec, 1).unwrap();
+        assert_eq!((trial.found, trial.status), (1, Status::CulpritFound));
+    }
+}
+
+/// No run tells more than such a suspicion does, but only runs show that it is
+/// right.
+#[test]
+fn a_suspicion_beyond_doubt_is_looked_at_all_the_same() {
+    for others in [0.0, 1e-6] {
+        for suspect in [0, 1, 30, 62, 63] {
+            let world = World::slower_from(63, [(suspect, 3.0)]);
+            let mut priors = vec![others; 64];
+            priors[suspect as usize] = 1.0;
+            let outcome = world.run(BisectionSpec {
+                priors: Some(priors),
+                max_runs: Some(60),
+                ..BisectionSpec::new(Range::Counted { between: 63 })
+            });
+            let bad = Position::Bad;
+            let expected = if suspect == 63 { bad } else { at(suspect) };
+            assert_eq!(culprits(&outcome), [expected], "{outcome:?}");
+            assert!(outcome.builds <= 4, "{}", outcome.builds);
+        }
+    }
+}
+
+#[test]
+fn builds_of_any_cost_are_made_where_no_run_helps() {
+    for build_cost in [1e4, 1e300] {
+        let scenario = one_change(4.0);
+        let spec = BisectionSpec {
+            build_cost,
+            ..BisectionSpec::new(scenario.range())
+        };
+        let trial = scenario.search(&spec, 1).unwrap();
+        assert_eq!((trial.found, trial.status), (1, Status::CulpritFound));
+    }
+}
+
+#[test]
+fn time_that_is_over_before_anything_is_known_decides_nothing() {
+    let mut machine = Bisection::new(BisectionSpec {
+        max_time: Some(1),
+        ..between_commits()
+    })
+    .unwrap();
+    machine.handle(Event::TimePassed { elapsed: 2 }).unwrap();
+    let outcome = machine.outcome().unwrap();
+    assert_eq!(outcome.stopped, Stopped::TimeBudget);
+    assert_eq!(outcome.status, Status::Inconclusive);
+    assert_eq!(outcome.candidates, [Position::Bad]);
+}
+
 /// A batch is asked for when the one before is answered, in an order that the
 /// seed decides.
 #[test]

@@ -2,23 +2,24 @@
 
 /// The address as it may be shown to everybody.
 pub fn without_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return url.into();
+    let (scheme, rest) = match url.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), url),
     };
-    let (place, query) = match rest.split_once('?') {
+    // Whatever stands between a colon and the last @ may be one, or a part of it.
+    let (user, place) = match rest.rfind('@') {
+        Some(at) => (
+            rest[..at].split(':').next().unwrap_or_default(),
+            &rest[at..],
+        ),
+        None => ("", rest),
+    };
+    let place = match place.split_once('?') {
         // The options may hold a password, too.
-        Some((place, query)) if !query.contains("password") => (place, format!("?{query}")),
-        Some((place, _)) => (place, String::new()),
-        None => (rest, String::new()),
+        Some((place, query)) if query.contains("password") => place,
+        _ => place,
     };
-    let place = match place.rfind('@') {
-        Some(at) => {
-            let user = place[..at].split(':').next().unwrap_or_default();
-            format!("{user}{}", &place[at..])
-        }
-        None => place.into(),
-    };
-    format!("{scheme}://{place}{query}")
+    format!("{scheme}{user}{place}")
 }
 
 #[cfg(test)]
@@ -39,6 +40,8 @@ mod tests {
             ),
             ("postgres://db/jobs?password=secret", "postgres://db/jobs"),
             ("postgres://ada:se/cret@db", "postgres://ada@db"),
+            ("postgres://ada:se?cret@db/jobs", "postgres://ada@db/jobs"),
+            ("ada:secret@db/jobs", "ada@db/jobs"),
             ("nonsense", "nonsense"),
         ] {
             assert_eq!(without_password(url), shown);

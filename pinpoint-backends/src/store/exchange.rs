@@ -17,6 +17,9 @@ use super::{JOURNAL_VERSION, JobFilter, JobId, JobStore, Place, StoreError, jobs
 /// The version of the lines that this program writes and reads.
 const VERSION: u32 = 1;
 
+/// The end of the year 9999, in milliseconds since 1970.
+const LAST_TIME: i64 = 253_402_300_799_999;
+
 /// Jobs looked up at once.
 const PAGE: u32 = 500;
 
@@ -212,7 +215,8 @@ impl JobStore {
         loop {
             match lines.next()? {
                 Some(Line::Job(job)) => {
-                    all_records += job.records;
+                    all_records = u64::checked_add(all_records, job.records)
+                        .ok_or_else(|| lines.wrong("no export has so many records"))?;
                     match import_job(&mut transaction, &mut lines, *job).await? {
                         true => imported.added += 1,
                         false => imported.there += 1,
@@ -257,6 +261,11 @@ async fn import_job(
              version {JOURNAL_VERSION}",
             job.written_by, job.journal_version
         )));
+    }
+    for time in [job.created, job.updated] {
+        if !(0..=LAST_TIME).contains(&time) {
+            return Err(lines.wrong(format!("job {id} has a time that no calendar has: {time}")));
+        }
     }
     // Two jobs of one quarter of a microsecond are in any order.
     let mut number = id.number();

@@ -43,9 +43,14 @@ impl JobStore {
         ]);
         let name = without_password(url);
         let failed = |source| StoreError::from_database(&name, Dialect::Postgres, source);
-        let mut connection = options.connect().await.map_err(failed)?;
-        schema::postgres::prepare(&mut connection, &name).await?;
-        connection.close().await.map_err(failed)?;
+        let prepared = async {
+            let mut connection = options.connect().await.map_err(failed)?;
+            schema::postgres::prepare(&mut connection, &name).await?;
+            connection.close().await.map_err(failed)
+        };
+        // A server may accept and then say nothing.
+        let prepared = tokio::time::timeout(PATIENCE, prepared).await;
+        prepared.unwrap_or_else(|_| Err(failed(sqlx::Error::PoolTimedOut)))?;
         let pool = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
             .acquire_timeout(PATIENCE)

@@ -1,7 +1,7 @@
 //! Jobs as a whole: out of a store, into another, and away.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write};
+use std::io::{BufReader, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -23,28 +23,38 @@ pub(super) async fn export(
     display: &Display,
 ) -> Result<u8, CliError> {
     let filter = select.into();
-    let Some(path) = file else {
+    let Some(path) = file.filter(|path| path != Path::new("-")) else {
         // The jobs are what is printed, and nothing besides.
         store
             .export(&filter, &mut BufWriter::new(std::io::stdout()))
             .await?;
         return Ok(FOUND);
     };
-    // Moved in place: a file that was there is replaced by a whole one only.
-    let unfinished = path.with_added_extension("unfinished");
-    let mut output = File::create(&unfinished).map_err(CliError::file("write", &unfinished))?;
-    let jobs = {
+    let jobs = if path.exists() && !path.is_file() {
+        // A device or a pipe is written to, and not replaced.
+        let output = File::options().write(true).open(&path);
+        let output = output.map_err(CliError::file("write", &path))?;
+        store.export(&filter, &mut BufWriter::new(output)).await?
+    } else {
+        // Moved in place: a file that was there is replaced by a whole one only.
+        let path = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
+        let directory = directory.unwrap_or(Path::new("."));
+        let mut output = tempfile::Builder::new()
+            .prefix(".pinpoint-export-")
+            .tempfile_in(directory)
+            .map_err(CliError::file("write", &path))?;
         let mut buffered = BufWriter::new(&mut output);
         let jobs = store.export(&filter, &mut buffered).await?;
-        buffered
-            .flush()
-            .map_err(CliError::file("write", &unfinished))?;
+        (buffered.flush())
+            .and_then(|()| buffered.get_ref().as_file().sync_all())
+            .map_err(CliError::file("write", &path))?;
+        drop(buffered);
+        output
+            .persist(&path)
+            .map_err(|error| CliError::file("write", &path)(error.error))?;
         jobs
     };
-    output
-        .sync_all()
-        .and_then(|()| std::fs::rename(&unfinished, &path))
-        .map_err(CliError::file("write", &path))?;
     match display.output {
         Output::Json => anstream::println!("{}", json!({ "exported": jobs })),
         Output::Text => anstream::println!("{} in {}", count(jobs, "job"), path.display()),
@@ -58,7 +68,12 @@ pub(super) async fn import(
     display: &Display,
 ) -> Result<u8, CliError> {
     let imported = if path == Path::new("-") {
-        store.import(&mut BufReader::new(std::io::stdin())).await?
+        // Others wait while jobs are added: not for whoever writes to the pipe.
+        let mut all = tempfile::tempfile().map_err(CliError::file("write", path))?;
+        std::io::copy(&mut std::io::stdin(), &mut all)
+            .and_then(|_| all.rewind())
+            .map_err(CliError::file("read", path))?;
+        store.import(&mut BufReader::new(all)).await?
     } else {
         let file = File::open(path).map_err(CliError::file("read", path))?;
         store.import(&mut BufReader::new(file)).await?
@@ -89,6 +104,7 @@ pub(super) async fn purge(
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     });
     let mut removed = 0;
+    let mut left = None;
     loop {
         let batch = storage.jobs.purge(before, BATCH).await?;
         if batch.is_empty() {
@@ -99,7 +115,7 @@ pub(super) async fn purge(
             let directory = storage.job_dir(id);
             match std::fs::remove_dir_all(&directory) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(CliError::file("remove", directory)(error));
+                    left.get_or_insert(CliError::file("remove", directory)(error));
                 }
                 // A job of another machine has its directory there.
                 _ => {}
@@ -110,5 +126,5 @@ pub(super) async fn purge(
         Output::Json => anstream::println!("{}", json!({ "removed": removed })),
         Output::Text => anstream::println!("{} removed", count(removed, "job")),
     }
-    Ok(FOUND)
+    left.map_or(Ok(FOUND), Err)
 }

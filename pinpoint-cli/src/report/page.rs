@@ -172,8 +172,9 @@ mod tests {
         });
         let job = json!({
             "id": "0199", "kind": "bisection", "state": "completed", "created": 0, "updated": 0,
+            "name": HOSTILE, "benchmark": HOSTILE, "bot": HOSTILE, "user": HOSTILE,
             "repository": HOSTILE, "title": HOSTILE, "spec": { HOSTILE: HOSTILE },
-            "config": config, "outcome": null, "error": HOSTILE, "journal_version": 1,
+            "config": config, "outcome": null, "error": HOSTILE, "runs": 2, "builds": 2, "journal_version": 1,
             "written_by": HOSTILE,
         });
         let host = Host {

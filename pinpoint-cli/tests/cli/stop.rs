@@ -221,6 +221,26 @@ fn an_interrupted_job_is_canceled_and_goes_on_later() {
 }
 
 #[test]
+fn a_job_whose_repository_is_gone_is_canceled_all_the_same() {
+    let held = Held::new();
+    let running = held.start(Place::LaterRun, Child::Obedient);
+    let job = running.job();
+    running.signal(SIGINT);
+    running.ends_with(130);
+    fs::rename(&held.world.repository, held.world.path("elsewhere")).unwrap();
+    let cancel = || held.world.pinpoint(&["jobs", "cancel", &job]);
+    cancel().ends_with(0).says("is canceled");
+    assert_eq!(held.world.only_job()["state"], "canceled");
+    cancel().ends_with(2).tells("is canceled already");
+    fs::rename(held.world.path("elsewhere"), &held.world.repository).unwrap();
+    held.open();
+    let resumed = held.world.pinpoint(&["jobs", "resume", &job]);
+    resumed
+        .ends_with(0)
+        .says(&format!("culprit {}", held.world.commits[9]));
+}
+
+#[test]
 fn a_killed_job_is_canceled() {
     let held = Held::new();
     let running = held.start(Place::LaterRun, Child::Obedient);

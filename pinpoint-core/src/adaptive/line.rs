@@ -170,6 +170,30 @@ impl Line {
         found
     }
 
+    /// Where one commit alone has such a share of a gap's prior probability, what is
+    /// to be built to see it: that commit, or its parent when it is the site behind
+    /// the gap; else one near it.
+    pub(crate) fn suspect(&self, gap: usize, share: f64) -> Option<Position> {
+        let Gap {
+            range,
+            low,
+            high,
+            ref skipped,
+        } = self.gaps[gap];
+        let weights = self.weights(range);
+        let mass = self.mass(gap);
+        let offset = (weights.reaching(weights.before(low) + mass / 2.0)).clamp(low, high);
+        let own = weights.before(offset + 1) - weights.before(offset);
+        if low == high || own < share * mass {
+            return None;
+        }
+        (low..=offset.min(high - 1))
+            .rev()
+            .chain(offset + 1..high)
+            .find(|offset| skipped.binary_search(offset).is_err())
+            .map(|offset| Position::Within { range, offset })
+    }
+
     /// Whether nothing in the gap is left to be built.
     pub(crate) fn is_exhausted(&self, gap: usize) -> bool {
         let gap = &self.gaps[gap];

@@ -89,6 +89,9 @@ const MARGIN: f64 = 0.9;
 /// The part of the cost of a build that its first runs must be worth: it serves
 /// later ones, too.
 const FIRST_USE: f64 = 0.4;
+/// Builds that are dearer, in runs, are as sparingly made as these; but made, as
+/// no runs of the ends alone tell where a change is.
+const DEAREST_BUILD: f64 = 1_000.0;
 
 #[derive(Debug, Clone)]
 pub(crate) struct AdaptiveSearch {
@@ -324,7 +327,15 @@ impl AdaptiveSearch {
             let can_build = lab.builds_left() != Some(0);
             if line.gaps[gap].len() > 0 && !line.is_exhausted(gap) {
                 if can_build {
-                    return self.learn(line, lab, &changes);
+                    // Nothing is learned by building what is known, but the answer
+                    // needs the culprit and its parent.
+                    return match line.suspect(gap, threshold) {
+                        Some(commit) => {
+                            self.building = Some(commit);
+                            self.ask(lab.build(commit))
+                        }
+                        None => self.learn(line, lab, &changes),
+                    };
                 }
                 self.exhausted.get_or_insert(Exhausted::Builds);
             }
@@ -414,7 +425,7 @@ impl AdaptiveSearch {
             runs: &runs,
             usable: &usable,
             build_cost: (lab.builds_left() != Some(0))
-                .then_some(self.question.build_cost * FIRST_USE),
+                .then_some(self.question.build_cost.min(DEAREST_BUILD) * FIRST_USE),
             batch: batch as u32,
         };
         let asked = match choice::choose(line, analysis, changes, means) {
@@ -437,6 +448,11 @@ impl AdaptiveSearch {
                 lab.run_up_to(&totals)
             }
         };
+        self.ask(asked)
+    }
+
+    /// Whether what was asked for exceeds a budget.
+    fn ask(&mut self, asked: Result<(), Exhausted>) -> bool {
         match asked {
             Ok(()) => false,
             Err(exhausted) => {
@@ -587,14 +603,19 @@ impl Searching for AdaptiveSearch {
 
     fn candidates(&self) -> Vec<Position> {
         let Some(line) = &self.line else {
-            return Vec::new();
+            // Nothing is known yet, not even which commits there are.
+            return vec![Position::Bad];
         };
         // Changes that could not be told from their neighbours.
         let mut gaps: Vec<usize> = (self.gaps_of_changes(line, None).into_iter())
             .filter(|gap| line.gaps[*gap].len() > 0)
             .collect();
         if self.is_open() {
-            gaps.extend(self.likeliest());
+            let likeliest = self.likeliest();
+            if likeliest.is_empty() {
+                gaps.extend(0..line.gaps.len());
+            }
+            gaps.extend(likeliest);
         }
         gaps.sort_unstable();
         gaps.dedup();

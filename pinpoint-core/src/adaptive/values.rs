@@ -220,26 +220,35 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         Direction::Up => [0.0, 1.0],
     };
     for gap in 0..gaps {
-        let (mut up, mut down, mut small, mut step) = (0.0, 0.0, 0.0, 0.0);
+        let [mut up, mut down, mut small] = [LogSum::EMPTY; 3];
+        let mut step = 0.0;
         for (share, fit) in &fits {
             let share = share / sum;
             let freedom = (count - fit.free as f64).max(1.0);
             let factor = |centre: f64| model.factor(fit, gap, centre, SPREAD * centre, freedom);
             for (size, prior) in SIZES {
-                up += share * prior * factor(size * smallest);
-                down += share * prior * factor(-size * smallest);
+                let prior = log(share * prior);
+                up.add(prior + factor(size * smallest));
+                down.add(prior + factor(-size * smallest));
             }
-            small += share * model.factor(fit, gap, 0.0, SMALL * smallest, freedom);
+            small.add(log(share) + model.factor(fit, gap, 0.0, SMALL * smallest, freedom));
             let (cross, square) = fit.steps[gap];
             if square > 0.0 {
                 step += share * cross / square / model.scale;
             }
         }
-        evidence.worse[gap] = log(signs[0] * up + signs[1] * down);
+        let [up, down] = [up, down].map(LogSum::value);
+        let both = |signs: [f64; 2]| {
+            let mut both = LogSum::EMPTY;
+            both.add(log(signs[0]) + up);
+            both.add(log(signs[1]) + down);
+            both.value()
+        };
+        evidence.worse[gap] = both(signs);
         if setting.direction != Direction::Unknown {
-            evidence.better[gap] = log(signs[1] * up + signs[0] * down);
+            evidence.better[gap] = both([signs[1], signs[0]]);
         }
-        evidence.small[gap] = log(small);
+        evidence.small[gap] = small.value();
         evidence.step[gap] = step;
     }
     let sample = Sample {
@@ -453,11 +462,13 @@ impl Model<'_> {
         }
     }
 
-    /// The Bayes factor of a step in a gap whose size is normal about a centre.
+    /// The logarithm of the Bayes factor of a step in a gap whose size is normal
+    /// about a centre. Hundreds of runs on either side of a large step make a factor
+    /// that is no number any more.
     fn factor(&self, fit: &Fit, gap: usize, centre: f64, spread: f64, freedom: f64) -> f64 {
         let (cross, square) = fit.steps[gap];
         if square <= 0.0 {
-            return 1.0;
+            return 0.0;
         }
         let information = square / (self.scale * self.scale);
         let shrink = 1.0 + information * spread * spread;
@@ -465,7 +476,37 @@ impl Model<'_> {
         let off = estimate - centre;
         let rest =
             (fit.rest - cross * estimate).max(1e-12 * fit.rest) + off * off * square / shrink;
-        exp(-0.5 * log(shrink) - 0.5 * freedom * log(rest / fit.rest))
+        -0.5 * log(shrink) - 0.5 * freedom * log(rest / fit.rest)
+    }
+}
+
+/// A sum of numbers whose logarithms are given, none of which needs to be a number
+/// itself.
+#[derive(Debug, Clone, Copy)]
+struct LogSum {
+    largest: f64,
+    /// In units of the largest.
+    sum: f64,
+}
+
+impl LogSum {
+    const EMPTY: Self = Self {
+        largest: f64::NEG_INFINITY,
+        sum: 0.0,
+    };
+
+    fn add(&mut self, log: f64) {
+        if log > self.largest {
+            self.sum = self.sum * exp(self.largest - log) + 1.0;
+            self.largest = log;
+        } else if log > f64::NEG_INFINITY {
+            self.sum += exp(log - self.largest);
+        }
+    }
+
+    /// The sum's own logarithm.
+    fn value(self) -> f64 {
+        self.largest + log(self.sum)
     }
 }
 
