@@ -569,14 +569,15 @@ fn hundreds_of_runs_beside_a_large_step_are_no_obstacle() {
 fn a_suspicion_beyond_doubt_is_looked_at_all_the_same() {
     for others in [0.0, 1e-6] {
         for suspect in [0, 1, 30, 62, 63] {
-            let world = World::slower_from(63, [(suspect, 3.0)]);
+            let world = World::of(63).slower_from(suspect, 5.0).adaptive();
             let mut priors = vec![others; 64];
             priors[suspect as usize] = 1.0;
-            let outcome = world.run(BisectionSpec {
+            let spec = BisectionSpec {
                 priors: Some(priors),
                 max_runs: Some(60),
-                ..BisectionSpec::new(Range::Counted { between: 63 })
-            });
+                ..world.spec()
+            };
+            let outcome = world.search_for(spec).outcome();
             let bad = Position::Bad;
             let expected = if suspect == 63 { bad } else { at(suspect) };
             assert_eq!(culprits(&outcome), [expected], "{outcome:?}");
@@ -606,6 +607,12 @@ fn time_that_is_over_before_anything_is_known_decides_nothing() {
     })
     .unwrap();
     machine.handle(Event::TimePassed { elapsed: 2 }).unwrap();
+    for action in machine.poll() {
+        if let Task::Cancel { .. } = action.task {
+            let action = action.number;
+            machine.handle(Event::Cancelled { action }).unwrap();
+        }
+    }
     let outcome = machine.outcome().unwrap();
     assert_eq!(outcome.stopped, Stopped::TimeBudget);
     assert_eq!(outcome.status, Status::Inconclusive);
