@@ -18,8 +18,9 @@ use crate::report;
 use crate::storage::{Storage, resume_command};
 use crate::summary::{BOLD, DIM, ERROR};
 
-/// How long `jobs cancel` waits for the process that works on the job.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long `jobs cancel` waits for the process that works on the job; longer than
+/// the lease of one that has died.
+const PATIENCE: Duration = Duration::from_secs(75);
 
 pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError> {
     let storage = Storage::open(&display).await?;

@@ -55,7 +55,8 @@ pub(crate) fn read(
             .ok()
             .filter(|weight: &f64| weight.is_finite() && *weight >= 0.0)
             .ok_or_else(|| wrong(format!("the weight {weight:?} is no number of 0 or more")))?;
-        let commit = repository.resolve_revision(revision.trim())?;
+        let commit = (repository.resolve_revision(revision.trim()))
+            .map_err(|error| wrong(error.to_string()))?;
         let offset = offsets.get(commit.git_hash.as_str()).ok_or_else(|| {
             wrong(format!(
                 "{revision} is none of the {} commits behind the good end up to the bad one",

@@ -1,6 +1,8 @@
 //! Where jobs are kept, and making room there.
 
-use std::path::PathBuf;
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
 use pinpoint_backends::local::{CleanOptions, clean as clean_builds};
@@ -17,7 +19,14 @@ pub(crate) struct Storage {
     /// Builds, work trees and patches; the jobs as well, unless they are elsewhere.
     pub(crate) state_dir: PathBuf,
     pub(crate) jobs: JobStore,
+    /// What this state directory is called, among those of machines that may be
+    /// named alike and share a store.
+    mark: String,
 }
+
+/// The file that tells that a directory is ours, where the jobs' own file is not
+/// in it.
+const MARK: &str = ".pinpoint-state";
 
 impl Storage {
     pub(crate) async fn open(display: &Display) -> Result<Self, CliError> {
@@ -27,7 +36,12 @@ impl Storage {
             Some(url) => connect(url).await?,
             None => JobStore::open(&state_dir).await?,
         };
-        Ok(Self { state_dir, jobs })
+        let mark = mark(&state_dir)?;
+        Ok(Self {
+            state_dir,
+            jobs,
+            mark,
+        })
     }
 
     /// Where a job keeps what is not in the store; `lock` is held while it runs.
@@ -38,8 +52,32 @@ impl Storage {
     /// Who works on a job: of the processes that share a state directory a lock in it
     /// chooses one.
     pub(crate) fn owner(&self) -> String {
-        format!("{}:{}", host(), self.state_dir.display())
+        format!("{}:{} ({})", host(), self.state_dir.display(), self.mark)
     }
+}
+
+/// The mark of a state directory, made when there is none.
+fn mark(state_dir: &Path) -> Result<String, CliError> {
+    let path = state_dir.join(MARK);
+    if let Ok(mark) = fs::read_to_string(&path) {
+        return Ok(mark);
+    }
+    let write = || {
+        fs::create_dir_all(state_dir)?;
+        let mut new = tempfile::Builder::new()
+            .prefix("")
+            .rand_bytes(12)
+            .tempfile_in(state_dir)?;
+        // The random part of its name is as good as any.
+        let name = new.path().file_name().unwrap_or_default().to_owned();
+        new.write_all(name.as_encoded_bytes())?;
+        // Of two processes one is first, and both read its mark.
+        match new.persist_noclobber(&path) {
+            Err(error) if error.error.kind() != ErrorKind::AlreadyExists => Err(error.error),
+            _ => fs::read_to_string(&path),
+        }
+    };
+    write().map_err(CliError::file("write", &path))
 }
 
 #[cfg(feature = "postgres")]
@@ -100,7 +138,7 @@ pub(crate) fn resume_command(display: &Display, job: &str) -> String {
 pub(crate) fn clean(clean: &Clean, display: &Display) -> Result<u8, CliError> {
     let state_dir = state_dir(display)?;
     // A directory without the jobs' file is none of ours: leave it alone.
-    if !state_dir.join("pinpoint.db").exists() {
+    if !state_dir.join("pinpoint.db").exists() && !state_dir.join(MARK).exists() {
         return report(display, &state_dir.display().to_string(), 0, 0, &[]);
     }
     let done = clean_builds(

@@ -47,7 +47,12 @@ pub(crate) fn destination(file: &Path) -> Result<PathBuf, CliError> {
     if file.is_dir() {
         return Err(wrong("this is a directory".into()));
     }
+    if file.exists() && !file.is_file() {
+        return Err(wrong("this is no ordinary file".into()));
+    }
     let file = std::path::absolute(file).map_err(CliError::file("find", file))?;
+    // What a link names is written, and the link stays.
+    let file = file.canonicalize().unwrap_or(file);
     let directory = file.parent().unwrap_or(&file);
     // Gone again at once; it only tells whether one can write here.
     tempfile::tempfile_in(directory)

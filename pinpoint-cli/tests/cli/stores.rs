@@ -7,7 +7,7 @@ use libc::SIGKILL;
 use serde_json::Value;
 
 use crate::postgres::Database;
-use crate::world::{BENCHMARK, Finished, Pinpoint, World};
+use crate::world::{BENCHMARK, Finished, Pinpoint, World, until};
 
 /// A world whose jobs are in one of the two.
 struct Stored {
@@ -155,14 +155,12 @@ fn a_job_that_was_killed_goes_on_in_either_store() {
     on_both(|stored| {
         let gate = stored.world.path("gate");
         let script = format!(
-            "until [ -e {0} ] || [ ${{PINPOINT_RUN:-0}} -lt 5 ]; do touch {0}.waits; sleep 0.01; done; \
+            "until [ -e {0} ] || [ ${{PINPOINT_RUN:-0}} -lt 1 ]; do touch {0}.waits; sleep 0.01; done; \
              {BENCHMARK}",
             gate.display()
         );
         let running = stored.bisect(&[], &script).start();
-        while !stored.world.path("gate.waits").exists() {
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
+        until("the gate", || stored.world.path("gate.waits").exists());
         let jobs = stored.list(&["--state", "running"]);
         let job = id(&jobs[0]).to_owned();
         // By the same machine at once, by others when the lease has run out.
