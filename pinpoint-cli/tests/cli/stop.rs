@@ -227,12 +227,16 @@ fn a_job_whose_repository_is_gone_is_canceled_all_the_same() {
     let job = running.job();
     running.signal(SIGINT);
     running.ends_with(130);
-    fs::rename(&held.world.repository, held.world.path("elsewhere")).unwrap();
+    let (git, elsewhere) = (
+        held.world.repository.join(".git"),
+        held.world.path("elsewhere"),
+    );
+    fs::rename(&git, &elsewhere).unwrap();
     let cancel = || held.world.pinpoint(&["jobs", "cancel", &job]);
     cancel().ends_with(0).says("is canceled");
     assert_eq!(held.world.only_job()["state"], "canceled");
     cancel().ends_with(2).tells("is canceled already");
-    fs::rename(held.world.path("elsewhere"), &held.world.repository).unwrap();
+    fs::rename(&elsewhere, &git).unwrap();
     held.open();
     let resumed = held.world.pinpoint(&["jobs", "resume", &job]);
     resumed
