@@ -16,7 +16,10 @@ pub(super) fn section(report: &Report) -> Markup {
             h2 { "How" }
             h3 { "To do it again" }
             pre.command { code { (Foreign(&quoted(&report.config.command_line.words))) } }
-            p { "in " code { (Foreign(&report.job.repository)) } }
+            // Builds that were made already are named from anywhere.
+            @if !report.config.local.made {
+                p { "in " code { (Foreign(&report.job.repository)) } }
+            }
             h3 { "Arguments" }
             (table(&arguments(report)))
             h3 { "Machine" }
