@@ -185,7 +185,7 @@ def test_the_chart_need_not_be_told_again(bisect: Any, tmp_path: Any) -> None:
     with pytest.raises(OwnError):
         bisect(run=raises, chart="time")
     (job,) = pinpoint.jobs(state_dir=tmp_path / "state")
-    assert job.error == "a Python function raised an exception"
+    assert job.error == "OwnError: disk on fire"
     outcome = bisect(resume=job.id, run=lambda checkout: {"time": measured(checkout), "size": 5.0})
     assert found(outcome) == ["Change 6"]
 
