@@ -75,6 +75,16 @@ pub(crate) fn optional_count(
     value.map(|value| count(argument, value)).transpose()
 }
 
+/// The smallest change that counts; its sign would say nothing.
+pub(crate) fn magnitude(value: Option<f64>) -> PyResult<Option<f64>> {
+    match value {
+        Some(size) if !(size.is_finite() && size >= 0.0) => Err(PyValueError::new_err(format!(
+            "`magnitude` is {size}: it must be a finite number, 0 or more"
+        ))),
+        _ => Ok(value),
+    }
+}
+
 /// A time in seconds, as milliseconds.
 pub(crate) fn milliseconds(argument: &str, seconds: f64) -> PyResult<u64> {
     if seconds.is_finite() && seconds >= 0.0 {

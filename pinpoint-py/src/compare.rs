@@ -121,6 +121,7 @@ pub(crate) fn compare_performance<'py>(
     magnitude: Option<f64>,
     direction: &str,
 ) -> Found<'py> {
+    let magnitude = arguments::magnitude(magnitude)?;
     let direction = arguments::direction(direction)?;
     let found = Two::read(["a", "b"], [a, b])?.ask(py, |a, b| {
         statistics::compare_performance(a, b, magnitude, direction)

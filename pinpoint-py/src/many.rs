@@ -6,10 +6,13 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList, PySlice};
-use rayon::ThreadPoolBuilder;
+use rayon::{ThreadPoolBuildError, ThreadPoolBuilder};
 
 use crate::arguments;
 use crate::compare::{Two, performance, refused};
+
+/// More cores than this few machines have, and every thread costs memory.
+const MOST_THREADS: usize = 256;
 
 #[doc = include_str!(concat!(env!("OUT_DIR"), "/compare_many"))]
 #[pyfunction]
@@ -21,6 +24,7 @@ pub(crate) fn compare_many(
     direction: &str,
     threads: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Comparisons> {
+    let magnitude = arguments::magnitude(magnitude)?;
     let direction = arguments::direction(direction)?;
     let threads = arguments::optional_count("threads", threads)?;
     if threads == Some(0) {
@@ -35,16 +39,17 @@ pub(crate) fn compare_many(
         read.push(two.map_err(|error| of_pair(py, index, error))?);
     }
     let slices: Vec<_> = read.iter().map(Two::slices).collect();
-    // A pool of its own: threads that live on would be missing after a fork.
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(threads.map_or(0, |count| usize::try_from(count).unwrap_or(usize::MAX)))
-        .build()
-        .map_err(|error| PyRuntimeError::new_err(format!("no threads can be had: {error}")))?;
+    // None asked for: as many as there are cores. More than pairs have nothing to do.
+    let most = slices.len().clamp(1, MOST_THREADS) as u64;
+    let threads = threads.map_or(0, |count| count.min(most) as usize);
     let found = py.detach(|| {
-        let found = pool.install(|| statistics::compare_many(&slices, magnitude, direction));
-        drop(pool);
-        found
+        // A pool of its own: threads that live on would be missing after a fork.
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+        Ok(pool.install(|| statistics::compare_many(&slices, magnitude, direction)))
     });
+    let found = found.map_err(|error: ThreadPoolBuildError| {
+        PyRuntimeError::new_err(format!("no threads can be had: {error}"))
+    })?;
     let all = found.into_iter().enumerate().map(|(index, found)| {
         found.map_err(|error| {
             let error = refused(error, ["a", "b"]);
@@ -61,7 +66,53 @@ fn of_pair(py: Python<'_>, index: usize, error: PyErr) -> PyErr {
     PyErr::from_type(error.get_type(py), message)
 }
 
-type Items<'py> = Vec<Bound<'py, PyAny>>;
+/// A comparison as numbers that keep every bit: JSON has no infinities.
+type Parts = (String, [Option<f64>; 9], [bool; 2], [usize; 2]);
+
+fn apart(found: &PerformanceComparison) -> Parts {
+    let numbers = [
+        found.p_value,
+        found.p_value_ks,
+        found.p_value_mwu,
+        found.low_threshold,
+        found.high_threshold,
+        found.mean_diff,
+        found.median_diff,
+        found.effect_size,
+        found.normalized_magnitude,
+    ];
+    let flags = [found.is_too_small, found.is_improvement];
+    let sizes = [found.control_size, found.treatment_size];
+    (found.verdict.as_str().into(), numbers, flags, sizes)
+}
+
+fn together((verdict, numbers, flags, sizes): Parts) -> PyResult<PerformanceComparison> {
+    use statistics::Verdict;
+    let all = [
+        Verdict::Different,
+        Verdict::Same,
+        Verdict::Unknown,
+        Verdict::Nil,
+    ];
+    let verdict = (all.into_iter().find(|it| it.as_str() == verdict))
+        .ok_or_else(|| PyValueError::new_err(format!("there is no verdict {verdict:?}")))?;
+    Ok(PerformanceComparison {
+        verdict,
+        p_value: numbers[0],
+        p_value_ks: numbers[1],
+        p_value_mwu: numbers[2],
+        low_threshold: numbers[3],
+        high_threshold: numbers[4],
+        mean_diff: numbers[5],
+        median_diff: numbers[6],
+        effect_size: numbers[7],
+        normalized_magnitude: numbers[8],
+        is_too_small: flags[0],
+        is_improvement: flags[1],
+        control_size: sizes[0],
+        treatment_size: sizes[1],
+    })
+}
 
 // A sequence that makes its items when they are asked for: what a batch costs is
 // the comparing.
@@ -130,11 +181,18 @@ impl Comparisons {
         self.column(py, |found| found.effect_size)
     }
 
-    /// As a list: it equals one, item by item.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Items<'py>,))> {
-        let items = self.all.iter().map(|found| performance(py, found));
-        let list = py.get_type::<PyList>().into_any();
-        Ok((list, (items.collect::<PyResult<_>>()?,)))
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Comparisons._of"))]
+    #[staticmethod]
+    fn _of(parts: Vec<Parts>) -> PyResult<Self> {
+        let all = parts.into_iter().map(together);
+        Ok(Self {
+            all: all.collect::<PyResult<_>>()?,
+        })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Vec<Parts>,))> {
+        let parts = slf.get().all.iter().map(apart).collect();
+        Ok((slf.get_type().getattr("_of")?, (parts,)))
     }
 
     fn __repr__(&self) -> String {

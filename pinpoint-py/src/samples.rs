@@ -102,11 +102,14 @@ fn numbers(argument: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
                 PyValueError::new_err(format!(
                     "`{argument}[{index}]` is too large for a floating point number"
                 ))
-            } else {
+            } else if error.is_instance_of::<PyTypeError>(value.py()) {
                 PyTypeError::new_err(format!(
                     "`{argument}[{index}]` must be a number, not {}",
                     type_name(&value)
                 ))
+            } else {
+                // Raised by its `__float__`.
+                error
             }
         })?);
     }

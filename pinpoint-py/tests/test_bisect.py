@@ -12,6 +12,7 @@ import time
 import traceback
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pinpoint
@@ -44,7 +45,9 @@ def bisect(repo: Any, tmp_path: Any) -> Any:
 
     def bisect(**options: Any) -> Any:
         ends: dict[str, Any] = {} if "resume" in options else {"good": "HEAD~9", "bad": "HEAD", "repo": repo}
-        return pinpoint.bisect(**{**ends, "state_dir": tmp_path / "state", "magnitude": 1.0, **options})
+        if "resume" not in options:
+            ends["magnitude"] = 1.0
+        return pinpoint.bisect(**{**ends, "state_dir": tmp_path / "state", **options})
 
     return bisect
 
@@ -185,7 +188,7 @@ def test_the_chart_need_not_be_told_again(bisect: Any, tmp_path: Any) -> None:
     with pytest.raises(OwnError):
         bisect(run=raises, chart="time")
     (job,) = pinpoint.jobs(state_dir=tmp_path / "state")
-    assert job.error == "a Python function raised an exception"
+    assert job.error == "OwnError: disk on fire"
     outcome = bisect(resume=job.id, run=lambda checkout: {"time": measured(checkout), "size": 5.0})
     assert found(outcome) == ["Change 6"]
 
@@ -454,14 +457,134 @@ def test_an_executor_goes_on_with_its_job(tmp_path: Any) -> None:
                 raise OwnError
             return super().run(commit)
 
-    options: dict[str, Any] = {"magnitude": 1.0, "state_dir": tmp_path / "state"}
+    options: dict[str, Any] = {"state_dir": tmp_path / "state"}
     with pytest.raises(OwnError):
-        pinpoint.bisect(executor=Breaking(), good="0", bad="1000", **options)
+        pinpoint.bisect(executor=Breaking(), good="0", bad="1000", magnitude=1.0, **options)
     (job,) = pinpoint.jobs(state_dir=tmp_path / "state")
     with pytest.raises(ValueError, match="see to `executor`"):
         pinpoint.bisect(resume=job.id, run=measured, **options)
     outcome = pinpoint.bisect(resume=job.id, executor=Numbers(), **options)
     assert outcome.culprits[0].commit.main.git_hash == "700"
+
+
+@pytest.mark.parametrize("gives", [None, float("nan"), [], {}])
+def test_a_good_end_that_gives_no_value_is_an_error(bisect: Any, tmp_path: Any, gives: Any) -> None:
+    with pytest.raises(pinpoint.ExecutionError, match="no value at the good end .*, 3 times of 3: the run gave"):
+        bisect(run=lambda checkout: gives)
+    (job,) = pinpoint.jobs(state_dir=tmp_path / "state")
+    assert job.state == "failed" and "no value at the good end" in str(job.error)
+    assert found(bisect(resume=job.id, run=measured)) == ["Change 6"]
+
+
+def test_a_good_end_whose_runs_fail_is_an_error(bisect: Any, tmp_path: Any) -> None:
+    class Failing(Numbers):
+        def run(self, commit: Any) -> Any:
+            raise pinpoint.RunFailed("no answer")
+
+    def fails(checkout: Any) -> None:
+        raise pinpoint.RunFailed("no answer")
+
+    with pytest.raises(pinpoint.ExecutionError, match="good end .*no answer"):
+        bisect(run=fails)
+    for most in (6, None):
+        with pytest.raises(pinpoint.ExecutionError, match="good end 0, .*no answer"):
+            pinpoint.bisect(executor=Failing(), good="0", bad="9", max_runs=most, state_dir=tmp_path / "state")
+
+
+def test_a_chart_that_is_not_there_is_an_error(bisect: Any) -> None:
+    with pytest.raises(pinpoint.ExecutionError, match="no chart `tiem` .* it gives `size`, `time`"):
+        bisect(run=lambda checkout: {"time": measured(checkout), "size": 5.0}, chart="tiem")
+
+
+def test_a_good_end_that_fails_now_and_then_is_none(bisect: Any) -> None:
+    good: list[Any] = []
+
+    def run(checkout: Any) -> Any:
+        if (checkout.path / "number").read_text() == "0":
+            good.append(checkout)
+            if len(good) in (1, 2, 4):
+                return None
+        return measured(checkout)
+
+    assert bisect(run=run).status in ("culprit_found", "inconclusive")
+
+
+def test_an_executor_is_not_asked_for_what_is_skipped(tmp_path: Any) -> None:
+    class Recording(Numbers):
+        def __init__(self) -> None:
+            super().__init__()
+            self.ran: set[Any] = set()
+
+        def run(self, commit: Any) -> Any:
+            self.ran.add(commit)
+            return super().run(commit)
+
+    world = Recording()
+    outcome = pinpoint.bisect(
+        executor=world, good="695", bad="705", magnitude=1.0, skip=["699", "700"], state_dir=tmp_path / "state"
+    )
+    assert [it.main.git_hash for it in outcome.candidates] == ["699", "700", "701"]
+    assert {reason for _, reason in outcome.skipped} == {"skipped on request"}
+    assert not world.ran & {"699", "700"}
+
+
+@pytest.mark.parametrize(("concurrency", "error"), [(0, ValueError), (1.5, TypeError), (None, TypeError)])
+def test_a_concurrency_that_is_none_makes_no_job(tmp_path: Any, concurrency: Any, error: Any) -> None:
+    world = Numbers()
+    world.concurrency = concurrency
+    with pytest.raises(error, match="`Executor.concurrency`"):
+        pinpoint.bisect(executor=world, good="0", bad="9", state_dir=tmp_path / "state")
+    assert pinpoint.jobs(state_dir=tmp_path / "state") == []
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "message"),
+    [
+        (None, TypeError, "must return a sequence of names .str., not None"),
+        ("abc", TypeError, "not 'abc'"),
+        ([1], TypeError, "not .1."),
+        (["a", "b", "a"], ValueError, "'a' .* was given before"),
+        (["a", "9"], ValueError, "'9' .* is an end of this range"),
+        ([str(number) for number in range(1, 9)], ValueError, "lies between '0' and '9' already|is an end"),
+    ],
+)
+def test_a_list_that_is_none_is_an_error(tmp_path: Any, names: Any, error: Any, message: Any) -> None:
+    class Listing(Numbers):
+        def list(self, lower: Any, higher: Any) -> Any:
+            return names
+
+        def run(self, commit: Any) -> Any:
+            return (12.0 if commit > "5" else 10.0) + 0.001 * (time.perf_counter_ns() % 97)
+
+    with pytest.raises(error, match=message):
+        pinpoint.bisect(executor=Listing(), good="0", bad="9", magnitude=1.0, state_dir=tmp_path / "state")
+
+
+@pytest.mark.parametrize("name", ["run", "build", "progress"])
+def test_a_bisection_in_a_function_of_another_is_refused(bisect: Any, name: Any) -> None:
+    def nested(given: Any) -> Any:
+        return bisect(run=measured)
+
+    with pytest.raises(pinpoint.PinpointError, match="has the machine to itself"):
+        bisect(**{"run": measured, name: nested})
+    assert found(bisect(run=measured)) == ["Change 6"]
+
+
+@pytest.mark.parametrize("later", [True, False])
+def test_a_cancellation_of_the_functions_own_is_passed_on(bisect: Any, later: bool) -> None:
+    def now(checkout: Any) -> None:
+        raise asyncio.CancelledError("mine")
+
+    async def soon(checkout: Any) -> None:
+        raise asyncio.CancelledError("mine")
+
+    with pytest.raises(asyncio.CancelledError, match="mine"):
+        bisect(run=soon if later else now)
+
+
+def test_numbers_of_numpy_are_numbers(bisect: Any) -> None:
+    numbers = {"seed": np.int64(1), "max_runs": np.int32(500), "confidence": np.float32(0.9), "magnitude": np.float64(1.0)}
+    assert found(bisect(run=measured, **numbers)) == ["Change 6"]
 
 
 def test_an_executor_that_does_nothing_says_so(tmp_path: Any) -> None:
@@ -483,15 +606,35 @@ def test_an_executor_that_does_nothing_says_so(tmp_path: Any) -> None:
         ({"run": "true", "repo": "/"}, pinpoint.RepositoryError, "repository"),
         ({"run": 5}, TypeError, "`run` must be a command or a function, not int"),
         ({"run": "true", "good": 1}, TypeError, "`good` must be a str, not int"),
-        ({"run": "true", "resume": "1", "good": "HEAD"}, TypeError, "leave out `repo`, `good`"),
+        ({"run": measured, "resume": "1", "good": "HEAD"}, TypeError, "leave out `good`$"),
+        ({"run": measured, "resume": "1", "chart": "a", "seed": 1}, TypeError, "leave out `chart` and `seed`"),
+        ({"run": "true", "resume": "1"}, TypeError, "leave out `run`"),
+        ({"executor": Numbers, "repo": None}, TypeError, "the class itself"),
+        ({"executor": Numbers(), "repo": None, "warmup": 0, "env": {}}, TypeError, "leave out `env` and `warmup`"),
+        ({"run": "true", "magnitude": -1.0}, ValueError, "`magnitude` is -1"),
+        ({"run": "true", "magnitude": "-5%"}, ValueError, "`magnitude` is '-5%'"),
+        ({"run": "true", "max_runs": 1.5}, TypeError, "`max_runs` must be an int, not float"),
+        ({"run": "true", "warmup": 2**32}, ValueError, "`warmup` is 4294967296"),
+        ({"run": "true", "seed": None}, TypeError, "`seed` must be an int, not NoneType"),
+        ({"run": "true", "confidence": "high"}, TypeError, "`confidence` must be a number, not str"),
+        ({"run": "true", "skip": "t5"}, TypeError, "`skip` must be a sequence of str, not str"),
+        ({"run": "true", "paths": [1]}, TypeError, "`paths` must be a sequence of str: it holds 1"),
+        ({"run": "true", "env": {"A": 1}}, TypeError, "`env` must map str to str: it holds 'A': 1"),
+        ({"run": "true", "repositories": ["."]}, TypeError, "`repositories` must be a mapping, not list"),
+        ({"run": "true", "priors": [1, None]}, TypeError, r"`priors\[1\]` must be a number, not NoneType"),
+        ({"run": "true", "priors": 5}, TypeError, "`priors` must be a sequence of numbers, not int"),
+        ({"run": "true", "timeout": 1e300}, ValueError, "`timeout` is 1e.300"),
+        ({"run": measured, "resume": 7}, TypeError, "`resume` must be a str, not int"),
+        ({"run": "true", "direction": "left"}, ValueError, "`direction` is 'left'"),
+        ({"run": "true", "aggregate": "guess"}, ValueError, "`aggregate`: .*guess"),
         ({"run": "true", "magnitude": "5"}, ValueError, "a number, or a percentage"),
         ({"run": "true", "magnitude": "much%"}, ValueError, "a number, or a percentage"),
         ({"run": "true", "magnitude": float("nan")}, ValueError, "finite"),
         ({"run": "true", "confidence": 2.0}, ValueError, "confidence"),
         ({"run": "true", "timeout": 0.0}, ValueError, "`timeout` is 0"),
         ({"run": "true", "max_time": -1.0}, ValueError, "`max_time` is -1"),
-        ({"run": "true", "format": "guess"}, ValueError, "guess"),
-        ({"run": "true", "strategy": "guess"}, ValueError, "guess"),
+        ({"run": "true", "format": "guess"}, ValueError, "`format`: .*guess"),
+        ({"run": "true", "strategy": "guess"}, ValueError, "`strategy` is 'guess'"),
         ({"run": "true", "seed": -1}, ValueError, "-1"),
         ({"run": "/no/such/program"}, pinpoint.ExecutionError, "no/such/program"),
         ({"run": "false"}, pinpoint.ExecutionError, "fail"),

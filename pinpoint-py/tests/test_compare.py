@@ -2,7 +2,9 @@
 
 import doctest
 import importlib
+import copy
 import math
+import pickle
 from typing import Any
 
 import pytest
@@ -34,7 +36,7 @@ def test_equal_samples_are_the_same() -> None:
 
 
 def test_a_difference_below_a_tenth_of_the_magnitude_is_not_tested() -> None:
-    found: Any = pinpoint.compare_performance(STEADY, shifted(2.0), magnitude=-21.0)
+    found: Any = pinpoint.compare_performance(STEADY, shifted(2.0), magnitude=21.0)
     assert (found.verdict, found.is_too_small) == ("same", True)
     assert found.p_value is found.p_value_ks is found.p_value_mwu is None
     assert found.low_threshold is found.high_threshold is None
@@ -120,3 +122,49 @@ def test_the_examples_in_the_documentation_are_true(module: str) -> None:
     assert tests
     for test in tests:
         assert doctest.DocTestRunner().run(test).failed == 0, test.name
+
+
+@pytest.mark.parametrize("magnitude", [-1.0, float("nan"), float("inf")])
+def test_a_magnitude_that_is_no_size_is_refused(magnitude: float) -> None:
+    for call in (
+        lambda: pinpoint.compare_performance(STEADY, STEADY, magnitude=magnitude),
+        lambda: pinpoint.compare_many([(STEADY, STEADY)], magnitude=magnitude),
+        lambda: pinpoint.Bisection(10, magnitude=magnitude),
+        lambda: pinpoint.CulpritFinder(10, magnitude=magnitude),
+    ):
+        with pytest.raises(ValueError, match="`magnitude` is"):
+            call()
+
+
+def test_a_copy_of_many_comparisons_is_their_equal() -> None:
+    # The magnitude in interquartile ranges is infinite for the second pair.
+    pairs = [(STEADY, shifted(2.0)), ([5.0] * 10, [6.0] * 10), ([], STEADY)]
+    found = pinpoint.compare_many(pairs, magnitude=1.0)
+    for copied in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+        assert type(copied) is pinpoint.Comparisons
+        assert copied == found and list(copied) == list(found)
+
+
+def test_more_threads_than_pairs_are_not_made() -> None:
+    found = pinpoint.compare_many([(STEADY, shifted(2.0))] * 3, threads=2**64 - 1)
+    assert found == pinpoint.compare_many([(STEADY, shifted(2.0))] * 3, threads=1)
+    assert len(pinpoint.compare_many([], threads=2**40)) == 0
+
+
+class Refusing:
+    """Has a value, and keeps it."""
+
+    def __float__(self) -> float:
+        raise KeyError("mine")
+
+
+def test_what_a_number_raises_is_passed_on() -> None:
+    refusing: Any = Refusing()
+    with pytest.raises(KeyError, match="mine"):
+        pinpoint.mann_whitney_u([1.0, refusing], STEADY)
+    search: Any = pinpoint.Pairwise()
+    (pair, *_) = search.next()
+    with pytest.raises(KeyError, match="mine"):
+        search.record(pair, refusing, 1.0)
+    with pytest.raises(ValueError, match="`first` is too large"):
+        search.record(pair, 10**400, 1.0)

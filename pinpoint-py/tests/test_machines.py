@@ -223,6 +223,30 @@ def test_text_of_another_machine_or_version_is_refused() -> None:
         pinpoint.Bisection.from_json(json.dumps({**document, "answers": answers}))
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"skipped": [9]}, "there is no commit 9"),
+        ({"recorded": [2**64 - 1], "runs": 1}, "there is no commit"),
+        ({"recorded": [0, 4], "runs": 1}, "fewer runs than commits"),
+        ({"answers": [[{"run": 2**64 - 1}, [[]]]]}, "do not fit|told, but"),
+        ({"answers": [[{"run": 0}, [[{"values": {"value": []}, "bot": None, "started": 0}]]]]}, "without values"),
+        ({"events": [{"ran": {"action": 0, "bot": None, "started": 0, "values": {"value": []}}}]}, "this is no saved"),
+    ],
+)
+def test_a_saved_search_that_cannot_be_is_refused(change: Any, message: str) -> None:
+    document = json.loads(pinpoint.Bisection(5).to_json())
+    with pytest.raises(ValueError, match=message):
+        pinpoint.Bisection.from_json(json.dumps({**document, **change}))
+
+
+def test_runs_beyond_all_numbers_are_as_many_as_there_can_be() -> None:
+    document = json.loads(pinpoint.Bisection(5).to_json())
+    search: Any = pinpoint.Bisection.from_json(json.dumps({**document, "runs": 2**64 - 1}))
+    World(5, 3).drive(search)
+    assert search.outcome.runs == 2**64 - 1
+
+
 class TestPairwise:
     def test_a_difference_is_found(self) -> None:
         outcome = World(2, 1).drive(pinpoint.Pairwise())

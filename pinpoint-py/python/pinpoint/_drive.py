@@ -9,10 +9,12 @@ threads, so that one that never returns keeps nobody from leaving.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
 import inspect
 import json
 import math
+import operator
 import os
 import re
 import sys
@@ -23,13 +25,23 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, ParamSpec, SupportsFloat, TypeVar, Union
 
 from . import _pinpoint
-from ._errors import BuildFailed, Interrupted, RunFailed, Stopped, Unavailable
+from ._errors import BuildFailed, Interrupted, PinpointError, RunFailed, Stopped, Unavailable
 from ._executor import Executor, Values
 from ._jobs import default_state_dir
 from ._model import CombinedCommit, Commit, JobOutcome, Progress
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+# Whether a function of a job is being called that has the machine to itself.
+_has_machine: contextvars.ContextVar[bool] = contextvars.ContextVar("has_machine", default=False)
+# What an executor has a say in itself, and what goes on with a job needs: each
+# refuses all other arguments, instead of ignoring them.
+_NOT_WITH_EXECUTOR = {
+    "run", "build", "format", "results", "aggregate", "paths", "warmup", "env", "build_jobs",
+    "repositories", "cache_size",
+}
+_WITH_RESUME = {"run", "build", "executor", "resume", "timeout", "state_dir", "progress", "bar"}
 
 
 class Checkout(NamedTuple):
@@ -93,7 +105,8 @@ async def bisect_async(
     ----------
     repo : path
         A git repository, or a directory in one. It is read and never written:
-        commits are checked out elsewhere.
+        commits are checked out elsewhere. A function of such a job cannot begin
+        another one: it would wait for the machine that it has to itself.
     good, bad : str
         Revisions: the last known to be good, and one that is bad. With an
         ``executor``, any names.
@@ -107,9 +120,11 @@ async def bisect_async(
         or a function of a :class:`Checkout`. When a job is resumed, it may be
         called again for a commit.
     executor : Executor, optional
-        Lists, builds and runs in place of all these.
+        Lists, builds and runs in place of all these. ``skip`` are names of its
+        commits then, and what only commands and repositories need is refused.
     resume : str, optional
-        The job to go on with, with the functions that it was begun with.
+        The job to go on with, with the functions that it was begun with. Its other
+        arguments are kept with it; only ``timeout`` is told again.
     chart : str, optional
         The metric that decides, where there are several.
     format, results, aggregate : str, optional
@@ -173,12 +188,20 @@ async def bisect_async(
     :func:`bisect` may be called anywhere, in a notebook as well: it has an event
     loop of its own, on a thread of its own.
     """
+    given = _given(locals())
     build_function = build if callable(build) else None
     run_function = run if callable(run) else None
     search = None
+    _check_executor(executor)
+    if _has_machine.get() and executor is None:
+        raise PinpointError(
+            "a function of a bisection has the machine to itself, so no other bisection can begin in it"
+        )
     if resume is not None:
-        if (repo, good, bad) != (None, None, None):
-            raise TypeError("`resume` names a job that has its range: leave out `repo`, `good` and `bad`")
+        _leave_out("`resume` names a job that has kept its arguments", given - _WITH_RESUME)
+        told = {"run": run, "build": build}
+        commands = {name for name, value in told.items() if value is not None and not callable(value)}
+        _leave_out("`resume` names a job that has kept its commands", commands)
     else:
         if good is None or bad is None:
             raise TypeError("`good` and `bad` are needed, or `resume`")
@@ -187,11 +210,11 @@ async def bisect_async(
                 raise TypeError(f"`{name}` must be a str, not {type(revision).__name__}")
         if (executor is None) == (repo is None):
             raise TypeError("give either `repo`, with `run`, or an `executor`")
-        if executor is not None and (run is not None or build is not None):
-            raise TypeError("an `executor` builds and runs itself: leave out `run` and `build`")
+        if executor is not None:
+            _leave_out("an `executor` builds and runs itself", given & _NOT_WITH_EXECUTOR)
         if executor is None and run is None:
             raise TypeError("`run` is needed: a command, or a function")
-        environment = dict(env or {})
+        environment = _by_name("env", env)
         if build_function is not None:
             # What a function builds is this job's alone.
             environment["PINPOINT_BUILT_FOR"] = uuid.uuid4().hex
@@ -201,37 +224,37 @@ async def bisect_async(
             "good": good,
             "bad": bad,
             "command": ["python"] if executor or run_function else _command(run),
-            "build": None if build_function else build,
-            "format": format,
+            "build": None if build is None or build_function else _text("build", build),
+            "format": _text("format", format),
             "results": None if results is None else os.fspath(results),
-            "aggregate": aggregate,
-            "chart": chart,
-            "direction": direction,
+            "aggregate": None if aggregate is None else _text("aggregate", aggregate),
+            "chart": None if chart is None else _text("chart", chart),
+            "direction": None if direction is None else _one_of("direction", direction, ("up", "down", "unknown")),
             "magnitude": _magnitude(magnitude),
-            "strategy": strategy,
-            "confidence": confidence,
-            "max_runs": max_runs,
-            "max_builds": max_builds,
+            "strategy": _one_of("strategy", strategy, ("adaptive", "pinpoint")),
+            "confidence": _number("confidence", confidence),
+            "max_runs": None if max_runs is None else _count("max_runs", max_runs),
+            "max_builds": None if max_builds is None else _count("max_builds", max_builds),
             "max_time": _milliseconds("max_time", max_time),
-            "build_cost": build_cost,
-            "priors": None if priors is None else [float(weight) for weight in priors],
-            "seed": seed,
-            "skip": list(skip),
-            "paths": list(paths),
-            "warmup": warmup,
+            "build_cost": _number("build_cost", build_cost),
+            "priors": None if priors is None else _numbers("priors", priors),
+            "seed": _count("seed", seed),
+            "skip": _texts("skip", skip),
+            "paths": _texts("paths", paths),
+            "warmup": _count("warmup", warmup, bits=32),
             "env": environment,
             "timeout": _milliseconds("timeout", timeout),
-            "build_jobs": build_jobs,
-            "cache_size": cache_size,
+            "build_jobs": _count("build_jobs", build_jobs, bits=32),
+            "cache_size": _count("cache_size", cache_size),
             "repositories": {
-                url: os.path.abspath(path) for url, path in (repositories or {}).items()
+                url: os.path.abspath(path) for url, path in _by_name("repositories", repositories).items()
             },
             "builds": executor is not None or build_function is not None,
             "runs": executor is not None or run_function is not None,
         }
     request = {
         "state_dir": os.path.abspath(state_dir or default_state_dir()),
-        "resume": resume,
+        "resume": None if resume is None else _text("resume", resume),
         "search": search,
         "builds": build_function is not None,
         "runs": run_function is not None,
@@ -291,7 +314,9 @@ def _finished(work: Awaitable[T]) -> T:
             ready.set()
             ended.set()
 
-    threading.Thread(target=main, name="pinpoint", daemon=True).start()
+    # What is known where this is called, is known there.
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(main,), name="pinpoint", daemon=True).start()
     interrupted = False
     while not ended.is_set():
         try:
@@ -339,6 +364,7 @@ class _Bridge:
 
     async def drive(self, request: str) -> str:
         self.loop = asyncio.get_running_loop()
+        self.context = contextvars.copy_context()
         self.turns = asyncio.Semaphore(self.executor.concurrency if self.executor else 1 << 20)
         driven = asyncio.ensure_future(
             _settled(_on_thread(lambda: _pinpoint.drive(request, self._called, self.stop)))
@@ -356,6 +382,8 @@ class _Bridge:
             for task in self.tasks.values():
                 task.cancel()
         error = self.raised or error
+        if isinstance(error, _Cancelled):
+            error = error.__cause__
         if error is not None:
             if self.job_id and hasattr(error, "add_note"):
                 error.add_note(f"go on with pinpoint.bisect(resume={self.job_id!r}, …)")
@@ -364,7 +392,9 @@ class _Bridge:
 
     def _called(self, method: str, action: int, payload: str, reply: Any) -> None:
         """Called by the driver, on its threads."""
-        self.loop.call_soon_threadsafe(self._begin, method, action, json.loads(payload), reply)
+        self.loop.call_soon_threadsafe(
+            self._begin, method, action, json.loads(payload), reply, context=self.context.copy()
+        )
 
     def _begin(self, method: str, action: int, payload: Any, reply: Any) -> None:
         if method == "job":
@@ -381,6 +411,9 @@ class _Bridge:
             task.add_done_callback(lambda _: self.tasks.pop(action, None))
 
     def _watch(self, progress: Progress) -> None:
+        if self.executor is None:
+            # In this callback of the loop alone.
+            _has_machine.set(True)
         try:
             for watch in self.watchers:
                 watch(progress)
@@ -414,11 +447,28 @@ class _Bridge:
         assert self.executor is not None
         ends = lower["main"]["git_hash"], higher["main"]["git_hash"]
         if ends not in self.ranges:
-            names = await self._call(self.executor.list, *ends)
-            if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-                raise TypeError("Executor.list must return a sequence of names")
-            self.ranges[ends] = names
+            names = await self._done(self._call(self.executor.list, *ends), None)
+            self.ranges[ends] = self._checked(ends, names)
         return self.ranges[ends]
+
+    def _checked(self, ends: tuple[str, str], names: Any) -> Sequence[str]:
+        """What ``Executor.list`` gave, when it is what it must be."""
+        is_sequence = isinstance(names, Sequence) and not isinstance(names, (str, bytes))
+        if not is_sequence or not all(isinstance(name, str) for name in names):
+            raise TypeError(f"Executor.list must return a sequence of names (str), not {names!r:.99}")
+        refused: dict[str, str] = {}
+        for (lower, higher), others in self.ranges.items():
+            # Another task may have asked for this very range.
+            if (lower, higher) != ends and {*ends} <= {lower, higher, *others}:
+                refused.update(dict.fromkeys(others, f"lies between {lower!r} and {higher!r} already"))
+        refused.update(dict.fromkeys(ends, "is an end of this range"))
+        for name in names:
+            if name in refused:
+                raise ValueError(
+                    f"Executor.list gives {name!r} between {ends[0]!r} and {ends[1]!r}: it {refused[name]}"
+                )
+            refused[name] = "was given before"
+        return list(names)
 
     async def _do_build(self, there: Any) -> dict[str, str | None]:
         try:
@@ -459,25 +509,39 @@ class _Bridge:
 
     async def _timed(self, begin: Callable[[], Any]) -> Any:
         async with self.turns:
-            task = asyncio.ensure_future(_settled(begin()))
-            try:
-                await asyncio.wait({task}, timeout=self.timeout)
-            except asyncio.CancelledError:
-                task.cancel()
-                raise
-            if not task.done():
-                task.cancel()
-                raise _TooLong(f"took longer than {self.timeout:g} s")
+            return await self._done(begin(), self.timeout)
+
+    async def _done(self, work: Awaitable[Any], timeout: float | None) -> Any:
+        task = asyncio.ensure_future(_settled(work))
+        try:
+            await asyncio.wait({task}, timeout=timeout)
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        if not task.done():
+            task.cancel()
+            raise _TooLong(f"took longer than {timeout:g} s")
+        try:
             result, error = task.result()
-            if error is not None:
-                raise error
-            return result
+        except asyncio.CancelledError as own:
+            # Nobody else has cancelled this task.
+            raise _Cancelled("the function raised CancelledError") from own
+        if error is not None:
+            raise error
+        return result
 
     async def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        if self.executor is None:
+            # In the task of this call alone.
+            _has_machine.set(True)
         if inspect.iscoroutinefunction(function):
             return await function(*arguments)
         result = await _on_thread(lambda: function(*arguments))
         return await result if inspect.isawaitable(result) else result
+
+
+class _Cancelled(Exception):
+    """Carries the CancelledError of a function past what it would cancel here."""
 
 
 class _TooLong(Exception):
@@ -521,7 +585,8 @@ async def _on_thread(function: Callable[[], T]) -> T:
         except RuntimeError:
             pass  # The loop has ended, and nobody waits.
 
-    threading.Thread(target=main, name="pinpoint-function", daemon=True).start()
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(main,), name="pinpoint-function", daemon=True).start()
     return await future
 
 
@@ -543,6 +608,91 @@ def _charts(value: Any) -> dict[str, list[float]]:
     return {chart: values for chart, values in charts.items() if values}
 
 
+def _given(arguments: Mapping[str, Any]) -> set[str]:
+    """The names of those arguments of :func:`bisect_async` that were told."""
+    parameters = inspect.signature(bisect_async).parameters.values()
+    return {it.name for it in parameters if arguments[it.name] is not it.default}
+
+
+def _leave_out(reason: str, names: set[str]) -> None:
+    if names:
+        listed = " and ".join(f"`{name}`" for name in sorted(names))
+        raise TypeError(f"{reason}: leave out {listed}")
+
+
+def _check_executor(executor: Any) -> None:
+    if executor is None:
+        return
+    if not isinstance(executor, Executor):
+        kind = "the class itself" if isinstance(executor, type) else type(executor).__name__
+        raise TypeError(f"`executor` must be an instance of a subclass of pinpoint.Executor, not {kind}")
+    concurrency = executor.concurrency
+    if isinstance(concurrency, bool) or not hasattr(concurrency, "__index__"):
+        raise TypeError(f"`Executor.concurrency` must be an int, not {type(concurrency).__name__}")
+    if concurrency < 1:
+        raise ValueError(f"`Executor.concurrency` is {concurrency}: it must be 1 or more")
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"`{name}` must be a str, not {type(value).__name__}")
+    return value
+
+
+def _texts(name: str, values: Any) -> list[str]:
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise TypeError(f"`{name}` must be a sequence of str, not {type(values).__name__}")
+    found = list(values)
+    for value in found:
+        if not isinstance(value, str):
+            raise TypeError(f"`{name}` must be a sequence of str: it holds {value!r}")
+    return found
+
+
+def _one_of(name: str, value: Any, known: Sequence[str]) -> Any:
+    if value not in known:
+        raise ValueError(f"`{name}` is {value!r}: it must be one of {', '.join(map(repr, known))}")
+    return value
+
+
+def _count(name: str, value: Any, bits: int = 64) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"`{name}` must be an int, not {type(value).__name__}") from None
+    if not 0 <= number < 1 << bits:
+        raise ValueError(f"`{name}` is {number}: it must lie between 0 and 2**{bits} - 1")
+    return number
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, str) or not isinstance(value, SupportsFloat):
+        raise TypeError(f"`{name}` must be a number, not {type(value).__name__}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"`{name}` is {value}: it must be a finite number")
+    return number
+
+
+def _numbers(name: str, values: Any) -> list[float]:
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise TypeError(f"`{name}` must be a sequence of numbers, not {type(values).__name__}")
+    return [_number(f"{name}[{index}]", value) for index, value in enumerate(values)]
+
+
+def _by_name(name: str, values: Any) -> dict[str, Any]:
+    if values is not None and not isinstance(values, Mapping):
+        raise TypeError(f"`{name}` must be a mapping, not {type(values).__name__}")
+    found = dict(values or {})
+    for key, value in found.items():
+        if not isinstance(key, str) or not isinstance(value, (str, os.PathLike)):
+            raise TypeError(f"`{name}` must map str to str: it holds {key!r}: {value!r}")
+    return {key: os.fspath(value) for key, value in found.items()}
+
+
 def _command(run: Any) -> list[str]:
     if isinstance(run, str):
         return ["sh", "-c", run]
@@ -558,20 +708,26 @@ def _magnitude(magnitude: float | str | None) -> dict[str, float] | None:
     if isinstance(magnitude, str):
         number = re.fullmatch(r"\s*([0-9.eE+-]+)\s*%\s*", magnitude)
         try:
-            return {"percent": float(number[1] if number else "")}
+            return {"percent": _size(float(number[1] if number else ""))}
         except ValueError:
             raise ValueError(
                 f"`magnitude` is {magnitude!r}: it must be a number, or a percentage as in '5%'"
             ) from None
-    return None if magnitude is None else {"absolute": float(magnitude)}
+    return None if magnitude is None else {"absolute": _size(_number("magnitude", magnitude))}
+
+
+def _size(magnitude: float) -> float:
+    if not (math.isfinite(magnitude) and magnitude >= 0):
+        raise ValueError(f"`magnitude` is {magnitude}: it must be a finite number, 0 or more")
+    return magnitude
 
 
 def _milliseconds(name: str, seconds: float | None) -> int | None:
     if seconds is None:
         return None
-    if not (math.isfinite(seconds) and seconds > 0):
-        raise ValueError(f"`{name}` is {seconds}: it must be a finite number of seconds above 0")
-    return max(1, round(seconds * 1000))
+    if not 0 < _number(name, seconds) <= 1e12:
+        raise ValueError(f"`{name}` is {seconds}: it must be a number of seconds above 0, and at most 1e12")
+    return max(1, round(float(seconds) * 1000))
 
 
 class _Bar:

@@ -34,7 +34,7 @@ class Executor:
     concurrency: int = 1
 
     def list(self, lower: str, higher: str, /) -> Sequence[str] | Awaitable[Sequence[str]]:
-        """The names of the commits strictly between two, oldest first.
+        """The names of the commits strictly between two, oldest first, each once.
 
         Always the same for the same two. Between neighbours there are none.
         """

@@ -305,6 +305,9 @@ class Comparisons:
     def __iter__(self) -> Iterator[PerformanceComparison]: ...
     def __eq__(self, value: object, /) -> bool: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
+    @staticmethod
+    def _of(parts: Any) -> Comparisons:
+        """Put together what :mod:`pickle` and :mod:`copy` took apart."""
     @property
     def verdict(self) -> list[Literal["same", "different", "unknown", "nil"]]:
         """The verdicts."""

@@ -52,8 +52,8 @@ impl Reply {
 
 #[derive(Debug, thiserror::Error)]
 enum PythonError {
-    #[error("a Python function raised an exception")]
-    Raised,
+    #[error("{0}")]
+    Raised(String),
     #[error("{0}")]
     Unavailable(String),
     #[error("Python gave no answer: its event loop ended")]
@@ -91,8 +91,7 @@ impl Bridge {
         let (sender, receiver) = oneshot::channel();
         let reply = Reply(Mutex::new(Some(sender)));
         if let Err(error) = self.call(method, action, payload, Some(reply)) {
-            self.remember(error);
-            return Err(refused(PythonError::Raised));
+            return Err(refused(self.remember(error)));
         }
         let mut unanswered = EndOnDrop {
             bridge: self,
@@ -104,10 +103,7 @@ impl Bridge {
             Ok(Answer::Json(json)) => {
                 serde_json::from_str(&json).map_err(|error| refused(error.into()))
             }
-            Ok(Answer::Raised(error)) => {
-                self.remember(error);
-                Err(refused(PythonError::Raised))
-            }
+            Ok(Answer::Raised(error)) => Err(refused(self.remember(error))),
             Ok(Answer::Unavailable(reason)) => Err(ExecutorError::Unavailable(Box::new(
                 PythonError::Unavailable(reason),
             ))),
@@ -130,8 +126,12 @@ impl Bridge {
         })
     }
 
-    fn remember(&self, error: PyErr) {
+    /// Keeps it to be raised again; the answer is what the job's record says of it.
+    fn remember(&self, error: PyErr) -> PythonError {
+        // Its type and its message.
+        let said = PythonError::Raised(error.to_string());
         locked(&self.raised).get_or_insert(error);
+        said
     }
 }
 

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::bridge::Bridge;
+use super::good_end::GoodEnd;
 
 /// Left beside a work tree when Python's function has built there.
 const BUILT: &str = "built-by-python";
@@ -28,6 +29,9 @@ pub(super) struct PythonExecutor {
     pub(super) builds: bool,
     /// Whether Python runs.
     pub(super) runs: bool,
+    /// Commits not to try, when there is no `local` to know them.
+    pub(super) skip: Vec<String>,
+    pub(super) good: GoodEnd,
     pub(super) began: SystemTime,
     /// Commits that Python has built in this process.
     pub(super) built: Mutex<BTreeSet<CombinedCommit>>,
@@ -126,6 +130,9 @@ impl PythonExecutor {
                 (chart, series)
             })
             .collect();
+        self.good.see(&report);
+        let checked = self.good.check_attempts();
+        checked.map_err(|error| ExecutorError::Refused(Box::new(error)))?;
         Ok(report)
     }
 
@@ -182,7 +189,14 @@ impl Executor for PythonExecutor {
             commit: &commit,
             tree: None,
         };
-        let built: Built = self.bridge.ask("build", request.key.action, &there).await?;
+        let built: Built = if self.skip.contains(&commit.main.git_hash) {
+            Built {
+                commit: None,
+                failure: Some("skipped on request".into()),
+            }
+        } else {
+            self.bridge.ask("build", request.key.action, &there).await?
+        };
         Ok(BuildReport {
             commit: built.commit.unwrap_or(commit),
             failure: built.failure,

@@ -19,6 +19,7 @@ use tokio::sync::Notify;
 use super::bridge::Bridge;
 use super::executor::PythonExecutor;
 use super::failure::Failure;
+use super::good_end::GoodEnd;
 use super::outcome::Found;
 use super::search::{Config, KIND, Search};
 
@@ -154,9 +155,11 @@ impl Session<'_> {
                 .set_state(id, JobState::Running, None, None)
                 .await?;
         }
-        let executor = self.executor(state_dir)?;
+        let spec: BisectionSpec = serde_json::from_value(self.job.spec.clone())?;
         let mut journal = self.store.journal(id).await?;
-        let found = self.drive(&executor, &mut journal, stop).await;
+        let good = GoodEnd::new(&spec, &journal.records().await?).again();
+        let executor = self.executor(state_dir, good)?;
+        let found = self.drive(spec, &executor, &mut journal, stop).await;
         if let Some(local) = &executor.local {
             // Nobody else sees to a child that does not want to end.
             local.end().await;
@@ -164,7 +167,7 @@ impl Session<'_> {
         found
     }
 
-    fn executor(&self, state_dir: &Path) -> Result<PythonExecutor, Failure> {
+    fn executor(&self, state_dir: &Path, good: GoodEnd) -> Result<PythonExecutor, Failure> {
         let created = u64::try_from(self.job.created).unwrap_or_default();
         let began: SystemTime = UNIX_EPOCH + Duration::from_millis(created);
         let location = Location {
@@ -180,6 +183,8 @@ impl Session<'_> {
             local,
             builds: self.config.builds,
             runs: self.config.runs,
+            skip: self.config.skip.clone(),
+            good,
             began,
             built: Mutex::default(),
         })
@@ -187,12 +192,12 @@ impl Session<'_> {
 
     async fn drive(
         &self,
+        mut spec: BisectionSpec,
         executor: &PythonExecutor,
         journal: &mut JobJournal,
         stop: &Notify,
     ) -> Result<Found, Failure> {
         let id = &self.job.id;
-        let mut spec: BisectionSpec = serde_json::from_value(self.job.spec.clone())?;
         let mut stopping = std::pin::pin!(self.stop(stop));
         if let Some(local) = executor.local.as_ref().filter(|_| !executor.runs)
             && journal.records().await?.is_empty()
@@ -210,14 +215,20 @@ impl Session<'_> {
                 .await?;
         }
         let driven = drive_watched(
-            Bisection::new(spec)?,
+            Bisection::new(spec.clone())?,
             executor,
             journal,
             stopping,
             |moment, machine, _| self.watch(&moment, machine),
         )
         .await?;
-        Found::new(self.job, executor, driven, &journal.records().await?).await
+        let records = journal.records().await?;
+        let ended = matches!(driven.outcome.status, Status::Failed | Status::Canceled);
+        if executor.runs && !ended {
+            let checked = GoodEnd::new(&spec, &records).check_all();
+            checked.map_err(|error| Failure::Execution(error.to_string()))?;
+        }
+        Found::new(self.job, executor, driven, &records).await
     }
 
     /// Fixes the metric at the good end. What Python builds there must be there

@@ -9,6 +9,7 @@
 mod bridge;
 mod executor;
 mod failure;
+mod good_end;
 mod job;
 mod outcome;
 mod search;

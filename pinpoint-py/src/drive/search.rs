@@ -1,12 +1,13 @@
 //! A new job: from what Python's caller asks for to a spec and a configuration.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use pinpoint_backends::local::{LocalConfig, Repository};
 use pinpoint_backends::store::NewJob;
-use pinpoint_core::results::{Aggregate, Format};
 use pinpoint_core::{
     Bisection, BisectionSpec, CombinedCommit, Commit, Direction, Magnitude, Range, Strategy,
 };
@@ -28,6 +29,9 @@ pub(super) struct Config {
     /// Whether Python's functions build, and run.
     pub(super) builds: bool,
     pub(super) runs: bool,
+    /// Commits that an executor of Python's is not asked for, by name.
+    #[serde(default)]
+    pub(super) skip: Vec<String>,
 }
 
 /// What `bisect` is asked.
@@ -40,9 +44,9 @@ pub(super) struct Search {
     bad: String,
     command: Vec<String>,
     build: Option<String>,
-    format: Format,
+    format: String,
     results: Option<PathBuf>,
-    aggregate: Option<Aggregate>,
+    aggregate: Option<String>,
     chart: Option<String>,
     direction: Option<Direction>,
     magnitude: Option<Magnitude>,
@@ -108,6 +112,11 @@ impl Search {
             direction_by_unit: self.direction.is_none() && !self.runs,
             builds: self.builds,
             runs: self.runs,
+            skip: if found.is_none() {
+                self.skip.clone()
+            } else {
+                Vec::new()
+            },
             local: match &found {
                 Some(repository) => {
                     Some(self.local(repository, (&good.git_hash, &bad.git_hash), good.clone())?)
@@ -146,10 +155,12 @@ impl Search {
             command: self.command,
             env: self.env,
             patch: None,
-            format: self.format,
+            format: parsed("format", &self.format)?,
             chart: self.chart,
             every_chart: false,
-            aggregate: self.aggregate,
+            aggregate: (self.aggregate.as_deref())
+                .map(|name| parsed("aggregate", name))
+                .transpose()?,
             results: self.results,
             warmup: self.warmup,
             timeout: self.timeout.map(Duration::from_millis),
@@ -158,4 +169,10 @@ impl Search {
             skip,
         })
     }
+}
+
+/// An argument that is a name of something, or why it is none.
+fn parsed<T: FromStr<Err: Display>>(argument: &str, text: &str) -> Result<T, Failure> {
+    text.parse()
+        .map_err(|error| Failure::Value(format!("`{argument}`: {error}")))
 }

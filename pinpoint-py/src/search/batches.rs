@@ -57,7 +57,7 @@ impl Asked {
 /// What came of one run; without values, it failed.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Told {
-    pub(crate) values: BTreeMap<String, Vec<f64>>,
+    pub(crate) values: Values,
     pub(crate) bot: Option<String>,
     /// Milliseconds since the search began.
     pub(crate) started: u64,
@@ -152,6 +152,25 @@ impl<M: Saved> Batches<M> {
         }
         let spec = serde_json::from_value(document.spec).map_err(json)?;
         let mut batches = Self::silent(spec)?;
+        let mut indices = document.skipped.iter().chain(&document.recorded);
+        if let Some(index) = indices.find(|it| **it >= batches.commits) {
+            return Err(unreadable(format!("there is no commit {index}")));
+        }
+        let answers = document.answers.iter().flat_map(|(_, answers)| answers);
+        let told = answers.flatten().map(|told| &told.values);
+        if !(document.events.iter().flat_map(values))
+            .chain(told)
+            .all(are_numbers)
+        {
+            return Err(unreadable(
+                "a run has a chart without values, or with some that are not finite".into(),
+            ));
+        }
+        if document.runs < document.recorded.len() as u64 {
+            return Err(unreadable(
+                "it has fewer runs than commits that were run".into(),
+            ));
+        }
         for event in document.events {
             let heard = batches.hear(event);
             heard.map_err(|error| unreadable(error.to_string()))?;
@@ -194,7 +213,7 @@ impl<M: Saved> Batches<M> {
     pub(crate) fn number(&self, commit: Position) -> u64 {
         match commit {
             Position::Good => 0,
-            Position::Within { offset, .. } => offset + 1,
+            Position::Within { offset, .. } => offset.saturating_add(1),
             Position::Bad => self.commits - 1,
         }
     }
@@ -222,7 +241,8 @@ impl<M: Saved> Batches<M> {
             )));
         }
         self.strike(told, |it| it == asked);
-        self.runs += told * asked_runs(asked) as u64;
+        let runs = told.saturating_mul(asked_runs(asked) as u64);
+        self.runs = self.runs.saturating_add(runs);
         self.recorded.extend(asked.commits());
         self.answers.entry(asked).or_default().extend(answers);
         Ok(())
@@ -431,6 +451,21 @@ fn asked_runs(asked: Asked) -> usize {
         Asked::Run(_) => 1,
         Asked::Pair(..) => 2,
     }
+}
+
+type Values = BTreeMap<String, Vec<f64>>;
+
+/// What the runs of an event gave.
+fn values(event: &Event) -> Vec<&Values> {
+    match event {
+        Event::Ran { values, .. } => vec![values],
+        Event::RanPair { first, second, .. } => vec![&first.values, &second.values],
+        _ => Vec::new(),
+    }
+}
+
+fn are_numbers(values: &Values) -> bool {
+    (values.values()).all(|series| !series.is_empty() && series.iter().all(|it| it.is_finite()))
 }
 
 /// Adds executions to the end of a batch.

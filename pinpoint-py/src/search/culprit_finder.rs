@@ -64,7 +64,7 @@ impl CulpritFinder {
             pairs: pairwise::number_of_pairs(pairs)?.unwrap_or(usual.pairs),
             bisection: BisectionSpec {
                 strategy: arguments::strategy(strategy)?,
-                magnitude: magnitude.map(Magnitude::Absolute),
+                magnitude: arguments::magnitude(magnitude)?.map(Magnitude::Absolute),
                 direction: arguments::direction(direction)?,
                 confidence,
                 max_runs: arguments::optional_count("max_runs", max_runs)?,

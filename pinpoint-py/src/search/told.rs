@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyString};
 
@@ -85,10 +85,19 @@ pub(super) fn run(
 }
 
 fn finite(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
-    let number: f64 = value.extract().map_err(|_| {
-        PyTypeError::new_err(format!(
-            "`{argument}` must be a number, a dict of numbers by chart, or None for a failed run"
-        ))
+    let number: f64 = value.extract().map_err(|error: PyErr| {
+        if error.is_instance_of::<PyOverflowError>(value.py()) {
+            PyValueError::new_err(format!(
+                "`{argument}` is too large for a floating point number"
+            ))
+        } else if error.is_instance_of::<PyTypeError>(value.py()) {
+            PyTypeError::new_err(format!(
+                "`{argument}` must be a number, a dict of numbers by chart, or None for a failed run"
+            ))
+        } else {
+            // Raised by its `__float__`.
+            error
+        }
     })?;
     if number.is_finite() {
         return Ok(number);
