@@ -14,7 +14,6 @@ const TABLES: &str = include_str!("schema/2.sql");
 /// Databases for which the source is written out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Target {
-    #[cfg_attr(not(feature = "sqlite"), expect(dead_code))]
     Sqlite,
     #[cfg_attr(not(feature = "postgres"), expect(dead_code))]
     Postgres,
