@@ -165,7 +165,7 @@ impl Session {
         let directory = storage.job_dir(id);
         fs::create_dir_all(&directory).map_err(CliError::file("make", &directory))?;
         let lock = JobLock::acquire(&directory)?;
-        let lease = (storage.jobs.lease(id, &storage.owner(), LEASE)).await?;
+        let lease = (storage.jobs.lease(id, &storage.owner()?, LEASE)).await?;
         let known = async {
             // Read only now: whoever held the job may have written until then.
             let job = storage.jobs.get(id.as_str()).await?;

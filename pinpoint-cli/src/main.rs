@@ -28,6 +28,7 @@ mod reporter;
 mod stop;
 mod storage;
 mod summary;
+mod whole_file;
 
 use std::process::ExitCode;
 

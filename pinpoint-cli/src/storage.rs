@@ -19,13 +19,10 @@ pub(crate) struct Storage {
     /// Builds, work trees and patches; the jobs as well, unless they are elsewhere.
     pub(crate) state_dir: PathBuf,
     pub(crate) jobs: JobStore,
-    /// What this state directory is called, among those of machines that may be
-    /// named alike and share a store.
-    mark: String,
 }
 
 /// The file that tells that a directory is ours, where the jobs' own file is not
-/// in it.
+/// in it, and tells it from those of machines that are named alike.
 const MARK: &str = ".pinpoint-state";
 
 impl Storage {
@@ -36,12 +33,7 @@ impl Storage {
             Some(url) => connect(url).await?,
             None => JobStore::open(&state_dir).await?,
         };
-        let mark = mark(&state_dir)?;
-        Ok(Self {
-            state_dir,
-            jobs,
-            mark,
-        })
+        Ok(Self { state_dir, jobs })
     }
 
     /// Where a job keeps what is not in the store; `lock` is held while it runs.
@@ -51,8 +43,10 @@ impl Storage {
 
     /// Who works on a job: of the processes that share a state directory a lock in it
     /// chooses one.
-    pub(crate) fn owner(&self) -> String {
-        format!("{}:{} ({})", host(), self.state_dir.display(), self.mark)
+    pub(crate) fn owner(&self) -> Result<String, CliError> {
+        let mark = mark(&self.state_dir)?;
+        let state_dir = self.state_dir.display();
+        Ok(format!("{}:{state_dir} ({mark})", host()))
     }
 }
 
@@ -179,4 +173,20 @@ fn report(
         }
     }
     Ok(FOUND)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_directory_keeps_a_mark_of_its_own() {
+        let [one, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let marked = mark(one.path()).unwrap();
+        assert_eq!(marked.len(), 12);
+        assert_eq!(mark(one.path()).unwrap(), marked);
+        assert_ne!(mark(other.path()).unwrap(), marked);
+        // Nothing else is left there.
+        assert_eq!(fs::read_dir(one.path()).unwrap().count(), 1);
+    }
 }

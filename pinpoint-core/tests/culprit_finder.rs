@@ -365,6 +365,14 @@ fn a_budget_is_for_everything_and_keeps_one_confirmation_back() {
 }
 
 #[test]
+fn a_budget_of_any_size_is_one() {
+    let world = World::slower_from(62, [(20, 2.0)]);
+    let mut spec = world.spec();
+    spec.bisection.max_runs = Some(u64::MAX);
+    assert_eq!(world.find(spec).culprits(), [at(20)]);
+}
+
+#[test]
 fn either_strategy_can_search_between_the_verifications() {
     let world = World::slower_from(62, [(20, 2.0)]);
     let adaptive = |max_runs| {

@@ -16,20 +16,21 @@
     reason = "the server is started by what starts it for tests"
 )]
 
+#[path = "../../../pinpoint-backends/tests/store/a_run.rs"]
+mod a_run;
 mod fill;
 #[path = "../../../pinpoint-backends/tests/store/postgres.rs"]
 #[allow(dead_code, reason = "tests need more of it")]
 mod postgres;
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
 use clap::{Parser, ValueEnum};
 use pinpoint_backends::store::{Durability, JobFilter, JobStore, NewJob, Place};
-use pinpoint_core::{
-    CombinedCommit, Commit, Detail, Event, JobState, Journal, Record, RunReport, Series,
-};
+use pinpoint_core::{JobState, Journal, Record};
+
+use crate::a_run::run;
 
 /// Milliseconds for a page of 50.
 const PAGE: f64 = 10.0;
@@ -336,48 +337,4 @@ async fn open(store: &JobStore, factor: f64) -> Result<(), Box<dyn Error>> {
     }
     print("a job of 10,000 runs is opened", times, OPEN * factor);
     Ok(())
-}
-
-/// A run as the command line records it.
-fn run(action: u64) -> Record {
-    let wall = 0.0512345678 + action as f64 * 1e-7;
-    let chart = |value: f64, unit: &str| Series {
-        values: vec![value],
-        unit: Some(unit.into()),
-        ..Series::default()
-    };
-    let commit = Commit {
-        author: Some("Ada Example <ada@example.org>".into()),
-        created: Some("2024-05-06T07:08:09Z".into()),
-        subject: Some("Sort with fewer comparisons".into()),
-        ..Commit::new(
-            "/home/ada/src/tool",
-            "0123456789abcdef0123456789abcdef01234567",
-        )
-    };
-    Record {
-        event: Event::Ran {
-            action,
-            bot: None,
-            started: action * 60,
-            values: BTreeMap::from([("wall".into(), vec![wall])]),
-        },
-        detail: Some(Detail::Run(RunReport {
-            commit: CombinedCommit::from(commit),
-            index: 7,
-            bot: None,
-            started: action * 60,
-            chart: Some("wall".into()),
-            failure: None,
-            charts: BTreeMap::from([
-                ("wall".into(), chart(wall, "s")),
-                ("user".into(), chart(0.043, "s")),
-                ("system".into(), chart(0.006, "s")),
-                ("peak_memory".into(), chart(13_459_456.0, "B")),
-            ]),
-            usage: None,
-            exit_code: Some(0),
-            log: Some("runs/0123456789abcdef/7.log".into()),
-        })),
-    }
 }

@@ -3,7 +3,8 @@
 use pinpoint_backends::store::{Imported, JobFilter, JobStore, NewJob, StoreError};
 use pinpoint_core::{Event, JobState, Journal};
 
-use crate::common::{Backend, Fixture, all, append_all, new_job, run, ticks};
+use crate::a_run::run;
+use crate::common::{Backend, Fixture, all, append_all, new_job, ticks};
 use crate::on_both;
 
 on_both! {

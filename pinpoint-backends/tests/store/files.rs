@@ -7,7 +7,8 @@ use pinpoint_backends::store::{JobStore, Place, SCHEMA_VERSION, StoreError};
 use pinpoint_core::{JobState, Journal};
 use sqlx::Connection;
 
-use crate::common::{Fixture, all, append_all, cause, raw, run, ticks};
+use crate::a_run::run;
+use crate::common::{Fixture, all, append_all, cause, raw, ticks};
 
 /// Opening is refused, and the file stays as it is.
 async fn refused(state_dir: &Path) -> StoreError {

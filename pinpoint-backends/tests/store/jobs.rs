@@ -3,7 +3,8 @@
 use pinpoint_backends::store::{JOURNAL_VERSION, JobFilter, JobId, StoreError};
 use pinpoint_core::{Event, JobState, Journal, Record};
 
-use crate::common::{Fixture, all, append_all, found, new_job, open, run, tick, ticks};
+use crate::a_run::run;
+use crate::common::{Fixture, all, append_all, found, new_job, open, tick, ticks};
 use crate::on_both;
 
 on_both! {

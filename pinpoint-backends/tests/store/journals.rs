@@ -12,7 +12,8 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 
-use crate::common::{Fixture, append_all, cause, run, tick, ticks};
+use crate::a_run::run;
+use crate::common::{Fixture, append_all, cause, tick, ticks};
 use crate::on_both;
 
 on_both! {

@@ -5,6 +5,7 @@
     reason = "the lint's exception for tests does not reach their helpers"
 )]
 
+mod a_run;
 mod common;
 mod databases;
 mod exchange;

@@ -14,7 +14,8 @@ use pinpoint_backends::store::{
 };
 use pinpoint_core::{JobState, Journal};
 
-use crate::common::{Fixture, all, append_all, cause, new_job, open, run};
+use crate::a_run::run;
+use crate::common::{Fixture, all, append_all, cause, new_job, open};
 use crate::on_both;
 
 on_both! {

@@ -1,7 +1,7 @@
 //! Jobs as a whole: out of a store, into another, and away.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Seek, Write};
+use std::io::{BufReader, BufWriter, IntoInnerError, Seek};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,6 +12,7 @@ use crate::arguments::{Display, Output, Select};
 use crate::error::{CliError, FOUND};
 use crate::quantity::count;
 use crate::storage::Storage;
+use crate::whole_file;
 
 /// Jobs removed in one transaction: few enough that others hardly wait for it.
 const BATCH: u32 = 100;
@@ -36,23 +37,14 @@ pub(super) async fn export(
         let output = output.map_err(CliError::file("write", &path))?;
         store.export(&filter, &mut BufWriter::new(output)).await?
     } else {
-        // Moved in place: a file that was there is replaced by a whole one only.
+        // What a link names is written, and the link stays.
         let path = path.canonicalize().unwrap_or_else(|_| path.clone());
-        let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
-        let directory = directory.unwrap_or(Path::new("."));
-        let mut output = tempfile::Builder::new()
-            .prefix(".pinpoint-export-")
-            .tempfile_in(directory)
+        let output = whole_file::begin(&path).map_err(CliError::file("write", &path))?;
+        let mut output = BufWriter::new(output);
+        let jobs = store.export(&filter, &mut output).await?;
+        (output.into_inner().map_err(IntoInnerError::into_error))
+            .and_then(|output| whole_file::end(output, &path))
             .map_err(CliError::file("write", &path))?;
-        let mut buffered = BufWriter::new(&mut output);
-        let jobs = store.export(&filter, &mut buffered).await?;
-        (buffered.flush())
-            .and_then(|()| buffered.get_ref().as_file().sync_all())
-            .map_err(CliError::file("write", &path))?;
-        drop(buffered);
-        output
-            .persist(&path)
-            .map_err(|error| CliError::file("write", &path)(error.error))?;
         jobs
     };
     match display.output {

@@ -31,6 +31,7 @@ use pinpoint_backends::store::JobId;
 
 use crate::error::CliError;
 use crate::storage::Storage;
+use crate::whole_file;
 
 pub(crate) use picture::PictureError;
 pub(crate) use sessions::note_session;
@@ -53,28 +54,21 @@ pub(crate) fn destination(file: &Path) -> Result<PathBuf, CliError> {
     let file = std::path::absolute(file).map_err(CliError::file("find", file))?;
     // What a link names is written, and the link stays.
     let file = file.canonicalize().unwrap_or(file);
-    let directory = file.parent().unwrap_or(&file);
     // Gone again at once; it only tells whether one can write here.
-    tempfile::tempfile_in(directory)
-        .map_err(|error| wrong(format!("{}: {error}", directory.display())))?;
+    whole_file::begin(&file).map_err(|error| {
+        let directory = file.parent().unwrap_or(&file);
+        wrong(format!("{}: {error}", directory.display()))
+    })?;
     Ok(file)
 }
 
 /// Writes the report on a job as it is now.
 pub(crate) async fn write(storage: &Storage, job: &JobId, file: &Path) -> Result<(), CliError> {
     let text = text(storage, job).await?;
-    let directory = file.parent().unwrap_or(file);
     let written = || {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".pinpoint-report-");
-        // As any other file, not for the user's eyes only.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        // Moved in place: whoever looks sees all of it.
-        let mut unfinished = builder.tempfile_in(directory)?;
+        let mut unfinished = whole_file::begin(file)?;
         unfinished.write_all(text.as_bytes())?;
-        unfinished.persist(file)?;
-        Ok(())
+        whole_file::end(unfinished, file)
     };
     written().map_err(CliError::file("write the report", file))
 }

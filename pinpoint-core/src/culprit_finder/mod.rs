@@ -411,7 +411,8 @@ impl CulpritFinder {
             attempts: Some(attempts),
             // One verification is made, and another one is kept back.
             max_runs: (spec.max_runs)
-                .map(|most| (most + reused).saturating_sub(2 * self.spec.verification_runs())),
+                .map(|most| most.saturating_add(reused))
+                .map(|most| most.saturating_sub(2 * self.spec.verification_runs())),
             ..spec.clone()
         }
     }
