@@ -1,8 +1,12 @@
 //! Compiles the messages of the API, in Rust alone: no `protoc` is needed.
 
-use std::error::Error;
+#[cfg(not(feature = "api"))]
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+}
 
-fn main() -> Result<(), Box<dyn Error>> {
+#[cfg(feature = "api")]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=proto");
     let descriptors = protox::compile(["pinpoint/v1/service.proto"], ["proto"])?;
     // Ours writes itself as JSON; that of `prost-types` does not.

@@ -131,9 +131,11 @@
 
 mod action;
 mod adaptive;
+#[cfg(feature = "api")]
 pub mod api;
 mod atlas;
 mod bisection;
+#[cfg(feature = "bots")]
 pub mod bots;
 mod commit;
 mod culprit_finder;
@@ -148,7 +150,9 @@ mod outcome;
 mod pairwise;
 mod pinpoint;
 mod random;
+#[cfg(feature = "results")]
 pub mod results;
+#[cfg(feature = "simulation")]
 pub mod simulation;
 mod spec;
 

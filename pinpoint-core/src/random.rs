@@ -27,11 +27,13 @@ impl SplitMix64 {
     }
 
     /// True with this probability.
+    #[cfg(feature = "simulation")]
     pub(crate) fn chance(&mut self, probability: f64) -> bool {
         self.uniform() <= probability
     }
 
     /// A standard normal number: half of the transform of Box and Muller.
+    #[cfg(feature = "simulation")]
     pub(crate) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * libm::log(self.uniform())).sqrt();
         radius * libm::cos(std::f64::consts::TAU * self.uniform())
