@@ -307,11 +307,6 @@ impl Repository {
         &self.common_dir
     }
 
-    /// Is this the repository of that directory: its work tree, or itself?
-    pub(super) fn is_at(&self, directory: &Path) -> bool {
-        directory == self.path || directory == self.common_dir
-    }
-
     fn git(&self) -> Command {
         git_in(&self.place)
     }
