@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use pinpoint_midpoint::manifest::{CargoLock, Deps, GoMod, Manifest, Submodules, changes};
+use pinpoint_midpoint::manifest::{CargoLock, Deps, GoMod, Manifest, Submodules};
 
 const LINES: usize = 4_000;
 
@@ -134,18 +134,5 @@ fn reading(c: &mut Criterion) {
     group.finish();
 }
 
-fn comparing(c: &mut Criterion) {
-    let file = deps();
-    let Ok(before) = Deps.read(&file, &BTreeMap::new()) else {
-        return;
-    };
-    let mut after = before.clone();
-    after.pop_last();
-    assert_eq!(changes(&before, &after).len(), 1);
-    c.bench_function("changes", |b| {
-        b.iter(|| changes(black_box(&before), black_box(&after)));
-    });
-}
-
-criterion_group!(benches, reading, comparing);
+criterion_group!(benches, reading);
 criterion_main!(benches);

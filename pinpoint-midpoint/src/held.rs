@@ -55,8 +55,8 @@ impl Held {
         Ok(tree)
     }
 
-    /// The list again, each dependency behind what names it, and what that holds
-    /// behind it at once.
+    /// The list again, each dependency after what names it, and what that holds
+    /// right after it.
     pub(crate) fn flatten(self, like: &CombinedCommit) -> CombinedCommit {
         let mut modified_deps = Vec::new();
         list(&self, &mut modified_deps);
@@ -65,12 +65,6 @@ impl Held {
             modified_deps,
             patch: like.patch.clone(),
         }
-    }
-
-    pub(crate) fn get(&self, repository: &str) -> Option<&Self> {
-        self.below
-            .iter()
-            .find(|held| held.commit.repository == repository)
     }
 
     /// Holds a dependency below this one, in place of what was held of it.

@@ -1,6 +1,6 @@
 //! What is asked of repositories.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -28,8 +28,8 @@ pub trait History: Send + Sync {
     /// How many commits of `higher`'s line the history of `lower` does not
     /// hold, `higher` included: 1 for a commit and its first parent.
     ///
-    /// Where `lower` is on the line these are the commits behind it. Where it
-    /// came in by a merge, they begin behind the commit from which its branch
+    /// Where `lower` is on the line these are the commits after it. Where it
+    /// came in by a merge, they begin after the commit from which its branch
     /// had started.
     async fn count(&self, lower: &str, higher: &str) -> Result<u64, HistoryError>;
 
@@ -45,14 +45,20 @@ pub trait History: Send + Sync {
     async fn parents(&self, commit: &str) -> Result<Vec<String>, HistoryError>;
 
     /// A file of a commit, by its path from the top; absent when there is none.
+    /// A file of more than `most` bytes is not loaded.
     ///
     /// `merged` is merged into the commit first, in order, as in
     /// [`Commit::merged`](pinpoint_core::Commit::merged).
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryError::TooLarge`] for a file of more than `most` bytes.
     async fn file(
         &self,
         commit: &str,
         merged: &[String],
         path: &str,
+        most: usize,
     ) -> Result<Option<Vec<u8>>, HistoryError>;
 
     /// The commits of other repositories that are checked out at these paths
@@ -81,15 +87,31 @@ pub trait Repositories: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`HistoryError::UnknownRepository`] when it is not at hand.
+    /// [`HistoryError::UnknownRepository`] when it is not available locally.
     async fn open(&self, repository: &str) -> Result<Arc<dyn History>, HistoryError>;
+
+    /// What each of these repositories is, whatever it is called: two names have
+    /// the same identity if they mean the same repository, available or not.
+    ///
+    /// Unless implemented, every name means another repository.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be found out.
+    async fn identities(
+        &self,
+        repositories: BTreeSet<String>,
+    ) -> Result<BTreeMap<String, String>, HistoryError> {
+        let identity = |name: String| (name.clone(), name);
+        Ok(repositories.into_iter().map(identity).collect())
+    }
 }
 
 /// Why a question about a history has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
-    /// The repository is not at hand.
-    #[error("the repository {repository} is not at hand; {hint}")]
+    /// The repository is not available locally.
+    #[error("the repository {repository} is not available locally; {hint}")]
     UnknownRepository {
         /// Its name.
         repository: String,
@@ -105,6 +127,20 @@ pub enum HistoryError {
         revision: String,
         /// What to do about it.
         hint: String,
+    },
+    /// A file that is larger than what is read.
+    #[error("{path} in {repository} has {size} bytes, more than {most}")]
+    TooLarge {
+        /// The repository.
+        repository: String,
+        /// The file.
+        path: String,
+        /// The hash of its content.
+        object: String,
+        /// How many bytes it has.
+        size: u64,
+        /// How many are read.
+        most: usize,
     },
     /// A place outside of a range.
     #[error("the commits from {lower} to {higher} have no offset {offset}, only {count}")]

@@ -26,7 +26,7 @@
 //! A search that finds the step between two neighbours with nothing between has
 //! the commit to blame: [`moved_since`](pinpoint_core::CombinedCommit::moved_since).
 //! What a roll changed besides, and can't be followed (a package, a repository
-//! that is not at hand, a branch, a cycle), is named with the reason.
+//! that is not available locally, a branch, a cycle), is named with the reason.
 //!
 //! A dependency that was set back is walked in reverse, from its newer commit to
 //! its older one.
@@ -41,6 +41,7 @@ mod line;
 pub mod manifest;
 mod midpoints;
 mod rolls;
+mod sources;
 
 pub use error::MidpointError;
 pub use history::{History, HistoryError, Repositories};

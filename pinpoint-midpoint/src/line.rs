@@ -50,6 +50,34 @@ impl Line {
         }
     }
 
+    /// The same states from the higher to the lower.
+    fn reversed(self) -> Self {
+        match self {
+            Self::Forward {
+                lower,
+                higher,
+                count,
+            } => Self::Backward {
+                lower,
+                higher,
+                count,
+            },
+            Self::Backward {
+                lower,
+                higher,
+                count,
+            } => Self::Forward {
+                lower,
+                higher,
+                count,
+            },
+            Self::Merged { commit, mut merged } => {
+                merged.reverse();
+                Self::Merged { commit, merged }
+            }
+        }
+    }
+
     pub(crate) fn count(&self) -> u64 {
         match self {
             Self::Forward { count, .. } | Self::Backward { count, .. } => *count,
@@ -105,56 +133,52 @@ pub(crate) async fn between(
     lower: &Commit,
     higher: &Commit,
 ) -> Result<Relation, HistoryError> {
-    if lower.git_hash == higher.git_hash {
+    if let Some(line) = up(history, lower, higher).await? {
+        return Ok(Relation::Forward(line));
+    }
+    Ok(match up(history, higher, lower).await? {
+        Some(line) => Relation::Backward(line.reversed()),
+        None => Relation::Apart,
+    })
+}
+
+/// What lies strictly between a revision and a later one; none: the other is not
+/// later.
+async fn up(
+    history: &dyn History,
+    lower: &Commit,
+    higher: &Commit,
+) -> Result<Option<Line>, HistoryError> {
+    let (older, newer) = (&lower.git_hash, &higher.git_hash);
+    if older == newer {
         return branch(history, lower, &higher.merged, higher).await;
     }
-    if history
-        .is_ancestor(&lower.git_hash, &higher.git_hash)
-        .await?
-    {
-        let behind = history.count(&lower.git_hash, &higher.git_hash).await?;
-        // With something merged into it, the higher commit itself lies between.
-        let count = behind - u64::from(higher.merged.is_empty() && behind > 0);
-        if count > 0 {
-            return Ok(Relation::Forward(Line::Forward {
-                lower: lower.git_hash.clone(),
-                higher: higher.git_hash.clone(),
-                count,
-            }));
-        }
-        let branches = history.parents(&higher.git_hash).await?;
-        return branch(
-            history,
-            lower,
-            branches.get(1..).unwrap_or_default(),
-            higher,
-        )
-        .await;
+    if !history.is_ancestor(older, newer).await? {
+        return Ok(None);
     }
-    if history
-        .is_ancestor(&higher.git_hash, &lower.git_hash)
-        .await?
-    {
-        let behind = history.count(&higher.git_hash, &lower.git_hash).await?;
-        // With something merged into it, the lower commit itself lies between.
-        let count = behind - u64::from(lower.merged.is_empty() && behind > 0);
-        return Ok(Relation::Backward(Line::Backward {
-            lower: higher.git_hash.clone(),
-            higher: lower.git_hash.clone(),
+    let after = history.count(older, newer).await?;
+    // With something merged into it, the higher commit itself lies between.
+    let count = after - u64::from(higher.merged.is_empty() && after > 0);
+    if count > 0 {
+        return Ok(Some(Line::Forward {
+            lower: older.clone(),
+            higher: newer.clone(),
             count,
         }));
     }
-    Ok(Relation::Apart)
+    let parents = history.parents(newer).await?;
+    let branches = parents.get(1..).unwrap_or_default();
+    branch(history, lower, branches, higher).await
 }
 
 /// What lies between a commit and what becomes of it once all of `branches` is
-/// merged in, which is `higher`.
+/// merged in, which is `higher`; none: it has more merged in than that.
 async fn branch(
     history: &dyn History,
     lower: &Commit,
     branches: &[String],
     higher: &Commit,
-) -> Result<Relation, HistoryError> {
+) -> Result<Option<Line>, HistoryError> {
     let commit = &lower.git_hash;
     let mut branches = branches.to_vec();
     // Is the last of the branches, merged in, a state of its own?
@@ -170,30 +194,20 @@ async fn branch(
         let Some(next) = branches.get(same) else {
             let is_lower = same == lower.merged.len() || ends_elsewhere;
             if !is_lower {
-                return Ok(Relation::Backward(Line::Merged {
-                    commit: commit.clone(),
-                    merged,
-                }));
+                return Ok(None);
             }
             break;
         };
         let from = lower.merged.get(same).unwrap_or(commit);
         if lower.merged.len() > same && !history.is_ancestor(from, next).await? {
-            return Ok(if history.is_ancestor(next, from).await? {
-                Relation::Backward(Line::Merged {
-                    commit: commit.clone(),
-                    merged,
-                })
-            } else {
-                Relation::Apart
-            });
+            return Ok(None);
         }
-        let behind = history.count(from, next).await?;
-        if behind > LONGEST_BRANCH {
+        let after = history.count(from, next).await?;
+        if after > LONGEST_BRANCH {
             break;
         }
         let is_last = same + 1 == branches.len() && !ends_elsewhere;
-        for offset in 0..behind - u64::from(is_last && behind > 0) {
+        for offset in 0..after - u64::from(is_last && after > 0) {
             let mut state = branches[..same].to_vec();
             state.push(history.nth(from, next, offset).await?);
             merged.push(state);
@@ -201,11 +215,11 @@ async fn branch(
         // Octopus: the branches after this one, each on top of those before.
         for (at, later) in branches.iter().enumerate().skip(same + 1) {
             let is_last = at + 1 == branches.len() && !ends_elsewhere;
-            let behind = history.count(commit, later).await?;
-            if merged.len() as u64 + behind > LONGEST_BRANCH {
+            let after = history.count(commit, later).await?;
+            if merged.len() as u64 + after > LONGEST_BRANCH {
                 break;
             }
-            for offset in 0..behind - u64::from(is_last && behind > 0) {
+            for offset in 0..after - u64::from(is_last && after > 0) {
                 let mut state = branches[..at].to_vec();
                 state.push(history.nth(commit, later, offset).await?);
                 merged.push(state);
@@ -225,7 +239,7 @@ async fn branch(
         branches.extend_from_slice(&parents[1..]);
         ends_elsewhere = true;
     }
-    Ok(Relation::Forward(Line::Merged {
+    Ok(Some(Line::Merged {
         commit: commit.clone(),
         merged,
     }))

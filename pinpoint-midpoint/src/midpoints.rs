@@ -9,13 +9,12 @@ use pinpoint_core::{CombinedCommit, Commit, DependencyChange};
 use crate::held::Held;
 use crate::line::{self, Line, Relation};
 use crate::manifest::{self, Manifest};
-use crate::rolls::{self, Manifests, Place, Roll};
-use crate::{History, HistoryError, MidpointError, Repositories};
+use crate::rolls::{Place, Roll};
+use crate::sources::Sources;
+use crate::{HistoryError, MidpointError, Repositories};
 
-/// Revisions whose manifests are remembered.
-const MANIFESTS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 /// Pairs of commits between which it is remembered what lies.
-const PAIRS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
+const REMEMBERED: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
 /// Finds what lies between two commits, over repositories that it is given.
 ///
@@ -23,15 +22,11 @@ const PAIRS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 /// 256 revisions, and what lies between the last 256 pairs.
 #[derive(Clone)]
 pub struct Midpoints {
-    repositories: Arc<dyn Repositories>,
-    readers: Arc<[&'static dyn Manifest]>,
-    memory: Arc<Mutex<Memory>>,
+    sources: Arc<Sources>,
+    pairs: Arc<Mutex<Pairs>>,
 }
 
-struct Memory {
-    manifests: LruCache<Commit, Arc<Manifests>>,
-    pairs: LruCache<(CombinedCommit, CombinedCommit), Arc<Between>>,
-}
+type Pairs = LruCache<(CombinedCommit, CombinedCommit), Arc<Between>>;
 
 /// What lies strictly between two commits, oldest first.
 ///
@@ -104,12 +99,8 @@ impl Midpoints {
         readers: &[&'static dyn Manifest],
     ) -> Self {
         Self {
-            repositories,
-            readers: readers.into(),
-            memory: Arc::new(Mutex::new(Memory {
-                manifests: LruCache::new(MANIFESTS),
-                pairs: LruCache::new(PAIRS),
-            })),
+            sources: Arc::new(Sources::new(repositories, readers)),
+            pairs: Arc::new(Mutex::new(LruCache::new(REMEMBERED))),
         }
     }
 
@@ -153,11 +144,11 @@ impl Midpoints {
         higher: &CombinedCommit,
     ) -> Result<Arc<Between>, MidpointError> {
         let pair = (lower.clone(), higher.clone());
-        if let Some(known) = self.memory().pairs.get(&pair) {
+        if let Some(known) = self.pairs().get(&pair) {
             return Ok(Arc::clone(known));
         }
         let between = Arc::new(self.look(lower, higher).await?);
-        self.memory().pairs.put(pair, Arc::clone(&between));
+        self.pairs().put(pair, Arc::clone(&between));
         Ok(between)
     }
 
@@ -183,7 +174,7 @@ impl Midpoints {
                     let mut tree = tree.clone();
                     if let Some(moving) = tree.at_mut(way) {
                         let repository = &moving.commit.repository;
-                        let history = self.open(repository).await?;
+                        let history = self.sources.open(repository).await?;
                         let commit = line.nth(&*history, repository, rest).await?;
                         if let Some(commit) = commit {
                             *moving = Held::alone(commit);
@@ -222,7 +213,7 @@ impl Midpoints {
             .rfind(|held| held.repository == moved.repository)
             .unwrap_or(&prior.main);
         if before.repository == moved.repository && moved.merged.is_empty() {
-            let history = self.open(&moved.repository).await?;
+            let history = self.sources.open(&moved.repository).await?;
             if let Some(last) = line::last_of_branch(&*history, before, &moved.git_hash).await? {
                 return Ok(Commit::new(&*moved.repository, last));
             }
@@ -249,41 +240,22 @@ impl Midpoints {
         revision: &str,
     ) -> Result<CombinedCommit, MidpointError> {
         let mut tree = Held::of(state)?;
-        let main = self.every_manifest();
-        let mut ways = vec![(Vec::new(), main)];
-        // A way is as long as the list before it has told.
-        for held in &state.modified_deps {
-            let found = ways.iter().rfind(|(way, _): &&(Vec<String>, Vec<String>)| {
-                way.last().unwrap_or(&state.main.repository) == &held.named_by
-            });
-            if let Some((way, manifests)) = found.cloned()
-                && let Some(namer) = tree.at_mut(&way)
-                && let Some(named) = rolls::find(
-                    &*self.manifests(&namer.commit).await?,
-                    &manifests,
-                    &held.named_by,
-                    &held.commit.repository,
-                )
-            {
-                let mut way = way;
-                way.push(held.commit.repository.clone());
-                ways.push((way, named.nested));
-            }
-        }
         // The main repository first, then the last one held.
+        let mut ways = self.ways(state, &mut tree).await?;
         ways[1..].reverse();
         for (way, manifests) in ways {
             let Some(namer) = tree.at_mut(&way) else {
                 continue;
             };
-            let known = self.manifests(&namer.commit).await?;
-            let repository = &namer.commit.repository;
-            if let Some(named) = rolls::find(&known, &manifests, repository, dependency) {
-                let history = self.open(&named.repository).await?;
-                let hash = history.resolve(revision).await?;
-                namer.hold(Held::alone(Commit::new(named.repository, hash)));
-                return Ok(tree.flatten(state));
-            }
+            let found = self.sources.find(&namer.commit, &manifests, dependency);
+            let Some(named) = found.await? else {
+                continue;
+            };
+            let history = self.sources.open(&named.repository).await?;
+            let hash = history.resolve(revision).await?;
+            let repository = self.name_held(namer, named.repository).await?;
+            namer.hold(Held::alone(Commit::new(repository, hash)));
+            return Ok(tree.flatten(state));
         }
         Err(MidpointError::NotNamed {
             dependency: dependency.to_owned(),
@@ -292,10 +264,41 @@ impl Midpoints {
         })
     }
 
-    /// The files of all manifests that are known.
-    fn every_manifest(&self) -> Vec<String> {
-        let files = self.readers.iter().map(|reader| reader.file().to_owned());
-        files.collect()
+    /// The ways to all that a state holds, in its order, with the manifests that
+    /// count there.
+    async fn ways(
+        &self,
+        state: &CombinedCommit,
+        tree: &mut Held,
+    ) -> Result<Vec<(Vec<String>, Vec<String>)>, MidpointError> {
+        let mut ways = vec![(Vec::new(), self.sources.every_manifest())];
+        // A way is as long as the list before it says.
+        for held in &state.modified_deps {
+            let found = ways.iter().rfind(|(way, _): &&(Vec<String>, Vec<String>)| {
+                way.last().unwrap_or(&state.main.repository) == &held.named_by
+            });
+            if let Some((way, manifests)) = found.cloned()
+                && let Some(namer) = tree.at_mut(&way)
+                && let Some(named) = self
+                    .sources
+                    .find(&namer.commit, &manifests, &held.commit.repository)
+                    .await?
+            {
+                let mut way = way;
+                way.push(held.commit.repository.clone());
+                ways.push((way, named.nested));
+            }
+        }
+        Ok(ways)
+    }
+
+    /// What a repository is called where it is held already, maybe by another URL.
+    async fn name_held(&self, namer: &Held, repository: String) -> Result<String, HistoryError> {
+        let held = namer.below.iter().map(|held| &held.commit.repository);
+        let names = held.clone().cloned().chain([repository.clone()]).collect();
+        let identities = self.sources.identities(names).await?;
+        let same = |held: &&String| identities.get(*held) == identities.get(&repository);
+        Ok({ held }.find(same).cloned().unwrap_or(repository))
     }
 
     async fn look(
@@ -329,15 +332,10 @@ impl Midpoints {
                 return Ok(between);
             }
         }
-        let mut place = Place {
-            way: vec![tree.commit.repository.clone()],
-            manifests: self.every_manifest(),
-            lower: tree.clone(),
-            higher: higher_tree,
-        };
+        let mut place = Place::main(&self.sources, tree.clone(), higher_tree).await?;
         // Each turn is one dependency deeper, and no dependency comes twice.
         loop {
-            let rolls = place.rolls(self).await?;
+            let rolls = place.rolls(&self.sources).await?;
             between.parts = one_after_the_other(&tree, &place, &rolls.followed);
             between.changes = rolls.changes;
             if between.count() > 0 || !place.is_at_one_revision() {
@@ -357,7 +355,7 @@ impl Midpoints {
     /// The commits of the main repository strictly between two trees.
     async fn main_line(&self, lower: &Held, higher: &Held) -> Result<Vec<Part>, MidpointError> {
         let (older, newer) = (&lower.commit, &higher.commit);
-        let history = self.open(&older.repository).await?;
+        let history = self.sources.open(&older.repository).await?;
         let line = match line::between(&*history, older, newer).await? {
             Relation::Forward(line) => line,
             Relation::Backward(_) => {
@@ -384,26 +382,9 @@ impl Midpoints {
         Ok(parts)
     }
 
-    pub(crate) async fn open(&self, repository: &str) -> Result<Arc<dyn History>, HistoryError> {
-        self.repositories.open(repository).await
-    }
-
-    /// What a revision's manifests name.
-    pub(crate) async fn manifests(&self, commit: &Commit) -> Result<Arc<Manifests>, HistoryError> {
-        if let Some(known) = self.memory().manifests.get(commit) {
-            return Ok(Arc::clone(known));
-        }
-        let history = self.open(&commit.repository).await?;
-        let manifests = Arc::new(rolls::read(&*history, commit, &self.readers).await?);
-        self.memory()
-            .manifests
-            .put(commit.clone(), Arc::clone(&manifests));
-        Ok(manifests)
-    }
-
     /// Nothing panics while it holds the lock.
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pairs(&self) -> MutexGuard<'_, Pairs> {
+        self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -414,14 +395,8 @@ fn one_after_the_other(tree: &Held, place: &Place, rolls: &[Roll]) -> Vec<Part> 
     let mut parts = Vec::new();
     let mut tree = tree.clone();
     let way = &place.way[1..];
-    for (
-        index,
-        Roll {
-            place: rolled,
-            line,
-        },
-    ) in rolls.iter().enumerate()
-    {
+    for (index, roll) in rolls.iter().enumerate() {
+        let (rolled, line) = (&roll.place, &roll.line);
         let (lower, higher) = (&rolled.lower, &rolled.higher);
         let mut moving = tree.clone();
         if let Some(namer) = moving.at_mut(way) {

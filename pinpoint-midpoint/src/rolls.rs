@@ -1,20 +1,26 @@
 //! Which dependencies two revisions of a repository hold differently.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use pinpoint_core::{Commit, DependencyChange, Followed};
 
 use crate::held::Held;
 use crate::line::{self, Line, Relation};
-use crate::manifest::{Dependency, Manifest, ManifestError, Source, resolve_url};
-use crate::midpoints::Midpoints;
+use crate::manifest::{Dependency, ManifestError, Source};
+use crate::sources::{Content, Manifests, Sources, url};
 use crate::{History, HistoryError, MidpointError};
+
+/// The longest revision that is looked up, in bytes. No tag is as long.
+const MAX_REVISION: usize = 1_000;
 
 /// A repository within two states that are compared.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     /// The repositories that name one another down to this one, itself last.
     pub(crate) way: Vec<String>,
+    /// Their [identities](crate::Repositories::identities).
+    pub(crate) lineage: BTreeSet<String>,
     /// The manifests that count in it.
     pub(crate) manifests: Vec<String>,
     /// What the lower state holds here.
@@ -38,28 +44,85 @@ pub(crate) struct Roll {
     pub(crate) place: Place,
     /// What lies strictly between its two revisions.
     pub(crate) line: Line,
+    /// Forward or backward.
+    direction: Followed,
 }
 
-/// The manifests of one revision, by file.
-pub(crate) type Manifests = BTreeMap<String, ManifestFile>;
-
-/// One version of a manifest.
-#[derive(Debug)]
-pub(crate) struct ManifestFile {
-    text: String,
-    /// What it names, or what is wrong with it.
-    names: Result<BTreeMap<String, Dependency>, ManifestError>,
-}
-
-/// One dependency as the two states have it.
-#[derive(Debug, Clone, Default)]
-struct Both {
+/// One dependency as the two revisions name it.
+#[derive(Debug, Clone)]
+struct Pair {
+    /// Where the older one names it; where only the newer one does, there.
     path: String,
     before: Option<Dependency>,
     after: Option<Dependency>,
+    /// Where the newer one names it, if that is elsewhere.
+    moved_to: Option<String>,
+}
+
+/// What the manifests of a place name, by repository.
+struct Named<'a> {
+    /// By identity: what both revisions name.
+    repositories: BTreeMap<String, Vec<Pair>>,
+    /// What changed and can't be followed.
+    changes: Vec<DependencyChange>,
+    /// The identity of every URL that is named or held.
+    identities: BTreeMap<String, String>,
+    /// The identities of all that is named.
+    known: BTreeSet<String>,
+    unreadable: Option<&'a ManifestError>,
+}
+
+/// A repository that both revisions of a place name: does it roll, and how?
+struct Candidate<'a> {
+    place: &'a Place,
+    /// Its name, in messages and in states.
+    repository: String,
+    identity: &'a str,
+    /// Where it is named: at least once.
+    pairs: &'a [Pair],
+    /// What the states hold in place of what is named.
+    lower: Option<&'a Held>,
+    higher: Option<&'a Held>,
+}
+
+/// Why a candidate is not followed.
+enum Unfollowed {
+    /// It is the same in both.
+    Unchanged,
+    /// It is named, with this reason.
+    Because(String),
+    /// It can't be said.
+    Error(MidpointError),
+}
+
+impl From<HistoryError> for Unfollowed {
+    fn from(error: HistoryError) -> Self {
+        Self::Error(error.into())
+    }
 }
 
 impl Place {
+    /// The repository that the two states are of.
+    ///
+    /// # Errors
+    ///
+    /// When repositories can't be told apart.
+    pub(crate) async fn main(
+        sources: &Sources,
+        lower: Held,
+        higher: Held,
+    ) -> Result<Self, HistoryError> {
+        let repository = lower.commit.repository.clone();
+        let identities = sources.identities([repository.clone()].into()).await?;
+        Ok(Self {
+            way: vec![repository],
+            lineage: identities.into_values().collect(),
+            manifests: sources.every_manifest(),
+            lower,
+            higher,
+        })
+    }
+
     pub(crate) fn repository(&self) -> &str {
         &self.lower.commit.repository
     }
@@ -70,244 +133,400 @@ impl Place {
     }
 
     /// What is held differently here, and what can be followed of it.
-    pub(crate) async fn rolls(&self, midpoints: &Midpoints) -> Result<Rolls, MidpointError> {
-        let held: Vec<&str> = self
-            .lower
-            .below
-            .iter()
-            .chain(&self.higher.below)
-            .map(|held| held.commit.repository.as_str())
-            .collect();
-        if self.is_at_one_revision() && held.is_empty() {
+    pub(crate) async fn rolls(&self, sources: &Sources) -> Result<Rolls, MidpointError> {
+        let holds_nothing = self.lower.below.is_empty() && self.higher.below.is_empty();
+        if self.is_at_one_revision() && holds_nothing {
             return Ok(Rolls::default());
         }
-        let before = midpoints.manifests(&self.lower.commit).await?;
-        let after = midpoints.manifests(&self.higher.commit).await?;
+        let before = sources.manifests(&self.lower.commit).await?;
+        let after = sources.manifests(&self.higher.commit).await?;
+        let named = self.named(sources, &before, &after).await?;
+        self.check_held(&named)?;
+        let mut found = Vec::new();
+        for (identity, pairs) in &named.repositories {
+            let Some(candidate) = self.candidate(&named, identity, pairs) else {
+                continue;
+            };
+            match candidate.roll(sources).await {
+                Ok(roll) => found.push((candidate.followed(&roll), Some(roll))),
+                Err(Unfollowed::Because(reason)) => found.push((candidate.refused(reason), None)),
+                Err(Unfollowed::Unchanged) => {}
+                Err(Unfollowed::Error(error)) => return Err(error),
+            }
+        }
+        found.extend(named.changes.into_iter().map(|change| (change, None)));
+        found.sort_by(|(one, _), (other, _)| {
+            (&one.path, &one.repository).cmp(&(&other.path, &other.repository))
+        });
         let mut rolls = Rolls::default();
-        let mut repositories: BTreeMap<String, Vec<Both>> = BTreeMap::new();
-        let missing = ManifestFile::missing();
+        for (change, roll) in found {
+            rolls.changes.push(change);
+            rolls.followed.extend(roll);
+        }
+        Ok(rolls)
+    }
+
+    /// Everything that the manifests of two revisions name.
+    async fn named<'a>(
+        &self,
+        sources: &Sources,
+        before: &'a Manifests,
+        after: &'a Manifests,
+    ) -> Result<Named<'a>, HistoryError> {
+        let mut changes = Vec::new();
         let mut unreadable = None;
+        let mut pairs = Vec::new();
         for file in &self.manifests {
-            let before = before.get(file).unwrap_or(&missing);
-            let after = after.get(file).unwrap_or(&missing);
-            let (before, after) = match (&before.names, &after.names) {
-                (Ok(names), Ok(names_after)) => (names, names_after),
-                (Err(error), _) | (_, Err(error)) => {
+            match names(before.get(file), after.get(file)) {
+                Ok(paired) => pairs.extend(paired),
+                Err((error, is_same)) => {
                     unreadable = Some(error);
                     // What it names can't be told, but that it changed nothing.
-                    if before.text == after.text {
-                        continue;
+                    if !is_same {
+                        changes.push(self.unreadable(file, error));
                     }
-                    rolls.changes.push(DependencyChange {
-                        path: file.clone(),
-                        repository: self.repository().to_owned(),
-                        before: Some(self.lower.commit.revision()),
-                        after: Some(self.higher.commit.revision()),
-                        followed: no(format!("it can't be read: {error}")),
-                    });
-                    continue;
-                }
-            };
-            let mut paths: Vec<&String> = before.keys().chain(after.keys()).collect();
-            paths.sort();
-            paths.dedup();
-            for path in paths {
-                let both = Both {
-                    path: path.clone(),
-                    before: before.get(path).cloned(),
-                    after: after.get(path).cloned(),
-                };
-                match both.repository(self.repository()) {
-                    Some(repository) => repositories.entry(repository).or_default().push(both),
-                    None => rolls.changes.extend(both.cannot_be_followed()),
                 }
             }
         }
-        for repository in &held {
-            if repositories.contains_key(*repository) || rolls.mentions(repository) {
+        let namer = self.repository();
+        let held = self.lower.below.iter().chain(&self.higher.below);
+        let held = held.map(|held| held.commit.repository.clone());
+        let urls = pairs.iter().flat_map(|pair| pair.urls(namer)).flatten();
+        let identities = sources.identities(held.chain(urls).collect()).await?;
+        let mut named = Named {
+            repositories: BTreeMap::new(),
+            changes,
+            identities,
+            known: BTreeSet::new(),
+            unreadable,
+        };
+        named.sort(namer, pairs);
+        Ok(named)
+    }
+
+    /// A manifest that changed and can't be read.
+    fn unreadable(&self, file: &str, error: &ManifestError) -> DependencyChange {
+        DependencyChange {
+            path: file.to_owned(),
+            repository: self.repository().to_owned(),
+            before: Some(self.lower.commit.revision()),
+            after: Some(self.higher.commit.revision()),
+            followed: no(format!("it can't be read: {error}")),
+        }
+    }
+
+    /// Is all that is held here named here?
+    fn check_held(&self, named: &Named<'_>) -> Result<(), MidpointError> {
+        for held in self.lower.below.iter().chain(&self.higher.below) {
+            let repository = &held.commit.repository;
+            let identity = named.identities.get(repository);
+            if identity.is_some_and(|identity| named.known.contains(identity)) {
                 continue;
             }
             let namer = self.repository().to_owned();
             let revision = self.lower.commit.revision();
-            return Err(match unreadable {
+            return Err(match named.unreadable {
                 Some(error) => MidpointError::Manifest {
                     repository: namer,
                     revision,
                     source: Box::new(error.clone()),
                 },
                 None => MidpointError::NotNamed {
-                    dependency: (*repository).to_owned(),
+                    dependency: repository.clone(),
                     repository: namer,
                     revision,
                 },
             });
         }
-        let mut found = Vec::new();
-        for (repository, everywhere) in repositories {
-            found.extend(self.roll(midpoints, repository, &everywhere).await?);
-        }
-        found.sort_by(|(one, _), (other, _)| {
-            (&one.path, &one.repository).cmp(&(&other.path, &other.repository))
-        });
-        for (change, roll) in found {
-            rolls.changes.push(change);
-            rolls.followed.extend(roll);
-        }
-        rolls.changes.sort_by(|one, other| {
-            (&one.path, &one.repository).cmp(&(&other.path, &other.repository))
-        });
-        Ok(rolls)
+        Ok(())
     }
 
-    /// How one repository rolls, that is named at these paths.
-    async fn roll(
-        &self,
-        midpoints: &Midpoints,
-        repository: String,
-        everywhere: &[Both],
-    ) -> Result<Option<(DependencyChange, Option<Roll>)>, MidpointError> {
-        let Some(first) = everywhere.first() else {
-            return Ok(None);
+    fn candidate<'a>(
+        &'a self,
+        named: &Named<'_>,
+        identity: &'a str,
+        pairs: &'a [Pair],
+    ) -> Option<Candidate<'a>> {
+        let held = |below: &'a [Held]| {
+            below.iter().find(|held| {
+                let known = named.identities.get(&held.commit.repository);
+                known.is_some_and(|known| known == identity)
+            })
         };
-        let (lower, higher) = (self.lower.get(&repository), self.higher.get(&repository));
-        let revision = |held: Option<&Held>, named: Option<&str>| match held {
-            Some(held) => Some(held.commit.revision()),
-            None => named.map(str::to_owned),
+        let (lower, higher) = (held(&self.lower.below), held(&self.higher.below));
+        // What a state calls it already stays its name.
+        let repository = match lower.or(higher) {
+            Some(held) => held.commit.repository.clone(),
+            None => url(self.repository(), pairs.first()?.before.as_ref()?)?,
         };
-        let mut change = DependencyChange {
-            path: first.path.clone(),
-            before: revision(lower, first.before_revision()),
-            after: revision(higher, first.after_revision()),
-            followed: Followed::Forward,
+        Some(Candidate {
+            place: self,
             repository,
-        };
-        let refuse = |mut change: DependencyChange, reason: String| {
-            change.followed = no(reason);
-            Ok(Some((change, None)))
-        };
-        let below = |held: Option<&Held>| held.map_or_else(Vec::new, |held| held.below.clone());
-        let uneven = everywhere.iter().any(|both| {
-            (lower.is_none() && both.before_revision() != first.before_revision())
-                || (higher.is_none() && both.after_revision() != first.after_revision())
-        });
-        if uneven {
-            let changed = everywhere
-                .iter()
-                .any(|both| both.before_revision() != both.after_revision());
-            if !changed && lower.is_none() && higher.is_none() {
-                return Ok(None);
-            }
-            return refuse(
-                change,
-                "it is used at several paths, and not at one revision".into(),
-            );
-        }
-        if change.before == change.after && below(lower) == below(higher) {
-            let used_otherwise = everywhere
-                .iter()
-                .any(|both| both.use_before() != both.use_after());
-            return if used_otherwise {
-                refuse(
-                    change,
-                    "what changed is the condition under which it is used".into(),
-                )
-            } else {
-                Ok(None)
-            };
-        }
-        if self.way.contains(&change.repository) {
-            return refuse(
-                change,
-                "it is one of the repositories that lead to it: a cycle".into(),
-            );
-        }
-        let history = match midpoints.open(&change.repository).await {
-            Ok(history) => history,
-            Err(error @ HistoryError::UnknownRepository { .. }) => {
-                return refuse(change, error.to_string());
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let mut ends = Vec::with_capacity(2);
-        for (held, named) in [
-            (lower, first.before_revision()),
-            (higher, first.after_revision()),
-        ] {
-            let commit = match held {
-                Some(held) => Ok(held.commit.clone()),
-                None => fixed(&*history, &change.repository, named.unwrap_or_default()).await?,
-            };
-            match commit {
-                Ok(commit) => ends.push(Held {
-                    commit,
-                    below: below(held),
-                }),
-                Err(reason) => return refuse(change, reason),
-            }
-        }
-        let (Some(higher), Some(lower)) = (ends.pop(), ends.pop()) else {
-            return Ok(None);
-        };
-        change.before = Some(lower.commit.revision());
-        change.after = Some(higher.commit.revision());
-        if lower == higher {
-            return Ok(None);
-        }
-        let line = if lower.commit == higher.commit {
-            Line::none(&lower.commit)
-        } else {
-            match line::between(&*history, &lower.commit, &higher.commit).await {
-                Ok(Relation::Forward(line)) => line,
-                Ok(Relation::Backward(line)) => {
-                    change.followed = Followed::Backward;
-                    line
-                }
-                Ok(Relation::Apart) => {
-                    return refuse(change, "its two revisions are on different branches".into());
-                }
-                Err(error @ HistoryError::UnknownRevision { .. }) => {
-                    return refuse(change, error.to_string());
-                }
-                Err(error) => return Err(error.into()),
-            }
-        };
-        let mut way = self.way.clone();
-        way.push(change.repository.clone());
-        let place = Place {
-            way,
-            // What counts on one side only changes with the roll itself.
-            manifests: match (&first.before, &first.after) {
-                (Some(before), Some(after)) => before
-                    .nested
-                    .iter()
-                    .filter(|file| after.nested.contains(file))
-                    .cloned()
-                    .collect(),
-                _ => Vec::new(),
-            },
+            identity,
+            pairs,
             lower,
             higher,
-        };
-        Ok(Some((change, Some(Roll { place, line }))))
+        })
     }
 }
 
-impl Rolls {
-    fn mentions(&self, repository: &str) -> bool {
-        self.changes
+/// Both versions of a manifest, path by path.
+///
+/// # Errors
+///
+/// The first problem when one of them can't be read, and whether they are equal.
+fn names<'a>(
+    before: Option<&'a Content>,
+    after: Option<&'a Content>,
+) -> Result<Vec<Pair>, (&'a ManifestError, bool)> {
+    let nothing = BTreeMap::new();
+    let (before, after) = match (before, after) {
+        (
+            Some(Content::Unreadable { error, text }),
+            Some(Content::Unreadable { text: other, .. }),
+        ) => return Err((error, text == other)),
+        (Some(Content::Unreadable { error, .. }), _)
+        | (_, Some(Content::Unreadable { error, .. })) => return Err((error, false)),
+        (before, after) => (read(before, &nothing), read(after, &nothing)),
+    };
+    let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let pair = |path: &String| Pair {
+        path: path.clone(),
+        before: before.get(path).cloned(),
+        after: after.get(path).cloned(),
+        moved_to: None,
+    };
+    Ok(paths.into_iter().map(pair).collect())
+}
+
+fn read<'a>(
+    content: Option<&'a Content>,
+    nothing: &'a BTreeMap<String, Dependency>,
+) -> &'a BTreeMap<String, Dependency> {
+    match content {
+        Some(Content::Read(names)) => names,
+        _ => nothing,
+    }
+}
+
+impl Named<'_> {
+    /// Sorts what is named by its repository.
+    fn sort(&mut self, namer: &str, pairs: Vec<Pair>) {
+        // By identity: what only the older one names, and only the newer.
+        let mut moving: BTreeMap<String, (Vec<Pair>, Vec<Pair>)> = BTreeMap::new();
+        for pair in pairs {
+            let [before, after] = pair.urls(namer).map(|url| {
+                let identity = self.identities.get(&url?)?.clone();
+                self.known.insert(identity.clone());
+                Some(identity)
+            });
+            match (before, after) {
+                (Some(before), Some(after)) if before == after => {
+                    self.repositories.entry(before).or_default().push(pair);
+                }
+                (Some(before), None) if pair.after.is_none() => {
+                    moving.entry(before).or_default().0.push(pair);
+                }
+                (None, Some(after)) if pair.before.is_none() => {
+                    moving.entry(after).or_default().1.push(pair);
+                }
+                _ => self.changes.extend(pair.cannot_be_followed()),
+            }
+        }
+        for (identity, (gone, new)) in moving {
+            // Named at one path less or more: what stays is followed.
+            let stays = self.repositories.contains_key(&identity);
+            let moved = if stays { 0 } else { gone.len().min(new.len()) };
+            let (mut gone, mut new) = (gone.into_iter(), new.into_iter());
+            for (gone, new) in gone.by_ref().zip(new.by_ref()).take(moved) {
+                let pairs = self.repositories.entry(identity.clone()).or_default();
+                pairs.push(Pair {
+                    after: new.after,
+                    moved_to: Some(new.path),
+                    ..gone
+                });
+            }
+            let alone = gone.chain(new);
+            self.changes
+                .extend(alone.filter_map(|pair| pair.cannot_be_followed()));
+        }
+    }
+}
+
+impl Candidate<'_> {
+    async fn roll(&self, sources: &Sources) -> Result<Roll, Unfollowed> {
+        self.check_one_revision()?;
+        self.check_change()?;
+        self.check_no_cycle()?;
+        let history = self.history(sources).await?;
+        let lower = self.end(&*history, self.lower, self.before()).await?;
+        let higher = self.end(&*history, self.higher, self.after()).await?;
+        if lower == higher {
+            return Err(Unfollowed::Unchanged);
+        }
+        let (direction, line) = self.line(&*history, &lower.commit, &higher.commit).await?;
+        let mut way = self.place.way.clone();
+        way.push(self.repository.clone());
+        let mut lineage = self.place.lineage.clone();
+        lineage.insert(self.identity.to_owned());
+        Ok(Roll {
+            place: Place {
+                way,
+                lineage,
+                manifests: self.manifests(),
+                lower,
+                higher,
+            },
+            line,
+            direction,
+        })
+    }
+
+    /// Named at several paths, it has to be at one revision at all of them.
+    fn check_one_revision(&self) -> Result<(), Unfollowed> {
+        let uneven = self.pairs.iter().any(|pair| {
+            (self.lower.is_none() && pair.before_revision() != self.before())
+                || (self.higher.is_none() && pair.after_revision() != self.after())
+        });
+        if !uneven {
+            return Ok(());
+        }
+        let stays = |pair: &Pair| pair.before_revision() == pair.after_revision();
+        if self.lower.is_none() && self.higher.is_none() && self.pairs.iter().all(stays) {
+            return Err(Unfollowed::Unchanged);
+        }
+        because("it is used at several paths, and not at one revision")
+    }
+
+    fn check_change(&self) -> Result<(), Unfollowed> {
+        let below = |held: Option<&Held>| held.map_or_else(Vec::new, |held| held.below.clone());
+        if self.lower_revision() != self.higher_revision()
+            || below(self.lower) != below(self.higher)
+        {
+            return Ok(());
+        }
+        if let Some(path) = self.pairs.iter().find_map(|pair| pair.moved_to.as_ref()) {
+            return because(format!("it moved to {path}"));
+        }
+        if self.pairs.iter().any(Pair::is_used_otherwise) {
+            return because("what changed is the condition under which it is used");
+        }
+        Err(Unfollowed::Unchanged)
+    }
+
+    fn check_no_cycle(&self) -> Result<(), Unfollowed> {
+        if self.place.lineage.contains(self.identity) {
+            return because("it is one of the repositories that lead to it: a cycle");
+        }
+        Ok(())
+    }
+
+    async fn history(&self, sources: &Sources) -> Result<Arc<dyn History>, Unfollowed> {
+        match sources.open(&self.repository).await {
+            Err(error @ HistoryError::UnknownRepository { .. }) => because(error.to_string()),
+            other => Ok(other?),
+        }
+    }
+
+    /// One end: what is held, or else what is named.
+    async fn end(
+        &self,
+        history: &dyn History,
+        held: Option<&Held>,
+        named: Option<&str>,
+    ) -> Result<Held, Unfollowed> {
+        let Some(held) = held else {
+            let commit = fixed(history, &self.repository, named.unwrap_or_default()).await?;
+            return Ok(Held::alone(commit));
+        };
+        // The other state may call it otherwise.
+        let repository = self.repository.clone();
+        Ok(Held {
+            commit: Commit {
+                repository,
+                ..held.commit.clone()
+            },
+            below: held.below.clone(),
+        })
+    }
+
+    async fn line(
+        &self,
+        history: &dyn History,
+        lower: &Commit,
+        higher: &Commit,
+    ) -> Result<(Followed, Line), Unfollowed> {
+        if lower == higher {
+            return Ok((Followed::Forward, Line::none(lower)));
+        }
+        match line::between(history, lower, higher).await {
+            Ok(Relation::Forward(line)) => Ok((Followed::Forward, line)),
+            Ok(Relation::Backward(line)) => Ok((Followed::Backward, line)),
+            Ok(Relation::Apart) => because("its two revisions are on different branches"),
+            Err(error @ HistoryError::UnknownRevision { .. }) => because(error.to_string()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The manifests that count in it before and after: what counts on one side
+    /// only changes with the roll itself.
+    fn manifests(&self) -> Vec<String> {
+        let first = self.pairs.first();
+        let Some((before, after)) =
+            first.and_then(|pair| pair.before.as_ref().zip(pair.after.as_ref()))
+        else {
+            return Vec::new();
+        };
+        let both = before
+            .nested
             .iter()
-            .any(|change| change.repository == repository)
+            .filter(|&file| after.nested.contains(file));
+        both.cloned().collect()
+    }
+
+    fn before(&self) -> Option<&str> {
+        self.pairs.first().and_then(Pair::before_revision)
+    }
+
+    fn after(&self) -> Option<&str> {
+        self.pairs.first().and_then(Pair::after_revision)
+    }
+
+    fn lower_revision(&self) -> Option<String> {
+        let held = self.lower.map(|held| held.commit.revision());
+        held.or_else(|| self.before().map(shown))
+    }
+
+    fn higher_revision(&self) -> Option<String> {
+        let held = self.higher.map(|held| held.commit.revision());
+        held.or_else(|| self.after().map(shown))
+    }
+
+    fn followed(&self, roll: &Roll) -> DependencyChange {
+        DependencyChange {
+            before: Some(roll.place.lower.commit.revision()),
+            after: Some(roll.place.higher.commit.revision()),
+            followed: roll.direction.clone(),
+            ..self.refused(String::new())
+        }
+    }
+
+    fn refused(&self, reason: String) -> DependencyChange {
+        let path = self.pairs.first().map(|pair| pair.path.clone());
+        DependencyChange {
+            path: path.unwrap_or_default(),
+            repository: self.repository.clone(),
+            before: self.lower_revision(),
+            after: self.higher_revision(),
+            followed: no(reason),
+        }
     }
 }
 
-impl Both {
-    /// The repository, when it is one and the same before and after.
-    fn repository(&self, namer: &str) -> Option<String> {
-        let url = |named: &Option<Dependency>| match named.as_ref().map(|named| &named.source) {
-            Some(Source::Git { url, .. }) => resolve_url(namer, url),
-            _ => None,
-        };
-        url(&self.before).filter(|before| url(&self.after).as_ref() == Some(before))
+impl Pair {
+    /// The repository before, and the one after.
+    fn urls(&self, namer: &str) -> [Option<String>; 2] {
+        [&self.before, &self.after].map(|named| url(namer, named.as_ref()?))
     }
 
     fn before_revision(&self) -> Option<&str> {
@@ -318,12 +537,10 @@ impl Both {
         revision(self.after.as_ref())
     }
 
-    fn use_before(&self) -> Option<(&Option<String>, &[String])> {
-        self.before.as_ref().map(usage)
-    }
-
-    fn use_after(&self) -> Option<(&Option<String>, &[String])> {
-        self.after.as_ref().map(usage)
+    /// Did more change than the revision?
+    fn is_used_otherwise(&self) -> bool {
+        let usage = |named: &Dependency| (named.condition.clone(), named.nested.clone());
+        self.before.as_ref().map(usage) != self.after.as_ref().map(usage)
     }
 
     /// As a change that is named and not followed; nothing if nothing changed.
@@ -350,16 +567,11 @@ impl Both {
         Some(DependencyChange {
             path: self.path.clone(),
             repository: self.after.as_ref().or(self.before.as_ref()).map(name)?,
-            before: self.before_revision().map(str::to_owned),
-            after: self.after_revision().map(str::to_owned),
+            before: self.before_revision().map(shown),
+            after: self.after_revision().map(shown),
             followed: no(reason.into()),
         })
     }
-}
-
-/// All but the revision.
-fn usage(named: &Dependency) -> (&Option<String>, &[String]) {
-    (&named.condition, &named.nested)
 }
 
 fn revision(named: Option<&Dependency>) -> Option<&str> {
@@ -369,17 +581,35 @@ fn revision(named: Option<&Dependency>) -> Option<&str> {
     })
 }
 
+/// A revision for people, who read no more than this of it.
+fn shown(revision: &str) -> String {
+    match revision.len() {
+        0..=MAX_REVISION => revision.to_owned(),
+        _ => format!(
+            "{}…",
+            &revision[..revision.floor_char_boundary(MAX_REVISION)]
+        ),
+    }
+}
+
 fn no(reason: String) -> Followed {
     Followed::No { reason }
 }
 
-/// The commit that a manifest's revision names once and for all, or why there
-/// is none: a branch moves, and says nothing about what was built then.
+fn because<T>(reason: impl Into<String>) -> Result<T, Unfollowed> {
+    Err(Unfollowed::Because(reason.into()))
+}
+
+/// The commit that a manifest's revision names once and for all. A branch does
+/// not: it moves, and says nothing about what was built then.
 async fn fixed(
     history: &dyn History,
     repository: &str,
     revision: &str,
-) -> Result<Result<Commit, String>, HistoryError> {
+) -> Result<Commit, Unfollowed> {
+    if revision.len() > MAX_REVISION {
+        return because(format!("its revision has more than {MAX_REVISION} bytes"));
+    }
     let is_hash = revision.len() >= 7 && revision.bytes().all(|byte| byte.is_ascii_hexdigit());
     let name = if is_hash || revision.starts_with("refs/tags/") {
         revision.to_owned()
@@ -387,82 +617,11 @@ async fn fixed(
         format!("refs/tags/{revision}")
     };
     match history.resolve(&name).await {
-        Ok(hash) => Ok(Ok(Commit::new(repository, hash))),
-        Err(error @ HistoryError::UnknownRevision { .. }) if is_hash => Ok(Err(error.to_string())),
-        Err(HistoryError::UnknownRevision { .. }) => Ok(Err(format!(
-            "{revision} is no commit and no tag of it, so that it may move"
-        ))),
-        Err(error) => Err(error),
+        Ok(hash) => Ok(Commit::new(repository, hash)),
+        Err(error @ HistoryError::UnknownRevision { .. }) if is_hash => because(error.to_string()),
+        Err(HistoryError::UnknownRevision { .. }) => because(format!(
+            "{revision} is neither a commit nor a tag of it, so it may move"
+        )),
+        Err(error) => Err(error.into()),
     }
-}
-
-/// A dependency that somebody names.
-pub(crate) struct Found {
-    /// Its repository.
-    pub(crate) repository: String,
-    /// The manifests that count in it.
-    pub(crate) nested: Vec<String>,
-}
-
-/// The git dependency of that URL or path, in the manifests that count.
-pub(crate) fn find(
-    manifests: &Manifests,
-    count: &[String],
-    namer: &str,
-    dependency: &str,
-) -> Option<Found> {
-    let named = count
-        .iter()
-        .filter_map(|file| manifests.get(file)?.names.as_ref().ok())
-        .flatten();
-    let mut repositories = named.filter_map(|(path, named)| match &named.source {
-        Source::Git { url, .. } => Some((path, resolve_url(namer, url)?, named)),
-        Source::Package { .. } => None,
-    });
-    repositories
-        .find(|(path, url, _)| *path == dependency || url == dependency)
-        .map(|(_, repository, named)| Found {
-            repository,
-            nested: named.nested.clone(),
-        })
-}
-
-impl ManifestFile {
-    fn missing() -> Self {
-        Self {
-            text: String::new(),
-            names: Ok(BTreeMap::new()),
-        }
-    }
-}
-
-/// Reads the manifests of one revision.
-pub(crate) async fn read(
-    history: &dyn History,
-    commit: &Commit,
-    readers: &[&'static dyn Manifest],
-) -> Result<Manifests, HistoryError> {
-    let mut manifests = Manifests::new();
-    for reader in readers {
-        let file = reader.file();
-        let Some(bytes) = history.file(&commit.git_hash, &commit.merged, file).await? else {
-            continue;
-        };
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let names = match reader.gitlinks(&text) {
-            Err(error) => Err(error),
-            Ok(paths) => {
-                let links = if paths.is_empty() {
-                    BTreeMap::new()
-                } else {
-                    history
-                        .gitlinks(&commit.git_hash, &commit.merged, &paths)
-                        .await?
-                };
-                reader.read(&text, &links)
-            }
-        };
-        manifests.insert(file.to_owned(), ManifestFile { text, names });
-    }
-    Ok(manifests)
 }

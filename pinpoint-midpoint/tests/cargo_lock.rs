@@ -1,9 +1,9 @@
 //! The `Cargo.lock` reader, on every version of the format.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pinpoint_midpoint::manifest::{
-    CargoLock, Dependency, Manifest, ManifestError, Problem, Source, changes,
+    CargoLock, Dependency, Manifest, ManifestError, Problem, Source,
 };
 
 fn read(file: &str) -> Result<BTreeMap<String, Dependency>, ManifestError> {
@@ -140,16 +140,16 @@ fn a_roll_is_one_change_however_many_packages_and_whatever_is_asked_for() {
     let rolled = FOURTH
         .replace("64a4b5b3f4e7c1a2d9e8f70615243342516071f8", "75b5")
         .replace("branch=feature%2Ffast", "rev=75b5");
-    let told = changes(&before, &read(&rolled).expect("it is sound"));
-    assert_eq!(told.len(), 1);
-    assert_eq!(told[0].path, "https://git.example/parser.git");
+    let differing = |after: &str| {
+        let after = read(after).expect("it is sound");
+        let paths: BTreeSet<String> = before.keys().chain(after.keys()).cloned().collect();
+        let differ = |path: &String| before.get(path) != after.get(path);
+        paths.into_iter().filter(differ).collect::<Vec<_>>()
+    };
+    assert_eq!(differing(&rolled), ["https://git.example/parser.git"]);
     // A package moves within what is compatible: one change. Out of it: two.
-    let updated = read(&FOURTH.replace("0.8.5", "0.8.6")).expect("it is sound");
-    assert_eq!(changes(&before, &updated).len(), 1);
-    let updated = read(&FOURTH.replace("0.8.5", "0.9.0")).expect("it is sound");
-    let told = changes(&before, &updated);
-    assert_eq!(told.len(), 2);
-    assert!(told[0].after.is_none() && told[1].before.is_none());
+    assert_eq!(differing(&FOURTH.replace("0.8.5", "0.8.6")).len(), 1);
+    assert_eq!(differing(&FOURTH.replace("0.8.5", "0.9.0")).len(), 2);
 }
 
 #[test]

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pinpoint_midpoint::manifest::{
-    Dependency, GoMod, Manifest, ManifestError, Problem, Source, changes,
-};
+use pinpoint_midpoint::manifest::{Dependency, GoMod, Manifest, ManifestError, Problem, Source};
 
 fn read(file: &str) -> Result<BTreeMap<String, Dependency>, ManifestError> {
     GoMod.read(file, &BTreeMap::new())
@@ -210,33 +208,6 @@ fn a_module_path_and_version_lead_to_a_repository_and_revision() {
         assert_eq!(dependencies[path].source, expected, "{path} {version}");
         assert_eq!(dependencies[path].nested, [""; 0]);
     }
-}
-
-#[test]
-fn modules_roll_come_and_go() {
-    let before = read("require github.com/a/b v1.0.0\nrequire github.com/a/c v1.0.0\n")
-        .expect("it is sound");
-    let after = read("require (\n\tgithub.com/a/b v1.1.0\n\tgithub.com/a/d v1.0.0\n)\n")
-        .expect("it is sound");
-    let told = changes(&before, &after);
-    let told: Vec<(&str, bool, bool)> = told
-        .iter()
-        .map(|change| {
-            (
-                change.path.as_str(),
-                change.before.is_some(),
-                change.after.is_some(),
-            )
-        })
-        .collect();
-    assert_eq!(
-        told,
-        [
-            ("github.com/a/b", true, true),
-            ("github.com/a/c", true, false),
-            ("github.com/a/d", false, true),
-        ]
-    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod world;
 
 use pinpoint_core::{Followed, Patch};
 use pinpoint_midpoint::MidpointError;
+use pinpoint_midpoint::manifest::MAX_FILE;
 use world::{World, hash, names, state, wait, written};
 
 /// Five commits of the main repository without dependencies.
@@ -224,12 +225,131 @@ fn one_repository_at_several_paths_rolls_as_one_or_not_at_all() {
 }
 
 #[test]
+fn one_repository_under_two_urls_rolls_as_one() {
+    let at = |number| format!("a skia {0}\nb skia.git {0}", hash("skia", number));
+    let world = World::default()
+        .with("skia", &["", "", "", ""])
+        .with("C", &[&at(0), &at(3), &at(3)]);
+    let states = ["C@0 C/skia@1", "C@0 C/skia@2", "C@0 C/skia@3"];
+    assert_eq!(between(&world, "C@0", "C@1"), states);
+    assert_eq!(between(&world, states[0], "C@1"), states[1..]);
+    assert_eq!(between(&world, states[0], states[2]), states[1..2]);
+    // Whichever of its names the states use, and even where one end uses each.
+    let other = states.map(|state| state.replace("skia", "skia.git"));
+    assert_eq!(between(&world, &other[0], "C@1"), other[1..]);
+    assert_eq!(between(&world, &other[0], states[2]), other[1..2]);
+    assert_eq!(between(&world, "C@0", &other[2]), other[..2]);
+}
+
+#[test]
+fn a_repository_whose_url_changes_with_the_roll_is_followed() {
+    let world = World::default().with("skia", &["", "", ""]).with(
+        "C",
+        &[
+            &format!("a skia.git {}", hash("skia", 0)),
+            &format!("a skia {}", hash("skia", 2)),
+        ],
+    );
+    let states = ["C@0 C/skia.git@1", "C@0 C/skia.git@2"];
+    assert_eq!(between(&world, "C@0", "C@1"), states);
+    assert_eq!(between(&world, states[0], "C@1"), states[1..]);
+}
+
+#[test]
+fn a_cycle_under_two_names_is_a_cycle() {
+    let world = World::default()
+        .with("D", &[&names("C.git", 0), &names("C.git", 1)])
+        .with("C", &[&names("D", 0), &names("D", 1)]);
+    assert_eq!(between(&world, "C@0", "C@0 C/D@1"), [""; 0]);
+    let reasons = reasons(&world, "C@0", "C@0 C/D@1");
+    assert!(
+        reasons[0].1.contains("cycle") || reasons[0].1.contains("no commit"),
+        "{reasons:?}"
+    );
+}
+
+#[test]
+fn a_dependency_that_moves_and_rolls_in_one_commit_is_followed() {
+    let at = |path: &str, number| format!("{path} skia {}", hash("skia", number));
+    let world = World::default()
+        .with("skia", &["", "", ""])
+        .with("v8", &["", "", ""])
+        .with(
+            "C",
+            &[
+                &format!("{}\nb v8 {}", at("a", 0), hash("v8", 0)),
+                &format!("{}\nb v8 {}", at("z", 2), hash("v8", 1)),
+                &format!("{}\nb v8 {}", at("y", 2), hash("v8", 1)),
+            ],
+        );
+    // Where it was before decides the order, as in all states between.
+    let states = ["C@0 C/skia@1", "C@0 C/skia@2", "C@0 C/skia@2 C/v8@1"];
+    assert_eq!(between(&world, "C@0", "C@1"), states);
+    assert_eq!(between(&world, states[0], "C@1"), states[1..]);
+    assert_eq!(between(&world, "C@0", states[2]), states[..2]);
+    assert_eq!(between(&world, "C@1", "C@2"), [""; 0]);
+    let reasons = reasons(&world, "C@1", "C@2");
+    assert_eq!(reasons, [("z".to_owned(), "it moved to y".to_owned())]);
+}
+
+#[test]
+fn a_path_more_does_not_keep_a_dependency_from_being_followed() {
+    let at = |path: &str, number| format!("{path} skia {}", hash("skia", number));
+    let world = World::default().with("skia", &["", "", ""]).with(
+        "C",
+        &[&at("a", 0), &format!("{}\n{}", at("a", 2), at("b", 2))],
+    );
+    assert_eq!(
+        between(&world, "C@0", "C@1"),
+        ["C@0 C/skia@1", "C@0 C/skia@2"]
+    );
+    let reasons = reasons(&world, "C@0", "C@1");
+    assert_eq!(reasons, [("b".to_owned(), "it is new".to_owned())]);
+}
+
+#[test]
+fn a_manifest_that_is_too_large_is_named_and_ends_nothing() {
+    let (large, larger) = (" ".repeat(MAX_FILE + 1), " ".repeat(MAX_FILE + 2));
+    let world = World::default().with("C", &["", &large, &large, &larger, ""]);
+    assert_eq!(between(&world, "C@0", "C@4"), ["C@1", "C@2", "C@3"]);
+    // Where it stays the same, nothing of it can have changed.
+    assert_eq!(reasons(&world, "C@1", "C@2"), []);
+    for (lower, higher) in [("C@0", "C@1"), ("C@2", "C@3"), ("C@3", "C@4")] {
+        let reasons = reasons(&world, lower, higher);
+        assert_eq!(reasons.len(), 1, "{reasons:?}");
+        assert_eq!(reasons[0].0, "ROLLS");
+        assert!(
+            reasons[0].1.contains("more than 4194304 bytes"),
+            "{reasons:?}"
+        );
+    }
+}
+
+#[test]
+fn a_revision_of_any_length_is_not_looked_up() {
+    let long = |digit: &str| format!("a skia {}", digit.repeat(200_000));
+    let world = World::default()
+        .with("skia", &["", ""])
+        .with("C", &[&long("a"), &long("b")]);
+    let (between, _) = world
+        .between(&state("C@0"), &state("C@1"))
+        .expect("an answer");
+    let change = &between.changes()[0];
+    let Followed::No { reason } = &change.followed else {
+        panic!("{change:?}");
+    };
+    assert!(reason.contains("1000 bytes"), "{reason}");
+    let shown = [&change.before, &change.after].map(|it| it.as_ref().map_or(0, String::len));
+    assert!(shown.iter().all(|length| *length < 1_100), "{shown:?}");
+}
+
+#[test]
 fn what_cannot_be_followed_is_named_with_the_reason() {
     let mut world = World::default().with("skia", &["", "", ""]).with(
         "C",
         &[
             &[
-                "appears-not x 1".into(),
+                "appears-not y 1".into(),
                 "package package 1".into(),
                 format!("moved skia {}", hash("skia", 0)),
                 "far nowhere 0000001".into(),
@@ -270,7 +390,7 @@ fn what_cannot_be_followed_is_named_with_the_reason() {
         ("appears", "it is new"),
         ("appears-not", "it is gone"),
         ("branch", "different branches"),
-        ("far", "not at hand"),
+        ("far", "not available"),
         ("lost", "no commit fffffff"),
         ("moved", "another repository"),
         ("moves", "may move"),

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use pinpoint_midpoint::manifest::{
-    Dependency, Manifest, ManifestError, Problem, Source, Submodules, changes, resolve_url,
+    Dependency, Manifest, ManifestError, Problem, Source, Submodules, resolve_url,
 };
 use proptest::prelude::*;
 
@@ -111,27 +111,6 @@ fn gclient_says_when_a_submodule_is_taken_and_what_counts_in_it() {
             ..git("/b", "2").into()
         }
     );
-}
-
-#[test]
-fn submodules_roll_come_go_and_move() {
-    let file = "[submodule \"a\"]\npath = a\nurl = https://h/a\n[submodule \"b\"]\npath = b\nurl = https://h/b\n";
-    let before = read(file, &[("a", "1"), ("b", "1")]).expect("it is sound");
-    let rolled = read(file, &[("a", "2"), ("b", "1")]).expect("it is sound");
-    let gone = read(file, &[("b", "1")]).expect("it is sound");
-    let moved = read(&file.replace("h/b", "i/b"), &[("a", "1"), ("b", "1")]).expect("it is sound");
-    let told = |after| {
-        changes(&before, after)
-            .into_iter()
-            .map(|change| (change.path, change.before.is_some(), change.after.is_some()))
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(told(&before), []);
-    assert_eq!(told(&rolled), [("a".into(), true, true)]);
-    assert_eq!(told(&gone), [("a".into(), true, false)]);
-    assert_eq!(told(&moved), [("b".into(), true, true)]);
-    let comes = changes(&gone, &before);
-    assert!(comes.len() == 1 && comes[0].before.is_none());
 }
 
 #[test]

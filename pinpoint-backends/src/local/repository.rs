@@ -1,6 +1,6 @@
 //! The user's repository, read through the `git` command and never written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -115,6 +115,10 @@ pub enum RepositoryError {
     },
 }
 
+/// The longest name of a commit, in bytes. Those of branches end at 255 for each of
+/// their parts on most systems.
+const MAX_NAME: usize = 4_096;
+
 pub(super) fn fetch_hint(shallow: bool) -> &'static str {
     if shallow {
         "this clone is shallow: `git fetch --unshallow` brings the rest of its history"
@@ -203,16 +207,19 @@ pub(super) fn files(tree: &Path, patterns: &[&str]) -> Result<Vec<PathBuf>, Repo
 }
 
 /// The commits that a work tree's index has for submodules at these paths.
+///
+/// The paths come from a commit, which may name any number of any length: they are
+/// no arguments of a process. All of the index is listed, and looked through.
 pub(super) fn gitlinks(
     tree: &Path,
     paths: &[String],
 ) -> Result<BTreeMap<String, String>, RepositoryError> {
     if paths.is_empty() {
-        // To git that would mean all there are.
         return Ok(BTreeMap::new());
     }
-    let arguments = ["--literal-pathspecs", "ls-files", "--stage", "-z", "--"];
-    let output = run(git(tree).args(arguments).args(paths))?;
+    let paths: BTreeSet<&str> = paths.iter().map(String::as_str).collect();
+    let arguments = ["ls-files", "--stage", "-z"];
+    let output = run(git(tree).args(arguments))?;
     if !output.status.success() {
         return Err(failed(&arguments, tree, &output));
     }
@@ -221,6 +228,7 @@ pub(super) fn gitlinks(
         let line = std::str::from_utf8(line).ok()?.strip_prefix("160000 ")?;
         let (entry, path) = line.split_once('\t')?;
         let (hash, _stage) = entry.split_once(' ')?;
+        paths.contains(path).then_some(())?;
         Some((path.to_owned(), hash.to_owned()))
     };
     let lines = output.stdout.split(|byte| *byte == 0);
@@ -299,11 +307,6 @@ impl Repository {
         &self.common_dir
     }
 
-    /// Is this the repository of that directory: its work tree, or itself?
-    pub(super) fn is_at(&self, directory: &Path) -> bool {
-        directory == self.path || directory == self.common_dir
-    }
-
     fn git(&self) -> Command {
         git_in(&self.place)
     }
@@ -330,6 +333,16 @@ impl Repository {
 
     /// The full hash of what is called that.
     pub(super) fn full_hash(&self, revision: &str) -> Result<String, RepositoryError> {
+        let unknown = |shallow| RepositoryError::UnknownRevision {
+            revision: revision.to_owned(),
+            path: self.path.clone(),
+            shallow,
+        };
+        // A manifest may name anything: no argument of a process can be as long, or
+        // have a NUL in it.
+        if revision.len() > MAX_NAME || revision.contains('\0') {
+            return Err(unknown(false));
+        }
         // After `--end-of-options` no name is taken for a flag.
         let output = run(self
             .git()
@@ -338,17 +351,14 @@ impl Repository {
         let hash = text(&output.stdout);
         // Git 2.30 repeats `--end-of-options` in its answer.
         let hash = hash.lines().last().unwrap_or_default();
-        if !output.status.success() || hash.is_empty() {
-            let (revision, path) = (revision.to_owned(), self.path.clone());
-            return Err(if self.is_ambiguous(&revision)? {
+        // `^main` is a commit to leave out, which git answers with `^` and the hash.
+        let is_hash = !hash.is_empty() && hash.bytes().all(|digit| digit.is_ascii_hexdigit());
+        if !output.status.success() || !is_hash {
+            return Err(if self.is_ambiguous(revision)? {
+                let (revision, path) = (revision.to_owned(), self.path.clone());
                 RepositoryError::Ambiguous { revision, path }
             } else {
-                let shallow = self.is_shallow()?;
-                RepositoryError::UnknownRevision {
-                    revision,
-                    path,
-                    shallow,
-                }
+                unknown(self.is_shallow()?)
             });
         }
         Ok(hash.to_owned())
@@ -386,6 +396,8 @@ impl Repository {
                 "--no-walk=unsorted",
                 "--no-show-signature",
                 "--no-mailmap",
+                // Whatever `i18n.logOutputEncoding` says.
+                "--encoding=UTF-8",
                 "--format=%H%x00%an <%ae>%x00%cI%x00%s",
                 "--end-of-options",
             ];

@@ -6,11 +6,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pinpoint_backends::local::{LocalRepositories, Repository};
+use pinpoint_backends::local::{LocalConfig, LocalRepositories, Repository};
 use pinpoint_core::{CombinedCommit, Commit, Followed, ModifiedDependency};
 use pinpoint_midpoint::{MidpointError, Midpoints};
 
-use crate::world::{World, git};
+use crate::world::{World, build, git};
 
 /// Repositories that name one another in their `DEPS`. A commit is written
 /// `skia@3`: the third commit after the first of the repository `skia`.
@@ -121,7 +121,9 @@ impl Repositories {
     fn midpoints(&self) -> Midpoints {
         let main = Repository::discover(&self.path(self.main)).unwrap();
         let state_dir = self.world.path("state");
-        let repositories = LocalRepositories::new(main, [], &state_dir);
+        let named = self.commits.keys();
+        let named = named.map(|name| (self.url(name), self.path(name)));
+        let repositories = LocalRepositories::new(main, named, &state_dir);
         Midpoints::new(Arc::new(repositories))
     }
 
@@ -244,6 +246,108 @@ async fn a_roll_back() {
     let midpoints = repositories.midpoints();
     let between = midpoints.between(&lower, &higher).await.unwrap();
     assert_eq!(between.changes()[0].followed, Followed::Backward);
+}
+
+/// A roll set back over a merge is walked through the branch, as a roll forward is.
+#[tokio::test]
+async fn a_roll_back_over_a_merge() {
+    let mut repositories = Repositories::new().with("skia", &["", ""]);
+    let skia = repositories.path("skia");
+    let before = repositories.commits["skia"][1].clone();
+    let commit = |file: &str| {
+        fs::write(skia.join(file), file).unwrap();
+        git(&skia, &["add", "-A"]);
+        git(&skia, &["commit", "-q", "-m", file]);
+        git(&skia, &["rev-parse", "HEAD"])
+    };
+    git(&skia, &["checkout", "-q", "-b", "branch", "HEAD~1"]);
+    let branch = ["b1", "b2", "b3"].map(commit);
+    git(&skia, &["checkout", "-q", "main"]);
+    git(&skia, &["merge", "-q", "--no-ff", "-m", "Merge", "branch"]);
+    let merge = git(&skia, &["rev-parse", "HEAD"]);
+    repositories
+        .commits
+        .insert("skia", vec![before.clone(), merge.clone()]);
+    let repositories = repositories.with("C", &["skia@1", "skia@0"]);
+    let (lower, higher) = (repositories.state("C@0"), repositories.state("C@1"));
+    let midpoints = repositories.midpoints();
+    let states = async |lower: &CombinedCommit, higher: &CombinedCommit| {
+        let between = midpoints.between(lower, higher).await.unwrap();
+        let mut states = Vec::new();
+        for offset in 0..between.count() {
+            states.push(midpoints.nth(&between, offset).await.unwrap());
+        }
+        states
+    };
+    let all = states(&lower, &higher).await;
+    let held = |state: &CombinedCommit| state.modified_deps[0].commit.revision();
+    let [_, b2, b3] = [0, 1, 2].map(|at: usize| format!("{before}+{}", branch[at]));
+    let b1 = format!("{before}+{}", branch[0]);
+    // With b3 merged in it is what the merge is.
+    assert_eq!(
+        all.iter().map(held).collect::<Vec<_>>(),
+        [&*b2, &*b1, &*before]
+    );
+    assert!(!all.iter().any(|state| held(state) == b3));
+    assert_eq!(states(&all[0], &all[2]).await, all[1..2]);
+    assert_eq!(states(&all[0], &higher).await, all[1..]);
+    assert_eq!(states(&lower, &all[1]).await, all[..1]);
+    assert_eq!(states(&all[1], &all[2]).await, []);
+    let between = midpoints.between(&lower, &higher).await.unwrap();
+    assert_eq!(between.changes()[0].followed, Followed::Backward);
+    assert_eq!(between.changes()[0].before.as_ref(), Some(&merge));
+}
+
+/// What a manifest says is no argument of a process, whatever it says.
+#[tokio::test]
+async fn manifests_that_no_process_takes_as_arguments() {
+    let world = World::new();
+    let module = |path: &str| format!("[submodule \"{path}\"]\n\tpath = {path}\n\turl = /u\n");
+    let good = world.commit("file", "1");
+    let many: String = (0..40_000)
+        .map(|at| module(&format!("sub/module/{at}")))
+        .collect();
+    let mut commits = vec![
+        world.commit(".gitmodules", &module(&"p".repeat(200_000))),
+        world.commit(".gitmodules", &module("a\0b")),
+        world.commit(".gitmodules", &many),
+        world.commit(".gitmodules", "not a configuration\n"),
+    ];
+    let revision =
+        |revision: &str| format!("deps = {{'a': 'https://host.example/a@{revision}'}}\n");
+    for revision in [
+        revision("1\0"),
+        revision(&"1".repeat(200_000)),
+        revision("v1"),
+    ] {
+        commits.push(world.commit("DEPS", &revision));
+    }
+    let library = world.path("library");
+    fs::create_dir(&library).unwrap();
+    git(&library, &["init", "-q", "-b", "main"]);
+    git(&library, &["commit", "-q", "--allow-empty", "-m", "Begin"]);
+    let named = ("https://host.example/a".to_owned(), library);
+    let config = LocalConfig {
+        repositories: [named.clone()].into(),
+        ..world.config(&good, "true")
+    };
+    let executor = world.open(config, "job");
+    let main = Repository::discover(&world.repository).unwrap();
+    let repositories = LocalRepositories::new(main, [named], &world.path("state"));
+    let midpoints = Midpoints::new(Arc::new(repositories));
+    let mut prior = good.clone();
+    for (action, commit) in (1..).zip(&commits) {
+        // Each is a commit that builds, or one that does not: never the job's end.
+        build(&executor, action, &world.combined(commit))
+            .await
+            .unwrap();
+        let ends = [&prior, commit].map(|hash| world.combined(hash));
+        let between = midpoints.between(&ends[0], &ends[1]).await.unwrap();
+        for change in between.changes() {
+            assert!(matches!(change.followed, Followed::No { .. }), "{change:?}");
+        }
+        prior.clone_from(commit);
+    }
 }
 
 #[tokio::test]

@@ -114,7 +114,26 @@ fn nested(named: impl Fn(&str, &Path, &str) -> Vec<(&'static str, Entry)>) -> Ne
     }
 }
 
+/// Says where repositories are that a manifest names by their paths.
+fn allow<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Vec<String> {
+    let named = paths.into_iter().map(|path| path.display());
+    named
+        .flat_map(|path| ["--repository".to_owned(), format!("{path}={path}")])
+        .collect()
+}
+
+/// Options of which the first are allowed paths.
+fn with<'a>(allowed: &'a [String], options: &[&'a str]) -> Vec<&'a str> {
+    let allowed = allowed.iter().map(String::as_str);
+    allowed.chain(options.iter().copied()).collect()
+}
+
 impl Nested {
+    fn allowed(&self) -> Vec<String> {
+        let middle = self.world.path("repos/middle");
+        allow([&*middle, &*self.inner_path])
+    }
+
     /// The culprit is the commit 2 of the innermost repository, found at the
     /// outer commit before the roll.
     #[track_caller]
@@ -164,7 +183,8 @@ fn deps(path: &str, url: &Path, hash: &str) -> Vec<(&'static str, Entry)> {
 #[test]
 fn a_culprit_in_a_submodule_of_a_submodule() {
     let nested = nested(submodule);
-    let options = ["--format", "lines", "--output", "json"];
+    let allowed = nested.allowed();
+    let options = with(&allowed, &["--format", "lines", "--output", "json"]);
     let before = nested.world.snapshot();
     let finished = nested.world.bisect(&options, BENCHMARK).ends_with(0);
     nested.assert_found(&finished.document());
@@ -199,7 +219,8 @@ fn a_culprit_in_a_submodule_of_a_submodule() {
 #[test]
 fn a_culprit_in_a_recursed_dependency_of_deps() {
     let nested = nested(deps);
-    let options = ["--format", "lines", "--output", "json"];
+    let allowed = nested.allowed();
+    let options = with(&allowed, &["--format", "lines", "--output", "json"]);
     let finished = nested.world.bisect(&options, BENCHMARK).ends_with(0);
     nested.assert_found(&finished.document());
 }
@@ -218,6 +239,11 @@ fn a_file_that_only_happens_to_be_called_deps_is_in_nobodys_way() {
         &nested.world.repository,
         &[&clone[..], &[".git/modules/middle"]].concat(),
     );
+    let clone = ["clone", "-q", "--bare", nested.inner_path.to_str().unwrap()];
+    git(
+        &nested.world.repository,
+        &[&clone[..], &[".git/modules/middle/modules/inner"]].concat(),
+    );
     let options = ["--format", "lines", "--output", "json"];
     let finished = nested.world.bisect(&options, BENCHMARK).ends_with(0);
     let document = finished.document();
@@ -228,11 +254,13 @@ fn a_file_that_only_happens_to_be_called_deps_is_in_nobodys_way() {
 #[test]
 fn midpoint_shows_what_lies_between() {
     let nested = nested(submodule);
+    let allowed = nested.allowed();
+    let ask = |options: &[&str]| {
+        let options = with(&allowed, options);
+        nested.world.pinpoint(&["midpoint"]).and(&options)
+    };
     let [lower, higher] = [&nested.outer[4], &nested.outer[5]];
-    let finished = nested
-        .world
-        .pinpoint(&["midpoint", lower, higher, "--all", "--output", "json"])
-        .ends_with(0);
+    let finished = ask(&[lower, higher, "--all", "--output", "json"]).ends_with(0);
     let document = finished.document();
     assert_eq!(document["count"], 3, "{document:#}");
     let held = |state: &Value| state["modified_deps"][0]["commit"]["git_hash"].clone();
@@ -246,36 +274,47 @@ fn midpoint_shows_what_lies_between() {
     // What it shows can be said on its command line.
     let lower = format!("{lower},middle@{}", &nested.middle[2][..12]);
     let higher = format!("{},middle@{}", &nested.outer[4], &nested.middle[3]);
-    let finished = nested
-        .world
-        .pinpoint(&["midpoint", &lower, &higher, "--all"])
-        .ends_with(0);
+    let finished = ask(&[&lower, &higher, "--all"]).ends_with(0);
     let text = &finished.stdout;
     for hash in &nested.inner[1..4] {
         assert!(text.contains(&format!("inner@{}", &hash[..10])), "{text}");
     }
-    let finished = nested
-        .world
-        .pinpoint(&["midpoint", &nested.outer[5], &nested.outer[6]])
-        .ends_with(3);
+    let finished = ask(&[&nested.outer[5], &nested.outer[6]]).ends_with(3);
     assert!(finished.stdout.contains("nothing"), "{finished}");
 }
 
 #[test]
 fn a_midpoint_of_nothing_is_refused_with_a_reason() {
     let nested = nested(submodule);
+    let allowed = nested.allowed();
     let ask = |lower: &str, higher: &str| {
-        let finished = nested.world.pinpoint(&["midpoint", lower, higher]);
+        let options = with(&allowed, &[lower, higher]);
+        let finished = nested.world.pinpoint(&["midpoint"]).and(&options);
         finished.ends_with(2).stderr
     };
     let (first, second) = (&*nested.outer[1], &*nested.outer[2]);
     assert!(ask(first, first).contains("choose two commits"));
     assert!(ask(second, first).contains("swap them"));
     assert!(ask("no-such-branch", first).contains("no commit no-such-branch"));
+    let excluded = format!("^{second}");
+    assert!(ask(first, &excluded).contains(&format!("no commit {excluded}")));
     let unknown = format!("{first},nowhere@{}", nested.inner[0]);
     assert!(ask(first, &unknown).contains("names no dependency nowhere"));
     let unknown = format!("{first},middle@{}", "0".repeat(40));
     assert!(ask(first, &unknown).contains("no commit 0000"));
+}
+
+#[test]
+fn a_manifest_opens_no_directory_by_itself() {
+    let nested = nested(deps);
+    let ends = [&*nested.outer[4], &*nested.outer[5]];
+    let command = [&["midpoint", "--output", "json"], &ends[..]].concat();
+    let document = nested.world.pinpoint(&command).ends_with(3).document();
+    let reason = document["changes"][0]["followed"]["no"]["reason"].as_str();
+    let reason = reason.expect("it is not followed");
+    let path = nested.world.path("repos/middle");
+    let advice = format!("--repository file://{0}={0}", path.display());
+    assert!(reason.contains(&advice), "{reason}");
 }
 
 /// `main` with a branch merged at its end: 0, 1, 2, and then the merge of
@@ -414,7 +453,9 @@ fn the_first_commit_of_a_roll_that_other_commits_precede_outside_of_the_paths() 
         .collect();
     world.repository = world.path("repos/outer");
     world.commits = line(&world.repository, &commits);
+    let allowed = allow([&*path]);
     let options = ["--format", "lines", "--output", "json", "--path", "middle"];
+    let options = with(&allowed, &options);
     let finished = world.bisect(&options, OF_DEPENDENCY).ends_with(0);
     let document = finished.document();
     let found = &document["culprits"][0];
@@ -481,7 +522,8 @@ fn a_roll_next_to_a_good_end_that_came_in_by_a_merge() {
         format!("M 160000 {hash} middle\nM 100644 inline .gitmodules\ndata {length}\n{text}")
     };
     beside(&mut world, &names(&middle[0]), &names(&middle[3]));
-    let options = ["--format", "lines", "--output", "json"];
+    let allowed = allow([&*path]);
+    let options = with(&allowed, &["--format", "lines", "--output", "json"]);
     let finished = world.bisect(&options, OF_DEPENDENCY).ends_with(0);
     let document = finished.document();
     let found = &document["culprits"][0];

@@ -67,8 +67,8 @@ impl Manifest for CargoLock {
             return Err(error(version.span().start, problem));
         }
         let mut dependencies = BTreeMap::new();
-        // By URL: every query and revision that it is used with.
-        let mut repositories: BTreeMap<&str, BTreeSet<(&str, &str)>> = BTreeMap::new();
+        // By URL, then by query: every revision that it is used with.
+        let mut repositories: BTreeMap<&str, BTreeMap<&str, BTreeSet<&str>>> = BTreeMap::new();
         for package in &lock.package {
             let Some(source) = &package.source else {
                 continue;
@@ -82,7 +82,9 @@ impl Manifest for CargoLock {
                 repositories
                     .entry(url)
                     .or_default()
-                    .insert((query, revision));
+                    .entry(query)
+                    .or_default()
+                    .insert(revision);
                 continue;
             }
             let path = path(package.name.get_ref(), &package.version, source.get_ref());
@@ -101,15 +103,20 @@ impl Manifest for CargoLock {
                 return Err(error(package.name.span().start, problem));
             }
         }
-        for (url, uses) in repositories {
-            let several = uses.len() > 1;
-            for (query, revision) in &uses {
-                let same_query = uses.iter().filter(|(other, _)| other == query).count();
+        for (url, queries) in repositories {
+            let several = queries.values().map(BTreeSet::len).sum::<usize>() > 1;
+            let uses = queries.iter().flat_map(|(query, revisions)| {
+                let one_of = revisions.len();
+                revisions
+                    .iter()
+                    .map(move |revision| (query, revision, one_of))
+            });
+            for (query, revision, one_of) in uses {
                 let mut path = url.to_owned();
                 if several && !query.is_empty() {
                     path.extend(["?", query]);
                 }
-                if same_query > 1 {
+                if one_of > 1 {
                     path.extend(["#", revision]);
                 }
                 let source = Source::Git {

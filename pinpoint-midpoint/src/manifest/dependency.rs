@@ -50,7 +50,7 @@ pub enum Source {
     /// Something built elsewhere, or whose history cannot be found: it is named
     /// as a possible cause, and not followed.
     Package {
-        /// Who hands it out: `cipd`, `gcs`, the address of a Cargo registry, `go`.
+        /// Where it is published: `cipd`, `gcs`, the address of a Cargo registry, `go`.
         /// `git` is a git repository whose place or revision the manifest leaves
         /// open.
         registry: String,

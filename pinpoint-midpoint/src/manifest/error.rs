@@ -20,8 +20,8 @@ pub enum Problem {
     /// It breaks the grammar of the format.
     #[error("{0}; correct the file, or skip this commit")]
     Syntax(String),
-    /// The grammar allows it, but it has no meaning: a variable that nobody
-    /// defines, a number where a URL belongs.
+    /// The grammar allows it, but it has no meaning: a variable that is not
+    /// defined, a number where a URL belongs.
     #[error("{0}; correct the file, or skip this commit")]
     Meaning(String),
     /// It has a meaning that this reader does not know.
@@ -37,7 +37,20 @@ pub enum Problem {
     },
 }
 
+/// The longest description of a problem, in bytes: names in it come from the file
+/// and may be megabytes long.
+const MAX_DESCRIPTION: usize = 400;
+
 impl ManifestError {
+    /// A file of more than [`MAX_FILE`](super::MAX_FILE) bytes.
+    pub(crate) fn too_large(file: &'static str) -> Self {
+        let problem = Problem::TooLarge {
+            what: "bytes",
+            limit: super::MAX_FILE,
+        };
+        Self::at(file, "", 0, problem)
+    }
+
     /// A problem at a place given as an offset in bytes, which may lie anywhere.
     pub(crate) fn at(file: &'static str, text: &str, offset: usize, problem: Problem) -> Self {
         let before = &text.as_bytes()[..offset.min(text.len())];
@@ -53,8 +66,22 @@ impl ManifestError {
                 .iter()
                 .filter(|byte| **byte & 0xc0 != 0x80)
                 .count(),
-            problem,
+            problem: problem.abridged(),
         }
+    }
+}
+
+impl Problem {
+    /// Cuts the middle out of a long description: what is wrong stands at its ends.
+    fn abridged(mut self) -> Self {
+        if let Self::Syntax(text) | Self::Meaning(text) | Self::Unsupported(text) = &mut self
+            && text.len() > MAX_DESCRIPTION
+        {
+            let start = text.floor_char_boundary(MAX_DESCRIPTION / 2);
+            let end = text.ceil_char_boundary(text.len() - MAX_DESCRIPTION / 2);
+            *text = format!("{} … {}", &text[..start], &text[end..]);
+        }
+        self
     }
 }
 
@@ -74,6 +101,15 @@ mod tests {
         assert_eq!(place(4), (2, 2));
         assert_eq!(place(7), (3, 1));
         assert_eq!(place(700), (3, 1));
+    }
+
+    #[test]
+    fn a_long_description_keeps_its_ends() {
+        let text = format!("`{}` is not a number", "µ1".repeat(1_000_000));
+        let error = ManifestError::at("DEPS", "", 0, Problem::Syntax(text)).to_string();
+        assert!(error.len() < MAX_DESCRIPTION + 100, "{}", error.len());
+        assert!(error.contains("column 1: `µ1"), "{error}");
+        assert!(error.contains("1` is not a number; correct"), "{error}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `go.mod`.
 //!
 //! Its grammar, pseudo-versions, and how a module path and a version lead to a
-//! repository and a tag are told in the Go Modules Reference
+//! repository and a tag are defined in the Go Modules Reference
 //! (<https://go.dev/ref/mod>).
 
 use std::collections::BTreeMap;

@@ -1,18 +1,20 @@
 //! The files in which a repository names its dependencies.
 //!
-//! A [`Manifest`] reads one version of such a file; [`changes`] tells what
-//! differs between two versions. A *roll* is a commit for which that is not
-//! empty. Dependencies that are git repositories can be followed: the commits
-//! between the two revisions are candidates as well. Packages cannot, and are
-//! named only.
+//! A [`Manifest`] reads one version of such a file. A *roll* is a commit that
+//! changes what it names. Dependencies that are git repositories can be followed:
+//! the commits between the two revisions are candidates as well. Packages cannot,
+//! and are named only.
 //!
 //! Reading is pure and never runs anything. A file outside the grammar, or
 //! larger or deeper than the limits, is a [`ManifestError`] with line and
 //! column: there is no partial answer, because a dependency that is overlooked
 //! makes the roll look like the culprit.
+//!
+//! Anybody can write such a file, so a reader's time and memory stay proportional
+//! to its length: what can be repeated is counted while it grows, not afterwards,
+//! and no list is searched once for each of its own entries.
 
 mod cargo_lock;
-mod change;
 mod dependency;
 mod deps;
 mod error;
@@ -22,7 +24,6 @@ mod submodules;
 use std::collections::BTreeMap;
 
 pub use cargo_lock::CargoLock;
-pub use change::{Change, changes};
 pub use dependency::{Dependency, Source};
 pub use deps::Deps;
 pub use error::{ManifestError, Problem};
@@ -34,8 +35,8 @@ pub trait Manifest: Send + Sync {
     /// The file, relative to the top of the repository: `DEPS`, `.gitmodules`.
     fn file(&self) -> &'static str;
 
-    /// The paths of the submodules that one version of the file names, whose
-    /// revisions stand in the tree of the commit.
+    /// The paths of the submodules that one version of the file names. Their
+    /// revisions are in the tree of the commit.
     ///
     /// # Errors
     ///
@@ -69,16 +70,13 @@ pub fn all() -> [&'static dyn Manifest; 4] {
     [&Submodules, &CargoLock, &Deps, &GoMod]
 }
 
-/// How much of a file is read, in bytes. Chromium's `DEPS` has 250 kB.
-const MAX_FILE: usize = 4 << 20;
+/// The largest file that is read, in bytes. Chromium's `DEPS` has 250 kB. A caller
+/// that knows the size beforehand need not load a larger one: it can't be read.
+pub const MAX_FILE: usize = 4 << 20;
 
 fn check_size(file: &'static str, text: &str) -> Result<(), ManifestError> {
     if text.len() <= MAX_FILE {
         return Ok(());
     }
-    let problem = Problem::TooLarge {
-        what: "bytes",
-        limit: MAX_FILE,
-    };
-    Err(ManifestError::at(file, text, 0, problem))
+    Err(ManifestError::too_large(file))
 }

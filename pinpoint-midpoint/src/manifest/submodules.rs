@@ -49,18 +49,20 @@ impl Manifest for Submodules {
     ) -> Result<BTreeMap<String, Dependency>, ManifestError> {
         check_size(self.file(), file)?;
         let error = |(offset, problem)| ManifestError::at(self.file(), file, offset, problem);
-        let mut by_name: BTreeMap<String, BTreeMap<String, Setting>> = BTreeMap::new();
+        let mut submodules: Vec<BTreeMap<String, Setting>> = Vec::new();
         let mut config = Config::new(file);
         while let Some(setting) = config.next().map_err(error)? {
-            let Some(name) = &setting.submodule else {
+            let Some(number) = setting.submodule else {
                 continue;
             };
-            let settings = by_name.entry(name.clone()).or_default();
+            submodules.resize_with(submodules.len().max(number + 1), BTreeMap::new);
+            let settings = &mut submodules[number];
             match settings.get(&setting.key) {
                 // Git takes the first in one command and the last in another.
                 Some(known) if known.value != setting.value => {
                     let problem = Problem::Meaning(format!(
-                        "submodule `{name}` has two values for `{}`",
+                        "submodule `{}` has two values for `{}`",
+                        config.name(number),
                         setting.key
                     ));
                     return Err(error((setting.offset, problem)));
@@ -68,11 +70,11 @@ impl Manifest for Submodules {
                 _ => settings.insert(setting.key.clone(), setting),
             };
         }
-        let by_gclient = by_name
-            .values()
+        let by_gclient = submodules
+            .iter()
             .any(|settings| settings.keys().any(|key| key.starts_with("gclient-")));
         let mut by_path: BTreeMap<&str, &BTreeMap<String, Setting>> = BTreeMap::new();
-        for settings in by_name.values() {
+        for settings in &submodules {
             if let Some((path, offset)) = text(settings, "path")
                 && by_path.insert(path, settings).is_some()
             {
@@ -177,8 +179,9 @@ pub fn resolve_url(base: &str, url: &str) -> Option<String> {
 #[derive(Debug)]
 struct Setting {
     offset: usize,
-    /// The name of the submodule. None in any other section.
-    submodule: Option<String>,
+    /// The submodule, by the order in which their names appear. None in any other
+    /// section.
+    submodule: Option<usize>,
     /// In lower case, for git does not tell them apart.
     key: String,
     /// None: it stands alone, which means true.
@@ -197,11 +200,14 @@ struct Config<'a> {
     offset: usize,
     /// None before the first section.
     section: Option<Section>,
+    /// Submodules by name, numbered: a name may be long, and have many settings.
+    submodules: BTreeMap<String, usize>,
 }
 
 /// The section that settings belong to: a submodule, or any other.
+#[derive(Clone, Copy)]
 enum Section {
-    Submodule(String),
+    Submodule(usize),
     Other,
 }
 
@@ -211,7 +217,24 @@ impl<'a> Config<'a> {
             text,
             offset: if text.starts_with('\u{feff}') { 3 } else { 0 },
             section: None,
+            submodules: BTreeMap::new(),
         }
+    }
+
+    /// The name of a submodule, for messages.
+    fn name(&self, number: usize) -> &str {
+        self.submodules
+            .iter()
+            .find(|(_, known)| **known == number)
+            .map_or("", |(name, _)| name)
+    }
+
+    fn submodule(&mut self, name: &str) -> Section {
+        let next = self.submodules.len();
+        Section::Submodule(match self.submodules.get(name) {
+            Some(number) => *number,
+            None => *self.submodules.entry(name.to_owned()).or_insert(next),
+        })
     }
 
     /// The next character. The end of a line is `\n` however it is written.
@@ -284,9 +307,9 @@ impl<'a> Config<'a> {
             return syntax(start, "the header of this section does not end");
         }
         Ok(match (name.as_str(), subsection) {
-            ("submodule", Some(subsection)) => Section::Submodule(subsection),
+            ("submodule", Some(subsection)) => self.submodule(&subsection),
             (name, None) => match name.strip_prefix("submodule.") {
-                Some(subsection) => Section::Submodule(subsection.to_owned()),
+                Some(subsection) => self.submodule(subsection),
                 None => Section::Other,
             },
             _ => Section::Other,
@@ -295,9 +318,9 @@ impl<'a> Config<'a> {
 
     fn setting(&mut self) -> Result<Setting, Fault> {
         let offset = self.offset;
-        let submodule = match &self.section {
+        let submodule = match self.section {
             None => return syntax(offset, "this setting stands in no section"),
-            Some(Section::Submodule(name)) => Some(name.clone()),
+            Some(Section::Submodule(number)) => Some(number),
             Some(Section::Other) => None,
         };
         self.skip_while(|c| c.is_ascii_alphanumeric() || c == '-');

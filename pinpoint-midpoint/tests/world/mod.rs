@@ -1,6 +1,6 @@
 //! Repositories in memory, whose manifests are as plain as can be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -109,11 +109,20 @@ impl History for Repository {
         commit: &str,
         _: &[String],
         path: &str,
+        most: usize,
     ) -> Result<Option<Vec<u8>>, HistoryError> {
         let number = self.number(commit)?;
-        Ok((path == "ROLLS")
-            .then(|| self.manifests.get(number).cloned().unwrap_or_default())
-            .map(String::into_bytes))
+        let text = self.manifests.get(number).cloned().unwrap_or_default();
+        if text.len() > most {
+            return Err(HistoryError::TooLarge {
+                repository: self.name.clone(),
+                path: path.into(),
+                object: format!("{} bytes", text.len()),
+                size: text.len() as u64,
+                most,
+            });
+        }
+        Ok((path == "ROLLS").then(|| text.into_bytes()))
     }
 
     async fn gitlinks(
@@ -134,20 +143,28 @@ impl History for Repository {
     }
 }
 
-/// Repositories by name.
+/// Repositories by name. A `.git` at the end of a name makes no difference.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct World(pub(crate) BTreeMap<String, Repository>);
 
 #[async_trait]
 impl Repositories for World {
     async fn open(&self, repository: &str) -> Result<Arc<dyn History>, HistoryError> {
-        match self.0.get(repository) {
+        match self.0.get(repository.trim_end_matches(".git")) {
             Some(found) => Ok(Arc::new(found.clone())),
             None => Err(HistoryError::UnknownRepository {
                 repository: repository.into(),
                 hint: "make it".into(),
             }),
         }
+    }
+
+    async fn identities(
+        &self,
+        repositories: BTreeSet<String>,
+    ) -> Result<BTreeMap<String, String>, HistoryError> {
+        let identity = |name: String| (name.clone(), name.trim_end_matches(".git").to_owned());
+        Ok(repositories.into_iter().map(identity).collect())
     }
 }
 
@@ -198,7 +215,8 @@ pub(crate) fn names(name: &str, number: usize) -> String {
 pub(crate) fn state(text: &str) -> CombinedCommit {
     let commit = |text: &str| {
         let (name, number) = text.split_once('@').expect("name@number");
-        Commit::new(name, hash(name, number.parse().expect("a number")))
+        let number = number.parse().expect("a number");
+        Commit::new(name, hash(name.trim_end_matches(".git"), number))
     };
     let mut words = text.split(' ');
     let main = commit(words.next().expect("a main commit"));

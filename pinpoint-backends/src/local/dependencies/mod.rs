@@ -61,7 +61,7 @@ use std::path::{Component, Path, PathBuf};
 
 use pinpoint_core::{CombinedCommit, Commit, ModifiedDependency};
 use pinpoint_midpoint::manifest::{
-    Deps, GoMod, Manifest, ManifestError, Source, Submodules, all, resolve_url,
+    Deps, GoMod, MAX_FILE, Manifest, ManifestError, Source, Submodules, all, resolve_url,
 };
 
 use self::inside::inside;
@@ -167,7 +167,19 @@ impl<'a> Layout<'a> {
         for (format, file) in &holder.manifests {
             let path = holder.tree.join(file);
             // Git reads no `.gitmodules` behind a link either.
-            if !fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
+            let Some(metadata) = fs::symlink_metadata(&path)
+                .ok()
+                .filter(|metadata| metadata.is_file())
+            else {
+                continue;
+            };
+            // Anybody can write one of a gigabyte: its size is looked at first.
+            if metadata.len() > MAX_FILE as u64 {
+                self.unreadable(
+                    holder,
+                    file,
+                    format!("{file} has more than {MAX_FILE} bytes"),
+                )?;
                 continue;
             }
             let text = match fs::read_to_string(&path) {

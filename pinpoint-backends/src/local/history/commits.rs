@@ -27,7 +27,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use gix::ObjectId;
@@ -36,6 +36,7 @@ use gix::objs::FindExt;
 use pinpoint_midpoint::HistoryError;
 
 use super::super::executor::locked;
+use super::objects;
 
 /// No commit has these numbers: a commit-graph ends well below.
 const NO_PARENT: u32 = u32::MAX;
@@ -45,6 +46,7 @@ const UNREAD: u32 = u32::MAX - 1;
 pub(super) struct Commits {
     /// For messages.
     name: String,
+    git_dir: PathBuf,
     store: gix::ThreadSafeRepository,
     graph: Option<Graph>,
     /// The number of commits in the graph.
@@ -72,10 +74,7 @@ struct Newer {
 
 impl Commits {
     pub(super) fn open(name: &str, git_dir: &Path) -> Result<Self, HistoryError> {
-        // Nothing but the repository's own configuration: the others can't
-        // change what its history is.
-        let options = gix::open::Options::isolated();
-        let store = gix::ThreadSafeRepository::open_opts(git_dir, options)
+        let store = gix::ThreadSafeRepository::open_opts(git_dir, objects::options())
             .map_err(|error| unreadable(name, error))?;
         let hash = store.to_thread_local().object_hash();
         let mut grafts = HashMap::new();
@@ -100,6 +99,7 @@ impl Commits {
         let graph = graph.flatten().filter(has_generations);
         Ok(Self {
             name: name.into(),
+            git_dir: git_dir.into(),
             indexed: graph.as_ref().map_or(0, Graph::num_commits),
             store,
             graph,
@@ -122,6 +122,14 @@ impl Commits {
 
     pub(super) fn repository(&self) -> gix::Repository {
         self.store.to_thread_local()
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn git_dir(&self) -> &Path {
+        &self.git_dir
     }
 
     pub(super) fn unreadable(

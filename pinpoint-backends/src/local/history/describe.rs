@@ -15,7 +15,7 @@ impl LocalRepositories {
     /// # Errors
     ///
     /// When a repository lacks the commit. A commit of a repository that is not
-    /// at hand stays without.
+    /// available locally stays without.
     pub async fn describe(&self, state: CombinedCommit) -> Result<CombinedCommit, LocalError> {
         let mut states = [state];
         self.describe_all(&mut states).await?;

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Such a commit has the author, committer, dates and message of the commit
-//! that is merged, and nobody's configuration has a say in the merge: its hash
+//! that is merged, and no configuration influences the merge: its hash
 //! is the same whenever and wherever it is made.
 
 use std::collections::HashMap;

@@ -6,6 +6,7 @@
 //! | `describe.rs` | author, date and subject of commits of any repository |
 //! | `line.rs` | what lies between two commits, and what is whose ancestor |
 //! | `merges.rs` | commits merged into another, which no branch holds |
+//! | `objects.rs` | files and submodules of a commit, within limits |
 //! | `position.rs` | commits by their position (`refs/heads/main@{#1234}`) |
 //! | `registry.rs` | repositories by their URL |
 //! | `url.rs` | when two URLs mean the same |
@@ -14,6 +15,7 @@ mod commits;
 mod describe;
 mod line;
 mod merges;
+mod objects;
 mod position;
 mod registry;
 mod url;
@@ -106,7 +108,8 @@ impl LocalHistory {
         commit: &str,
         merged: &[String],
     ) -> Result<Option<String>, HistoryError> {
-        let state = self.merged(commit, merged, |_, commit| Ok(commit)).await?;
+        let look = |_: &Inner, _: &gix::Repository, commit| Ok(commit);
+        let state = self.merged(commit, merged, look).await?;
         Ok(state.map(|commit| commit.to_string()))
     }
 
@@ -116,7 +119,9 @@ impl LocalHistory {
         &self,
         commit: &str,
         merged: &[String],
-        look: impl FnOnce(&gix::Repository, ObjectId) -> gix::Result<T> + Send + 'static,
+        look: impl FnOnce(&Inner, &gix::Repository, ObjectId) -> Result<T, HistoryError>
+        + Send
+        + 'static,
     ) -> Result<Option<T>, HistoryError> {
         let (commit, merged) = (commit.to_owned(), merged.to_vec());
         let ids = self.ask(move |inner| {
@@ -127,12 +132,8 @@ impl LocalHistory {
         });
         let (commit, merged) = ids.await?;
         if merged.is_empty() {
-            let look = move |inner: &Inner| {
-                let found = look(&inner.commits.repository(), commit);
-                found
-                    .map(Some)
-                    .map_err(|error| inner.commits.unreadable(error))
-            };
+            let look =
+                move |inner: &Inner| look(inner, &inner.commits.repository(), commit).map(Some);
             return self.ask(look).await;
         }
         let inner = &self.0;
@@ -147,18 +148,13 @@ impl LocalHistory {
             // Nobody removes our repository meanwhile.
             let _alone = alone;
             let unreadable = |error| inner.commits.unreadable(error);
-            let ours = gix::open_opts(ours.path(), gix::open::Options::isolated());
+            let ours = gix::open_opts(ours.path(), objects::options());
             let ours = ours.map_err(|error| inner.commits.unreadable(error))?;
             let state = inner
                 .merges
                 .commit(&ours, &inner.repository, commit, &merged);
             match state.map_err(unreadable)? {
-                Some(state) => {
-                    let found = look(&ours, state);
-                    found
-                        .map(Some)
-                        .map_err(|error| inner.commits.unreadable(error))
-                }
+                Some(state) => look(inner, &ours, state).map(Some),
                 None => Ok(None),
             }
         })
@@ -169,16 +165,12 @@ impl LocalHistory {
     fn conflict(&self, commit: &str, merged: &[String]) -> HistoryError {
         HistoryError::UnknownRevision {
             repository: self.0.repository.path().to_string_lossy().into_owned(),
-            revision: [commit]
-                .into_iter()
-                .chain(merged.iter().map(String::as_str))
-                .collect::<Vec<_>>()
-                .join("+"),
+            revision: revision(commit, merged),
             hint: "merging these conflicts".into(),
         }
     }
 
-    /// Answers where that holds up nobody.
+    /// Answers on a thread that may block.
     async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Inner) -> Result<T, HistoryError> + Send + 'static,
@@ -230,6 +222,16 @@ impl Inner {
             Err(error) => Err(self.commits.unreadable(error)),
         }
     }
+}
+
+/// A commit with others merged into it, for messages.
+fn revision(commit: &str, merged: &[String]) -> String {
+    let merged = merged.iter().map(String::as_str);
+    [commit]
+        .into_iter()
+        .chain(merged)
+        .collect::<Vec<_>>()
+        .join("+")
 }
 
 #[async_trait]
@@ -301,14 +303,12 @@ impl History for LocalHistory {
         commit: &str,
         merged: &[String],
         path: &str,
+        most: usize,
     ) -> Result<Option<Vec<u8>>, HistoryError> {
-        let path = path.to_owned();
-        let file = self.merged(commit, merged, move |repository, commit| {
-            let tree = repository.find_commit(commit)?.tree()?;
-            match tree.lookup_entry_by_path(&path)? {
-                Some(entry) if entry.mode().is_blob() => Ok(Some(entry.object()?.detach().data)),
-                _ => Ok(None),
-            }
+        let (path, name) = (path.to_owned(), revision(commit, merged));
+        let file = self.merged(commit, merged, move |inner, repository, commit| {
+            let file = objects::file(repository, commit, &path, most);
+            file.map_err(|error| inner.commits.of_object(error, &path, &name, most))
         });
         file.await?.ok_or_else(|| self.conflict(commit, merged))
     }
@@ -319,18 +319,11 @@ impl History for LocalHistory {
         merged: &[String],
         paths: &[String],
     ) -> Result<BTreeMap<String, String>, HistoryError> {
-        let paths = paths.to_vec();
-        let links = self.merged(commit, merged, move |repository, commit| {
-            let tree = repository.find_commit(commit)?.tree()?;
-            let mut links = BTreeMap::new();
-            for path in paths {
-                if let Some(entry) = tree.lookup_entry_by_path(&path)?
-                    && entry.mode().is_commit()
-                {
-                    links.insert(path, entry.object_id().to_string());
-                }
-            }
-            Ok(links)
+        let (paths, name) = (paths.to_vec(), revision(commit, merged));
+        let links = self.merged(commit, merged, move |inner, repository, commit| {
+            let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+            let links = objects::gitlinks(repository, commit, &paths);
+            links.map_err(|error| inner.commits.of_object(error, "submodules", &name, 0))
         });
         links.await?.ok_or_else(|| self.conflict(commit, merged))
     }
@@ -340,9 +333,10 @@ impl History for LocalHistory {
         commit: &str,
         merged: &[String],
     ) -> Result<Option<String>, HistoryError> {
-        let tree = self.merged(commit, merged, |repository, commit| {
-            let tree = repository.find_commit(commit)?.tree_id()?;
-            Ok(tree.to_string())
+        let tree = self.merged(commit, merged, |inner, repository, commit| {
+            let commit = repository.find_commit(commit);
+            let tree = commit.and_then(|commit| Ok(commit.tree_id()?.to_string()));
+            tree.map_err(|error| inner.commits.unreadable(error))
         });
         tree.await
     }

@@ -1,25 +1,31 @@
 //! The repositories on this machine, by URL. Nothing is fetched.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use async_trait::async_trait;
+use pinpoint_midpoint::manifest::MAX_FILE;
 use pinpoint_midpoint::{History, HistoryError, Repositories};
 
 use super::super::executor::{blocking, locked};
 use super::super::{Repository, RepositoryError};
 use super::commits::unreadable;
-use super::{LocalHistory, url};
+use super::{LocalHistory, objects, url};
 
-/// The repositories that are at hand, looked for in this order:
+/// The repositories that are available locally, looked for in this order:
 ///
 /// 1. those that the user named: a URL and the directory where it is;
 /// 2. the main repository, by its path or by the URL of one of its remotes;
-/// 3. a directory, by an absolute path or a `file://` URL;
-/// 4. the submodules that the main repository has cloned, and theirs, by the
+/// 3. the submodules that the main repository has cloned, and theirs, by the
 ///    URL of one of their remotes or the one in `.gitmodules` or `.git/config`.
+///
+/// A path or a `file://` URL is a name like any other. It opens nothing by itself:
+/// it comes from a commit, and the author of a commit may not choose which of the
+/// user's directories are read.
+///
+/// What is there is looked up once, at the first question.
 ///
 /// URLs are equal but for the case of scheme and host, a user of `https`, the
 /// usual port, and `/` or `.git` at the end; `user@host:path` is the same as
@@ -35,6 +41,9 @@ struct Inner {
     state_dir: PathBuf,
     /// By URL in normal form, the one used last at the end.
     open: Mutex<VecDeque<(String, LocalHistory)>>,
+    known: OnceLock<Known>,
+    /// What identifies the repository at a place.
+    git_dirs: Mutex<BTreeMap<PathBuf, String>>,
 }
 
 impl LocalRepositories {
@@ -58,13 +67,15 @@ impl LocalRepositories {
             main,
             state_dir: state_dir.into(),
             open: Mutex::default(),
+            known: OnceLock::new(),
+            git_dirs: Mutex::default(),
         }))
     }
 
-    /// Where a repository is, if it is at hand.
+    /// Where a repository is, if it is available.
     pub(in super::super) fn locate(&self, repository: &str) -> Option<Repository> {
         let place = self.0.find(repository, &url::normal_form(repository))?;
-        Repository::discover(&place).ok()
+        Repository::discover(place).ok()
     }
 
     /// The clones of submodules that the main repository has, of whatever depth,
@@ -87,7 +98,7 @@ impl LocalRepositories {
     ///
     /// # Errors
     ///
-    /// [`HistoryError::UnknownRepository`] when it is not at hand.
+    /// [`HistoryError::UnknownRepository`] when it is not available locally.
     pub async fn open_local(&self, repository: &str) -> Result<LocalHistory, HistoryError> {
         let inner = Arc::clone(&self.0);
         let name = repository.to_owned();
@@ -103,6 +114,22 @@ impl Repositories for LocalRepositories {
     async fn open(&self, repository: &str) -> Result<Arc<dyn History>, HistoryError> {
         Ok(Arc::new(self.open_local(repository).await?))
     }
+
+    async fn identities(
+        &self,
+        repositories: BTreeSet<String>,
+    ) -> Result<BTreeMap<String, String>, HistoryError> {
+        let inner = Arc::clone(&self.0);
+        let identities = blocking((), move || {
+            let identity = |name: String| (inner.identity(&name), name);
+            let identities = repositories.into_iter().map(identity);
+            Ok(identities
+                .map(|(identity, name)| (name, identity))
+                .collect())
+        });
+        let main = self.0.main.path().to_string_lossy();
+        identities.await.map_err(|error| unreadable(&main, error))
+    }
 }
 
 impl Inner {
@@ -116,11 +143,13 @@ impl Inner {
             hint,
         };
         let place = self.find(name, &key).ok_or_else(|| {
-            unknown(format!(
-                "clone it, and say where with --repository {name}=DIR"
-            ))
+            unknown(match url::local_path(name) {
+                // A commit may not open whatever directory it names.
+                Some(path) => format!("allow it with --repository {name}={}", path.display()),
+                None => format!("clone it, and say where with --repository {name}=DIR"),
+            })
         })?;
-        let repository = match Repository::discover(&place) {
+        let repository = match Repository::discover(place) {
             Ok(repository) => repository,
             Err(RepositoryError::NotARepository { path, reason }) => {
                 return Err(unknown(format!(
@@ -148,36 +177,107 @@ impl Inner {
         Some(history)
     }
 
-    fn find(&self, name: &str, key: &str) -> Option<PathBuf> {
-        if let Some((_, place)) = self.named.iter().find(|(url, _)| url == key) {
-            return Some(place.clone());
-        }
-        let main = Cloned::read(self.main.common_dir());
-        let names = main.names();
+    fn find(&self, name: &str, key: &str) -> Option<&Path> {
+        let known = self.known();
         // A relative URL may be resolved in as many ways as there are remotes.
-        let keys: Vec<String> = match url::is_relative(name) {
-            true => names
-                .iter()
-                .map(|base| url::normal_form(&url::resolve(base, name)))
-                .collect(),
-            false => vec![key.to_owned()],
+        let bases = known.bases.iter().filter(|_| url::is_relative(name));
+        let resolved = bases.map(|base| url::normal_form(&url::resolve(base, name)));
+        { resolved.chain([key.to_owned()]) }
+            .find_map(|key| known.places.get(&key))
+            .map(PathBuf::as_path)
+    }
+
+    fn known(&self) -> &Known {
+        self.known.get_or_init(|| {
+            let main = Cloned::read(self.main.common_dir());
+            let mut known = Known {
+                bases: main.names(),
+                places: BTreeMap::new(),
+            };
+            for (url, place) in &self.named {
+                known.add(url.clone(), place);
+            }
+            for name in main.names() {
+                known.add(url::normal_form(&name), &main.git_dir);
+            }
+            known.add_submodules(&main, &main.names(), 0);
+            known
+        })
+    }
+
+    /// As [`Repositories::identities`]: where a repository is, or its URL.
+    fn identity(&self, name: &str) -> String {
+        let key = url::normal_form(name);
+        let Some(place) = self.find(name, &key) else {
+            return key;
         };
-        let is_asked = |url: &String| keys.contains(&url::normal_form(url));
-        if names.iter().any(is_asked) {
-            return Some(main.git_dir);
-        }
-        url::local_path(name)
-            .or_else(|| keys.iter().find_map(|key| url::local_path(key)))
-            .filter(|path| is_repository(path))
-            .or_else(|| submodule(&main, &names, &is_asked, 0))
+        // The user may have named a work tree, or a directory in one.
+        let git_dir = match locked(&self.git_dirs).get(place) {
+            Some(known) => return known.clone(),
+            None => Repository::discover(place).map(|found| found.common_dir().to_owned()),
+        };
+        let identity = git_dir.unwrap_or_else(|_| place.to_owned());
+        let identity = format!("{}/", identity.display());
+        locked(&self.git_dirs).insert(place.to_owned(), identity.clone());
+        identity
     }
 }
 
-/// Is a repository there, and not merely around it?
-fn is_repository(path: &Path) -> bool {
-    path.canonicalize().is_ok_and(|path| {
-        Repository::discover(&path).is_ok_and(|repository| repository.is_at(&path))
-    })
+/// Where repositories are, as far as anything leads to them.
+struct Known {
+    /// What relative URLs are relative to.
+    bases: Vec<String>,
+    /// By URL in normal form.
+    places: BTreeMap<String, PathBuf>,
+}
+
+impl Known {
+    /// What is known first counts.
+    fn add(&mut self, url: String, place: &Path) {
+        self.places.entry(url).or_insert_with(|| place.to_owned());
+    }
+
+    /// Adds the clones of a repository's submodules, and of theirs. `bases` are
+    /// what the superproject is called.
+    ///
+    /// Relative URLs of submodules of submodules are relative to what the one above
+    /// is called, by its own remotes or by the superproject's relative URL.
+    fn add_submodules(&mut self, superproject: &Cloned, bases: &[String], depth: usize) {
+        let clones = clones(&superproject.git_dir);
+        if depth == DEEPEST || clones.is_empty() {
+            return;
+        }
+        let mut names: BTreeMap<PathBuf, Vec<String>> = clones
+            .into_iter()
+            .map(|clone| (clone, Vec::new()))
+            .collect();
+        let top = superproject.git_dir.join("modules");
+        for (name, url) in superproject.submodules() {
+            if let Some(names) = names.get_mut(&top.join(&name)) {
+                names.extend(bases.iter().map(|base| url::resolve(base, &url)));
+            }
+        }
+        for (clone, names) in &names {
+            for name in names {
+                self.add(url::normal_form(name), clone);
+            }
+        }
+        let clones: Vec<(Cloned, Vec<String>)> = names
+            .into_iter()
+            .map(|(clone, names)| (Cloned::read(&clone), names))
+            .collect();
+        for (clone, _) in &clones {
+            for name in clone.names() {
+                self.add(url::normal_form(&name), &clone.git_dir);
+            }
+        }
+        for (clone, mut names) in clones {
+            names.extend(clone.names());
+            names.sort();
+            names.dedup();
+            self.add_submodules(&clone, &names, depth + 1);
+        }
+    }
 }
 
 /// A repository as far as its names go.
@@ -217,11 +317,10 @@ impl Cloned {
     /// `.gitmodules` says in what is checked out.
     fn submodules(&self) -> Vec<(String, String)> {
         let checked_out = || {
-            let options = gix::open::Options::isolated();
-            let repository = gix::open_opts(&self.git_dir, options).ok()?;
-            let tree = repository.head_commit().ok()?.tree().ok()?;
-            let entry = tree.lookup_entry_by_path(".gitmodules").ok()??;
-            parse(&entry.object().ok()?.data)
+            let repository = gix::open_opts(&self.git_dir, objects::options()).ok()?;
+            let head = repository.head_commit().ok()?.id;
+            let file = objects::file(&repository, head, ".gitmodules", MAX_FILE);
+            parse(&file.ok()??)
         };
         let mut submodules = Vec::new();
         for config in self.config.iter().chain(&checked_out()) {
@@ -273,50 +372,4 @@ fn clones(git_dir: &Path) -> Vec<PathBuf> {
     }
     clones.sort();
     clones
-}
-
-/// The clone of a submodule that has one of the URLs asked for, of whatever
-/// depth. `bases` are what the superproject is called.
-///
-/// Relative URLs of submodules of submodules are relative to what the one above
-/// is called, by its own remotes or by the superproject's relative URL.
-fn submodule(
-    superproject: &Cloned,
-    bases: &[String],
-    is_asked: &impl Fn(&String) -> bool,
-    depth: usize,
-) -> Option<PathBuf> {
-    if depth == DEEPEST {
-        return None;
-    }
-    let top = superproject.git_dir.join("modules");
-    let mut clones: Vec<(Cloned, Vec<String>)> = clones(&superproject.git_dir)
-        .iter()
-        .map(|clone| (Cloned::read(clone), Vec::new()))
-        .collect();
-    if clones.is_empty() {
-        return None;
-    }
-    for (name, url) in superproject.submodules() {
-        let place = top.join(&name);
-        if let Some((_, names)) = clones.iter_mut().find(|(clone, _)| clone.git_dir == place) {
-            names.extend(bases.iter().map(|base| url::resolve(base, &url)));
-        }
-    }
-    if let Some((clone, _)) = clones.iter().find(|(_, names)| names.iter().any(is_asked)) {
-        return Some(clone.git_dir.clone());
-    }
-    for (clone, names) in &mut clones {
-        names.extend(clone.names());
-        names.sort();
-        names.dedup();
-    }
-    let by_remote = clones.iter().find(|(_, names)| names.iter().any(is_asked));
-    by_remote
-        .map(|(clone, _)| clone.git_dir.clone())
-        .or_else(|| {
-            clones
-                .iter()
-                .find_map(|(clone, names)| submodule(clone, names, is_asked, depth + 1))
-        })
 }

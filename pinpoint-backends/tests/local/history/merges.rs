@@ -37,7 +37,7 @@ async fn what_merges_is_what_git_makes_of_it() {
         let expected = git(&world.repository, &["rev-parse", "HEAD^{tree}"]);
         let tree = history.merged_tree(&second, &merged).await.unwrap();
         assert_eq!(tree.as_deref(), Some(&*expected), "{merged:?}");
-        let file = history.file(&second, &merged, "x").await.unwrap();
+        let file = history.file(&second, &merged, "x", 1_000).await.unwrap();
         assert_eq!(file.as_deref(), Some(&b"x"[..]));
     }
     let tree = git(
@@ -61,7 +61,7 @@ async fn what_conflicts_has_no_tree() {
             assert_eq!(history.merged_commit(&second, &merged).await.unwrap(), None);
         }
     }
-    let error = history.file(&second, &[y], "x").await.unwrap_err();
+    let error = history.file(&second, &[y], "x", 1_000).await.unwrap_err();
     assert!(error.to_string().contains("conflicts"), "{error}");
     // Both change a file whose bytes are not text.
     git(&world.repository, &["switch", "-q", "-c", "left"]);

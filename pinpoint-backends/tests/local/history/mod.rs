@@ -27,6 +27,25 @@ impl World {
         LocalHistory::open(&repository, &self.path("state")).unwrap()
     }
 
+    /// Takes a stream of `git fast-import`.
+    pub(crate) fn import(&self, stream: &str) {
+        let marks = self.path("marks");
+        let mut import = Command::new("git");
+        import
+            .arg("-C")
+            .arg(&self.repository)
+            .args(["fast-import", "--quiet", "--force"]);
+        import.arg(format!("--export-marks={}", marks.display()));
+        let mut import = import.stdin(Stdio::piped()).spawn().unwrap();
+        import
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(stream.as_bytes())
+            .unwrap();
+        assert!(import.wait().unwrap().success());
+    }
+
     /// Makes commits, each by its parents among those before it, and returns
     /// their hashes. The branch `main` is at the last.
     pub(crate) fn make(&self, parents: &[Vec<usize>]) -> Vec<String> {
@@ -50,22 +69,8 @@ impl World {
             )
             .unwrap();
         }
-        let marks = self.path("marks");
-        let mut import = Command::new("git");
-        import
-            .arg("-C")
-            .arg(&self.repository)
-            .args(["fast-import", "--quiet", "--force"]);
-        import.arg(format!("--export-marks={}", marks.display()));
-        let mut import = import.stdin(Stdio::piped()).spawn().unwrap();
-        import
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(stream.as_bytes())
-            .unwrap();
-        assert!(import.wait().unwrap().success());
-        let marks = std::fs::read_to_string(marks).unwrap();
+        self.import(&stream);
+        let marks = std::fs::read_to_string(self.path("marks")).unwrap();
         let marks: BTreeMap<usize, String> = marks
             .lines()
             .map(|line| {

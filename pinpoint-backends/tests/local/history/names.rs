@@ -1,6 +1,7 @@
 //! What commits and files are called.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 
 use pinpoint_midpoint::{History, HistoryError};
@@ -73,7 +74,7 @@ async fn hashes_of_nothing_and_of_no_commit_are_unknown() {
         assert!(error.to_string().contains(name), "{error}");
         assert!(history.nth(&commit, name, 0).await.is_err());
         assert!(history.parents(name).await.is_err());
-        assert!(history.file(name, &[], "file").await.is_err());
+        assert!(history.file(name, &[], "file", 1_000).await.is_err());
         assert!(history.merged_tree(&commit, &[name.into()]).await.is_err());
     }
 }
@@ -198,13 +199,30 @@ async fn files_are_read_as_they_were() {
     let history = world.history();
     let file = |commit: &str, path: &str| {
         let (history, commit, path) = (history.clone(), commit.to_owned(), path.to_owned());
-        async move { history.file(&commit, &[], &path).await.unwrap() }
+        async move { history.file(&commit, &[], &path, 1_000).await.unwrap() }
     };
     assert_eq!(
         file(&first, "in/DEPS").await.as_deref(),
         Some(&b"vars = {}\r\n\0"[..])
     );
     assert_eq!(file(&second, "in/DEPS").await.as_deref(), Some(&b""[..]));
+    // What is too large is not loaded.
+    match history.file(&first, &[], "in/DEPS", 11).await {
+        Err(HistoryError::TooLarge {
+            size: 12,
+            most: 11,
+            object,
+            ..
+        }) => {
+            let known = git(
+                &world.repository,
+                &["rev-parse", &format!("{first}:in/DEPS")],
+            );
+            assert_eq!(object, known);
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(history.file(&first, &[], "in/DEPS", 12).await.is_ok());
     for missing in [
         "in",
         "in/",
@@ -218,6 +236,97 @@ async fn files_are_read_as_they_were() {
     ] {
         assert_eq!(file(&first, missing).await, None, "{missing}");
     }
+}
+
+/// Names from manifests, which no process could take as an argument.
+#[tokio::test]
+async fn names_that_no_process_takes_are_unknown() {
+    let world = World::new();
+    world.commit("file", "1");
+    let history = world.history();
+    for name in [
+        "a".repeat(200_000),
+        "0".repeat(3_000_000),
+        "a\0b".to_owned(),
+    ] {
+        let error = history.resolve(&name).await.unwrap_err();
+        assert!(
+            matches!(error, HistoryError::UnknownRevision { .. }),
+            "{error}"
+        );
+    }
+    // What git understands, but is not one commit.
+    for name in ["^main", "main..main", "main^!"] {
+        let error = history.resolve(name).await.unwrap_err();
+        assert!(
+            matches!(error, HistoryError::UnknownRevision { .. }),
+            "{name}: {error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn people_keep_their_names_whatever_encoding_logs_are_shown_in() {
+    let world = World::new();
+    world.commit("file", "1");
+    let author = "--author=Æsa Ødegård <æsa@example.org>";
+    git(
+        &world.repository,
+        &["commit", "-q", "--allow-empty", "-m", "Größe €", author],
+    );
+    for encoding in ["ISO-8859-1", "UTF-16", "nonsense"] {
+        git(
+            &world.repository,
+            &["config", "i18n.logOutputEncoding", encoding],
+        );
+        let commit = world.combined("main").main;
+        assert_eq!(
+            commit.author.as_deref(),
+            Some("Æsa Ødegård <æsa@example.org>")
+        );
+        assert_eq!(commit.subject.as_deref(), Some("Größe €"), "{encoding}");
+    }
+}
+
+#[tokio::test]
+async fn a_partial_clone_says_which_object_it_lacks() {
+    let world = World::new();
+    let commit = world.commit("DEPS", "deps = {}");
+    world.commit("DEPS", "");
+    let object = git(&world.repository, &["rev-parse", &format!("{commit}:DEPS")]);
+    git(
+        &world.repository,
+        &["config", "uploadpack.allowFilter", "true"],
+    );
+    let clone = world.path("clone");
+    let url = format!("file://{}", world.repository.display());
+    let arguments = ["clone", "-q", "--filter=blob:none", "--no-checkout", &url];
+    git(
+        &world.path("."),
+        &[&arguments[..], &[clone.to_str().unwrap()]].concat(),
+    );
+    let history = world.history_of(&clone);
+    let error = history.file(&commit, &[], "DEPS", 1_000).await.unwrap_err();
+    let error = error.to_string();
+    for part in [&object, &commit, "DEPS", "partial"] {
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn as_many_submodules_as_a_directory_holds() {
+    let world = World::new();
+    let other = "0123456789012345678901234567890123456789";
+    let mut stream = String::from("commit refs/heads/main\ncommitter A <a@b> 1 +0000\ndata 0\n");
+    let paths: Vec<String> = (0..20_000).map(|at| format!("deep/d/{at}")).collect();
+    for path in &paths {
+        writeln!(stream, "M 160000 {other} {path}").unwrap();
+    }
+    world.import(&stream);
+    let commit = git(&world.repository, &["rev-parse", "main"]);
+    // Each of them is not to cost a look through all of the directory.
+    let links = world.history().gitlinks(&commit, &[], &paths).await;
+    assert_eq!(links.unwrap().len(), paths.len());
 }
 
 #[tokio::test]

@@ -97,18 +97,24 @@ async fn directories_and_urls_that_the_user_named() {
     let url = "https://host.example/one";
     git(&world.repository, &["remote", "add", "origin", url]);
     let missing = world.path("missing");
-    let named = [
+    let mut named = vec![
         ("https://host.example/one.git", &*one),
         ("https://host.example/no", &*missing),
     ];
     let repositories = around(&world, &named);
     // Before a remote of the same URL.
     assert_eq!(head(&repositories, url).await, first);
-    assert_eq!(head(&repositories, two.to_str().unwrap()).await, second);
-    assert_eq!(
-        head(&repositories, &format!("file://{}", two.display())).await,
-        second
-    );
+    // A path opens nothing by itself: anybody's commit may name one.
+    let path = two.to_str().unwrap();
+    for name in [path, &format!("file://{path}"), &format!("{path}/.git")] {
+        let error = refusal(&repositories, name).await;
+        let advice = format!("--repository {name}={path}");
+        assert!(error.contains(&advice), "{error}");
+    }
+    named.push((path, &*two));
+    let repositories = around(&world, &named);
+    assert_eq!(head(&repositories, path).await, second);
+    assert_eq!(head(&repositories, &format!("file://{path}")).await, second);
     let error = refusal(&repositories, "https://host.example/no").await;
     assert!(error.contains(missing.to_str().unwrap()), "{error}");
     assert!(error.contains("--repository"), "{error}");
@@ -180,14 +186,66 @@ async fn submodules_of_submodules_by_any_of_their_urls() {
 }
 
 #[tokio::test]
+async fn names_of_one_repository_have_one_identity() {
+    let world = World::new();
+    world.commit("file", "1");
+    let remotes = ["https://host.example/tool", "git@host.example:me/tool"];
+    for (remote, url) in ["origin", "fork"].iter().zip(remotes) {
+        git(&world.repository, &["remote", "add", remote, url]);
+    }
+    let library = world.path("library");
+    repository(&library);
+    fs::create_dir(library.join("in")).unwrap();
+    let inside = library.join("in");
+    let repositories = around(
+        &world,
+        &[
+            ("https://host.example/library", &library),
+            ("https://mirror.example/library", &inside),
+        ],
+    );
+    let main = world.repository.to_str().unwrap();
+    let same: [&[&str]; 3] = [
+        &[
+            main,
+            remotes[0],
+            "https://host.example/tool.git/",
+            remotes[1],
+        ],
+        &[
+            "https://host.example/library",
+            "https://mirror.example/library.git",
+        ],
+        &[
+            "https://host.example/unknown",
+            "https://HOST.example/unknown.git",
+        ],
+    ];
+    let names = same.iter().flat_map(|names| names.iter());
+    let names = names.map(|name| (*name).to_owned()).collect();
+    let identities = repositories.identities(names).await.unwrap();
+    for names in same {
+        for name in names {
+            assert_eq!(identities[*name], identities[names[0]], "{name}");
+        }
+    }
+    let different: std::collections::BTreeSet<_> = identities.values().collect();
+    assert_eq!(different.len(), same.len(), "{identities:?}");
+}
+
+#[tokio::test]
 async fn more_repositories_than_stay_open() {
     let world = World::new();
-    let repositories = around(&world, &[]);
     let mut commits = Vec::new();
     for number in 0..18 {
         let path = world.path(&format!("repository{number}"));
         commits.push((repository(&path), path));
     }
+    let named = commits.iter();
+    let named: Vec<(&str, &Path)> = named
+        .map(|(_, path)| (path.to_str().unwrap(), &**path))
+        .collect();
+    let repositories = around(&world, &named);
     for (commit, path) in commits.iter().chain(&commits) {
         assert_eq!(head(&repositories, path.to_str().unwrap()).await, *commit);
     }

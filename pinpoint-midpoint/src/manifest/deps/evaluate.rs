@@ -103,8 +103,8 @@ impl Value {
 pub(super) struct Variables(pub(super) BTreeMap<String, Value>);
 
 impl Variables {
-    /// What `{name}` stands for. A built-in variable stands for itself: nobody
-    /// knows on which machine the build will be.
+    /// What `{name}` stands for. A built-in variable stands for itself: it
+    /// depends on the machine that builds.
     fn text(&self, name: &str, offset: usize) -> Result<String, Fault> {
         if is_built_in(name) {
             return Ok(format!("{{{name}}}"));

@@ -23,8 +23,8 @@
 //!
 //! The file is written in Python, but only assignments of literals, `Var`, `Str`,
 //! `+` and `%` are allowed in it. That subset is interpreted here: no Python is
-//! run. What gclient does with it is told in the comments of its schema and in
-//! its code (<https://chromium.googlesource.com/chromium/tools/depot_tools/>,
+//! run. What gclient does with it is documented in the comments of its schema and
+//! in its code (<https://chromium.googlesource.com/chromium/tools/depot_tools/>,
 //! `gclient_eval.py` and `gclient.py`); where the two differ over the years, the
 //! newer counts. Only `vars`, `deps`, `deps_os` and `recursedeps` are evaluated.
 //! `hooks`, `include_rules` and the rest must be of the subset, too.
@@ -189,23 +189,25 @@ impl Reader {
                 self.add(&mut entries, deps, Some(&os))?;
             }
         }
-        for entry in entries.values_mut() {
-            if let Some(condition) = entry.dependency.condition.take() {
-                entry.dependency.condition = Some(self.explained(&condition, entry.offset)?);
-            }
+        let mut dependencies = BTreeMap::new();
+        for (path, entry) in entries {
+            let condition = entry.condition();
+            let condition = condition.map(|condition| self.explained(&condition, entry.offset));
+            let dependency = Dependency {
+                condition: condition.transpose()?,
+                ..entry.source.into()
+            };
+            dependencies.insert(path, dependency);
         }
         if let Some(recursedeps) = recursedeps {
             for recursed in recursedeps.list()? {
                 let (path, file) = recursed_path(recursed)?;
-                if let Some(entry) = entries.get_mut(&path) {
-                    entry.dependency.nested = vec![file];
+                if let Some(dependency) = dependencies.get_mut(&path) {
+                    dependency.nested = vec![file];
                 }
             }
         }
-        Ok(entries
-            .into_iter()
-            .map(|(path, entry)| (path, entry.dependency))
-            .collect())
+        Ok(dependencies)
     }
 
     /// Adds the dependencies of `deps`, or of one system in `deps_os`, where
@@ -220,29 +222,25 @@ impl Reader {
             for (path, mut entry) in self.entries(&path, value)? {
                 if let Some(os) = os {
                     let os = if os == "unix" { "linux" } else { os };
-                    let checkout = format!("checkout_{os}");
-                    entry.dependency.condition = Some(match entry.dependency.condition {
-                        None => checkout,
-                        Some(condition) => format!("({condition}) and ({checkout})"),
-                    });
+                    self.evaluator.count(os.len(), entry.offset)?;
+                    for condition in &mut entry.conditions {
+                        *condition = match condition.as_str() {
+                            "" => format!("checkout_{os}"),
+                            condition => format!("({condition}) and (checkout_{os})"),
+                        };
+                    }
                 }
                 let Some(known) = entries.get_mut(&path) else {
                     entries.insert(path, entry);
                     continue;
                 };
-                if os.is_none() || known.dependency.source != entry.dependency.source {
+                if os.is_none() || known.source != entry.source {
                     return Err(Fault::meaning(
                         entry.offset,
                         format!("`{path}` is named twice, and not as the same"),
                     ));
                 }
-                // Taken if either says so.
-                known.dependency.condition = known
-                    .dependency
-                    .condition
-                    .take()
-                    .zip(entry.dependency.condition)
-                    .map(|(known, new)| format!("({new}) or ({known})"));
+                known.conditions.extend(entry.conditions);
             }
         }
         Ok(())
@@ -253,14 +251,14 @@ impl Reader {
     fn entries(&mut self, path: &str, value: Value) -> Result<Vec<(String, Entry)>, Fault> {
         let offset = value.offset;
         let path = self.evaluator.format(path, offset, &self.formatted)?;
-        let mut condition = None;
+        let mut condition = String::new();
         let mut sources = Vec::new();
         match value.data {
             Data::None => {}
             Data::String(url) => sources.push((path, self.git(&url, offset)?)),
             Data::Dict(mut fields) => {
                 let mut text = |name: &str| fields.remove(name).map(Value::string).transpose();
-                condition = text("condition")?.filter(|condition| !condition.is_empty());
+                condition = text("condition")?.unwrap_or_default();
                 let kind = text("dep_type")?.unwrap_or_else(|| "git".into());
                 let mut field = |name: &str| {
                     fields
@@ -281,6 +279,9 @@ impl Reader {
                             let Source::Package { name, .. } = &source else {
                                 continue;
                             };
+                            // Each package repeats the path and the condition.
+                            let repeated = path.len() + condition.len();
+                            self.evaluator.count(repeated, offset)?;
                             sources.push((format!("{path}:{name}"), source));
                         }
                     }
@@ -309,11 +310,12 @@ impl Reader {
         Ok(sources
             .into_iter()
             .map(|(path, source)| {
-                let dependency = Dependency {
-                    condition: condition.clone(),
-                    ..source.into()
+                let entry = Entry {
+                    offset,
+                    source,
+                    conditions: vec![condition.clone()],
                 };
-                (path, Entry { offset, dependency })
+                (path, entry)
             })
             .collect())
     }
@@ -335,7 +337,7 @@ impl Reader {
                 revision: revision.into(),
             },
             // The head of the day on which it is built, or a repository on the
-            // server of whoever names it: no history that could be walked.
+            // server of the repository that names it: no history that could be walked.
             revision => Source::Package {
                 registry: "git".into(),
                 name: url.into(),
@@ -400,10 +402,26 @@ impl Reader {
     }
 }
 
-/// A dependency, its condition as written, and where it stands.
+/// A dependency, and where it stands.
 struct Entry {
     offset: usize,
-    dependency: Dependency,
+    source: Source,
+    /// As written: it is taken if one of them holds. An empty one always does.
+    conditions: Vec<String>,
+}
+
+impl Entry {
+    /// All conditions in one, the newest first; none: it is always taken.
+    fn condition(&self) -> Option<String> {
+        match self.conditions.as_slice() {
+            [condition] => Some(condition.clone()).filter(|condition| !condition.is_empty()),
+            conditions if conditions.iter().any(String::is_empty) => None,
+            conditions => {
+                let quoted = conditions.iter().rev().map(|one| format!("({one})"));
+                Some(quoted.collect::<Vec<_>>().join(" or "))
+            }
+        }
+    }
 }
 
 /// An entry of `recursedeps`: a path, or a path and the file to read there.
