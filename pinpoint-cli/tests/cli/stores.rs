@@ -35,7 +35,7 @@ impl Stored {
     fn list(&self, options: &[&str]) -> Vec<Value> {
         let list = self.pinpoint(&["jobs", "list", "--output", "json"]);
         let list = list.and(options).ends_with(0);
-        list.document().as_array().unwrap().clone()
+        list.document()["jobs"].as_array().unwrap().clone()
     }
 
     fn names(&self, options: &[&str]) -> Vec<String> {
