@@ -82,8 +82,11 @@ pub(crate) struct Display {
     /// Where jobs, builds and work trees are kept [default: $XDG_STATE_HOME/pinpoint].
     #[arg(long, global = true, value_name = "DIR", env = "PINPOINT_STATE_DIR")]
     pub(crate) state_dir: Option<PathBuf>,
-    /// A database to keep jobs in, as postgres://USER@HOST/DATABASE, shared by many
-    /// machines [default: a file in the state directory].
+    /// A PostgreSQL database to keep jobs in, as postgres://USER@HOST/DATABASE, shared by
+    /// many machines [default: a file in the state directory]. Every user of this machine
+    /// can see a password in it: give the URL in PINPOINT_STORE, or the password in
+    /// PGPASSWORD or in the file ~/.pgpass or PGPASSFILE. Tables are made in a schema
+    /// named pinpoint.
     #[arg(
         long,
         global = true,
@@ -640,7 +643,8 @@ Examples:
         /// The file, or - for standard input.
         file: PathBuf,
     },
-    /// Remove old jobs for good. Those on which somebody works stay.
+    /// Permanently delete old jobs, except those that a process holds or held until less
+    /// than a day ago.
     Purge {
         /// Remove jobs created longer ago than this.
         #[arg(long, value_name = "DURATION", default_value = "1095d", value_parser = humantime::parse_duration)]
@@ -659,6 +663,9 @@ Examples:
         /// when it was begun, if it was].
         #[arg(long, value_name = "FILE.html")]
         report: Option<PathBuf>,
+        /// Run what an imported job runs, without asking.
+        #[arg(long)]
+        yes: bool,
     },
     /// Write the report on a job as it is now, finished or not.
     ///

@@ -310,7 +310,7 @@ impl Session {
             };
             M::fix(&mut spec, &metric, self.config.direction_by_unit);
             (self.storage.jobs)
-                .set_spec(id, &serde_json::to_value(&spec)?)
+                .set_leased_spec(&self.lease, &serde_json::to_value(&spec)?)
                 .await?;
         }
         reporter.metric(executor.metric());

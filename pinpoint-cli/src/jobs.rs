@@ -1,6 +1,7 @@
 //! `pinpoint jobs`: looking at jobs, taking them up again, ending them.
 
 mod keeping;
+mod trust;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant, UNIX_EPOCH};
@@ -18,8 +19,8 @@ use crate::report;
 use crate::storage::{Storage, resume_command};
 use crate::summary::{BOLD, DIM, ERROR};
 
-/// How long `jobs cancel` waits for the process that works on the job; longer than
-/// the lease of one that has died.
+/// How long `jobs cancel` waits for the process that works on the job: longer than
+/// the lease of a process that has died.
 const PATIENCE: Duration = Duration::from_secs(75);
 
 pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError> {
@@ -52,9 +53,9 @@ pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError>
             )
         }
         Jobs::Show { job } => show(&store.get(&job).await?, &display),
-        Jobs::Resume { job, report } => {
+        Jobs::Resume { job, report, yes } => {
             let job = store.get(&job).await?;
-            resume(&storage, &job, report, &display).await
+            resume(&storage, &job, report, yes, &display).await
         }
         Jobs::Report { job, file } => {
             let job = store.get(&job).await?;
@@ -83,7 +84,7 @@ fn count_jobs(total: Total, display: &Display) -> Result<u8, CliError> {
 fn list(page: &Page, place: &Place, filter: &JobFilter, display: &Display) -> Result<u8, CliError> {
     let jobs = &page.jobs;
     if display.output == Output::Json {
-        anstream::println!("{}", json!(jobs));
+        anstream::println!("{}", json!({ "jobs": jobs, "more": page.more }));
         return Ok(FOUND);
     }
     if jobs.is_empty() && *place == Place::Newest && *filter == JobFilter::default() {
@@ -91,7 +92,7 @@ fn list(page: &Page, place: &Place, filter: &JobFilter, display: &Display) -> Re
             "there are no jobs; `pinpoint bisect`, `pairwise`, `culprit` and `demo` make some"
         );
     } else if jobs.is_empty() {
-        anstream::eprintln!("no job is like this, or no further one");
+        anstream::eprintln!("no matching jobs");
     }
     for job in jobs {
         anstream::println!(
@@ -107,10 +108,10 @@ fn list(page: &Page, place: &Place, filter: &JobFilter, display: &Display) -> Re
     if let (true, Some(first), Some(last)) = (page.more, jobs.first(), jobs.last()) {
         match place {
             Place::Before(_) => {
-                anstream::eprintln!("newer ones: the same with --before {}", first.id);
+                anstream::eprintln!("more: repeat with --before {}", first.id);
             }
             Place::Newest | Place::After(_) => {
-                anstream::eprintln!("older ones: the same with --after {}", last.id);
+                anstream::eprintln!("more: repeat with --after {}", last.id);
             }
         }
     }
@@ -138,6 +139,9 @@ fn show(job: &Job, display: &Display) -> Result<u8, CliError> {
     if !about.is_empty() {
         anstream::println!("{DIM}{}{DIM:#}", about.join(", "));
     }
+    if job.imported {
+        anstream::println!("imported; `pinpoint jobs resume` shows what it runs, and asks");
+    }
     if let Some(error) = &job.error {
         anstream::println!("{ERROR}error:{ERROR:#} {error}");
     }
@@ -152,6 +156,7 @@ async fn resume(
     storage: &Storage,
     job: &Job,
     file: Option<PathBuf>,
+    yes: bool,
     display: &Display,
 ) -> Result<u8, CliError> {
     let file = file.as_deref().map(report::destination).transpose()?;
@@ -164,6 +169,10 @@ async fn resume(
         }
         result.print(display);
         return Ok(result.exit_code());
+    }
+    if job.imported {
+        trust::ask(job, yes).await?;
+        storage.jobs.trust(&job.id).await?;
     }
     let mut session = Session::take(storage, &job.id).await?;
     if let Some(file) = file {
@@ -222,8 +231,8 @@ async fn cancel(storage: &Storage, job: &Job, display: &Display) -> Result<u8, C
             Err(
                 CliError::Lock(LockError::Held { .. }) | CliError::Store(StoreError::Leased { .. }),
             ) if asked.elapsed() < PATIENCE => {
-                // More than once: whoever has just begun to work on the job
-                // forgets what was asked before.
+                // More than once: a process that has just begun to work on the job
+                // clears earlier requests.
                 storage.jobs.request_cancel(&job.id).await?;
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }

@@ -21,8 +21,8 @@ pub(crate) struct Storage {
     pub(crate) jobs: JobStore,
 }
 
-/// The file that tells that a directory is ours, where the jobs' own file is not
-/// in it, and tells it from those of machines that are named alike.
+/// The file that marks a directory as ours, where the jobs' own file is not in it, and
+/// distinguishes it from those of machines with the same name.
 const MARK: &str = ".pinpoint-state";
 
 impl Storage {
@@ -30,7 +30,10 @@ impl Storage {
         let state_dir = state_dir(display)?;
         // A variable that is empty is as if it were not there.
         let jobs = match display.store.as_ref().filter(|url| !url.is_empty()) {
-            Some(url) => connect(url).await?,
+            Some(url) => {
+                warn_of_password(url);
+                connect(url).await?
+            }
             None => JobStore::open(&state_dir).await?,
         };
         Ok(Self { state_dir, jobs })
@@ -74,6 +77,17 @@ fn mark(state_dir: &Path) -> Result<String, CliError> {
     write().map_err(CliError::file("write", &path))
 }
 
+/// What is on the command line is in the list of processes.
+fn warn_of_password(url: &str) {
+    let mut words = std::env::args_os().take_while(|word| word != "--");
+    if without_password(url) != url && words.any(|word| word.to_string_lossy().contains(url)) {
+        anstream::eprintln!(
+            "warning: every user of this machine can see the password in --store; \
+             give the URL in PINPOINT_STORE, or the password in PGPASSWORD or ~/.pgpass"
+        );
+    }
+}
+
 #[cfg(feature = "postgres")]
 async fn connect(url: &str) -> Result<JobStore, CliError> {
     Ok(JobStore::connect(url).await?)
@@ -82,7 +96,7 @@ async fn connect(url: &str) -> Result<JobStore, CliError> {
 #[cfg(not(feature = "postgres"))]
 async fn connect(_: &str) -> Result<JobStore, CliError> {
     Err(CliError::Input(
-        "this pinpoint was built without PostgreSQL: build it with `--features postgres`, or leave --store away".into(),
+        "this pinpoint was built without PostgreSQL: build it with `--features postgres`, or omit --store".into(),
     ))
 }
 
@@ -91,7 +105,7 @@ pub(crate) fn host() -> String {
     whoami::hostname().unwrap_or_else(|_| "localhost".into())
 }
 
-/// The state directory: as told, or as the XDG base directory specification
+/// The state directory: as given, or as the XDG base directory specification
 /// says.
 pub(crate) fn state_dir(display: &Display) -> Result<PathBuf, CliError> {
     if let Some(told) = &display.state_dir {
@@ -107,7 +121,8 @@ pub(crate) fn state_dir(display: &Display) -> Result<PathBuf, CliError> {
         .map(|base| base.join("pinpoint"))
         .ok_or_else(|| {
             CliError::Input(
-                "there is no home directory to keep jobs in: name a place with --state-dir".into(),
+                "there is no home directory to keep jobs in: choose a directory with --state-dir"
+                    .into(),
             )
         })
 }
@@ -131,7 +146,7 @@ pub(crate) fn resume_command(display: &Display, job: &str) -> String {
 
 pub(crate) fn clean(clean: &Clean, display: &Display) -> Result<u8, CliError> {
     let state_dir = state_dir(display)?;
-    // A directory without the jobs' file is none of ours: leave it alone.
+    // A directory without the jobs' file is not ours: leave it alone.
     if !state_dir.join("pinpoint.db").exists() && !state_dir.join(MARK).exists() {
         return report(display, &state_dir.display().to_string(), 0, 0, &[]);
     }

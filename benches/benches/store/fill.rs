@@ -129,6 +129,9 @@ pub(crate) async fn sqlite(file: &Path, count: u64, runs: u64) -> Filled<()> {
 /// Returns the size in bytes.
 pub(crate) async fn postgres(url: &str, count: u64, runs: u64) -> Filled<i64> {
     let mut connection = PgConnection::connect(url).await?;
+    sqlx::query("SET search_path = pinpoint")
+        .execute(&mut connection)
+        .await?;
     let later: Vec<(String, String)> = sqlx::query_as(
         "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = 'jobs' \
          AND indexname <> 'jobs_pkey'",

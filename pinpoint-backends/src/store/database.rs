@@ -3,14 +3,17 @@
 //! All statements are written once, with parameters `$1`, `$2`, …, which both
 //! databases understand; a [`Dialect`] fills in the few words in which they differ.
 
-use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
-use sqlx::AssertSqlSafe;
+use std::time::{Duration, Instant};
+
+use futures_util::stream::TryStreamExt;
 #[cfg(feature = "postgres")]
-use sqlx::postgres::{PgPool, PgRow};
+use sqlx::postgres::PgRow;
 #[cfg(feature = "sqlite")]
 use sqlx::sqlite::{SqlitePool, SqliteRow};
 
 use super::StoreError;
+#[cfg(feature = "postgres")]
+use super::server::{Held, Server};
 use super::text::Wanted;
 
 /// A parameter of a statement.
@@ -74,7 +77,7 @@ impl Dialect {
         }
     }
 
-    /// Behind a query: nobody else changes these rows before the end of the
+    /// After a query: nobody else changes these rows before the end of the
     /// transaction. In SQLite nobody writes meanwhile anyway.
     pub(super) fn for_update(self) -> &'static str {
         match self {
@@ -128,7 +131,7 @@ pub(super) enum Pool {
     #[cfg(feature = "sqlite")]
     Sqlite(SqlitePool),
     #[cfg(feature = "postgres")]
-    Postgres(PgPool),
+    Postgres(Server),
 }
 
 /// The same in every arm.
@@ -143,9 +146,10 @@ macro_rules! either {
     };
 }
 
+/// A statement with its parameters.
 macro_rules! bound {
     ($sql:expr, $values:expr) => {{
-        let mut query = sqlx::query(AssertSqlSafe($sql.to_owned()));
+        let mut query = sqlx::query(sqlx::AssertSqlSafe($sql.to_owned()));
         for value in $values {
             query = match value {
                 Value::Int(value) => query.bind(value),
@@ -155,6 +159,7 @@ macro_rules! bound {
         query
     }};
 }
+pub(super) use bound;
 
 /// A database, and how messages call it.
 #[derive(Debug, Clone)]
@@ -177,8 +182,18 @@ impl Database {
         StoreError::from_database(&self.name, self.dialect(), source)
     }
 
-    /// Carries a statement out, and tells how many rows it changed.
+    /// Carries a statement out, and tells how many rows it changed. Where the
+    /// connection breaks it is tried again: twice has to do what once does.
     pub(super) async fn execute(
+        &self,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<u64, StoreError> {
+        self.execute_until(None, sql, values).await
+    }
+
+    /// Tried once, for what must not be done twice.
+    pub(super) async fn execute_once(
         &self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
@@ -187,17 +202,53 @@ impl Database {
         done.map_err(|source| self.failed(source))
     }
 
+    /// As [`Self::execute`], until the lease under which it happens is over.
+    pub(super) async fn execute_until(
+        &self,
+        until: Option<Instant>,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<u64, StoreError> {
+        let values: Vec<Value> = values.into_iter().collect();
+        let mut tries = self.tries(until);
+        loop {
+            let done = self.pool.execute(sql, values.clone()).await;
+            match done.map_err(|source| self.failed(source)) {
+                Err(error) if tries.again(&error).await => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// As [`Self::execute`], of a statement that gives rows.
     pub(super) async fn fetch(
         &self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
     ) -> Result<Vec<Row>, StoreError> {
-        let rows = self.pool.fetch(sql, values).await;
-        rows.map_err(|source| self.failed(source))
+        self.fetch_until(None, sql, values).await
     }
 
-    /// As [`Self::fetch`], row by row as they come: with many of them, the database
-    /// reads on meanwhile.
+    /// As [`Self::fetch`], until the lease under which it happens is over.
+    pub(super) async fn fetch_until(
+        &self,
+        until: Option<Instant>,
+        sql: &str,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let values: Vec<Value> = values.into_iter().collect();
+        let mut tries = self.tries(until);
+        loop {
+            let rows = self.pool.fetch(sql, values.clone()).await;
+            match rows.map_err(|source| self.failed(source)) {
+                Err(error) if tries.again(&error).await => {}
+                rows => return rows,
+            }
+        }
+    }
+
+    /// As [`Self::fetch`], row by row as they come, and once: with many of them, the
+    /// database reads on meanwhile.
     pub(super) async fn fetch_each(
         &self,
         sql: &str,
@@ -205,11 +256,50 @@ impl Database {
         mut take: impl FnMut(Row) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let failed = |source| self.failed(source);
-        let mut rows = self.pool.stream(sql, values);
-        while let Some(row) = rows.try_next().await.map_err(failed)? {
-            take(row)?;
+        match &self.pool {
+            #[cfg(feature = "sqlite")]
+            Pool::Sqlite(pool) => {
+                let mut rows = bound!(sql, values).fetch(pool);
+                while let Some(row) = rows.try_next().await.map_err(failed)? {
+                    take(row.into())?;
+                }
+            }
+            #[cfg(feature = "postgres")]
+            Pool::Postgres(server) => {
+                let mut held = server.hold().await.map_err(failed)?;
+                held.fetch_each(sql, values, |row| take(row.into()))
+                    .await
+                    .map_err(failed)??;
+                held.give_back();
+            }
         }
         Ok(())
+    }
+
+    /// Trying again: until the lease is over under which something happens, or for as
+    /// long as the store's [`Patience`](super::Patience) says.
+    pub(super) fn tries(&self, lease: Option<Instant>) -> Tries<'_> {
+        let patience = || Instant::now() + self.pool.patience();
+        Tries {
+            database: self,
+            is_leased: lease.is_some(),
+            until: lease.unwrap_or_else(patience),
+            pause: FIRST_PAUSE,
+        }
+    }
+
+    /// The same database, with more time for each answer: of what takes long and no
+    /// running job waits for.
+    pub(super) fn unhurried(&self) -> Self {
+        Self {
+            pool: match &self.pool {
+                #[cfg(feature = "sqlite")]
+                Pool::Sqlite(pool) => Pool::Sqlite(pool.clone()),
+                #[cfg(feature = "postgres")]
+                Pool::Postgres(server) => Pool::Postgres(server.unhurried()),
+            },
+            name: self.name.clone(),
+        }
     }
 
     /// Undone if it is dropped before its commit.
@@ -228,13 +318,74 @@ impl Database {
     }
 }
 
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Trying again what a connection has broken off.
+pub(super) struct Tries<'a> {
+    database: &'a Database,
+    is_leased: bool,
+    until: Instant,
+    pause: Duration,
+}
+
+impl Tries<'_> {
+    /// Waits a moment if the same is to be tried again after this error; false if it
+    /// is not.
+    pub(super) async fn again(&mut self, error: &StoreError) -> bool {
+        // SQLite has waited for its turn already.
+        if self.database.dialect() == Dialect::Sqlite || !error.is_passing() {
+            return false;
+        }
+        let is_over = Instant::now() + self.pause > self.until;
+        let is_given_up = self.database.pool.broke(is_over);
+        if is_over || (is_given_up && !self.is_leased) {
+            return false;
+        }
+        tokio::time::sleep(self.pause).await;
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        true
+    }
+}
+
 impl Pool {
+    /// How long to try again what belongs to no lease.
+    fn patience(&self) -> Duration {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(_) => Duration::ZERO,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(server) => server.patience.retry,
+        }
+    }
+
+    /// Hears that a connection broke, and whether somebody's time is up with it. Tells
+    /// whether somebody's was, and nothing was answered since.
+    fn broke(&self, is_over: bool) -> bool {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(_) => is_over,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(server) => server.broke(is_over),
+        }
+    }
+
     async fn execute(
         &self,
         sql: &str,
         values: impl IntoIterator<Item = Value>,
     ) -> Result<u64, sqlx::Error> {
-        either!(self, pool => Ok(bound!(sql, values).execute(pool).await?.rows_affected()))
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(pool) => Ok(bound!(sql, values).execute(pool).await?.rows_affected()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(server) => {
+                let mut held = server.hold().await?;
+                let done = held.execute(sql, values).await?;
+                held.give_back();
+                Ok(done)
+            }
+        }
     }
 
     async fn fetch(
@@ -242,18 +393,20 @@ impl Pool {
         sql: &str,
         values: impl IntoIterator<Item = Value>,
     ) -> Result<Vec<Row>, sqlx::Error> {
-        either!(self, pool => {
-            let rows = bound!(sql, values).fetch_all(pool).await?;
-            Ok(rows.into_iter().map(Row::from).collect())
-        })
-    }
-
-    fn stream(
-        &self,
-        sql: &str,
-        values: impl IntoIterator<Item = Value>,
-    ) -> BoxStream<'_, Result<Row, sqlx::Error>> {
-        either!(self, pool => bound!(sql, values).fetch(pool).map_ok(Row::from).boxed())
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(pool) => {
+                let rows = bound!(sql, values).fetch_all(pool).await?;
+                Ok(rows.into_iter().map(Row::from).collect())
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(server) => {
+                let mut held = server.hold().await?;
+                let rows = held.fetch(sql, values).await?;
+                held.give_back();
+                Ok(rows)
+            }
+        }
     }
 
     async fn begin(&self, access: Access) -> Result<Begun, sqlx::Error> {
@@ -268,18 +421,25 @@ impl Pool {
                 .await?,
             ),
             #[cfg(feature = "postgres")]
-            Self::Postgres(pool) => Begun::Postgres(
-                pool.begin_with(match access {
+            Self::Postgres(server) => {
+                let mut held = server.hold().await?;
+                let begin = match access {
                     Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
                     Access::Write => "BEGIN",
-                })
-                .await?,
-            ),
+                };
+                held.execute(begin, []).await?;
+                Begun::Postgres(held)
+            }
         })
     }
 
     async fn close(&self) {
-        either!(self, pool => pool.close().await);
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(pool) => pool.close().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(server) => server.close().await,
+        }
     }
 }
 
@@ -293,8 +453,9 @@ pub(super) struct Transaction {
 enum Begun {
     #[cfg(feature = "sqlite")]
     Sqlite(sqlx::Transaction<'static, sqlx::Sqlite>),
+    /// Undone by the server when the connection is dropped with it.
     #[cfg(feature = "postgres")]
-    Postgres(sqlx::Transaction<'static, sqlx::Postgres>),
+    Postgres(Held),
 }
 
 impl Transaction {
@@ -346,9 +507,15 @@ impl Begun {
         sql: &str,
         values: impl IntoIterator<Item = Value>,
     ) -> Result<u64, sqlx::Error> {
-        either!(self, transaction => {
-            Ok(bound!(sql, values).execute(&mut **transaction).await?.rows_affected())
-        })
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(transaction) => {
+                let done = bound!(sql, values).execute(&mut **transaction).await?;
+                Ok(done.rows_affected())
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(held) => held.execute(sql, values).await,
+        }
     }
 
     async fn fetch(
@@ -356,14 +523,28 @@ impl Begun {
         sql: &str,
         values: impl IntoIterator<Item = Value>,
     ) -> Result<Vec<Row>, sqlx::Error> {
-        either!(self, transaction => {
-            let rows = bound!(sql, values).fetch_all(&mut **transaction).await?;
-            Ok(rows.into_iter().map(Row::from).collect())
-        })
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(transaction) => {
+                let rows = bound!(sql, values).fetch_all(&mut **transaction).await?;
+                Ok(rows.into_iter().map(Row::from).collect())
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(held) => held.fetch(sql, values).await,
+        }
     }
 
     async fn commit(self) -> Result<(), sqlx::Error> {
-        either!(self, transaction => transaction.commit().await)
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(transaction) => transaction.commit().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(mut held) => {
+                held.execute("COMMIT", []).await?;
+                held.give_back();
+                Ok(())
+            }
+        }
     }
 }
 

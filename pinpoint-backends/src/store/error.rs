@@ -1,4 +1,4 @@
-//! What can go wrong between a job and its file.
+//! Errors of the store.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use super::database::Dialect;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The search has begun, so that what it is to find stands.
-    #[error("job {id} has begun; what it is to find can't be changed any more")]
+    #[error("the search of job {id} has begun, so its spec can no longer change")]
     Begun {
         /// The job.
         id: JobId,
@@ -48,33 +48,33 @@ pub enum StoreError {
     },
     /// The file is a database of another program.
     #[error(
-        "{store} belongs to another program; name another directory with --state-dir, or another database with --store"
+        "{store} belongs to another program; choose another directory with --state-dir, or another database with --store"
     )]
     NotOurs {
         /// The file or database.
         store: String,
     },
-    /// The database does not answer, or lets nobody in.
-    #[error(
-        "cannot reach {store}: {source}; check the address, that the server runs, and that it lets you in"
-    )]
+    /// The database does not answer, or denies access.
+    #[error("cannot reach {store}: {source}; check the address, the server and your access to it")]
     Unreachable {
         /// The database.
         store: String,
-        /// What stands in the way.
+        /// What went wrong.
         source: sqlx::Error,
     },
     /// The address is not one of a store.
-    #[error("{url:?} is no store ({reason}); name a database as postgres://USER@HOST/DATABASE")]
+    #[error(
+        "{url:?} is not the address of a store ({reason}); name a database as postgres://USER@HOST/DATABASE"
+    )]
     Address {
         /// What was given.
         url: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// The file is no database, or a damaged one.
+    /// The file is not a valid database.
     #[error(
-        "{store} is damaged or no database, and was left as it is; move it away to begin anew, or restore a copy"
+        "{store} is damaged or not a database; it was not modified. Move it aside to start fresh, or restore a copy"
     )]
     Corrupt {
         /// The file or database.
@@ -83,7 +83,7 @@ pub enum StoreError {
         source: sqlx::Error,
     },
     /// A row is not what this program writes.
-    #[error("{store} is damaged at {place}; restore a copy, or start the job anew")]
+    #[error("{store} is damaged at {place}; restore a copy, or start the job again")]
     Damaged {
         /// The file or database.
         store: String,
@@ -112,8 +112,8 @@ pub enum StoreError {
         /// What SQLite says.
         source: sqlx::Error,
     },
-    /// Another process keeps the file to itself.
-    #[error("{store} is kept busy by another process; end it, then try again")]
+    /// Another process holds the lock of the file for too long.
+    #[error("{store} is locked by another process; end that process, then try again")]
     Busy {
         /// The file or database.
         store: String,
@@ -129,41 +129,42 @@ pub enum StoreError {
         source: sqlx::Error,
     },
     /// No job has a name that begins so.
-    #[error("there is no job {prefix}; `pinpoint jobs list` shows those that there are")]
+    #[error("there is no job {}; `pinpoint jobs list` shows the jobs there are", brief(.prefix))]
     Unknown {
         /// What was asked for.
         prefix: String,
     },
     /// Several jobs have names that begin so.
-    #[error("{prefix} may be any of {}; give more of the name", list(.matches))]
+    #[error("{} may be any of {}; give more of the name", brief(.prefix), list(.matches))]
     Ambiguous {
         /// What was asked for.
         prefix: String,
         /// Jobs with such a name, newest first; ten at most.
         matches: Vec<JobId>,
     },
-    /// Somebody else works on the job.
+    /// Another worker holds the job.
     #[error(
-        "{owner} works on job {id}, and has {seconds} s left to say that it still does; wait, or cancel the job with `pinpoint jobs cancel {id}`"
+        "job {id} is leased by {owner} (expires in {seconds} s); wait, or cancel the job with `pinpoint jobs cancel {id}`"
     )]
     Leased {
         /// The job.
         id: JobId,
-        /// Who works on it.
+        /// The worker that holds it.
         owner: String,
         /// How long the lease lasts if it is not renewed.
         seconds: i64,
     },
-    /// The lease ran out and somebody else took the job, or the job was removed.
-    /// Nothing was written.
+    /// The lease ran out and another worker took the job, or the job was removed.
+    /// Nothing was written; what was tried before, over a connection that broke, may
+    /// have been.
     #[error(
-        "job {id} is in other hands, so that nothing more is written to it from here; `pinpoint jobs show {id}` tells how it stands"
+        "another worker has taken over job {id}, or it was removed; this process stopped writing to it. `pinpoint jobs show {id}` shows its state"
     )]
     LeaseLost {
         /// The job.
         id: JobId,
     },
-    /// What is imported is no export, or a damaged one.
+    /// The input is not a valid export.
     #[error("line {line}: {reason}; nothing was imported")]
     Import {
         /// The line, counted from 1.
@@ -177,10 +178,8 @@ pub enum StoreError {
         /// What the operating system says.
         source: io::Error,
     },
-    /// A job does not go from the one state to the other.
-    #[error(
-        "job {id} is {from} and cannot become {to}; `pinpoint jobs show {id}` tells how it came there"
-    )]
+    /// A job cannot go from the one state to the other.
+    #[error("job {id} is {from} and cannot become {to}; `pinpoint jobs show {id}` shows its state")]
     Transition {
         /// The job.
         id: JobId,
@@ -205,7 +204,7 @@ pub enum StoreError {
     },
     /// Another process has written to the same journal.
     #[error(
-        "another process works on job {id}: it has written record {sequence}; nothing was overwritten: end one of the two, then continue with `pinpoint jobs resume {id}`"
+        "another process writes to the journal of job {id}: record {sequence} exists already. Nothing was overwritten; end one of the two, then continue with `pinpoint jobs resume {id}`"
     )]
     SecondWriter {
         /// The job.
@@ -213,10 +212,10 @@ pub enum StoreError {
         /// The record that both wanted to write.
         sequence: i64,
     },
-    /// A record was being written when its writer was dropped, so that it may
-    /// be in the journal or not.
+    /// A record was being written when its writer was dropped or the connection
+    /// broke, so that it may be in the journal or not.
     #[error(
-        "writing to the journal of job {id} was broken off; open it anew, with `pinpoint jobs resume {id}`"
+        "a write to the journal of job {id} was interrupted; open it again with `pinpoint jobs resume {id}`"
     )]
     BrokenOff {
         /// The job.
@@ -244,12 +243,23 @@ pub enum StoreError {
     },
 }
 
+/// The most characters of foreign text in a message.
+const BRIEF: usize = 300;
+
+/// The text, cut off where it gets long: it may be a number of a million digits.
+pub(super) fn brief(text: &str) -> std::borrow::Cow<'_, str> {
+    match text.char_indices().nth(BRIEF) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
 fn list(ids: &[JobId]) -> String {
     let ids: Vec<&str> = ids.iter().map(JobId::as_str).collect();
     ids.join(", ")
 }
 
-/// What a database says, sorted by what somebody can do about it.
+/// What a database says, by what can be done about it.
 enum Trouble {
     Busy,
     Forbidden,
@@ -261,6 +271,31 @@ enum Trouble {
 }
 
 impl StoreError {
+    /// Whether the same may work a moment later: the connection broke, or the server
+    /// is starting or ending. What was being written then may have been written.
+    pub(super) fn is_passing(&self) -> bool {
+        let (Self::Unreachable { source, .. }
+        | Self::Busy {
+            source: Some(source),
+            ..
+        }) = self
+        else {
+            return false;
+        };
+        match source {
+            sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut => true,
+            error => error
+                .as_database_error()
+                .and_then(|error| error.code())
+                .is_some_and(|code| {
+                    // What SQLite calls busy has been waited for already.
+                    code.starts_with("08")
+                        || code.starts_with("57P")
+                        || matches!(&*code, "25P03" | "40001" | "40P01" | "53300")
+                }),
+        }
+    }
+
     pub(super) fn from_database(store: &str, dialect: Dialect, source: sqlx::Error) -> Self {
         let store = store.to_owned();
         match trouble(dialect, &source) {
@@ -280,7 +315,12 @@ impl StoreError {
 
 fn trouble(dialect: Dialect, error: &sqlx::Error) -> Trouble {
     let code = match error {
-        sqlx::Error::PoolTimedOut => return Trouble::Busy,
+        sqlx::Error::PoolTimedOut => {
+            return match dialect {
+                Dialect::Sqlite => Trouble::Busy,
+                Dialect::Postgres => Trouble::Unreachable,
+            };
+        }
         sqlx::Error::Io(_) | sqlx::Error::Tls(_) => return Trouble::Unreachable,
         error => error.as_database_error().and_then(|error| error.code()),
     };
@@ -306,7 +346,7 @@ fn trouble(dialect: Dialect, error: &sqlx::Error) -> Trouble {
             "53100" => Trouble::Full,
             "58030" => Trouble::Disk,
             "XX001" | "XX002" => Trouble::Corrupt,
-            "3D000" | "53300" => Trouble::Unreachable,
+            "25P03" | "3D000" | "53300" => Trouble::Unreachable,
             code if code.starts_with("08") || code.starts_with("28") => Trouble::Unreachable,
             code if code.starts_with("57P") => Trouble::Unreachable,
             _ => Trouble::Other,

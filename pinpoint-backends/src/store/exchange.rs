@@ -3,22 +3,36 @@
 //! The first line names the format. Each job is a line, followed by a line for each
 //! of its records, and the last line counts both, so that what was cut off is seen.
 //! JSON that the store keeps is passed on as the text it is: no number changes.
+//!
+//! What is imported comes from anywhere: it is looked at line by line while it is
+//! read, within limits, and nothing stays of an import that was refused.
 
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Read, Write};
 
 use pinpoint_core::{Detail, Event, JobState};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::database::{Access, Transaction};
+use super::database::{Access, Database, Row, Transaction};
+use super::error::brief;
 use super::journal::{NewRow, insert, kind, parsed};
-use super::{JOURNAL_VERSION, JobFilter, JobId, JobStore, Place, StoreError, jobs, text};
+use super::{JOURNAL_VERSION, Job, JobFilter, JobId, JobStore, Place, StoreError, jobs, text};
 
 /// The version of the lines that this program writes and reads.
 const VERSION: u32 = 1;
 
 /// The end of the year 9999, in milliseconds since 1970.
 const LAST_TIME: i64 = 253_402_300_799_999;
+
+/// The longest line that is read, in bytes: a record with all its values.
+const LONGEST_LINE: usize = 64 << 20;
+
+/// The longest line of a job that is read: what is in it is held as a tree.
+const LONGEST_JOB: usize = 16 << 20;
+
+/// Records are written when there are so many, or so many bytes of them.
+const RECORDS: usize = 1000;
+const BYTES: usize = 16 << 20;
 
 /// Jobs looked up at once.
 const PAGE: u32 = 500;
@@ -74,6 +88,9 @@ struct RecordLine {
     detail: Option<Box<RawValue>>,
     withdrawn: bool,
 }
+
+/// Says of a job that is imported what is wrong with it, if anything.
+pub type Check<'a> = dyn Fn(&Job) -> Result<(), String> + Send + Sync + 'a;
 
 /// What an import has done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -131,26 +148,17 @@ impl JobStore {
             let place = || format!("{what} of job {id}");
             parsed(&self.database.name, place, &text)
         };
-        let mut transaction = self.database.begin(Access::Read).await?;
-        let rows = transaction
-            .fetch(
-                "SELECT kind, state, created, updated, duration, name, benchmark, bot, username, \
-                 repository, title, error, journal_version, written_by, cancel_requested, spec, \
-                 config, outcome, number FROM jobs WHERE id = $1",
-                [id.as_str().into()],
-            )
-            .await?;
+        let database = self.database.unhurried();
+        let mut tries = database.tries(None);
+        let (rows, records) = loop {
+            match rows_of(&database, id).await {
+                Err(error) if tries.again(&error).await => {}
+                rows => break rows?,
+            }
+        };
         let Some(row) = rows.first() else {
             return Ok(None);
         };
-        let records = transaction
-            .fetch(
-                "SELECT recorded, event, detail, withdrawn FROM records WHERE job = $1 \
-                 ORDER BY sequence",
-                [row.int(18).map_err(failed)?.into()],
-            )
-            .await?;
-        transaction.commit().await?;
 
         let text = |column| row.text(column).map_err(failed);
         let int = |column| row.int(column).map_err(failed);
@@ -192,13 +200,19 @@ impl JobStore {
     }
 
     /// Adds the jobs of an export, all of them or none. A job that is there already
-    /// is left as it is.
+    /// is left as it is. A job that was added is [`imported`](Job::imported) until
+    /// [`JobStore::trust`]; what its spec, configuration and outcome have to be like is
+    /// up to `check`.
     ///
     /// # Errors
     ///
     /// [`StoreError::Import`] names the first line that is not as an export writes
-    /// it; then nothing has changed.
-    pub async fn import(&self, input: &mut (dyn BufRead + Send)) -> Result<Imported, StoreError> {
+    /// it, is too long, or fails the check; then nothing has changed.
+    pub async fn import(
+        &self,
+        input: &mut (dyn BufRead + Send),
+        check: &Check<'_>,
+    ) -> Result<Imported, StoreError> {
         let mut lines = Lines::new(input);
         match lines.next()? {
             Some(Line::PinpointJobs { version: VERSION }) => {}
@@ -207,17 +221,17 @@ impl JobStore {
                     "the export has version {version}, and this pinpoint reads version {VERSION}"
                 )));
             }
-            _ => return Err(lines.wrong("this is no export of jobs")),
+            _ => return Err(lines.wrong("this is not an export of jobs")),
         }
         let mut imported = Imported::default();
-        let mut transaction = self.database.begin(Access::Write).await?;
+        let mut transaction = self.database.unhurried().begin(Access::Write).await?;
         let mut all_records = 0;
         loop {
             match lines.next()? {
                 Some(Line::Job(job)) => {
                     all_records = u64::checked_add(all_records, job.records)
-                        .ok_or_else(|| lines.wrong("no export has so many records"))?;
-                    match import_job(&mut transaction, &mut lines, *job).await? {
+                        .ok_or_else(|| lines.wrong("so many records can't be exported"))?;
+                    match import_job(&mut transaction, &mut lines, *job, check).await? {
                         true => imported.added += 1,
                         false => imported.there += 1,
                     }
@@ -245,11 +259,75 @@ impl JobStore {
     }
 }
 
+/// A job and its records, as they were at one moment.
+async fn rows_of(database: &Database, id: &JobId) -> Result<(Vec<Row>, Vec<Row>), StoreError> {
+    let mut transaction = database.begin(Access::Read).await?;
+    let rows = transaction
+        .fetch(
+            "SELECT kind, state, created, updated, duration, name, benchmark, bot, username, \
+             repository, title, error, journal_version, written_by, cancel_requested, spec, \
+             config, outcome, number FROM jobs WHERE id = $1",
+            [id.as_str().into()],
+        )
+        .await?;
+    let records = match rows.first() {
+        None => Vec::new(),
+        Some(row) => {
+            let number = row.int(18).map_err(|source| database.failed(source))?;
+            transaction
+                .fetch(
+                    "SELECT recorded, event, detail, withdrawn FROM records WHERE job = $1 \
+                     ORDER BY sequence",
+                    [number.into()],
+                )
+                .await?
+        }
+    };
+    transaction.commit().await?;
+    Ok((rows, records))
+}
+
+/// The job of a line, with what is in it read as far as JSON goes.
+fn job_of(lines: &Lines<'_>, id: &JobId, line: &JobLine) -> Result<Job, StoreError> {
+    if lines.line.len() > LONGEST_JOB {
+        return Err(lines.wrong(format!("job {id} has more than {} MiB", LONGEST_JOB >> 20)));
+    }
+    let json = |what: &str, text: &RawValue| {
+        serde_json::from_str::<serde_json::Value>(text.get())
+            .map_err(|error| lines.wrong(format!("the {what} of job {id} can't be read: {error}")))
+    };
+    let outcome = line.outcome.as_deref();
+    Ok(Job {
+        id: id.clone(),
+        kind: line.kind.clone(),
+        state: line.state,
+        created: line.created,
+        updated: line.updated,
+        duration: line.duration,
+        name: line.name.clone(),
+        benchmark: line.benchmark.clone(),
+        bot: line.bot.clone(),
+        user: line.user.clone(),
+        repository: line.repository.clone(),
+        title: line.title.clone(),
+        spec: json("spec", &line.spec)?,
+        config: json("configuration", &line.config)?,
+        outcome: outcome.map(|text| json("outcome", text)).transpose()?,
+        error: line.error.clone(),
+        runs: 0,
+        builds: 0,
+        journal_version: line.journal_version,
+        written_by: line.written_by.clone(),
+        imported: true,
+    })
+}
+
 /// Adds one job with its records, unless it is there.
 async fn import_job(
     transaction: &mut Transaction,
     lines: &mut Lines<'_>,
     job: JobLine,
+    check: &Check<'_>,
 ) -> Result<bool, StoreError> {
     let id = JobId::parse(&job.id).map_err(|error| lines.wrong(error))?;
     let count = |rows: &[super::database::Row]| rows.len();
@@ -262,11 +340,14 @@ async fn import_job(
             job.written_by, job.journal_version
         )));
     }
-    for time in [job.created, job.updated] {
+    for time in [job.created, job.updated, job.duration.unwrap_or_default()] {
         if !(0..=LAST_TIME).contains(&time) {
-            return Err(lines.wrong(format!("job {id} has a time that no calendar has: {time}")));
+            return Err(lines.wrong(format!("job {id} has a time out of range: {time}")));
         }
     }
+    let read = job_of(lines, &id, &job)?;
+    check(&read).map_err(|reason| lines.wrong(format!("job {id}: {reason}")))?;
+    drop(read);
     // Two jobs of one quarter of a microsecond are in any order.
     let mut number = id.number();
     let sql = "SELECT 1 FROM jobs WHERE number = $1";
@@ -287,8 +368,9 @@ async fn import_job(
             .execute(
                 "INSERT INTO jobs (number, id, kind, state, created, updated, duration, name, \
                  benchmark, bot, username, repository, title, error, words, journal_version, \
-                 written_by, cancel_requested, spec, config, outcome) VALUES ($1, $2, $3, $4, $5, \
-                 $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)",
+                 written_by, cancel_requested, spec, config, outcome, lease) VALUES ($1, $2, $3, \
+                 $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, \
+                 $21, $22)",
                 [
                     number.into(),
                     id.as_str().into(),
@@ -311,25 +393,29 @@ async fn import_job(
                     job.spec.get().into(),
                     job.config.get().into(),
                     outcome.into(),
+                    jobs::IMPORTED.into(),
                 ],
             )
             .await?;
     }
     let mut rows = Vec::new();
+    let mut bytes = 0;
     let mut sequence = 0;
     for left in (0..job.records).rev() {
         let Some(Line::Record(record)) = lines.next()? else {
             return Err(lines.wrong(format!("a record of job {id} is missing")));
         };
         rows.push(new_row(lines, &record)?);
+        bytes += lines.line.len();
         // Not all of a long job at once.
-        if rows.len() == 1000 || left == 0 {
+        if rows.len() == RECORDS || bytes > BYTES || left == 0 {
             if !there {
                 let inserted = insert(transaction, number, sequence, &rows).await;
                 inserted.map_err(|source| transaction.failed(source))?;
             }
             sequence += rows.len() as i64;
             rows.clear();
+            bytes = 0;
         }
     }
     if !there {
@@ -341,10 +427,13 @@ async fn import_job(
 /// Nothing goes in that could not be replayed.
 fn new_row(lines: &Lines<'_>, record: &RecordLine) -> Result<NewRow, StoreError> {
     let event: Event = serde_json::from_str(record.event.get())
-        .map_err(|error| lines.wrong(format!("this is no event: {error}")))?;
+        .map_err(|error| lines.wrong(format!("not a valid event: {error}")))?;
     if let Some(detail) = &record.detail {
         serde_json::from_str::<Detail>(detail.get())
-            .map_err(|error| lines.wrong(format!("this is no detail: {error}")))?;
+            .map_err(|error| lines.wrong(format!("not a valid detail: {error}")))?;
+    }
+    if !(0..=LAST_TIME).contains(&record.recorded) {
+        return Err(lines.wrong(format!("a time out of range: {}", record.recorded)));
     }
     Ok(NewRow {
         kind: kind(&event),
@@ -381,7 +470,11 @@ impl<'a> Lines<'a> {
     fn next(&mut self) -> Result<Option<Line>, StoreError> {
         self.line.clear();
         self.number += 1;
-        let read = self.input.read_until(b'\n', &mut self.line);
+        let mut input = (&mut *self.input).take(LONGEST_LINE as u64 + 1);
+        let read = input.read_until(b'\n', &mut self.line);
+        if self.line.len() > LONGEST_LINE {
+            return Err(self.wrong(format!("it is longer than {} MiB", LONGEST_LINE >> 20)));
+        }
         match read.map_err(|source| StoreError::Exchange { source })? {
             0 => Ok(None),
             _ => serde_json::from_slice(&self.line)
@@ -390,7 +483,7 @@ impl<'a> Lines<'a> {
                     // To the parser each line is the first one.
                     let reason = error.to_string().replace(" at line 1 column", " at column");
                     match self.number {
-                        1 => self.wrong(format!("this is no export of jobs ({reason})")),
+                        1 => self.wrong(format!("this is not an export of jobs ({reason})")),
                         _ => self.wrong(reason),
                     }
                 }),
@@ -401,7 +494,7 @@ impl<'a> Lines<'a> {
     fn wrong(&self, reason: impl std::fmt::Display) -> StoreError {
         StoreError::Import {
             line: self.number,
-            reason: reason.to_string(),
+            reason: brief(&reason.to_string()).into_owned(),
         }
     }
 }

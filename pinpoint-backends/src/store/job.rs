@@ -45,7 +45,7 @@ impl JobId {
         i64::from_str_radix(&self.0[..12], 16).unwrap_or_default()
     }
 
-    /// What jobs are sorted by: the milliseconds, and behind them the 18 most
+    /// What jobs are sorted by: the milliseconds, followed by the 18 most
     /// significant of the other bits that vary. Names sort in the same order.
     pub(super) fn number(&self) -> i64 {
         let digits = |range| i64::from_str_radix(&self.0[range], 16).unwrap_or_default();
@@ -67,7 +67,7 @@ impl fmt::Display for JobId {
 
 /// The text is not the whole name of a job.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not the whole name of a job, as `pinpoint jobs list` prints it")]
+#[error("`{}` is not the whole name of a job, as `pinpoint jobs list` prints it", super::error::brief(.0))]
 pub struct NoJobId(String);
 
 /// The smallest number of a job created in this millisecond.
@@ -109,10 +109,12 @@ pub struct Job {
     pub state: JobState,
     /// Milliseconds since 1970.
     pub created: i64,
-    /// When its state changed last, in milliseconds since 1970.
+    /// When its state changed last, or it was taken up again after its worker had gone,
+    /// in milliseconds since 1970.
     pub updated: i64,
     /// How long it was running, in milliseconds, all times together; absent until it
-    /// stopped for the first time. A job that was killed runs on until it is taken up.
+    /// stopped for the first time. A leased job that was killed, or suspended, counts as
+    /// running until its lease has run out.
     pub duration: Option<i64>,
     /// What it is called besides, if anything.
     pub name: String,
@@ -142,6 +144,9 @@ pub struct Job {
     pub journal_version: u32,
     /// The version of pinpoint that created it.
     pub written_by: String,
+    /// It was imported, and nobody has said since that what it runs may run here.
+    #[serde(default)]
+    pub imported: bool,
 }
 
 /// A job in a list.
@@ -155,10 +160,12 @@ pub struct JobSummary {
     pub state: JobState,
     /// Milliseconds since 1970.
     pub created: i64,
-    /// When its state changed last, in milliseconds since 1970.
+    /// When its state changed last, or it was taken up again after its worker had gone,
+    /// in milliseconds since 1970.
     pub updated: i64,
     /// How long it was running, in milliseconds, all times together; absent until it
-    /// stopped for the first time. A job that was killed runs on until it is taken up.
+    /// stopped for the first time. A leased job that was killed, or suspended, counts as
+    /// running until its lease has run out.
     pub duration: Option<i64>,
     /// What it is called besides, if anything.
     pub name: String,

@@ -1,9 +1,11 @@
 //! The jobs of a store: made, found, moved from state to state.
 
+use std::time::Duration;
+
 use pinpoint_core::JobState;
 
 use super::database::{Access, Database, Row, Transaction};
-use super::journal::parsed;
+use super::journal::{damaged, parsed};
 use super::text::{Names, words};
 use super::{JOURNAL_VERSION, Job, JobId, JobJournal, JobSummary, Lease, NewJob, StoreError, now};
 
@@ -14,8 +16,28 @@ const NAMES_IN_A_MESSAGE: i64 = 10;
 pub(super) const SUMMARY: &str = "id, kind, state, created, updated, duration, name, benchmark, \
      bot, username, repository, title, error, runs, builds";
 
-/// What [`job`] reads, behind the columns of a summary.
-const REST: &str = "journal_version, written_by, spec, config, outcome";
+/// What [`job`] reads, after the columns of a summary.
+const REST: &str = "journal_version, written_by, spec, config, outcome, lease";
+
+/// Of a job that is to be said after it, with `$2` for the spec.
+const SET_SPEC: &str = "UPDATE jobs SET spec = $2 WHERE \
+     NOT EXISTS (SELECT 1 FROM records WHERE job = jobs.number AND withdrawn = 0)";
+
+/// Leases of a job that was imported, and that nobody has trusted since, have numbers
+/// below zero: they begin here.
+pub(super) const IMPORTED: i64 = -(1 << 62);
+
+/// How long after the end of its lease a job is still taken for one whose process may
+/// only be suspended.
+const SUSPENDED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A change of a job's state, the same at every attempt.
+struct Change<'a> {
+    to: JobState,
+    error: Option<&'a str>,
+    outcome: Option<String>,
+    time: i64,
+}
 
 /// Jobs and their journals, in a SQLite file or a PostgreSQL database. Clones share
 /// their connections.
@@ -40,8 +62,9 @@ impl JobStore {
     ///
     /// When there is no job afterwards.
     pub async fn create(&self, job: &NewJob) -> Result<JobId, StoreError> {
+        let mut tries = self.database.tries(None);
+        let mut id = JobId::new();
         loop {
-            let id = JobId::new();
             let names = Names {
                 name: &job.name,
                 benchmark: &job.benchmark,
@@ -50,7 +73,7 @@ impl JobStore {
             };
             let added = self
                 .database
-                .execute(
+                .execute_once(
                     "INSERT INTO jobs (number, id, kind, state, created, updated, name, benchmark, \
                      bot, username, repository, title, words, spec, config, journal_version, \
                      written_by) VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, $12, \
@@ -74,10 +97,20 @@ impl JobStore {
                         env!("CARGO_PKG_VERSION").into(),
                     ],
                 )
-                .await?;
-            // None when another process made one in the same quarter of a microsecond.
-            if added == 1 {
-                return Ok(id);
+                .await;
+            match added {
+                Err(error) if tries.again(&error).await => {
+                    // What was not acknowledged may have been done.
+                    let sql = "SELECT 1 FROM jobs WHERE id = $1";
+                    let there = self.database.fetch(sql, [id.as_str().into()]).await?;
+                    if !there.is_empty() {
+                        return Ok(id);
+                    }
+                }
+                Err(error) => return Err(error),
+                // Another process made one in the same quarter of a microsecond.
+                Ok(0) => id = JobId::new(),
+                Ok(_) => return Ok(id),
             }
         }
     }
@@ -168,14 +201,45 @@ impl JobStore {
         error: Option<&str>,
         outcome: Option<&serde_json::Value>,
     ) -> Result<(), StoreError> {
+        let change = Change {
+            to,
+            error,
+            // What stands for nothing is read back as nothing.
+            outcome: outcome
+                .filter(|outcome| !outcome.is_null())
+                .map(ToString::to_string),
+            time: now(),
+        };
+        let mut tries = self.database.tries(lease.and_then(Lease::until));
+        let mut again = false;
+        loop {
+            match self.try_change_state(id, lease, &change, again).await {
+                Err(error) if tries.again(&error).await => again = true,
+                done => return done,
+            }
+        }
+    }
+
+    /// `again` says that it was tried before, and perhaps done.
+    async fn try_change_state(
+        &self,
+        id: &JobId,
+        lease: Option<&Lease>,
+        change: &Change<'_>,
+        again: bool,
+    ) -> Result<(), StoreError> {
         let failed = |source| self.database.failed(source);
+        let dialect = self.database.dialect();
         let mut transaction = self.database.begin(Access::Write).await?;
         let rows = transaction
             .fetch(
                 &format!(
                     "SELECT state, updated, duration, lease, name, benchmark, bot, username, \
-                     repository, title FROM jobs WHERE id = $1{}",
-                    self.database.dialect().for_update()
+                     repository, title, \
+                     CASE WHEN lease_owner IS NULL THEN 0 ELSE {} - lease_expires END \
+                     FROM jobs WHERE id = $1{}",
+                    dialect.now(),
+                    dialect.for_update()
                 ),
                 [id.as_str().into()],
             )
@@ -191,14 +255,20 @@ impl JobStore {
             return Err(StoreError::LeaseLost { id: id.clone() });
         }
         let from = state(&self.database, id, row, 0)?;
+        let to = change.to;
+        if again && from == to && row.int(1).map_err(failed)? == change.time {
+            return Ok(());
+        }
         if !from.can_become(to) {
             let id = id.clone();
             return Err(StoreError::Transition { id, from, to });
         }
-        let time = now();
         let mut duration = row.optional_int(2).map_err(failed)?;
         if from == JobState::Running {
-            let since = time.saturating_sub(row.int(1).map_err(failed)?).max(0);
+            // Once the lease had run out, its process was suspended.
+            let idle = row.int(10).map_err(failed)?.max(0);
+            let since = change.time.saturating_sub(row.int(1).map_err(failed)?);
+            let since = since.saturating_sub(idle).max(0);
             duration = Some(duration.unwrap_or_default().saturating_add(since));
         }
         let text = |column| row.text(column).map_err(failed);
@@ -210,9 +280,7 @@ impl JobStore {
             user: &user,
         };
         let (repository, title) = (text(8)?, text(9)?);
-        let texts = [&*repository, &title].into_iter().chain(error);
-        // What stands for nothing is read back as nothing.
-        let outcome = outcome.filter(|outcome| !outcome.is_null());
+        let texts = [&*repository, &title].into_iter().chain(change.error);
         transaction
             .execute(
                 "UPDATE jobs SET state = $2, updated = $3, duration = $4, error = $5, \
@@ -220,10 +288,10 @@ impl JobStore {
                 [
                     id.as_str().into(),
                     to.as_str().into(),
-                    time.into(),
+                    change.time.into(),
                     duration.into(),
-                    error.map(str::to_owned).into(),
-                    outcome.map(ToString::to_string).into(),
+                    change.error.map(str::to_owned).into(),
+                    change.outcome.clone().into(),
                     words(names, texts).into(),
                 ],
             )
@@ -231,8 +299,8 @@ impl JobStore {
         transaction.commit().await
     }
 
-    /// Says anew what a job is to find, before its search has begun: what was
-    /// left open when it was created may be known by then.
+    /// Replaces the spec of a job before its search has begun: what was left open
+    /// when it was created may be known by then.
     ///
     /// # Errors
     ///
@@ -241,8 +309,7 @@ impl JobStore {
         let updated = self
             .database
             .execute(
-                "UPDATE jobs SET spec = $2 WHERE id = $1 \
-                 AND NOT EXISTS (SELECT 1 FROM records WHERE job = jobs.number AND withdrawn = 0)",
+                &format!("{SET_SPEC} AND id = $1"),
                 [id.as_str().into(), spec.to_string().into()],
             )
             .await?;
@@ -251,6 +318,35 @@ impl JobStore {
             return Err(StoreError::Begun { id: id.clone() });
         }
         Ok(())
+    }
+
+    /// As [`JobStore::set_spec`], by the one who works on the job.
+    ///
+    /// # Errors
+    ///
+    /// The same, and [`StoreError::LeaseLost`].
+    pub async fn set_leased_spec(
+        &self,
+        lease: &Lease,
+        spec: &serde_json::Value,
+    ) -> Result<(), StoreError> {
+        let until = lease.until();
+        let values = [
+            lease.job.into(),
+            spec.to_string().into(),
+            lease.token.into(),
+        ];
+        let sql = format!("{SET_SPEC} AND number = $1 AND lease = $3");
+        if self.database.execute_until(until, &sql, values).await? > 0 {
+            return Ok(());
+        }
+        let sql = "SELECT 1 FROM jobs WHERE number = $1 AND lease = $2";
+        let values = [lease.job.into(), lease.token.into()];
+        let id = lease.id.clone();
+        match self.database.fetch_until(until, sql, values).await?[..] {
+            [] => Err(StoreError::LeaseLost { id }),
+            _ => Err(StoreError::Begun { id }),
+        }
     }
 
     /// The journal of a job, for as long as nobody takes the job.
@@ -277,11 +373,8 @@ impl JobStore {
                 written_by: row.text(3).map_err(failed)?,
             });
         }
-        let lease = Lease {
-            id: id.clone(),
-            job: row.int(0).map_err(failed)?,
-            token: row.int(1).map_err(failed)?,
-        };
+        let (job, token) = (row.int(0).map_err(failed)?, row.int(1).map_err(failed)?);
+        let lease = Lease::none(id.clone(), job, token);
         Ok(JobJournal::new(self.database.clone(), lease))
     }
 
@@ -296,7 +389,7 @@ impl JobStore {
         Ok(JobJournal::new(self.database.clone(), lease.clone()))
     }
 
-    /// Asks whoever works on the job to end it.
+    /// Asks the worker of a job to end it.
     ///
     /// # Errors
     ///
@@ -306,7 +399,7 @@ impl JobStore {
         one(id, self.database.execute(sql, [id.as_str().into()]).await?)
     }
 
-    /// Has somebody asked for the job to be ended? Cheap enough to ask several
+    /// Was the job asked to end? Cheap enough to ask several
     /// times a second.
     ///
     /// # Errors
@@ -320,7 +413,7 @@ impl JobStore {
         Ok(asked != 0)
     }
 
-    /// Forgets that somebody has asked.
+    /// Takes back the request to end the job.
     ///
     /// # Errors
     ///
@@ -341,6 +434,16 @@ impl JobStore {
     /// [`StoreError::Unknown`], or when the store cannot be written; then
     /// nothing has changed.
     pub async fn withdraw_cancellation(&self, id: &JobId) -> Result<u64, StoreError> {
+        let mut tries = self.database.tries(None);
+        loop {
+            match self.try_withdraw_cancellation(id).await {
+                Err(error) if tries.again(&error).await => {}
+                done => return done,
+            }
+        }
+    }
+
+    async fn try_withdraw_cancellation(&self, id: &JobId) -> Result<u64, StoreError> {
         let mut transaction = self.database.begin(Access::Write).await?;
         let sql = "UPDATE jobs SET cancel_requested = 0 WHERE id = $1";
         one(id, transaction.execute(sql, [id.as_str().into()]).await?)?;
@@ -361,31 +464,64 @@ impl JobStore {
 
     /// Removes jobs that were created before this time (in milliseconds since
     /// 1970) with all that belongs to them, the oldest first, at most `limit` of
-    /// them in one transaction, and says which. A job on which somebody works
-    /// stays.
+    /// them in one transaction, and says which. A job that is leased stays, and so does
+    /// one whose lease has run out less than a day ago: its process may be suspended.
     ///
     /// # Errors
     ///
     /// When the store cannot be written; then nothing has changed.
     pub async fn purge(&self, before: i64, limit: u32) -> Result<Vec<JobId>, StoreError> {
-        let dialect = self.database.dialect();
+        let database = self.database.unhurried();
+        let dialect = database.dialect();
         let sql = format!(
             "DELETE FROM jobs WHERE number IN (SELECT number FROM jobs WHERE number < $1 \
-             AND (lease_owner IS NULL OR lease_expires < {}) ORDER BY number LIMIT $2{}) \
+             AND (lease_owner IS NULL OR lease_expires < {} - {}) ORDER BY number LIMIT $2{}) \
              RETURNING id",
             dialect.now(),
+            SUSPENDED.as_millis(),
             dialect.skip_locked()
         );
         let values = [
             super::job::first_number(before).into(),
             i64::from(limit).into(),
         ];
-        let mut transaction = self.database.begin(Access::Write).await?;
+        let mut transaction = database.begin(Access::Write).await?;
         let rows = transaction.fetch(&sql, values).await?;
         transaction.commit().await?;
         let ids = rows.iter().map(|row| row.text(0).map(JobId));
         ids.collect::<Result<_, _>>()
-            .map_err(|source| self.database.failed(source))
+            .map_err(|source| database.failed(source))
+    }
+
+    /// How many jobs created before this time [`JobStore::purge`] leaves because of
+    /// their leases.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub async fn held_before(&self, before: i64) -> Result<u64, StoreError> {
+        let sql = format!(
+            "SELECT count(*) FROM jobs WHERE number < $1 \
+             AND lease_owner IS NOT NULL AND lease_expires >= {} - {}",
+            self.database.dialect().now(),
+            SUSPENDED.as_millis(),
+        );
+        let values = [super::job::first_number(before).into()];
+        let rows = self.database.fetch(&sql, values).await?;
+        let held = rows.first().map_or(Ok(0), |row| row.int(0));
+        let held = held.map_err(|source| self.database.failed(source))?;
+        Ok(u64::try_from(held).unwrap_or_default())
+    }
+
+    /// Notes that somebody has seen what an imported job runs, and wants it to run.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unknown`], or when the store cannot be written.
+    pub async fn trust(&self, id: &JobId) -> Result<(), StoreError> {
+        // Numbers from zero on were given to no lease of the job before.
+        let sql = "UPDATE jobs SET lease = CASE WHEN lease < 0 THEN 0 ELSE lease END WHERE id = $1";
+        one(id, self.database.execute(sql, [id.as_str().into()]).await?)
     }
 
     /// Closes every connection. Dropping a store is as safe; this waits until it
@@ -436,11 +572,9 @@ pub(super) fn state(
     column: usize,
 ) -> Result<JobState, StoreError> {
     let state = row.text(column).map_err(|source| database.failed(source))?;
-    state.parse().map_err(|source| StoreError::Damaged {
-        store: database.name.clone(),
-        place: format!("the state of job {id}"),
-        source: Box::new(source),
-    })
+    state
+        .parse()
+        .map_err(|_| damaged(&database.name, format!("the state of job {id}"), &state))
 }
 
 pub(super) fn version(row: &Row, column: usize) -> Result<u32, sqlx::Error> {
@@ -491,6 +625,7 @@ fn job(database: &Database, row: &Row) -> Result<Job, StoreError> {
         spec: json(17, "spec")?.unwrap_or_default(),
         config: json(18, "config")?.unwrap_or_default(),
         outcome: json(19, "outcome")?,
+        imported: row.int(20).map_err(failed)? < 0,
         kind: summary.kind,
         state: summary.state,
         created: summary.created,

@@ -5,6 +5,7 @@ use pinpoint_core::{Detail, Event, Journal, JournalError, Record};
 use serde::de::DeserializeOwned;
 
 use super::database::{Access, Database, Row, Transaction, Value};
+use super::error::brief;
 use super::{Lease, StoreError, now};
 
 /// The version of the records that this program writes and reads.
@@ -15,10 +16,14 @@ const ROWS: usize = 100;
 
 /// The journal of one job.
 ///
-/// Whoever writes first after reading wins: a second writer is refused with
-/// [`StoreError::SecondWriter`] at its next record, and has to read again. When
-/// somebody takes the job, journals that were opened before are refused with
+/// Of two writers the first after reading wins: the second is refused with
+/// [`StoreError::SecondWriter`] at its next record, and has to read again. When the job
+/// is taken, journals that were opened before are refused with
 /// [`StoreError::LeaseLost`].
+///
+/// Where the connection to a server breaks, what is written and read here is tried
+/// again until the lease has run out. A record that was written just before is
+/// recognised by its number and its text, so that it is there once.
 #[derive(Debug)]
 pub struct JobJournal {
     database: Database,
@@ -49,8 +54,9 @@ impl JobJournal {
     ///
     /// # Errors
     ///
-    /// When none was added; [`StoreError::BrokenOff`] when this was dropped before,
-    /// and nobody knows.
+    /// When none was added. When the connection broke for longer than the lease lasts,
+    /// or this was dropped before, they may have been added, and everything further is
+    /// refused with [`StoreError::BrokenOff`].
     pub async fn append_all(&mut self, records: &[Record]) -> Result<(), StoreError> {
         let rows = records
             .iter()
@@ -59,12 +65,51 @@ impl JobJournal {
         let sequence = self.next().await?;
         // Stays so when this future is dropped before the commit has answered.
         self.next = Next::BrokenOff;
-        let written = self.write(sequence, &rows).await;
-        self.next = match &written {
-            Ok(()) => Next::Known(sequence + rows.len() as i64),
-            Err(_) => Next::Known(sequence),
-        };
-        written
+        let mut tries = self.database.tries(self.lease.until());
+        let mut again = false;
+        loop {
+            let written = match self.write(sequence, &rows).await {
+                // What was not acknowledged may have been done.
+                Err(StoreError::SecondWriter { .. })
+                    if again && self.is_written(sequence, &rows).await? =>
+                {
+                    Ok(())
+                }
+                written => written,
+            };
+            self.next = match &written {
+                Ok(()) => Next::Known(sequence + rows.len() as i64),
+                Err(error) if tries.again(error).await => {
+                    again = true;
+                    continue;
+                }
+                Err(error) if again || error.is_passing() => Next::BrokenOff,
+                Err(_) => Next::Known(sequence),
+            };
+            return written;
+        }
+    }
+
+    /// Are these the last records, with nothing after them?
+    async fn is_written(&self, sequence: i64, rows: &[NewRow]) -> Result<bool, StoreError> {
+        let failed = |source| self.database.failed(source);
+        let sql = "SELECT recorded, event, detail FROM records \
+                   WHERE job = $1 AND sequence >= $2 ORDER BY sequence";
+        let values = [self.lease.job.into(), sequence.into()];
+        let until = self.lease.until();
+        let found = self.database.fetch_until(until, sql, values).await?;
+        if found.len() != rows.len() {
+            return Ok(false);
+        }
+        for (found, row) in found.iter().zip(rows) {
+            let same = found.int(0).map_err(failed)? == row.recorded
+                && found.text(1).map_err(failed)? == row.event
+                && found.optional_text(2).map_err(failed)? == row.detail;
+            if !same {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     async fn next(&mut self) -> Result<i64, StoreError> {
@@ -75,7 +120,9 @@ impl JobJournal {
             }),
             Next::Unread => {
                 let sql = "SELECT coalesce(max(sequence) + 1, 0) FROM records WHERE job = $1";
-                let rows = self.database.fetch(sql, [self.lease.job.into()]).await?;
+                let values = [self.lease.job.into()];
+                let until = self.lease.until();
+                let rows = self.database.fetch_until(until, sql, values).await?;
                 let next = rows.first().map_or(Ok(0), |row| row.int(0));
                 next.map_err(|source| self.database.failed(source))
             }
@@ -114,6 +161,21 @@ impl JobJournal {
     }
 
     async fn read(&mut self) -> Result<Vec<Record>, StoreError> {
+        let mut tries = self.database.tries(self.lease.until());
+        loop {
+            match self.try_read().await {
+                Err(error) if tries.again(&error).await => {}
+                Err(error) => return Err(error),
+                Ok((records, next)) => {
+                    self.next = Next::Known(next);
+                    return Ok(records);
+                }
+            }
+        }
+    }
+
+    /// The records, and the number of the next one.
+    async fn try_read(&self) -> Result<(Vec<Record>, i64), StoreError> {
         let failed = |source| self.database.failed(source);
         // One statement sees one state of the store, so that the number of the
         // next record goes with the records that were seen.
@@ -140,8 +202,7 @@ impl JobJournal {
         };
         let values = [self.lease.job.into()];
         self.database.fetch_each(sql, values, take).await?;
-        self.next = Next::Known(next);
-        Ok(records)
+        Ok((records, next))
     }
 }
 
@@ -193,7 +254,7 @@ impl NewRow {
     }
 }
 
-/// Writes records behind those that a job has.
+/// Writes records after those that a job has.
 pub(super) async fn insert(
     transaction: &mut Transaction,
     job: i64,
@@ -235,11 +296,16 @@ pub(super) fn parsed<T: DeserializeOwned>(
     place: impl Fn() -> String,
     json: &str,
 ) -> Result<T, StoreError> {
-    serde_json::from_str(json).map_err(|source| StoreError::Damaged {
+    serde_json::from_str(json).map_err(|source| damaged(store, place(), &source.to_string()))
+}
+
+/// `what` is there in place of what this program writes.
+pub(super) fn damaged(store: &str, place: String, what: &str) -> StoreError {
+    StoreError::Damaged {
         store: store.to_owned(),
-        place: place(),
-        source: source.into(),
-    })
+        place,
+        source: brief(what).into(),
+    }
 }
 
 fn is_taken(error: &sqlx::Error) -> bool {

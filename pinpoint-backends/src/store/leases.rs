@@ -10,6 +10,17 @@ use super::{Job, JobFilter, JobId, Lease, StoreError};
 /// What a statement gives of the job that it has taken.
 const TAKEN: &str = "RETURNING id, number, lease";
 
+/// In an update of a job that is taken or kept: where its lease had run out, the time
+/// from then on was not spent running. The process was killed, or suspended.
+fn without_the_gap(now: &str) -> String {
+    let gap = format!("state = 'running' AND lease_owner IS NOT NULL AND lease_expires < {now}");
+    format!(
+        "duration = CASE WHEN {gap} AND lease_expires > updated \
+         THEN coalesce(duration, 0) + lease_expires - updated ELSE duration END, \
+         updated = CASE WHEN {gap} THEN {now} ELSE updated END"
+    )
+}
+
 impl JobStore {
     /// Takes the oldest job that fits the filter and is there to be worked on: a
     /// pending one that nobody holds, or one whose worker has let its lease run out
@@ -27,7 +38,7 @@ impl JobStore {
     ) -> Result<Option<(Job, Lease)>, StoreError> {
         let dialect = self.database.dialect();
         let now = dialect.now();
-        // Whoever was left in the lurch comes first.
+        // Jobs whose worker has gone come first.
         for there in [
             format!("state = 'running' AND lease_owner IS NOT NULL AND lease_expires < {now}"),
             format!("state = 'pending' AND (lease_owner IS NULL OR lease_expires < {now})"),
@@ -35,11 +46,12 @@ impl JobStore {
             let query = Query::new(dialect, filter);
             let count = query.values.len();
             let sql = format!(
-                "UPDATE jobs SET lease = lease + 1, lease_owner = ${}, lease_expires = {now} + ${} \
-                 WHERE number = (SELECT jobs.number FROM {} WHERE {} AND {there} \
+                "UPDATE jobs SET lease = lease + 1, lease_owner = ${}, lease_expires = {now} + ${}, \
+                 {} WHERE number = (SELECT jobs.number FROM {} WHERE {} AND {there} \
                                  ORDER BY jobs.number LIMIT 1{}) {TAKEN}",
                 count + 1,
                 count + 2,
+                without_the_gap(now),
                 query.from,
                 query.conditions.join(" AND "),
                 dialect.skip_locked(),
@@ -48,7 +60,7 @@ impl JobStore {
             let values = query.values.into_iter().chain(last);
             let rows = self.database.fetch(&sql, values).await?;
             if let Some(row) = rows.first() {
-                let lease = self.lease_of(row)?;
+                let lease = self.lease_of(row, time)?;
                 let job = self.get(lease.id.as_str()).await?;
                 return Ok(Some((job, lease)));
             }
@@ -69,26 +81,42 @@ impl JobStore {
         time: Duration,
     ) -> Result<Lease, StoreError> {
         let now = self.database.dialect().now();
-        let values: [Value; 3] = [id.as_str().into(), owner.into(), milliseconds(time).into()];
-        let sql = format!(
-            "UPDATE jobs SET lease = lease + 1, lease_owner = $2, lease_expires = {now} + $3 \
-             WHERE id = $1 AND (lease_owner IS NULL OR lease_owner = $2 OR lease_expires < {now}) \
-             {TAKEN}"
-        );
-        let rows = self.database.fetch(&sql, values).await?;
-        if let Some(row) = rows.first() {
-            return self.lease_of(row);
-        }
         let failed = |source| self.database.failed(source);
-        let sql = format!("SELECT lease_owner, lease_expires - {now} FROM jobs WHERE id = $1");
-        let rows = self.database.fetch(&sql, [id.as_str().into()]).await?;
-        let row = rows.first().ok_or_else(|| unknown(id))?;
-        Err(StoreError::Leased {
-            id: id.clone(),
-            owner: row.optional_text(0).map_err(failed)?.unwrap_or_default(),
-            // It may have ended just now.
-            seconds: (row.int(1).map_err(failed)?.max(0) + 999) / 1000,
-        })
+        loop {
+            let sql =
+                format!("SELECT lease, lease_owner, lease_expires - {now} FROM jobs WHERE id = $1");
+            let rows = self.database.fetch(&sql, [id.as_str().into()]).await?;
+            let row = rows.first().ok_or_else(|| unknown(id))?;
+            let token = row.int(0).map_err(failed)?;
+            let left = row.int(2).map_err(failed)?;
+            if let Some(holder) = row.optional_text(1).map_err(failed)?
+                && holder != owner
+                && left >= 0
+            {
+                return Err(StoreError::Leased {
+                    id: id.clone(),
+                    owner: holder,
+                    seconds: (left + 999) / 1000,
+                });
+            }
+            // Only if nobody has taken it meanwhile: this may be tried again, and what
+            // was sent first may arrive last.
+            let sql = format!(
+                "UPDATE jobs SET lease = lease + 1, lease_owner = $2, lease_expires = {now} + $3, \
+                 {} WHERE id = $1 AND lease = $4 {TAKEN}",
+                without_the_gap(now)
+            );
+            let values: [Value; 4] = [
+                id.as_str().into(),
+                owner.into(),
+                milliseconds(time).into(),
+                token.into(),
+            ];
+            let rows = self.database.fetch(&sql, values).await?;
+            if let Some(row) = rows.first() {
+                return self.lease_of(row, time);
+            }
+        }
     }
 
     /// Makes a lease last for this time from now.
@@ -98,18 +126,24 @@ impl JobStore {
     /// [`StoreError::LeaseLost`].
     pub async fn renew(&self, lease: &Lease, time: Duration) -> Result<(), StoreError> {
         let now = self.database.dialect().now();
-        let sql =
-            format!("UPDATE jobs SET lease_expires = {now} + $3 WHERE number = $1 AND lease = $2");
+        let sql = format!(
+            "UPDATE jobs SET lease_expires = {now} + $3, {} WHERE number = $1 AND lease = $2",
+            without_the_gap(now)
+        );
         let values: [Value; 3] = [
             lease.job.into(),
             lease.token.into(),
             milliseconds(time).into(),
         ];
-        match self.database.execute(&sql, values).await? {
+        let until = lease.until();
+        match self.database.execute_until(until, &sql, values).await? {
             0 => Err(StoreError::LeaseLost {
                 id: lease.id.clone(),
             }),
-            _ => Ok(()),
+            _ => {
+                lease.renewed(time);
+                Ok(())
+            }
         }
     }
 
@@ -123,21 +157,20 @@ impl JobStore {
         let sql = "UPDATE jobs SET lease = lease + 1, lease_owner = NULL, lease_expires = 0 \
                    WHERE number = $1 AND lease = $2";
         let values: [Value; 2] = [lease.job.into(), lease.token.into()];
-        self.database.execute(sql, values).await?;
+        let until = lease.until();
+        self.database.execute_until(until, sql, values).await?;
         Ok(())
     }
 
-    fn lease_of(&self, row: &Row) -> Result<Lease, StoreError> {
+    fn lease_of(&self, row: &Row, time: Duration) -> Result<Lease, StoreError> {
         let failed = |source| self.database.failed(source);
-        Ok(Lease {
-            id: JobId(row.text(0).map_err(failed)?),
-            job: row.int(1).map_err(failed)?,
-            token: row.int(2).map_err(failed)?,
-        })
+        let id = JobId(row.text(0).map_err(failed)?);
+        let (job, token) = (row.int(1).map_err(failed)?, row.int(2).map_err(failed)?);
+        Ok(Lease::new(id, job, token, time))
     }
 }
 
 fn milliseconds(time: Duration) -> i64 {
-    // Longer than any clock lasts is as good as for ever.
+    // Longer than any clock lasts is as good as without an end.
     i64::try_from(time.as_millis()).map_or(i64::MAX / 4, |time| time.min(i64::MAX / 4))
 }

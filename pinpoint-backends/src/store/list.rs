@@ -43,7 +43,7 @@ impl JobStore {
             query.conditions.join(" AND "),
             u64::from(limit) + 1,
         );
-        let rows = self.database.fetch(&sql, query.values).await?;
+        let rows = self.database.unhurried().fetch(&sql, query.values).await?;
         let limit = limit as usize;
         let more = rows.len() > limit;
         let jobs = rows.iter().take(limit);
@@ -69,7 +69,7 @@ impl JobStore {
             query.conditions.join(" AND "),
             COUNTED + 1,
         );
-        let rows = self.database.fetch(&sql, query.values).await?;
+        let rows = self.database.unhurried().fetch(&sql, query.values).await?;
         let found = rows.first().map_or(Ok(0), |row| row.int(0));
         let found = found.map_err(|source| self.database.failed(source))?;
         Ok(match found {

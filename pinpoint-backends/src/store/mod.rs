@@ -18,10 +18,17 @@
 //! recorded is done again. [`JobStore::open_with`] makes every append wait for the
 //! disk instead.
 //!
-//! **PostgreSQL** is for many machines. What it has acknowledged is on its disk.
+//! **PostgreSQL** is for many machines. What it has acknowledged is on its disk. The
+//! tables are in a schema named `pinpoint`, or where the search path finds those of
+//! an earlier version. Every wait for the server ends: see [`Patience`]. A connection
+//! that breaks stops no job; what was being done is tried again, under a lease until
+//! the lease has run out. A record has its number, and a state its time, so that what
+//! was written before the connection broke is recognised and not written twice. Row
+//! locks keep the order: a commit that is late to arrive is waited for, or never takes
+//! effect.
 //!
 //! Where many could work on the same job, one takes it: a [`Lease`] runs out unless
-//! it is renewed, and what a worker writes after somebody else has taken its job is
+//! it is renewed, and what a worker writes after another has taken its job is
 //! refused.
 //!
 //! ```
@@ -73,13 +80,15 @@ mod lock;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod schema;
+#[cfg(feature = "postgres")]
+mod server;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod text;
 
 pub use address::without_password;
 pub use error::StoreError;
-pub use exchange::Imported;
+pub use exchange::{Check, Imported};
 pub use filter::{JobFilter, Page, Place, Total};
 pub use job::{Job, JobId, JobSummary, NewJob, NoJobId};
 pub use jobs::JobStore;
@@ -87,6 +96,8 @@ pub use journal::{JOURNAL_VERSION, JobJournal};
 pub use lease::Lease;
 pub use lock::{JobLock, LockError};
 pub use schema::{SCHEMA_VERSION, spanner_ddl};
+#[cfg(feature = "postgres")]
+pub use server::Patience;
 #[cfg(feature = "sqlite")]
 pub use sqlite::Durability;
 

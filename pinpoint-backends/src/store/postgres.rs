@@ -1,29 +1,38 @@
 //! A store in a PostgreSQL database.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::ConnectOptions;
 use sqlx::Connection;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::postgres::PgConnectOptions;
 
 use super::database::{Database, Dialect, Pool};
-use super::{JobStore, StoreError, schema, without_password};
+use super::schema::postgres::prepare;
+use super::server::{Server, within};
+use super::{JobStore, Patience, StoreError, without_password};
 
-/// How long to wait for a connection.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Enough for one process; a server has about a hundred for all.
-const CONNECTIONS: u32 = 8;
+/// Between two attempts to open a store.
+const PAUSE: Duration = Duration::from_millis(50);
 
 impl JobStore {
     /// Opens the store in a database, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`,
-    /// and makes its tables if there are none. What the address leaves open is taken
-    /// from the environment (`PGHOST`, `PGPASSWORD` and their like) and `~/.pgpass`.
+    /// and makes its tables if there are none, in a schema named `pinpoint`. What the
+    /// address leaves open is taken from the environment (`PGHOST`, `PGPASSWORD` and
+    /// their like) and from the file that `PGPASSFILE` names, or `~/.pgpass`.
     ///
     /// # Errors
     ///
     /// A database that can't be reached, is newer, or not ours.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
+        Self::connect_with(url, Patience::default()).await
+    }
+
+    /// As [`JobStore::connect`], with a choice of how long to wait for the database.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn connect_with(url: &str, patience: Patience) -> Result<Self, StoreError> {
         let wrong = |reason: String| StoreError::Address {
             url: without_password(url),
             reason,
@@ -35,29 +44,66 @@ impl JobStore {
             .parse()
             .map_err(|error: sqlx::Error| wrong(error.to_string()))?;
         let options = options.application_name("pinpoint").options([
-            // A machine that died between two statements holds up nobody for long.
-            ("idle_in_transaction_session_timeout", "60s"),
+            // A machine that died between two statements holds up nobody for long, nor
+            // does one that the network has cut off.
+            ("idle_in_transaction_session_timeout", "10s"),
+            ("tcp_user_timeout", "10s"),
+            ("tcp_keepalives_idle", "10s"),
+            ("tcp_keepalives_interval", "5s"),
+            ("tcp_keepalives_count", "3"),
             // What is asked for decides the plan: a rare word needs another than
             // a common one, which no plan for all words knows.
             ("plan_cache_mode", "force_custom_plan"),
         ]);
         let name = without_password(url);
         let failed = |source| StoreError::from_database(&name, Dialect::Postgres, source);
-        let prepared = async {
-            let mut connection = options.connect().await.map_err(failed)?;
-            schema::postgres::prepare(&mut connection, &name).await?;
-            connection.close().await.map_err(failed)
+        let until = Instant::now() + patience.retry;
+        let own_schema = loop {
+            let prepared = async {
+                let mut connection = options.connect().await.map_err(failed)?;
+                let own_schema = prepare(&mut connection, &name).await?;
+                connection.close().await.map_err(failed)?;
+                Ok::<_, StoreError>(own_schema)
+            };
+            // A server may accept and then say nothing.
+            let limit = until.saturating_duration_since(Instant::now()) + PAUSE;
+            let prepared = match within(limit, async { Ok(prepared.await) }).await {
+                Ok(prepared) => prepared,
+                Err(late) => Err(failed(late)),
+            };
+            match prepared {
+                Err(error) if begun(&error) && Instant::now() < until => {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                prepared => break prepared?,
+            }
         };
-        // A server may accept and then say nothing.
-        let prepared = tokio::time::timeout(PATIENCE, prepared).await;
-        prepared.unwrap_or_else(|_| Err(failed(sqlx::Error::PoolTimedOut)))?;
-        let pool = PgPoolOptions::new()
-            .max_connections(CONNECTIONS)
-            .acquire_timeout(PATIENCE)
-            .connect_lazy_with(options);
+        let options = match own_schema {
+            Some(schema) => options.options([("search_path", schema)]),
+            None => options,
+        };
         Ok(Self::new(Database {
-            pool: Pool::Postgres(pool),
+            pool: Pool::Postgres(Server::new(options, patience)),
             name,
         }))
+    }
+}
+
+/// Was there a server, which broke the connection or is just starting? An address that
+/// is wrong is reported at once.
+fn begun(error: &StoreError) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    let StoreError::Unreachable { source, .. } = error else {
+        return false;
+    };
+    match source {
+        sqlx::Error::Io(error) => matches!(
+            error.kind(),
+            ConnectionReset | ConnectionAborted | BrokenPipe | UnexpectedEof
+        ),
+        error => error
+            .as_database_error()
+            .and_then(|error| error.code())
+            .is_some_and(|code| code.starts_with("57P")),
     }
 }

@@ -6,8 +6,9 @@ use pinpoint_backends::store::{
     JobFilter, JobId, JobJournal, JobStore, JobSummary, NewJob, Place, StoreError,
 };
 use pinpoint_core::{Event, Journal, JournalError, Record};
+use sqlx::postgres::PgConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, Connection, PgConnection, SqliteConnection};
+use sqlx::{ConnectOptions, PgConnection, SqliteConnection};
 use tempfile::TempDir;
 
 use crate::postgres;
@@ -93,8 +94,8 @@ impl Fixture {
     pub(crate) async fn behind_its_back(&self, sql: &'static str) {
         match &self.database {
             Some(database) => {
-                let mut connection = PgConnection::connect(database.url()).await.unwrap();
-                sqlx::query(sql).execute(&mut connection).await.unwrap();
+                let mut connection = raw_postgres(database.url()).await;
+                sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
             }
             None => {
                 let mut connection = raw(&self.file()).await;
@@ -107,7 +108,7 @@ impl Fixture {
     pub(crate) async fn seen_behind_its_back(&self, sql: &'static str) -> Vec<(String, String)> {
         match &self.database {
             Some(database) => {
-                let mut connection = PgConnection::connect(database.url()).await.unwrap();
+                let mut connection = raw_postgres(database.url()).await;
                 let rows = sqlx::query_as(sql).fetch_all(&mut connection).await;
                 rows.unwrap()
             }
@@ -143,6 +144,13 @@ pub(crate) async fn found(store: &JobStore, filter: JobFilter) -> Vec<JobSummary
 pub(crate) async fn raw(path: &Path) -> SqliteConnection {
     let options = SqliteConnectOptions::new().filename(path);
     options.create_if_missing(true).connect().await.unwrap()
+}
+
+/// A connection that sees what the store sees.
+pub(crate) async fn raw_postgres(url: &str) -> PgConnection {
+    let options: PgConnectOptions = url.parse().unwrap();
+    let options = options.options([("search_path", "pinpoint,public")]);
+    options.connect().await.unwrap()
 }
 
 pub(crate) fn new_job(title: &str) -> NewJob {

@@ -31,9 +31,72 @@ async fn a_database_of_another_program_or_a_newer_one_is_refused() {
         } => assert_eq!((found, supported), (99, SCHEMA_VERSION)),
         other => panic!("{other}"),
     }
-    let error = refused("DROP TABLE pinpoint_schema").await;
-    assert!(matches!(error, StoreError::NotOurs { .. }), "{error}");
-    assert!(error.to_string().contains("--store"), "{error}");
+    // A schema of our name with something else in it.
+    for sql in [
+        "DROP TABLE pinpoint_schema",
+        "DROP TABLE jobs, records; CREATE TYPE jobs AS ENUM ('a')",
+    ] {
+        let error = refused(sql).await;
+        assert!(matches!(error, StoreError::NotOurs { .. }), "{error}");
+        assert!(error.to_string().contains("--store"), "{error}");
+    }
+    // Or a table of our name.
+    for sql in [
+        "DROP SCHEMA pinpoint CASCADE; CREATE TABLE public.pinpoint_schema (other TEXT)",
+        "DROP TABLE public.pinpoint_schema; CREATE TABLE public.pinpoint_schema (version TEXT)",
+    ] {
+        let error = refused(sql).await;
+        assert!(matches!(error, StoreError::NotOurs { .. }), "{error}");
+    }
+}
+
+const TABLES: &str = "SELECT CAST(relnamespace::regnamespace AS TEXT), CAST(relname AS TEXT) \
+     FROM pg_class WHERE relkind = 'r' \
+     AND relnamespace::regnamespace::TEXT IN ('public', 'pinpoint') ORDER BY 1, 2";
+
+#[tokio::test]
+async fn tables_are_made_in_a_schema_of_their_own() {
+    let fixture = Fixture::of(Backend::Postgres).await;
+    fixture
+        .behind_its_back("DROP SCHEMA pinpoint CASCADE; CREATE TABLE public.jobs (other TEXT)")
+        .await;
+    let store = crate::common::open(&fixture.place()).await;
+    store.create(&crate::common::new_job("ours")).await.unwrap();
+    assert_eq!(all(&store).await.len(), 1);
+    let tables = fixture.seen_behind_its_back(TABLES).await;
+    let tables: Vec<_> = tables
+        .iter()
+        .map(|(at, name)| format!("{at}.{name}"))
+        .collect();
+    assert_eq!(
+        tables,
+        [
+            "pinpoint.jobs",
+            "pinpoint.pinpoint_schema",
+            "pinpoint.records",
+            "public.jobs"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn tables_that_an_earlier_version_made_elsewhere_are_used() {
+    let fixture = Fixture::of(Backend::Postgres).await;
+    let id = fixture.job().await;
+    fixture
+        .behind_its_back(
+            "ALTER TABLE jobs SET SCHEMA public; ALTER TABLE records SET SCHEMA public; \
+             ALTER TABLE pinpoint_schema SET SCHEMA public; DROP SCHEMA pinpoint",
+        )
+        .await;
+    let store = crate::common::open(&fixture.place()).await;
+    assert_eq!(all(&store).await[0].id, id);
+    let lease = store
+        .lease(&id, "ada", std::time::Duration::from_secs(60))
+        .await;
+    store.release(&lease.unwrap()).await.unwrap();
+    let tables = fixture.seen_behind_its_back(TABLES).await;
+    assert!(tables.iter().all(|(at, _)| at == "public"), "{tables:?}");
 }
 
 #[tokio::test]

@@ -1,6 +1,9 @@
 //! Export and import: everything, or nothing and why.
 
-use pinpoint_backends::store::{Imported, JobFilter, JobStore, NewJob, StoreError};
+use std::io::{BufRead, Read};
+use std::time::Duration;
+
+use pinpoint_backends::store::{Imported, Job, JobFilter, JobStore, NewJob, StoreError};
 use pinpoint_core::{Event, JobState, Journal};
 
 use crate::a_run::run;
@@ -12,6 +15,8 @@ on_both! {
     what_is_there_already_is_left_alone,
     only_what_is_asked_for_is_exported,
     damaged_input_is_refused_with_its_line,
+    what_cannot_be_read_again_is_not_imported,
+    an_imported_job_is_known_until_it_is_trusted,
 }
 
 /// Jobs in every state, with all that a job can have.
@@ -67,7 +72,7 @@ async fn export(store: &JobStore) -> String {
 }
 
 async fn import(store: &JobStore, text: &str) -> Result<Imported, StoreError> {
-    store.import(&mut text.as_bytes()).await
+    store.import(&mut text.as_bytes(), &|_| Ok(())).await
 }
 
 async fn everything_comes_back_from_the_other_database(fixture: Fixture) {
@@ -87,7 +92,14 @@ async fn everything_comes_back_from_the_other_database(fixture: Fixture) {
                 store.get(id).await.unwrap(),
                 other.store.get(id).await.unwrap(),
             );
-            assert_eq!(left, right);
+            assert!(right.imported && !left.imported);
+            assert_eq!(
+                left,
+                Job {
+                    imported: false,
+                    ..right
+                }
+            );
             let mut left = store.journal(&job.id).await.unwrap();
             let mut right = other.store.journal(&job.id).await.unwrap();
             assert_eq!(
@@ -189,7 +201,7 @@ async fn damaged_input_is_refused_with_its_line(fixture: Fixture) {
     let changed = |from: &str, to: &str| whole.replacen(from, to, 1);
     refused("{}\n".into(), 1, "").await;
     refused("\n".into(), 1, "").await;
-    refused(lines[1..].join("\n"), 1, "no export of jobs").await;
+    refused(lines[1..].join("\n"), 1, "not an export of jobs").await;
     refused(changed("\"version\":1", "\"version\":2"), 1, "version 2").await;
     refused(changed("\"id\":\"0", "\"id\":\"x"), 2, "whole name").await;
     refused(
@@ -205,8 +217,132 @@ async fn damaged_input_is_refused_with_its_line(fixture: Fixture) {
     )
     .await;
     refused(changed("\"kind\":", "\"kinds\":"), 2, "kinds").await;
-    refused(changed("time_passed", "time_flown"), 4, "no event").await;
+    refused(changed("time_passed", "time_flown"), 4, "not a valid event").await;
     refused(format!("{whole}\n"), lines.len() + 1, "").await;
     refused(format!("{whole}{whole}"), lines.len() + 1, "follows").await;
     assert_eq!(import(store, whole.trim_end()).await.unwrap().added, 6);
+}
+
+/// What is on a line of an export, without what does not matter.
+fn lines(spec: &str, record: &str) -> String {
+    let first = r#"{"pinpoint_jobs":{"version":1}}"#;
+    let job = format!(
+        r#"{{"job":{{"id":"01900000000170008000000000000001","kind":"bisection","state":"pending",
+        "created":1,"updated":1,"duration":null,"name":"","benchmark":"","bot":"","user":"",
+        "repository":"","title":"","error":null,"journal_version":1,"written_by":"0.1.0",
+        "cancel_requested":false,"spec":{spec},"config":{{}},"outcome":null,"records":1}}}}"#
+    );
+    let record = format!(
+        r#"{{"record":{{"recorded":1,"event":{record},"detail":null,"withdrawn":false}}}}"#
+    );
+    let last = r#"{"end":{"jobs":1,"records":1}}"#;
+    let job = job.replace('\n', " ");
+    [first, &job, &record, last].join("\n")
+}
+
+const TICK: &str = r#"{"time_passed":{"elapsed":1}}"#;
+
+async fn what_cannot_be_read_again_is_not_imported(fixture: Fixture) {
+    let store = &fixture.store;
+    let nested = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+    let number = "9".repeat(3_000_000);
+    let long = format!("\"{}\"", "x".repeat(17 << 20));
+    for (spec, record, line, reason) in [
+        (&*nested, TICK, 2, "recursion limit"),
+        ("{}", &*nested, 3, ""),
+        (&number, TICK, 2, "spec"),
+        ("{}", &format!("{{\"{number}\":1}}"), 3, "not a valid event"),
+        (&long, TICK, 2, "16 MiB"),
+    ] {
+        let error = import(store, &lines(spec, record)).await.unwrap_err();
+        assert!(
+            error.to_string().len() < 1000,
+            "{}",
+            error.to_string().len()
+        );
+        match error {
+            StoreError::Import {
+                line: found,
+                reason: told,
+            } => {
+                assert_eq!(found, line, "{told}");
+                assert!(told.contains(reason), "{told}");
+            }
+            other => panic!("{other}"),
+        }
+    }
+    let check = |job: &Job| match job.spec["seed"].as_u64() {
+        Some(_) => Ok(()),
+        None => Err("it has no seed".to_owned()),
+    };
+    let refused = store
+        .import(&mut lines("{}", TICK).as_bytes(), &check)
+        .await
+        .unwrap_err();
+    assert!(refused.to_string().contains("it has no seed"), "{refused}");
+    assert_eq!(all(store).await, [], "something was imported");
+    let seeded = lines(r#"{"seed":1}"#, TICK);
+    let imported = store.import(&mut seeded.as_bytes(), &check).await.unwrap();
+    assert_eq!(imported.added, 1);
+}
+
+/// A line without an end.
+struct Endless {
+    read: u64,
+}
+
+impl Read for Endless {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        unreachable!("it is read by its buffer")
+    }
+}
+
+impl BufRead for Endless {
+    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+        Ok(&[b' '; 1 << 16])
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.read += amount as u64;
+    }
+}
+
+#[tokio::test]
+async fn a_line_without_an_end_is_not_read_to_it() {
+    let fixture = Fixture::new().await;
+    let mut endless = Endless { read: 0 };
+    let error = fixture.store.import(&mut endless, &|_| Ok(())).await;
+    let error = error.unwrap_err();
+    assert!(error.to_string().contains("64 MiB"), "{error}");
+    assert!(endless.read <= (64 << 20) + 1, "{}", endless.read);
+}
+
+async fn an_imported_job_is_known_until_it_is_trusted(fixture: Fixture) {
+    let store = &fixture.store;
+    import(store, &lines("{}", TICK)).await.unwrap();
+    let id = all(store).await[0].id.clone();
+    let is_imported = async || store.get(id.as_str()).await.unwrap().imported;
+    assert!(is_imported().await);
+    // Being worked on does not change it.
+    let time = Duration::from_secs(60);
+    for owner in ["ada", "bob"] {
+        let lease = store.lease(&id, owner, time).await.unwrap();
+        store.renew(&lease, time).await.unwrap();
+        store.release(&lease).await.unwrap();
+    }
+    assert!(is_imported().await);
+    let lease = store.lease(&id, "ada", time).await.unwrap();
+    store.trust(&id).await.unwrap();
+    assert!(!is_imported().await);
+    // Leases of before are worth nothing.
+    let error = store.renew(&lease, time).await.unwrap_err();
+    assert!(matches!(error, StoreError::LeaseLost { .. }), "{error}");
+    let lease = store.lease(&id, "ada", time).await.unwrap();
+    store.trust(&id).await.unwrap();
+    store.renew(&lease, time).await.unwrap();
+    // It comes with the job.
+    let exported = export(store).await;
+    let other = Fixture::new().await;
+    import(&other.store, &exported).await.unwrap();
+    assert!(other.store.get(id.as_str()).await.unwrap().imported);
 }

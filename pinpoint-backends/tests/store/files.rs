@@ -320,3 +320,106 @@ async fn a_migration_that_fails_changes_nothing() {
     let store = JobStore::open(directory.path()).await.unwrap();
     assert_eq!(all(&store).await.len(), 3);
 }
+
+/// The same numbers at every run.
+struct Seeded(u64);
+
+impl Seeded {
+    fn below(&mut self, end: usize) -> usize {
+        // Knuth's linear congruential generator; the high bits are the good ones.
+        self.0 = (self.0.wrapping_mul(6_364_136_223_846_793_005))
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+}
+
+/// Everything that a command does with a store, as far as it comes.
+async fn use_everything(state_dir: &Path) -> Result<(), StoreError> {
+    let store = JobStore::open(state_dir).await?;
+    let time = std::time::Duration::from_secs(60);
+    let page = store.list(&Default::default(), &Place::Newest, 10).await?;
+    let words = pinpoint_backends::store::JobFilter {
+        text: Some("job".into()),
+        ..Default::default()
+    };
+    let _ = store.list(&words, &Place::Newest, 10).await;
+    let _ = store.count(&words).await;
+    let _ = store
+        .export(&Default::default(), &mut std::io::sink())
+        .await;
+    for job in page.jobs {
+        let _ = store.get(job.id.as_str()).await;
+        if let Ok(lease) = store.lease(&job.id, "ada", time).await {
+            if let Ok(mut journal) = store.leased_journal(&lease).await {
+                let _ = journal.records().await;
+                let _ = journal.append(&run(1)).await;
+            }
+            let _ = store
+                .set_leased_state(&lease, JobState::Running, None, None)
+                .await;
+            let _ = store.release(&lease).await;
+        }
+    }
+    let _ = store.purge(i64::MAX, 10).await;
+    store.close().await;
+    Ok(())
+}
+
+/// `PINPOINT_TEST_LONG=1` takes twenty times as many.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_file_is_an_error_at_worst() {
+    let fixture = Fixture::new().await;
+    let (directory, store) = (&fixture.directory, fixture.store.clone());
+    for number in 0..20 {
+        let id = fixture.job().await;
+        let mut journal = store.journal(&id).await.unwrap();
+        append_all(&mut journal, &(0..number).map(run).collect::<Vec<_>>()).await;
+    }
+    store.close().await;
+    wait_for_the_last_connection(directory.path());
+    let whole = fs::read(directory.path().join("pinpoint.db")).unwrap();
+    let files = match std::env::var_os("PINPOINT_TEST_LONG") {
+        Some(_) => 2000,
+        None => 100,
+    };
+    let mut refused = 0;
+    for seed in 0..files {
+        let mut seeded = Seeded(seed);
+        let mut file = whole.clone();
+        match seed % 4 {
+            0 => file.truncate(seeded.below(whole.len())),
+            // A few bytes, and in half of the files of the first page: the schema.
+            1 | 2 => {
+                let end = if seed % 4 == 1 { 4096 } else { whole.len() };
+                for _ in 0..=seeded.below(20) {
+                    let at = seeded.below(end);
+                    file[at] = seeded.below(256) as u8;
+                }
+            }
+            // A part that belongs elsewhere.
+            _ => {
+                let length = 1 + seeded.below(5000);
+                let (from, to) = (
+                    seeded.below(whole.len() - length),
+                    seeded.below(whole.len() - length),
+                );
+                file.copy_within(from..from + length, to);
+            }
+        }
+        let copy = tempfile::tempdir().unwrap();
+        fs::write(copy.path().join("pinpoint.db"), &file).unwrap();
+        let path = copy.path().to_owned();
+        // In a task of its own, so that a panic anywhere in it is seen.
+        let used = tokio::spawn(async move { use_everything(&path).await });
+        let used = tokio::time::timeout(std::time::Duration::from_secs(120), used).await;
+        let used = used.unwrap_or_else(|_| panic!("file {seed} hangs"));
+        match used.unwrap_or_else(|panic| panic!("file {seed}: {panic}")) {
+            Ok(()) => {}
+            Err(error) => {
+                refused += 1;
+                assert!(error.to_string().len() < 2000, "{error}");
+            }
+        }
+    }
+    assert!(refused > files / 10, "hardly a file was damaged: {refused}");
+}

@@ -18,6 +18,9 @@ on_both! {
     what_a_dead_worker_held_is_taken_again,
     workers_never_take_the_same_job,
     old_jobs_are_removed_in_batches_with_all_that_is_theirs,
+    a_job_whose_process_may_be_suspended_is_not_removed,
+    only_the_holder_changes_what_a_job_is_to_find,
+    time_after_the_end_of_a_lease_is_not_spent_running,
 }
 
 const LONG: Duration = Duration::from_secs(3600);
@@ -114,7 +117,7 @@ async fn a_lease_that_is_renewed_is_kept(fixture: Fixture) {
     tokio::time::sleep(Duration::from_millis(5)).await;
     store.renew(&lease, LONG).await.unwrap();
     let error = store.lease(&id, "bob", LONG).await.unwrap_err();
-    assert!(error.to_string().starts_with("ada works on job"), "{error}");
+    assert!(error.to_string().contains("is leased by ada"), "{error}");
     assert!(
         store
             .take(&JobFilter::default(), "bob", LONG)
@@ -257,4 +260,96 @@ async fn old_jobs_are_removed_in_batches_with_all_that_is_theirs(fixture: Fixtur
         ..JobFilter::default()
     };
     assert_eq!(crate::common::found(store, text).await.len(), 1);
+}
+
+async fn a_job_whose_process_may_be_suspended_is_not_removed(fixture: Fixture) {
+    let store = &fixture.store;
+    let id = fixture.job().await;
+    let lease = store.lease(&id, "ada", OVER).await.unwrap();
+    let mut journal = store.leased_journal(&lease).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    assert_eq!(store.purge(i64::MAX, 10).await.unwrap(), []);
+    assert_eq!(store.held_before(i64::MAX).await.unwrap(), 1);
+    // It goes on.
+    append_all(&mut journal, &ticks(2)).await;
+    fixture
+        .behind_its_back("UPDATE jobs SET lease_expires = lease_expires - 86460000")
+        .await;
+    assert_eq!(store.held_before(i64::MAX).await.unwrap(), 0);
+    assert_eq!(store.purge(i64::MAX, 10).await.unwrap(), [id]);
+    lost(journal.append_all(&ticks(1)).await);
+}
+
+async fn only_the_holder_changes_what_a_job_is_to_find(fixture: Fixture) {
+    let store = &fixture.store;
+    let id = fixture.job().await;
+    let spec = |number: u64| serde_json::json!({ "number": number });
+    let first = store.lease(&id, "ada", OVER).await.unwrap();
+    let second = after_its_end(store, &id, "bob").await;
+    lost(store.set_leased_spec(&first, &spec(1)).await);
+    store.set_leased_spec(&second, &spec(2)).await.unwrap();
+    assert_eq!(store.get(id.as_str()).await.unwrap().spec, spec(2));
+    let mut journal = store.leased_journal(&second).await.unwrap();
+    append_all(&mut journal, &ticks(1)).await;
+    let error = store.set_leased_spec(&second, &spec(3)).await.unwrap_err();
+    assert!(matches!(error, StoreError::Begun { .. }), "{error}");
+    assert_eq!(store.get(id.as_str()).await.unwrap().spec, spec(2));
+}
+
+async fn time_after_the_end_of_a_lease_is_not_spent_running(fixture: Fixture) {
+    const HOUR: i64 = 60 * 60 * 1000;
+    let store = &fixture.store;
+    // Begun three hours ago, and silent for the last two of them.
+    let silent = async || {
+        let id = fixture.job().await;
+        let lease = store.lease(&id, "ada", LONG).await.unwrap();
+        store
+            .set_leased_state(&lease, JobState::Running, None, None)
+            .await
+            .unwrap();
+        fixture
+            .behind_its_back(
+                "UPDATE jobs SET updated = updated - 3 * 3600000, \
+                 lease_expires = lease_expires - 3 * 3600000 WHERE lease_owner IS NOT NULL",
+            )
+            .await;
+        (id, lease)
+    };
+    let hours = async |id: &JobId| {
+        let duration = store.get(id.as_str()).await.unwrap().duration.unwrap();
+        // A test takes less than half an hour.
+        (duration + HOUR / 2) / HOUR
+    };
+    let complete = async |lease: &Lease| {
+        let state = JobState::Completed;
+        store
+            .set_leased_state(lease, state, None, None)
+            .await
+            .unwrap();
+        store.release(lease).await.unwrap();
+    };
+    // Woken up, it ends at once.
+    let (id, lease) = silent().await;
+    complete(&lease).await;
+    assert_eq!(hours(&id).await, 1);
+    // Woken up, it goes on.
+    let (id, lease) = silent().await;
+    store.renew(&lease, LONG).await.unwrap();
+    assert_eq!(hours(&id).await, 1);
+    complete(&lease).await;
+    assert_eq!(hours(&id).await, 1);
+    // Another takes it.
+    let (id, _) = silent().await;
+    let lease = store.lease(&id, "bob", LONG).await.unwrap();
+    complete(&lease).await;
+    assert_eq!(hours(&id).await, 1);
+    let (id, _) = silent().await;
+    let (job, lease) = store
+        .take(&JobFilter::default(), "bob", LONG)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(job.id, id);
+    complete(&lease).await;
+    assert_eq!(hours(&id).await, 1);
 }

@@ -14,5 +14,9 @@ mod jobs;
 mod journals;
 mod leases;
 mod lists;
+mod network;
 mod postgres;
 mod processes;
+// The tests of the command line use all of it.
+#[allow(dead_code)]
+mod proxy;

@@ -8,8 +8,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::sync::OnceCell;
@@ -127,71 +128,112 @@ fn command(program: &Path) -> Command {
     command
 }
 
-/// Starts a server, and tells the directory with its socket. One that is not durable
+/// Starts a server, and returns the directory with its socket. One that is not durable
 /// does not wait for the disk.
 pub(crate) fn start(durable: bool) -> PathBuf {
-    let programs = programs();
-    let made = command(Path::new("mktemp"))
-        .args(["-d", "/tmp/pinpoint-postgres-XXXXXX"])
-        .output()
-        .unwrap();
-    assert!(made.status.success(), "{made:?}");
-    let directory = PathBuf::from(String::from_utf8(made.stdout).unwrap().trim());
-    // Ends the server and cleans up when the other end of its input is closed. Before
-    // the server is started, so that nothing can come between.
-    let watch = command(Path::new("sh"))
-        .arg("-c")
-        .arg("trap '' INT TERM HUP; cat; \"$1/pg_ctl\" -D \"$2/data\" -m immediate stop; rm -rf \"$2\"")
-        .args([Path::new("watch"), &programs, &directory])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    // As long as this process lives, the pipe is open.
-    std::mem::forget(watch);
-    let run = |name: &str, arguments: &[&str]| {
-        let done = command(&programs.join(name))
+    Server::start(durable).directory
+}
+
+/// A server that a test may end and start again.
+pub(crate) struct Server {
+    directory: PathBuf,
+    durable: bool,
+}
+
+impl Server {
+    pub(crate) fn start(durable: bool) -> Self {
+        let programs = programs();
+        let made = command(Path::new("mktemp"))
+            .args(["-d", "/tmp/pinpoint-postgres-XXXXXX"])
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{made:?}");
+        let directory = PathBuf::from(String::from_utf8(made.stdout).unwrap().trim());
+        // Ends the server and cleans up when the other end of its input is closed. Before
+        // the server is started, so that nothing can come between.
+        let watch = command(Path::new("sh"))
+            .arg("-c")
+            .arg("trap '' INT TERM HUP; cat; \"$1/pg_ctl\" -D \"$2/data\" -m immediate stop; rm -rf \"$2\"")
+            .args([Path::new("watch"), &programs, &directory])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // As long as this process lives, the pipe is open.
+        std::mem::forget(watch);
+        let server = Self { directory, durable };
+        let made = server.run(
+            "initdb",
+            &[
+                "-U",
+                "postgres",
+                "-A",
+                "trust",
+                "-E",
+                "UTF8",
+                "--locale=C.UTF-8",
+                "--no-sync",
+            ],
+        );
+        assert!(made.status.success(), "{made:?}");
+        let started = server.launch();
+        assert!(started.status.success(), "{started:?}");
+        server
+    }
+
+    fn run(&self, name: &str, arguments: &[&str]) -> Output {
+        command(&programs().join(name))
             .args(arguments)
             .arg("-D")
-            .arg(directory.join("data"))
+            .arg(self.directory.join("data"))
             .current_dir("/")
             .stdin(Stdio::null())
             .output()
-            .unwrap();
-        assert!(done.status.success(), "{name}: {done:?}");
-    };
-    run(
-        "initdb",
-        &[
-            "-U",
-            "postgres",
-            "-A",
-            "trust",
-            "-E",
-            "UTF8",
-            "--locale=C.UTF-8",
-            "--no-sync",
-        ],
-    );
-    let options = format!(
-        "-c listen_addresses= -c unix_socket_directories={} -c fsync={} -c max_connections=500",
-        directory.display(),
-        if durable { "on" } else { "off" },
-    );
-    let log = directory.join("log");
-    run(
-        "pg_ctl",
-        &[
-            "start",
-            "-w",
-            "-t",
-            "60",
-            "-o",
-            &options,
-            "-l",
-            log.to_str().unwrap(),
-        ],
-    );
-    directory
+            .unwrap()
+    }
+
+    fn launch(&self) -> Output {
+        let options = format!(
+            "-c listen_addresses= -c unix_socket_directories={} -c fsync={} -c max_connections=500",
+            self.directory.display(),
+            if self.durable { "on" } else { "off" },
+        );
+        let log = self.directory.join("log");
+        let log = log.to_str().unwrap();
+        self.run(
+            "pg_ctl",
+            &["start", "-w", "-t", "60", "-o", &options, "-l", log],
+        )
+    }
+
+    /// The socket on which it listens.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.directory.join(".s.PGSQL.5432")
+    }
+
+    /// The address of a database on it.
+    pub(crate) fn url(&self, database: &str) -> String {
+        let host = self.directory.to_str().unwrap().replace('/', "%2F");
+        format!("postgres://postgres@localhost/{database}?host={host}")
+    }
+
+    /// Ends it without a chance to tidy up.
+    pub(crate) fn kill(&self) {
+        let process = fs::read_to_string(self.directory.join("data/postmaster.pid")).unwrap();
+        let number = process.lines().next().unwrap();
+        let killed = Command::new("kill").args(["-9", number]).status().unwrap();
+        assert!(killed.success());
+    }
+
+    /// Starts it once more, as soon as the processes of the one before have gone.
+    pub(crate) fn restart(&self) {
+        for _ in 0..600 {
+            if self.launch().status.success() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("the server can't be started again");
+    }
 }

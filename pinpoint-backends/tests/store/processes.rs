@@ -22,6 +22,7 @@ on_both! {
     what_was_acknowledged_survives_a_kill_at_any_moment,
     jobs_are_finished_whoever_is_killed_meanwhile,
     a_worker_that_slept_too_long_writes_nothing_more,
+    a_process_that_was_suspended_writes_nothing_more,
 }
 
 const STORE: &str = "PINPOINT_TEST_STORE";
@@ -126,6 +127,9 @@ const LENGTH: u64 = 12;
 /// The owner who falls asleep after each record.
 const SLEEPER: &str = "sleeper";
 
+/// The owner whose job has no end.
+const ENDLESS: &str = "endless";
+
 /// Takes jobs and works on them until none is left to be done, as long as nobody else
 /// has taken them.
 #[tokio::test]
@@ -153,7 +157,8 @@ async fn child_labors() {
             continue;
         };
         tell(format!("took {}", job.id));
-        match labor(&store, &job, &lease, time, owner == SLEEPER).await {
+        let (sleeps, endless) = (owner == SLEEPER, owner == ENDLESS);
+        match labor(&store, &job, &lease, time, sleeps, endless).await {
             Ok(()) => tell(format!("done {}", job.id)),
             Err(StoreError::LeaseLost { id }) => tell(format!("lost {id}")),
             Err(error) => panic!("{error}"),
@@ -167,6 +172,7 @@ async fn labor(
     lease: &Lease,
     time: Duration,
     sleeps: bool,
+    endless: bool,
 ) -> Result<(), StoreError> {
     if job.state == JobState::Pending {
         store
@@ -175,7 +181,8 @@ async fn labor(
     }
     let mut journal = store.leased_journal(lease).await?;
     let begun = journal.records().await.map_err(cause)?.len() as u64;
-    for number in begun..LENGTH {
+    let length = if endless { u64::MAX } else { LENGTH };
+    for number in begun..length {
         tokio::time::sleep(Duration::from_millis(3)).await;
         if !sleeps {
             store.renew(lease, time).await?;
@@ -255,6 +262,62 @@ async fn a_worker_that_slept_too_long_writes_nothing_more(fixture: Fixture) {
     assert_eq!(journal.records().await.unwrap(), [run(0)]);
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+fn signal(child: &Child, signal: &str) {
+    let number = child.id().to_string();
+    let sent = Command::new("kill").args([signal, &number]).status();
+    assert!(sent.unwrap().success());
+}
+
+/// Stopped at any moment, as when a machine is suspended.
+async fn a_process_that_was_suspended_writes_nothing_more(fixture: Fixture) {
+    let rounds: u64 = match env::var_os("PINPOINT_TEST_LONG") {
+        Some(_) => 100,
+        None => 5,
+    };
+    for round in 0..rounds {
+        let id = fixture.job().await;
+        let mut child = start("child_labors", &fixture.place(), ENDLESS);
+        let mut told = heard(&mut child);
+        assert_eq!(told.next(), Some(format!("took {id}")));
+        for number in 0..=round % 5 {
+            assert_eq!(told.next(), Some(format!("{id} {number}")));
+        }
+        tokio::time::sleep(Duration::from_micros(round * 7919 % 9000)).await;
+        signal(&child, "-STOP");
+        let long = Duration::from_secs(3600);
+        let lease = loop {
+            match fixture.store.lease(&id, "bob", long).await {
+                Ok(lease) => break lease,
+                // Stopped in the middle of a write to a file, it holds up the others.
+                Err(StoreError::Leased { .. } | StoreError::Busy { .. }) => {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                Err(error) => panic!("{error}"),
+            }
+        };
+        let mut journal = fixture.store.leased_journal(&lease).await.unwrap();
+        let known = journal.records().await.unwrap().len() as u64;
+        journal.append(&run(known)).await.unwrap();
+        signal(&child, "-CONT");
+        let told: Vec<String> = told.take_while(|line| !line.starts_with("lost")).collect();
+        // What was acknowledged to it is there, and nothing more.
+        if let Some(last) = told.last() {
+            let (_, last) = last.split_once(' ').unwrap();
+            assert!(last.parse::<u64>().unwrap() < known, "{told:?} {known}");
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let expected: Vec<_> = (0..=known).map(run).collect();
+        assert_eq!(journal.records().await.unwrap(), expected);
+        fixture
+            .store
+            .set_leased_state(&lease, JobState::Completed, None, None)
+            .await
+            .unwrap();
+        fixture.store.release(&lease).await.unwrap();
+    }
 }
 
 #[tokio::test]

@@ -5,11 +5,17 @@ use std::io::{BufReader, BufWriter, IntoInnerError, Seek};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use pinpoint_backends::store::JobStore;
+use pinpoint_backends::local::LocalConfig;
+use pinpoint_backends::store::{Job, JobStore};
+use pinpoint_core::{Bisection, CulpritFinder, Pairwise};
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::arguments::{Display, Output, Select};
 use crate::error::{CliError, FOUND};
+use crate::job::JobConfig;
+use crate::job_result::JobResult;
+use crate::kind::{Kind, Runnable};
 use crate::quantity::count;
 use crate::storage::Storage;
 use crate::whole_file;
@@ -59,16 +65,19 @@ pub(super) async fn import(
     path: &Path,
     display: &Display,
 ) -> Result<u8, CliError> {
-    let imported = if path == Path::new("-") {
-        // Others wait while jobs are added: not for whoever writes to the pipe.
+    let imported = if path == Path::new("-") || !path.is_file() {
+        // Others wait while jobs are added: not for what writes to the pipe.
         let mut all = tempfile::tempfile().map_err(CliError::file("write", path))?;
-        std::io::copy(&mut std::io::stdin(), &mut all)
-            .and_then(|_| all.rewind())
-            .map_err(CliError::file("read", path))?;
-        store.import(&mut BufReader::new(all)).await?
+        match path == Path::new("-") {
+            true => std::io::copy(&mut std::io::stdin(), &mut all),
+            false => File::open(path).and_then(|mut file| std::io::copy(&mut file, &mut all)),
+        }
+        .and_then(|_| all.rewind())
+        .map_err(CliError::file("read", path))?;
+        store.import(&mut BufReader::new(all), &check).await?
     } else {
         let file = File::open(path).map_err(CliError::file("read", path))?;
-        store.import(&mut BufReader::new(file)).await?
+        store.import(&mut BufReader::new(file), &check).await?
     };
     match display.output {
         Output::Json => anstream::println!(
@@ -82,6 +91,42 @@ pub(super) async fn import(
         ),
     }
     Ok(FOUND)
+}
+
+/// The configuration of a job that was made from Python.
+#[derive(Deserialize)]
+struct FromPython {
+    #[serde(rename = "local")]
+    _local: Option<LocalConfig>,
+    #[serde(rename = "builds")]
+    _builds: bool,
+    #[serde(rename = "runs")]
+    _runs: bool,
+}
+
+/// Can an imported job be resumed and shown? Everything is read as it will be then.
+fn check(job: &Job) -> Result<(), String> {
+    fn spec<M: Runnable>(job: &Job) -> Result<(), String> {
+        let spec = M::Spec::deserialize(&job.spec);
+        let spec = spec.map_err(|error| format!("its spec can't be read: {error}"))?;
+        M::of(spec).map_err(|error| format!("its spec can't be used: {error}"))?;
+        Ok(())
+    }
+    let kind = Kind::of_known(job).map_err(|error| error.to_string())?;
+    match kind {
+        Kind::Bisection => spec::<Bisection>(job),
+        Kind::Pairwise => spec::<Pairwise>(job),
+        Kind::CulpritFinder => spec::<CulpritFinder>(job),
+    }?;
+    if FromPython::deserialize(&job.config).is_ok() {
+        return Ok(());
+    }
+    JobConfig::deserialize(&job.config)
+        .map_err(|error| format!("its configuration can't be read: {error}"))?;
+    match job.outcome.is_some() && JobResult::stored(job).is_none() {
+        true => Err("its outcome can't be read".into()),
+        false => Ok(()),
+    }
 }
 
 pub(super) async fn purge(
@@ -114,9 +159,19 @@ pub(super) async fn purge(
             }
         }
     }
+    let held = storage.jobs.held_before(before).await?;
     match display.output {
-        Output::Json => anstream::println!("{}", json!({ "removed": removed })),
-        Output::Text => anstream::println!("{} removed", count(removed, "job")),
+        Output::Json => anstream::println!("{}", json!({ "removed": removed, "held": held })),
+        Output::Text => {
+            anstream::println!("{} removed", count(removed, "job"));
+            if held > 0 {
+                anstream::eprintln!(
+                    "{} kept: a process works on it, or did until less than a day ago and may be \
+                     suspended; `pinpoint jobs cancel` ends such a job",
+                    count(held, "job")
+                );
+            }
+        }
     }
     left.map_or(Ok(FOUND), Err)
 }

@@ -24,6 +24,10 @@ mod plan;
 #[path = "../../../pinpoint-backends/tests/store/postgres.rs"]
 #[allow(dead_code)]
 mod postgres;
+#[cfg(feature = "postgres")]
+#[path = "../../../pinpoint-backends/tests/store/proxy.rs"]
+#[allow(dead_code)]
+mod proxy;
 mod refuse;
 mod report;
 mod rolls;

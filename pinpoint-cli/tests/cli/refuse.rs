@@ -283,8 +283,8 @@ fn a_store_that_can_not_be_used() {
             &["has version 99", "newer pinpoint", "--state-dir"] as &[&str],
         ),
         (foreign, &["belongs to another program", "--state-dir"]),
-        (damaged, &["damaged or no database", "left as it is"]),
-        (b"too short".to_vec(), &["damaged or no database"]),
+        (damaged, &["damaged or not a database", "not modified"]),
+        (b"too short".to_vec(), &["damaged or not a database"]),
     ] {
         fs::write(&database, &bytes).unwrap();
         for command in [

@@ -308,7 +308,10 @@ fn jobs_are_listed_and_shown() {
 
     let of_state = |state: &str| {
         let list = world.pinpoint(&["jobs", "list", "--output", "json", "--state", state]);
-        list.ends_with(0).document().as_array().unwrap().clone()
+        list.ends_with(0).document()["jobs"]
+            .as_array()
+            .unwrap()
+            .clone()
     };
     let (failed, completed) = (of_state("failed"), of_state("completed"));
     assert_eq!((failed.len(), completed.len()), (1, 1));

@@ -2,11 +2,13 @@
 //! commands do the same.
 
 use std::fs;
+use std::time::Duration;
 
 use libc::SIGKILL;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::postgres::Database;
+use crate::postgres::{Database, Server};
+use crate::proxy::Proxy;
 use crate::world::{BENCHMARK, Finished, Pinpoint, World, until};
 
 /// A world whose jobs are in one of the two.
@@ -35,7 +37,7 @@ impl Stored {
     fn list(&self, options: &[&str]) -> Vec<Value> {
         let list = self.pinpoint(&["jobs", "list", "--output", "json"]);
         let list = list.and(options).ends_with(0);
-        list.document().as_array().unwrap().clone()
+        list.document()["jobs"].as_array().unwrap().clone()
     }
 
     fn names(&self, options: &[&str]) -> Vec<String> {
@@ -121,6 +123,16 @@ fn jobs_are_listed_by_what_they_are() {
             .pinpoint(&["jobs", "list", "--limit", "2"])
             .ends_with(0);
         page.tells(&format!("--after {}", id(1)));
+        let page = |options: &[&str]| {
+            let list = stored.pinpoint(&["jobs", "list", "--output", "json"]);
+            let document = list.and(options).ends_with(0).document();
+            (
+                document["jobs"].as_array().unwrap().len(),
+                document["more"].clone(),
+            )
+        };
+        assert_eq!(page(&["--limit", "2"]), (2, json!(true)));
+        assert_eq!(page(&["--limit", "3"]), (3, json!(false)));
         let show = stored.pinpoint(&["jobs", "show", id(2)]).ends_with(0);
         show.says("benchmark sort").says(&format!("bot {bot}"));
         // A job that is finished lets go of what was held.
@@ -168,7 +180,7 @@ fn a_job_that_was_killed_goes_on_in_either_store() {
         let resume = stored.pinpoint(&["jobs", "resume", &job]);
         if stored.store.is_some() {
             let resume = resume.env("PINPOINT_STATE_DIR", &elsewhere).ends_with(1);
-            resume.says_nothing().tells("works on job");
+            resume.says_nothing().tells("is leased by");
         }
         running.signal(SIGKILL);
         running.wait();
@@ -214,7 +226,12 @@ fn jobs_move_from_store_to_store_and_go_away() {
             .pinpoint(&["jobs", "import", file])
             .ends_with(0)
             .says("1 job imported");
-        let after = show(stored.pinpoint(&["jobs", "show", job, "--output", "json"]));
+        let mut after = show(stored.pinpoint(&["jobs", "show", job, "--output", "json"]));
+        assert_eq!(
+            (&before["imported"], &after["imported"]),
+            (&json!(false), &json!(true))
+        );
+        after["imported"] = json!(false);
         assert_eq!(after, before);
 
         let damaged = printed.stdout.replacen("\"ran\"", "\"walked\"", 1);
@@ -243,4 +260,150 @@ fn a_password_is_not_kept_with_the_job() {
     let exported = world.pinpoint(&list).ends_with(0);
     assert!(exported.stdout.contains("postgres@localhost"), "{exported}");
     assert!(!exported.stdout.contains("secret"), "{exported}");
+}
+
+#[test]
+fn a_password_on_the_command_line_is_warned_of() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let database = runtime.block_on(Database::new());
+    let world = World::with_values([1, 1]);
+    let url = database.url().replace("postgres@", "postgres:secret@");
+    let list = ["jobs", "list"];
+    let told = world.pinpoint(&list).and(&["--store", &url]).ends_with(0);
+    told.tells("warning: ")
+        .tells("PINPOINT_STORE")
+        .tells("PGPASSWORD");
+    assert!(!told.stderr.contains("secret"), "{told}");
+    for quiet in [
+        world.pinpoint(&list).env("PINPOINT_STORE", &url),
+        world.pinpoint(&list).and(&["--store", database.url()]),
+    ] {
+        let told = quiet.ends_with(0);
+        assert!(!told.stderr.contains("warning"), "{told}");
+    }
+    let help = world
+        .pinpoint(&["jobs", "list", "--help"])
+        .env("PINPOINT_STORE", &url);
+    let help = help.ends_with(0);
+    help.says("PGPASSWORD");
+    assert!(!help.stdout.contains("secret"), "{help}");
+}
+
+#[test]
+fn an_imported_job_runs_only_when_that_is_confirmed() {
+    on_both(|stored| {
+        // A job that has something left to do.
+        let script = format!("touch {}; {BENCHMARK}", stored.world.path("ran").display());
+        let failing = format!("exit 3; {script}");
+        stored.bisect(&[], &failing).ends_with(1);
+        let jobs = stored.list(&[]);
+        let job = id(&jobs[0]);
+        let exported = stored.pinpoint(&["jobs", "export"]).ends_with(0).stdout;
+        stored
+            .pinpoint(&["jobs", "purge", "--older-than", "0s"])
+            .ends_with(0);
+        let file = stored.world.path("foreign.jsonl");
+        fs::write(&file, exported.replace("exit 3; ", "")).unwrap();
+        let import = ["jobs", "import", file.to_str().unwrap()];
+        stored.pinpoint(&import).ends_with(0);
+
+        let show = stored.pinpoint(&["jobs", "show", job]).ends_with(0);
+        show.says("imported");
+        let refused = stored.pinpoint(&["jobs", "resume", job]).ends_with(2);
+        refused
+            .says_nothing()
+            .tells("It runs on this machine")
+            .tells("touch ")
+            .tells("--yes");
+        // Ending it for now is not confirming it.
+        stored.pinpoint(&["jobs", "cancel", job]).ends_with(0);
+        stored.pinpoint(&["jobs", "resume", job]).ends_with(2);
+        assert!(!stored.world.path("ran").exists(), "it has run");
+        let confirmed = stored
+            .pinpoint(&["jobs", "resume", job, "--yes"])
+            .start()
+            .wait();
+        assert!(confirmed.stderr.contains("touch "), "{confirmed}");
+        let shown = stored.pinpoint(&["jobs", "show", job, "--output", "json"]);
+        assert_eq!(shown.ends_with(0).document()["imported"], false);
+    });
+}
+
+#[test]
+fn what_can_not_be_resumed_is_not_imported() {
+    on_both(|stored| {
+        stored.bisect(&[], BENCHMARK).ends_with(0);
+        let exported = stored.pinpoint(&["jobs", "export"]).ends_with(0).stdout;
+        stored
+            .pinpoint(&["jobs", "purge", "--older-than", "0s"])
+            .ends_with(0);
+        let file = stored.world.path("jobs.jsonl");
+        let import = ["jobs", "import", file.to_str().unwrap()];
+        let nested = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+        let lines: Vec<&str> = exported.lines().collect();
+        let with = |field: &str, value: Value| {
+            let mut line: Value = serde_json::from_str(lines[1]).unwrap();
+            line["job"][field] = value;
+            exported.replacen(lines[1], &line.to_string(), 1)
+        };
+        let deep = exported.replacen("\"spec\":{", &format!("\"spec\":{{\"x\":{nested},"), 1);
+        for (changed, told) in [
+            (with("kind", json!("guess")), "guess"),
+            (with("spec", json!({ "magnitude": "much" })), "its spec"),
+            (
+                with("config", json!({ "command_line": 7 })),
+                "its configuration",
+            ),
+            (with("outcome", json!({ "status": 7 })), "its outcome"),
+            (deep, "the spec"),
+        ] {
+            assert_ne!(changed, exported);
+            fs::write(&file, changed).unwrap();
+            let refused = stored.pinpoint(&import).ends_with(2);
+            refused.says_nothing().tells("line 2: ").tells(told);
+            assert!(refused.stderr.len() < 2000, "{}", refused.stderr.len());
+            assert_eq!(stored.list(&[]), [] as [Value; 0]);
+        }
+        fs::write(&file, exported).unwrap();
+        stored.pinpoint(&import).ends_with(0);
+    });
+}
+
+/// A benchmark that takes its time, so that the network has an opportunity.
+fn slow() -> String {
+    format!("sleep 0.3; {BENCHMARK}")
+}
+
+#[test]
+fn a_bisection_over_connections_that_are_reset_every_two_seconds_finds_the_culprit() {
+    let server = Server::start(false);
+    let proxy = Proxy::start(&server.socket());
+    let world = World::with_step(8, 5);
+    proxy.reset_every(Duration::from_secs(2));
+    let job = world.bisect(&[], &slow());
+    let job = job
+        .env("PINPOINT_STORE", proxy.url("postgres"))
+        .ends_with(0);
+    job.says(&format!("culprit {}", world.commits[5]));
+    // One opens the store, and one works when nothing is reset.
+    assert!(proxy.connections() > 3, "{}", proxy.connections());
+}
+
+/// Takes half a minute: `cargo test --workspace --test cli silent -- --ignored`.
+#[test]
+#[ignore = "waits for twenty seconds"]
+fn a_bisection_over_a_network_that_is_silent_for_twenty_seconds_finds_the_culprit() {
+    let server = Server::start(false);
+    let proxy = Proxy::start(&server.socket());
+    let world = World::with_step(8, 5);
+    let begun = world.path("begun");
+    let script = format!("touch {}; {}", begun.display(), slow());
+    let job = world.bisect(&[], &script);
+    let job = job.env("PINPOINT_STORE", proxy.url("postgres")).start();
+    until("the first run", || begun.exists());
+    proxy.silence(true);
+    std::thread::sleep(Duration::from_secs(20));
+    proxy.silence(false);
+    let job = job.wait();
+    job.says(&format!("culprit {}", world.commits[5]));
 }

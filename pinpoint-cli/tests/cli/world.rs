@@ -202,7 +202,10 @@ impl World {
 
     pub(crate) fn jobs(&self) -> Vec<Value> {
         let list = self.pinpoint(&["jobs", "list", "--output", "json"]);
-        list.ends_with(0).document().as_array().unwrap().clone()
+        list.ends_with(0).document()["jobs"]
+            .as_array()
+            .unwrap()
+            .clone()
     }
 
     /// The journal of a job, as the store replays it.

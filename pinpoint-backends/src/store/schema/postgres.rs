@@ -9,17 +9,20 @@ use super::{SCHEMA_VERSION, Target, statements};
 /// Held while the tables are made: "PINP" in ASCII.
 const LOCK: i64 = 0x5049_4e50;
 
-/// Makes the tables if there are none, all of them or none.
+/// Where the tables are made.
+const SCHEMA: &str = "pinpoint";
+
+/// Makes the tables if there are none, all of them or none. Gives the schema to look
+/// for them in, unless they are where the search path finds them: an earlier version
+/// made them there.
 pub(in crate::store) async fn prepare(
     connection: &mut PgConnection,
     store: &str,
-) -> Result<(), StoreError> {
-    let failed = |source| StoreError::from_database(store, Dialect::Postgres, source);
-    if is_there(connection, "pinpoint_schema")
-        .await
-        .map_err(failed)?
-    {
-        return check(connection, store).await;
+) -> Result<Option<&'static str>, StoreError> {
+    let failed = |source| failed(store, source);
+    if is_visible(connection).await.map_err(failed)? {
+        check(connection, store).await?;
+        return Ok(None);
     }
     let mut transaction = connection.begin().await.map_err(failed)?;
     sqlx::query("SELECT pg_advisory_xact_lock($1)")
@@ -27,59 +30,105 @@ pub(in crate::store) async fn prepare(
         .execute(&mut *transaction)
         .await
         .map_err(failed)?;
-    // Somebody else may have made them meanwhile.
-    if is_there(&mut transaction, "pinpoint_schema")
-        .await
-        .map_err(failed)?
-    {
-        return check(&mut transaction, store).await;
-    }
-    for table in ["jobs", "records"] {
-        if is_there(&mut transaction, table).await.map_err(failed)? {
-            return Err(StoreError::NotOurs {
-                store: store.into(),
-            });
-        }
-    }
-    for statement in statements(Target::Postgres) {
-        sqlx::raw_sql(AssertSqlSafe(statement))
-            .execute(&mut *transaction)
+    if !has_schema(&mut transaction).await.map_err(failed)? {
+        run(&mut transaction, format!("CREATE SCHEMA {SCHEMA}"))
             .await
             .map_err(failed)?;
+    }
+    run(
+        &mut transaction,
+        format!("SET LOCAL search_path = {SCHEMA}"),
+    )
+    .await
+    .map_err(failed)?;
+    if is_visible(&mut transaction).await.map_err(failed)? {
+        check(&mut transaction, store).await?;
+        return Ok(Some(SCHEMA));
+    }
+    // A schema of this name that holds something else is another program's.
+    if !is_empty(&mut transaction).await.map_err(failed)? {
+        return Err(not_ours(store));
+    }
+    for statement in statements(Target::Postgres) {
+        run(&mut transaction, statement).await.map_err(failed)?;
     }
     sqlx::query("INSERT INTO pinpoint_schema (version) VALUES ($1)")
         .bind(i64::from(SCHEMA_VERSION))
         .execute(&mut *transaction)
         .await
         .map_err(failed)?;
-    transaction.commit().await.map_err(failed)
+    transaction.commit().await.map_err(failed)?;
+    Ok(Some(SCHEMA))
 }
 
-async fn is_there(connection: &mut PgConnection, table: &str) -> Result<bool, sqlx::Error> {
+async fn run(connection: &mut PgConnection, statement: String) -> Result<(), sqlx::Error> {
+    sqlx::raw_sql(AssertSqlSafe(statement))
+        .execute(connection)
+        .await
+        .map(drop)
+}
+
+/// Is there a table that tells the version, where the search path looks?
+async fn is_visible(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
     // Not `to_regclass`, which may answer from before the lock was had.
     sqlx::query_scalar(
         "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class \
-         WHERE relname = $1 AND pg_table_is_visible(oid))",
+         WHERE relname = 'pinpoint_schema' AND pg_catalog.pg_table_is_visible(oid))",
     )
-    .bind(table)
+    .fetch_one(connection)
+    .await
+}
+
+async fn has_schema(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1)")
+        .bind(SCHEMA)
+        .fetch_one(connection)
+        .await
+}
+
+async fn is_empty(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar(
+        "SELECT NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace AS n WHERE nspname = $1 AND \
+         (EXISTS (SELECT 1 FROM pg_catalog.pg_class WHERE relnamespace = n.oid) \
+          OR EXISTS (SELECT 1 FROM pg_catalog.pg_type WHERE typnamespace = n.oid)))",
+    )
+    .bind(SCHEMA)
     .fetch_one(connection)
     .await
 }
 
 async fn check(connection: &mut PgConnection, store: &str) -> Result<(), StoreError> {
-    let found: i64 = sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM pinpoint_schema")
-        .fetch_one(connection)
-        .await
-        .map_err(|source| StoreError::from_database(store, Dialect::Postgres, source))?;
-    match u32::try_from(found) {
-        Ok(SCHEMA_VERSION) => Ok(()),
-        Ok(found) if found > SCHEMA_VERSION => Err(StoreError::Newer {
+    let found: Result<i64, _> =
+        sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM pinpoint_schema")
+            .fetch_one(connection)
+            .await;
+    match found.map(u32::try_from) {
+        Ok(Ok(SCHEMA_VERSION)) => Ok(()),
+        Ok(Ok(found)) if found > SCHEMA_VERSION => Err(StoreError::Newer {
             found,
             supported: SCHEMA_VERSION,
             store: store.into(),
         }),
-        _ => Err(StoreError::NotOurs {
-            store: store.into(),
-        }),
+        Ok(_) => Err(not_ours(store)),
+        // A table of the same name with other columns.
+        Err(sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_)) => Err(not_ours(store)),
+        Err(error) if class(&error).as_deref() == Some("42") => Err(not_ours(store)),
+        Err(error) => Err(failed(store, error)),
     }
+}
+
+/// The first two characters of the code, unless access was denied.
+fn class(error: &sqlx::Error) -> Option<String> {
+    let code = error.as_database_error()?.code()?;
+    (code != "42501").then(|| code.chars().take(2).collect())
+}
+
+fn not_ours(store: &str) -> StoreError {
+    StoreError::NotOurs {
+        store: store.into(),
+    }
+}
+
+fn failed(store: &str, source: sqlx::Error) -> StoreError {
+    StoreError::from_database(store, Dialect::Postgres, source)
 }

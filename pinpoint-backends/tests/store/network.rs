@@ -1,0 +1,343 @@
+//! A PostgreSQL server that is killed, and networks that break: a job goes on, and its
+//! journal has every acknowledged record once.
+//!
+//! `PINPOINT_TEST_LONG=1` makes them break for a minute each, at the pace of a real
+//! network.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use pinpoint_backends::store::{JobId, JobStore, Lease, Patience, StoreError};
+use pinpoint_core::{JobState, Journal};
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use tokio::sync::OnceCell;
+
+use crate::a_run::run;
+use crate::common::{cause, new_job};
+use crate::postgres::Server;
+use crate::proxy::Proxy;
+
+/// As the command line has it.
+const LEASE: Duration = Duration::from_secs(60);
+
+/// Longer than anything here takes on a busy machine.
+const HANG: Duration = Duration::from_secs(300);
+
+/// The server of the tests that leave it alone.
+static SERVER: OnceCell<Server> = OnceCell::const_new();
+
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+async fn server() -> &'static Server {
+    SERVER.get_or_init(async || Server::start(false)).await
+}
+
+fn is_long() -> bool {
+    std::env::var_os("PINPOINT_TEST_LONG").is_some()
+}
+
+/// A store through a proxy, and a job that is leased in it.
+struct Network {
+    proxy: Arc<Proxy>,
+    store: JobStore,
+    /// Reaches the same by itself.
+    direct: JobStore,
+    id: JobId,
+    lease: Lease,
+}
+
+impl Network {
+    async fn new(server: &Server, patience: Patience) -> Self {
+        let name = format!("network_{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let mut connection = PgConnection::connect(&server.url("postgres"))
+            .await
+            .unwrap();
+        let create = AssertSqlSafe(format!("CREATE DATABASE {name}"));
+        sqlx::query(create).execute(&mut connection).await.unwrap();
+        let proxy = Arc::new(Proxy::start(&server.socket()));
+        let store = JobStore::connect_with(&proxy.url(&name), patience)
+            .await
+            .unwrap();
+        let direct = JobStore::connect(&server.url(&name)).await.unwrap();
+        let id = store.create(&new_job("over a network")).await.unwrap();
+        let lease = store.lease(&id, "ada", LEASE).await.unwrap();
+        store
+            .set_leased_state(&lease, JobState::Running, None, None)
+            .await
+            .unwrap();
+        Self {
+            proxy,
+            store,
+            direct,
+            id,
+            lease,
+        }
+    }
+
+    /// Does what a running job does, until it has happened often enough: `trouble` is
+    /// called with the number of records that are acknowledged.
+    async fn work(&self, enough: impl Fn(u64) -> bool) -> u64 {
+        let mut journal = self.store.leased_journal(&self.lease).await.unwrap();
+        let mut written = 0;
+        while !enough(written) {
+            journal.append(&run(written)).await.unwrap();
+            written += 1;
+            if written % 7 == 0 {
+                self.store.renew(&self.lease, LEASE).await.unwrap();
+            }
+            if written % 5 == 0 {
+                assert!(!self.store.cancel_requested(&self.id).await.unwrap());
+            }
+        }
+        written
+    }
+
+    /// The journal has these records, and the job ends as it should.
+    async fn is_whole(&self, written: u64) {
+        let completed = serde_json::json!({ "status": "done" });
+        self.store
+            .set_leased_state(&self.lease, JobState::Completed, None, Some(&completed))
+            .await
+            .unwrap();
+        self.store.release(&self.lease).await.unwrap();
+        let mut journal = self.direct.journal(&self.id).await.unwrap();
+        let expected: Vec<_> = (0..written).map(run).collect();
+        assert!(journal.records().await.unwrap() == expected, "{written}");
+        let job = self.direct.get(self.id.as_str()).await.unwrap();
+        assert_eq!((job.state, job.runs), (JobState::Completed, written));
+        assert_eq!(job.outcome, Some(completed));
+    }
+}
+
+async fn ends<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(HANG, work).await.expect("it hangs")
+}
+
+/// A database's answer is lost when it has done what it was asked: it must not be done
+/// twice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_done_and_not_acknowledged_is_not_done_twice() {
+    let network = Network::new(server().await, Patience::default()).await;
+    let Network { proxy, store, .. } = &network;
+    let mut journal = store.leased_journal(&network.lease).await.unwrap();
+    let mut written = 0;
+    ends(async {
+        for _ in 0..5 {
+            // The commit of an append.
+            proxy.lose(b"COMMIT\0");
+            journal.append(&run(written)).await.unwrap();
+            written += 1;
+            assert!(proxy.has_lost());
+            proxy.lose(b"UPDATE 1\0");
+            store.renew(&network.lease, LEASE).await.unwrap();
+            assert!(proxy.has_lost());
+            journal
+                .append_all(&[run(written), run(written + 1)])
+                .await
+                .unwrap();
+            written += 2;
+        }
+        for state in [JobState::Pending, JobState::Running] {
+            proxy.lose(b"COMMIT\0");
+            store
+                .set_leased_state(&network.lease, state, None, None)
+                .await
+                .unwrap();
+            assert!(proxy.has_lost());
+        }
+        proxy.lose(b"INSERT 0 1\0");
+        let other = store.create(&new_job("other")).await.unwrap();
+        assert!(proxy.has_lost());
+        proxy.lose(b"UPDATE 1\0");
+        let lease = store.lease(&other, "ada", LEASE).await.unwrap();
+        assert!(proxy.has_lost());
+        store.renew(&lease, LEASE).await.unwrap();
+        assert_eq!(crate::common::all(&network.direct).await.len(), 2);
+    })
+    .await;
+    network.is_whole(written).await;
+}
+
+/// Somebody else's record is not taken for one's own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_writer_is_found_out_after_a_reset_as_well() {
+    let network = Network::new(server().await, Patience::default()).await;
+    let mut first = network.store.leased_journal(&network.lease).await.unwrap();
+    let mut second = network.direct.leased_journal(&network.lease).await.unwrap();
+    assert_eq!(first.records().await.unwrap(), []);
+    assert_eq!(second.records().await.unwrap(), []);
+    second.append(&run(7)).await.unwrap();
+    // The first answer to the append.
+    network.proxy.lose(b"BEGIN\0");
+    let error = cause(first.append(&run(7)).await.unwrap_err());
+    assert!(matches!(error, StoreError::SecondWriter { .. }), "{error}");
+    assert!(network.proxy.has_lost());
+    assert_eq!(first.records().await.unwrap(), [run(7)]);
+}
+
+/// One reset for some appends, at any moment of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_goes_on_over_connections_that_are_reset() {
+    let network = Network::new(server().await, Patience::default()).await;
+    let resets: u64 = if is_long() { 1000 } else { 60 };
+    let written = Arc::new(AtomicU64::new(0));
+    let done = Arc::new(AtomicU64::new(0));
+    let (proxy, seen, count) = (network.proxy.clone(), written.clone(), done.clone());
+    let resetting = std::thread::spawn(move || {
+        for number in 0..resets {
+            // When an append has got through since the last one.
+            let before = seen.load(Ordering::SeqCst);
+            while seen.load(Ordering::SeqCst) == before {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            // Any moment of the next ones.
+            std::thread::sleep(Duration::from_micros(number * 7919 % 9000));
+            proxy.reset();
+            count.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    let enough = |number| {
+        written.store(number, Ordering::SeqCst);
+        done.load(Ordering::SeqCst) == resets
+    };
+    let number = ends(network.work(enough)).await;
+    resetting.join().unwrap();
+    assert!(network.proxy.connections() > resets / 2);
+    network.is_whole(number).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_goes_on_when_the_server_is_killed_and_started_again() {
+    // Its own: others would notice.
+    let server = Arc::new(Server::start(false));
+    let network = Network::new(&server, Patience::default()).await;
+    let kills: u64 = if is_long() { 20 } else { 3 };
+    let written = Arc::new(AtomicU64::new(0));
+    let over = Arc::new(AtomicBool::new(false));
+    let (seen, ended) = (written.clone(), over.clone());
+    let killing = std::thread::spawn(move || {
+        for number in 0..kills {
+            let before = seen.load(Ordering::SeqCst);
+            while seen.load(Ordering::SeqCst) < before + 5 {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            std::thread::sleep(Duration::from_micros(number * 7919 % 9000));
+            server.kill();
+            server.restart();
+        }
+        ended.store(true, Ordering::SeqCst);
+    });
+    let enough = |number| {
+        written.store(number, Ordering::SeqCst);
+        over.load(Ordering::SeqCst)
+    };
+    let number = ends(network.work(enough)).await;
+    killing.join().unwrap();
+    network.is_whole(number).await;
+}
+
+/// What a short test has time for.
+fn short() -> Patience {
+    Patience {
+        connect: Duration::from_secs(1),
+        answer: Duration::from_secs(1),
+        ..Patience::default()
+    }
+}
+
+/// Whatever was sent during the silence arrives after it, from connections that were
+/// given up long before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_goes_on_after_a_silence() {
+    let (patience, silence, silences) = match is_long() {
+        true => (Patience::default(), Duration::from_secs(20), 3),
+        false => (short(), Duration::from_secs(3), 2),
+    };
+    let network = Network::new(server().await, patience).await;
+    let written = Arc::new(AtomicU64::new(0));
+    let over = Arc::new(AtomicBool::new(false));
+    let (proxy, seen, ended) = (network.proxy.clone(), written.clone(), over.clone());
+    let silencing = std::thread::spawn(move || {
+        for number in 0..silences {
+            let before = seen.load(Ordering::SeqCst);
+            while seen.load(Ordering::SeqCst) < before + 5 {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            std::thread::sleep(Duration::from_micros(number * 7919 % 9000));
+            proxy.silence(true);
+            std::thread::sleep(silence);
+            proxy.silence(false);
+        }
+        ended.store(true, Ordering::SeqCst);
+    });
+    let enough = |number| {
+        written.store(number, Ordering::SeqCst);
+        over.load(Ordering::SeqCst)
+    };
+    let number = ends(network.work(enough)).await;
+    silencing.join().unwrap();
+    network.is_whole(number).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_silence_that_lasts_ends_the_job_with_its_lease() {
+    let network = Network::new(server().await, short()).await;
+    let Network { store, lease, .. } = &network;
+    let mut journal = store.leased_journal(lease).await.unwrap();
+    journal.append(&run(0)).await.unwrap();
+    store
+        .renew(lease, Duration::from_millis(800))
+        .await
+        .unwrap();
+    network.proxy.silence(true);
+    let error = cause(ends(journal.append(&run(1))).await.unwrap_err());
+    assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
+    assert!(error.to_string().contains("no answer within"), "{error}");
+    // Nobody knows whether it was written.
+    let error = cause(journal.append(&run(1)).await.unwrap_err());
+    assert!(matches!(error, StoreError::BrokenOff { .. }), "{error}");
+    ends(store.get(network.id.as_str())).await.unwrap_err();
+    ends(store.release(lease)).await.unwrap_err();
+    ends(store.clone().close()).await;
+
+    // Another takes the job, and what is late to arrive changes nothing.
+    let other = loop {
+        match network.direct.lease(&network.id, "bob", LEASE).await {
+            Ok(lease) => break lease,
+            Err(StoreError::Leased { .. }) => tokio::time::sleep(Duration::from_millis(5)).await,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    network.proxy.silence(false);
+    let mut journal = network.direct.leased_journal(&other).await.unwrap();
+    let known = journal.records().await.unwrap();
+    assert!(known == [run(0)] || known == [run(0), run(1)], "{known:?}");
+    for number in known.len() as u64..20 {
+        journal.append(&run(number)).await.unwrap();
+    }
+    let expected: Vec<_> = (0..20).map(run).collect();
+    assert_eq!(journal.records().await.unwrap(), expected);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_is_opened_over_a_connection_that_is_reset() {
+    let network = Network::new(server().await, Patience::default()).await;
+    for part in [&b"SELECT 1\0"[..], b"\x00\x00\x00\x08\x00\x00\x00\x00"] {
+        network.proxy.lose(part);
+        let name = "postgres";
+        JobStore::connect(&network.proxy.url(name)).await.unwrap();
+        assert!(network.proxy.has_lost());
+    }
+    // Where no server listens, that is said at once.
+    let nowhere = Proxy::start(Path::new("/nowhere"));
+    let patience = Patience {
+        retry: Duration::from_millis(100),
+        ..Patience::default()
+    };
+    let error = JobStore::connect_with(&nowhere.url("x"), patience)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
+}

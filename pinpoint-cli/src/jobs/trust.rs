@@ -1,0 +1,75 @@
+//! What an imported job runs is shown before it runs.
+
+use std::io::{IsTerminal, Write};
+
+use pinpoint_backends::store::Job;
+
+use crate::error::CliError;
+use crate::job::{JobConfig, quoted};
+use crate::summary::{BOLD, plain};
+
+/// Shows what the job runs on this machine, and asks whether it may.
+///
+/// # Errors
+///
+/// When the answer is no, or nobody can be asked.
+pub(super) async fn ask(job: &Job, yes: bool) -> Result<(), CliError> {
+    let config: JobConfig = serde_json::from_value(job.config.clone()).map_err(|error| {
+        CliError::Input(format!("job {} can't be resumed here: {error}", job.id))
+    })?;
+    anstream::eprintln!(
+        "{BOLD}job {} was imported. It runs on this machine:{BOLD:#}",
+        job.id
+    );
+    for (what, text) in lines(&config) {
+        anstream::eprintln!("  {what:<14}{}", plain(&text).replace('\n', "\\n"));
+    }
+    if yes {
+        return Ok(());
+    }
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Err(CliError::Input(
+            "an imported job runs only when this is confirmed: add --yes".into(),
+        ));
+    }
+    anstream::eprint!("run it? [y/N] ");
+    let _ = anstream::stderr().flush();
+    let answer = tokio::task::spawn_blocking(|| {
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line).map(|_| line)
+    });
+    let answer = match answer.await {
+        Ok(Ok(line)) => line.trim().to_ascii_lowercase(),
+        Ok(Err(_)) | Err(_) => String::new(),
+    };
+    match answer.as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(CliError::Input("not confirmed; nothing was run".into())),
+    }
+}
+
+/// All that decides what is executed.
+fn lines(config: &JobConfig) -> Vec<(&'static str, String)> {
+    let local = &config.local;
+    let mut lines = vec![("repository", local.repository.display().to_string())];
+    for (url, path) in &local.repositories {
+        lines.push(("repository", format!("{url} in {}", path.display())));
+    }
+    if let Some(patch) = &local.patch {
+        lines.push(("patch", patch.display().to_string()));
+    }
+    if let Some(build) = &local.build {
+        lines.push(("build", quoted(&["sh".into(), "-c".into(), build.clone()])));
+    }
+    lines.push(("command", quoted(&local.command)));
+    if !local.good_arguments.is_empty() {
+        lines.push(("at the good end", quoted(&local.good_arguments)));
+    }
+    for (name, value) in local.env.iter().chain(&local.good_env) {
+        lines.push(("environment", format!("{name}={value}")));
+    }
+    if let Some(report) = &config.report {
+        lines.push(("report", report.display().to_string()));
+    }
+    lines
+}
