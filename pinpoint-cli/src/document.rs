@@ -39,6 +39,9 @@ pub(crate) struct Document {
     pub(crate) builds: u64,
     pub(crate) comparisons: Vec<NamedComparison>,
     pub(crate) skipped: Vec<NamedSkip>,
+    /// What was noticed about the runs, a sentence each.
+    #[serde(default)]
+    pub(crate) warnings: Vec<String>,
     /// Seconds from the job's creation to its end.
     pub(crate) duration_s: f64,
 }
@@ -194,6 +197,7 @@ impl Document {
             builds: outcome.builds,
             comparisons,
             skipped,
+            warnings: executor.warnings()?,
             duration_s: duration_of(job),
         })
     }

@@ -1,8 +1,8 @@
 //! Running a job, new or taken up again, to its document.
 
 use std::fs;
-use std::path::PathBuf;
-use std::time::{Duration, UNIX_EPOCH};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use clap::Parser;
@@ -24,7 +24,7 @@ use crate::job_result::JobResult;
 use crate::kind::{Kind, Runnable};
 use crate::report;
 use crate::reporter::Reporter;
-use crate::stop::{Signals, stop};
+use crate::stop::{Interrupt, stop};
 use crate::storage::Storage;
 
 /// How long other machines wait for a machine that has died before they may take its
@@ -198,13 +198,14 @@ impl Session {
     /// Works on the job until it is finished, and keeps the result with it.
     pub(crate) async fn run(self, display: &Display) -> Result<JobResult, CliError> {
         let id = self.job.id.clone();
+        let interrupt = Interrupt::listen();
         if let Err(error) = self.prepare_report() {
             self.release().await;
             return Err(error);
         }
         let result = tokio::select! {
             biased;
-            result = self.work(display) => result,
+            result = self.work(display, interrupt) => result,
             never = self.keep() => match never {},
         };
         let state = match &result {
@@ -259,8 +260,13 @@ impl Session {
         let _ = self.storage.jobs.release(&self.lease).await;
     }
 
-    async fn work(&self, display: &Display) -> Result<JobResult, Stopped> {
+    async fn work(
+        &self,
+        display: &Display,
+        interrupt: std::io::Result<Interrupt>,
+    ) -> Result<JobResult, Stopped> {
         let id = &self.job.id;
+        let interrupt = interrupt.map_err(|_| Stopped::Interrupted)?;
         self.storage.jobs.clear_cancel(id).await?;
         // A killed job is found as it was: running.
         if self.job.state != JobState::Running {
@@ -268,11 +274,16 @@ impl Session {
                 .set_leased_state(&self.lease, JobState::Running, None, None)
                 .await?;
         }
-        let executor = self.executor()?;
+        // It looks at the repository, which may be far away.
+        let executor = tokio::task::block_in_place(|| self.executor())?;
+        let (executor, interrupt) = (&executor, interrupt.interrupted());
         let result = match self.kind {
-            Kind::Bisection => self.drive::<Bisection>(&executor, display).await,
-            Kind::Pairwise => self.drive::<Pairwise>(&executor, display).await,
-            Kind::CulpritFinder => self.drive::<CulpritFinder>(&executor, display).await,
+            Kind::Bisection => self.drive::<Bisection>(executor, display, interrupt).await,
+            Kind::Pairwise => self.drive::<Pairwise>(executor, display, interrupt).await,
+            Kind::CulpritFinder => {
+                self.drive::<CulpritFinder>(executor, display, interrupt)
+                    .await
+            }
         };
         // Nobody else sees to a child that does not want to end.
         executor.end().await;
@@ -283,20 +294,18 @@ impl Session {
         &self,
         executor: &LocalExecutor,
         display: &Display,
+        interrupted: impl Future<Output = ()>,
     ) -> Result<JobResult, Stopped> {
         let id = &self.job.id;
         let mut spec: M::Spec = serde_json::from_value(self.job.spec.clone())?;
         let mut journal = self.storage.jobs.leased_journal(&self.lease).await?;
-        let signals = Signals::listen().map_err(|_| Stopped::Interrupted)?;
-        let mut stopping = std::pin::pin!(stop(
-            signals.interrupted(),
-            self.storage.jobs.clone(),
-            id.clone()
-        ));
+        let mut stopping = std::pin::pin!(stop(interrupted, self.storage.jobs.clone(), id.clone()));
         let mut reporter = Reporter::new(display, id);
 
         if journal.records().await?.is_empty() {
             let machine: M = self.machine()?;
+            let directory = self.storage.job_dir(id);
+            let clock = PreparationClock::new(machine.max_time(), &directory);
             let ends = machine.ends();
             if let Some((first, second)) = ends {
                 reporter.preparing([(M::ENDS[0], first), (M::ENDS[1], second)]);
@@ -304,14 +313,23 @@ impl Session {
             let metric = tokio::select! {
                 metric = prepare(executor, ends.map(|(_, second)| second), id) => metric?,
                 stop = &mut stopping => match stop {
-                    Stop::Interrupt => return Err(Stopped::Interrupted),
+                    Stop::Interrupt => {
+                        clock.note()?;
+                        return Err(Stopped::Interrupted);
+                    }
                     Stop::Cancel => return self.cancel_now::<M>().await,
                 },
+                over = clock.run() => {
+                    over?;
+                    clock.charge(&mut journal).await?;
+                    return self.conclude::<M>(std::future::pending()).await;
+                }
             };
             M::fix(&mut spec, &metric, self.config.direction_by_unit);
             (self.storage.jobs)
                 .set_leased_spec(&self.lease, &serde_json::to_value(&spec)?)
                 .await?;
+            clock.charge(&mut journal).await?;
         }
         reporter.metric(executor.metric());
         let driven = drive_watched(
@@ -382,12 +400,18 @@ impl Session {
 
     /// Tells the machine that it is canceled, and that nothing is under way.
     async fn cancel_now<M: Runnable>(&self) -> Result<JobResult, Stopped> {
+        self.conclude::<M>(std::future::ready(Stop::Cancel)).await
+    }
+
+    /// The result by what is in the journal, with nothing under way.
+    async fn conclude<M: Runnable>(
+        &self,
+        stop: impl Future<Output = Stop>,
+    ) -> Result<JobResult, Stopped> {
         let mut journal = self.storage.jobs.leased_journal(&self.lease).await?;
         let executor = Idle(self.executor()?);
         let machine: M = self.machine()?;
-        let canceled = std::future::ready(Stop::Cancel);
-        let driven =
-            drive_watched(machine, &executor, &mut journal, canceled, |_, _, _| {}).await?;
+        let driven = drive_watched(machine, &executor, &mut journal, stop, |_, _, _| {}).await?;
         Ok(M::result(&self.job, &self.config, &executor.0, driven).await?)
     }
 
@@ -437,6 +461,76 @@ async fn prepare(
         }
     };
     tokio::try_join!(executor.prepare(), bad_end).map(|(metric, ())| metric)
+}
+
+/// The time that a preparation takes, which the budget of the job has to pay.
+///
+/// It is kept in a file: what is in the journal begins the search, and the
+/// preparation has to write down first what that is to find.
+struct PreparationClock {
+    /// Absent when time costs nothing.
+    most: Option<u64>,
+    file: PathBuf,
+    /// What earlier tries took, in milliseconds.
+    before: u64,
+    began: Instant,
+}
+
+impl PreparationClock {
+    /// What a kill makes forget is no more than this.
+    const TICK: Duration = Duration::from_secs(1);
+
+    fn new(most: Option<u64>, job_dir: &Path) -> Self {
+        let file = job_dir.join("preparation");
+        let before = fs::read_to_string(&file).ok();
+        Self {
+            most,
+            before: before.and_then(|text| text.parse().ok()).unwrap_or(0),
+            file,
+            began: Instant::now(),
+        }
+    }
+
+    fn elapsed(&self) -> u64 {
+        let passed = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.before.saturating_add(passed)
+    }
+
+    /// Keeps how late it is for the next try.
+    fn note(&self) -> Result<(), LocalError> {
+        if self.most.is_none() {
+            return Ok(());
+        }
+        fs::write(&self.file, self.elapsed().to_string()).map_err(|source| LocalError::Io {
+            action: "write",
+            path: self.file.clone(),
+            source,
+        })
+    }
+
+    /// Returns when the budget is spent.
+    async fn run(&self) -> Result<(), LocalError> {
+        let Some(most) = self.most else {
+            return std::future::pending().await;
+        };
+        while self.elapsed() < most {
+            let left = Duration::from_millis(most.saturating_sub(self.elapsed()));
+            tokio::time::sleep(left.min(Self::TICK)).await;
+            self.note()?;
+        }
+        Ok(())
+    }
+
+    /// Begins the search with the time that was spent.
+    async fn charge(&self, journal: &mut impl Journal) -> Result<(), Stopped> {
+        if self.most.is_some() {
+            let elapsed = self.elapsed();
+            journal
+                .append(&Event::TimePassed { elapsed }.into())
+                .await?;
+        }
+        Ok(())
+    }
 }
 
 /// An executor for a job that is to end: it starts nothing.

@@ -36,6 +36,9 @@ pub(crate) struct PairwiseDocument {
     pub(crate) stopped_early: bool,
     pub(crate) runs: u64,
     pub(crate) builds: u64,
+    /// What was noticed about the runs, a sentence each.
+    #[serde(default)]
+    pub(crate) warnings: Vec<String>,
     /// Seconds from the job's creation to its end.
     pub(crate) duration_s: f64,
 }
@@ -100,6 +103,7 @@ impl PairwiseDocument {
             stopped_early: outcome.stopped_early,
             runs: outcome.runs,
             builds: outcome.builds,
+            warnings: executor.warnings()?,
             duration_s: duration_of(job),
         })
     }

@@ -12,7 +12,7 @@ use crate::arguments::Display;
 use crate::pairwise_document::{NamedChart, PairwiseDocument};
 use crate::quantity::{count, duration, p_value, quantity};
 use crate::storage::resume_command;
-use crate::summary::{BOLD, DIM, ERROR, FOUND, GOOD, line, plain, why};
+use crate::summary::{BOLD, DIM, ERROR, FOUND, GOOD, line, plain, why, write_warnings};
 
 /// At most so many charts that did not move are written out.
 const MOST_CHARTS: usize = 20;
@@ -81,6 +81,7 @@ fn write(text: &mut String, document: &PairwiseDocument, display: &Display) -> s
             writeln!(text, "  only the {side} has {}", plain(&charts.join(", ")))?;
         }
     }
+    write_warnings(text, &document.warnings)?;
     let early = if document.stopped_early {
         format!(" of {}, ended early", document.pairs_planned)
     } else {

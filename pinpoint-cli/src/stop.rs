@@ -6,17 +6,47 @@ use std::time::Duration;
 use pinpoint_backends::store::{JobId, JobStore};
 use pinpoint_core::Stop;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
 
 use crate::error::INTERRUPTED;
 
 /// How soon a running job hears of `jobs cancel`.
 const CANCEL_POLL: Duration = Duration::from_millis(500);
 
-/// The signals that interrupt a job: Ctrl-C, `kill`, a closed terminal.
-pub(crate) struct Signals(Vec<Signal>);
+/// Whether a signal has interrupted the job: Ctrl-C, `kill`, a closed terminal.
+///
+/// The signals are listened to by a task of their own, whatever the job does
+/// meanwhile.
+#[derive(Clone)]
+pub(crate) struct Interrupt(watch::Receiver<bool>);
+
+impl Interrupt {
+    /// Listens from now on. The second signal ends the process at once.
+    pub(crate) fn listen() -> std::io::Result<Self> {
+        let mut signals = Signals::listen()?;
+        let (heard, interrupt) = watch::channel(false);
+        tokio::spawn(async move {
+            signals.any().await;
+            heard.send_replace(true);
+            signals.any().await;
+            std::process::exit(i32::from(INTERRUPTED));
+        });
+        Ok(Self(interrupt))
+    }
+
+    /// Resolves at the first signal, or if it has come already.
+    pub(crate) async fn interrupted(mut self) {
+        if self.0.wait_for(|heard| *heard).await.is_err() {
+            // Nobody listens any more: the runtime is being shut down.
+            std::future::pending().await
+        }
+    }
+}
+
+struct Signals(Vec<Signal>);
 
 impl Signals {
-    pub(crate) fn listen() -> std::io::Result<Self> {
+    fn listen() -> std::io::Result<Self> {
         [
             SignalKind::interrupt(),
             SignalKind::terminate(),
@@ -37,15 +67,6 @@ impl Signals {
             _ = second.recv() => {}
             _ = third.recv() => {}
         }
-    }
-
-    /// Resolves at the first signal; a second one ends the process at once.
-    pub(crate) async fn interrupted(mut self) {
-        self.any().await;
-        tokio::spawn(async move {
-            self.any().await;
-            std::process::exit(i32::from(INTERRUPTED));
-        });
     }
 }
 

@@ -96,6 +96,7 @@ fn write(text: &mut String, document: &Document, display: &Display) -> std::fmt:
             writeln!(text, "  {}: {}", line(&skip.commit), plain(&skip.reason))?;
         }
     }
+    write_warnings(text, &document.warnings)?;
     writeln!(
         text,
         "\n{DIM}{}, {} in {}; job {}{DIM:#}",
@@ -104,6 +105,14 @@ fn write(text: &mut String, document: &Document, display: &Display) -> std::fmt:
         duration(document.duration_s),
         document.job_id,
     )
+}
+
+/// What was noticed about the runs.
+pub(crate) fn write_warnings(text: &mut String, warnings: &[String]) -> std::fmt::Result {
+    for warning in warnings {
+        writeln!(text, "\n{FOUND}warning{FOUND:#}: {}", plain(warning))?;
+    }
+    Ok(())
 }
 
 fn headline(text: &mut String, document: &Document, display: &Display) -> std::fmt::Result {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,8 @@ use sha2::{Digest, Sha256};
 use super::executor::{Sources, blocking, locked};
 use super::files::{self, Locked};
 use super::machine_lock::BuildHold;
-use super::process::{self, Ended, NotRun, Work};
+use super::process::{self, Beyond, Ended, Launch, Limits, NotRun, Work};
+use super::run::MOST_OUTPUT;
 use super::workspace::{self, Place, hexadecimal};
 use super::{LocalError, LocalExecutor, LocalHistory, Repository, RepositoryError};
 
@@ -263,8 +265,13 @@ impl LocalExecutor {
 
     /// Gives a command the environment of builds and runs.
     pub(super) fn set_environment(&self, command: &mut Command, commit: &CombinedCommit) {
+        // By name, and not all at once: `process::execute` can't see that.
+        for (name, _) in std::env::vars_os() {
+            if !self.environment.iter().any(|(kept, _)| *kept == name) {
+                command.env_remove(name);
+            }
+        }
         command
-            .env_clear()
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .env("PINPOINT_JOB", &self.job)
             .envs(&self.config.env);
@@ -279,21 +286,38 @@ impl LocalExecutor {
         ended: &Ended,
         output: &Path,
     ) -> Result<Option<String>, LocalError> {
-        if ended.timed_out {
-            let limit = self.config.timeout.unwrap_or_default();
-            return Ok(Some(format!("timed out after {limit:?}")));
+        if self.how_failed(ended, "").is_none() {
+            return Ok(None);
+        }
+        Ok(self.how_failed(ended, &last_line(output)?))
+    }
+
+    /// As [`why_failed`](Self::why_failed), with the last that it wrote.
+    pub(super) fn how_failed(&self, ended: &Ended, last_line: &str) -> Option<String> {
+        match ended.beyond {
+            Some(Beyond::Timeout) => {
+                let limit = self.config.timeout.unwrap_or_default();
+                return Some(format!("timed out after {limit:?}"));
+            }
+            Some(Beyond::Output) => {
+                return Some(format!(
+                    "wrote more than {} MiB of output; send what is not needed to /dev/null",
+                    MOST_OUTPUT >> 20
+                ));
+            }
+            None => {}
         }
         if ended.status.success() {
-            return Ok(None);
+            return None;
         }
         let how = match ended.status.code() {
             Some(code) => format!("failed with exit code {code}"),
             None => format!("was ended by a {}", ended.status),
         };
-        Ok(Some(match last_line(output)? {
-            line if line.is_empty() => how,
+        Some(match last_line {
+            "" => how,
             line => format!("{how}: {line}"),
-        }))
+        })
     }
 }
 
@@ -399,7 +423,7 @@ impl Making<'_> {
     async fn step_holding<H: Send + 'static>(
         &self,
         hold: H,
-        mut command: Command,
+        command: Command,
         timeout: Option<Duration>,
     ) -> Result<Ended, LocalError> {
         let append = || {
@@ -409,20 +433,30 @@ impl Making<'_> {
                 .open(self.log)
                 .map_err(LocalError::io("open", self.log))
         };
-        command
-            .stdin(Stdio::null())
-            .stdout(append()?)
-            .stderr(append()?);
         let program = command.get_program().to_string_lossy().into_owned();
+        let launch = Launch {
+            command,
+            stdout: append()?,
+            stderr: append()?,
+        };
+        let limits = Limits {
+            timeout,
+            output: MOST_OUTPUT,
+        };
         let register = self.holds.machine.register()?;
         let holds = (hold, Arc::clone(&self.holds));
-        process::execute(self.work, command, timeout, register, holds)
+        let ended = process::execute(self.work, launch, limits, register, holds)
             .await
             .map_err(|error| match error {
                 NotRun::Failed(error) => error,
                 NotRun::Spawn(source) if program == "git" => RepositoryError::NoGit(source).into(),
                 NotRun::Spawn(source) => LocalError::Spawn { program, source },
-            })
+            })?;
+        if let Some(left) = ended.left.in_words() {
+            let note = |mut log: File| writeln!(log, "pinpoint: after this step {left}");
+            note(append()?).map_err(LocalError::io("write", self.log))?;
+        }
+        Ok(ended)
     }
 
     /// Git's own steps fail for no fault of the commit.
@@ -481,18 +515,8 @@ fn last_line(path: &Path) -> Result<String, LocalError> {
 }
 
 /// The end of a file that may be long: no more than a screen shows.
-pub(super) fn tail(path: &Path) -> Result<String, LocalError> {
-    use std::io::{Read, Seek, SeekFrom};
-
-    const BYTES: u64 = 2000;
-    let read = || {
-        let mut file = File::open(path)?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;
-        let mut bytes = Vec::new();
-        file.take(BYTES).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    let bytes = read().map_err(LocalError::io("read", path))?;
-    Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
+fn tail(path: &Path) -> Result<String, LocalError> {
+    File::open(path)
+        .and_then(|file| files::tail(&file))
+        .map_err(LocalError::io("read", path))
 }

@@ -1,8 +1,8 @@
 //! Small files, written whole or not at all, and locks on files.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,6 +28,70 @@ pub(super) fn open_or_create(path: &Path) -> Result<File, LocalError> {
         .truncate(false)
         .open(path)
         .map_err(LocalError::io("open", path))
+}
+
+/// Opens a file that others made, to read it. Anything but a regular file is an
+/// error: to open a pipe can take for ever.
+pub(super) fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file",
+        ))
+    }
+}
+
+/// A new file without a name, which is gone when nobody has it open any more.
+pub(super) fn create_unnamed(directory: &Path) -> Result<File, LocalError> {
+    tempfile::tempfile_in(directory).map_err(LocalError::io("create a file in", directory))
+}
+
+/// The end of a file that may be long: no more than a screen shows. Where others
+/// read or write in it does not change.
+pub(super) fn tail(file: &File) -> io::Result<String> {
+    const BYTES: u64 = 2000;
+    let start = file.metadata()?.len().saturating_sub(BYTES);
+    let bytes = read_at(file, start, BYTES)?;
+    Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
+}
+
+/// So many bytes of a file, or fewer where it ends. Where others read or write in it
+/// does not change.
+pub(super) fn read_at(file: &File, start: u64, most: u64) -> io::Result<Vec<u8>> {
+    let length = file.metadata()?.len().saturating_sub(start).min(most);
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+    let mut read = 0;
+    while read < bytes.len() {
+        match file.read_at(&mut bytes[read..], start + read as u64) {
+            Ok(0) => break,
+            Ok(more) => read += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(read);
+    Ok(bytes)
+}
+
+/// Copies the beginning and the end of a file, so much of each; what is left out
+/// between is told in a line.
+pub(super) fn copy_ends(from: &File, to: &Path, each: u64) -> io::Result<()> {
+    let length = from.metadata()?.len();
+    let mut copy = File::create(to)?;
+    if length <= 2 * each {
+        return copy.write_all(&read_at(from, 0, length)?);
+    }
+    copy.write_all(&read_at(from, 0, each)?)?;
+    let left_out = length - 2 * each;
+    write!(copy, "\n[{left_out} bytes are left out here]\n")?;
+    copy.write_all(&read_at(from, length - each, each)?)
 }
 
 pub(super) fn create(path: &Path) -> Result<File, LocalError> {

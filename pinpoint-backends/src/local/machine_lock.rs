@@ -25,8 +25,9 @@ use super::{LocalError, workspace};
 /// Where the locks of this machine are, the same for all programs of one user.
 ///
 /// `$XDG_RUNTIME_DIR/pinpoint`; where that is not set, as in cron jobs, the
-/// place it would have had; where there is none, a directory in `/tmp`.
-/// `$TMPDIR` has no say: two shells may differ in it.
+/// place it would have had; where there is none, a directory in `/tmp`, or in the
+/// home directory if somebody else has made the one in `/tmp`. `$TMPDIR` has no say:
+/// two shells may differ in it.
 pub fn default_machine_dir() -> PathBuf {
     if let Some(runtime) = std::env::var_os("XDG_RUNTIME_DIR").filter(|value| !value.is_empty()) {
         return PathBuf::from(runtime).join("pinpoint");
@@ -36,7 +37,25 @@ pub fn default_machine_dir() -> PathBuf {
     if runtime.is_dir() {
         return runtime.join("pinpoint");
     }
-    PathBuf::from(format!("/tmp/pinpoint-{user}"))
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    without_runtime_dir(PathBuf::from(format!("/tmp/pinpoint-{user}")), home)
+}
+
+/// A directory where anybody may make one of that name; and where they have, one in
+/// the home directory, for this machine, since several may share that.
+fn without_runtime_dir(temporary: PathBuf, home: Option<PathBuf>) -> PathBuf {
+    let is_usable = match fs::symlink_metadata(&temporary) {
+        Ok(metadata) => metadata.is_dir() && metadata.uid() == user(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    };
+    match home {
+        Some(home) if !is_usable => {
+            let name = sysinfo::System::host_name().unwrap_or_default();
+            let name = name.replace('/', "_");
+            home.join(format!(".cache/pinpoint/machine-{name}"))
+        }
+        _ => temporary,
+    }
 }
 
 fn user() -> u32 {
@@ -175,5 +194,32 @@ impl Drop for BuildHold {
         // Only tidiness: a record of the dead does no harm, and the next run
         // removes it.
         let _ = fs::remove_file(&self.register);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_of_somebody_else_is_not_used() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Some(directory.path().to_owned());
+        let path = |name: &str| directory.path().join(name);
+        let choose = |name: &str| without_runtime_dir(path(name), home.clone());
+        assert_eq!(choose("new"), path("new"));
+        fs::create_dir(path("mine")).unwrap();
+        assert_eq!(choose("mine"), path("mine"));
+        // What another user made, and can't be made ours without privileges, is here
+        // something that is not a directory of ours in another way.
+        fs::write(path("file"), "").unwrap();
+        std::os::unix::fs::symlink(path("mine"), path("link")).unwrap();
+        for name in ["file", "link"] {
+            assert!(choose(name).starts_with(path(".cache")), "{name}");
+        }
+        if user() == 0 {
+            std::os::unix::fs::chown(path("mine"), Some(1), None).unwrap();
+            assert!(choose("mine").starts_with(path(".cache")));
+        }
     }
 }

@@ -19,9 +19,8 @@
 //! | `STATE/locks/making` | held shared by all who make builds, alone by whoever removes repositories |
 //! | `JOB/builds/<key>.log` | the output of a build |
 //! | `JOB/runs.jsonl` | the report of every run |
-//! | `JOB/runs/last.out`, `.err` | the output of the last run |
-//! | `JOB/runs/<action>.out`, `.err` | the output of a run that failed; of a pair, `<action>-first` and `<action>-second` |
-//! | `JOB/runs/tails.jsonl` | how the output of each run ended |
+//! | `JOB/runs/<action>.out`, `.err` | the output of a run that failed, its beginning and end when it is long; of a pair, `<action>-first` and `<action>-second` |
+//! | `JOB/runs/tails.jsonl` | how the output of each run ended, and what it left running |
 //! | `JOB/metric.json` | the format and the chart, fixed at the first run |
 //! | `MACHINE/…` | the locks that all jobs on this machine share |
 //!
@@ -29,16 +28,24 @@
 //!
 //! A build holds the machine together with other builds; a run holds it alone.
 //! Every lock is an advisory lock on an open file, so the kernel lets go of it
-//! when its holder dies, in whatever way. What the holder had started may live
-//! on: its process group is on record beside the lock, and whoever comes next
-//! ends it first (on Linux; elsewhere nothing tells a process from a later one
-//! of the same number without privileges, and such leftovers are left alone).
+//! when its holder dies, in whatever way. What it had started is then ended by the
+//! process that supervises it. That one and the process group are on record beside
+//! the lock: the next holder waits for it, and ends the group if it was killed, too
+//! (on Linux; elsewhere nothing tells a process from a later one of the same number
+//! without privileges).
+//!
+//! # What runs leave behind
+//!
+//! Each build step and each run has a supervising process: `supervisor.rs`. Whatever
+//! is still running when the command has ended is ended, processes that left its
+//! session as well, before anything else is started. Each run writes to files of its
+//! own that have no name, so what escapes all the same reaches no other run's output.
 //!
 //! # What is not done
 //!
 //! Nothing is fetched, neither dependencies that are not at hand nor files kept by
 //! Git LFS: the build command can do that. The user's branches and tags are not visible to `git` in a work
-//! tree. A process that leaves its process group escapes timeouts.
+//! tree. Outside of Linux a process that leaves its process group is not ended.
 mod at_hand;
 mod build;
 mod commit_diff;
@@ -57,6 +64,7 @@ mod reports;
 mod repository;
 mod results;
 mod run;
+mod supervisor;
 mod tails;
 mod workspace;
 
@@ -71,5 +79,5 @@ pub use machine_lock::default_machine_dir;
 pub use metric::{Measure, Metric};
 pub use repository::{Repository, RepositoryError};
 pub use results::Results;
-pub use tails::{OutputTail, output_tails};
+pub use tails::{OutputTail, output_tails, run_warnings};
 pub use workspace::{CleanOptions, CleanReport, clean};

@@ -1,20 +1,16 @@
 //! One child process and everything it starts: begun, measured, ended.
 //!
-//! A child leads a session, and so a process group, of its own. The terminal's
-//! Ctrl-C does not reach it, and whatever it starts can be ended with it.
-//!
-//! The calls below the standard library are few: `wait4` for what the child
-//! used, `waitid` to see its end before its number is free for others, `kill`
-//! for the group, and what the child itself does before it becomes another
-//! program.
+//! A command is started by a process of its own, which sees to its end: see
+//! `supervisor.rs`. It leads a process group in a session without a terminal, so
+//! Ctrl-C does not reach it.
 
 use std::fs::File;
 use std::io;
 use std::mem;
-use std::os::fd::AsRawFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Command, ExitStatus};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,22 +18,42 @@ use pinpoint_core::Usage;
 use tokio::sync::watch;
 
 use super::LocalError;
+use super::supervisor::Plan;
+pub(super) use super::supervisor::{Launch, Left};
 
-/// What a process that was asked to end has left to do so.
-const GRACE: Duration = Duration::from_secs(2);
+/// How often to look how much a child has written.
+const WATCH: Duration = Duration::from_millis(100);
 
 /// How a child ended.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Ended {
     pub(super) started: Instant,
     pub(super) status: ExitStatus,
-    pub(super) timed_out: bool,
+    /// The limit that it went beyond, and was ended for.
+    pub(super) beyond: Option<Beyond>,
     /// Wall time includes making the process, some tenths of a millisecond.
     ///
     /// On Linux the peak of memory begins at what the new process shares with
     /// this one when it is made, before it becomes another program: the
     /// private memory of this process is a floor under it.
     pub(super) usage: Usage,
+    /// What it left, and was ended after it.
+    pub(super) left: Left,
+}
+
+/// A limit for one child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beyond {
+    Timeout,
+    Output,
+}
+
+/// How far a child may go.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) timeout: Option<Duration>,
+    /// Bytes in each of the files that it writes to.
+    pub(super) output: u64,
 }
 
 /// Why a child did not run.
@@ -49,43 +65,62 @@ pub(super) enum NotRun {
     Failed(LocalError),
 }
 
-/// Runs a command to its end, or to the timeout, or until the work is
-/// abandoned; then nothing of its process group is left.
+/// Runs a command to its end, or to a limit, or until the work is abandoned; then
+/// nothing that it started is left.
 ///
 /// The process is on record in the `register` while it lives. What it `holds`
 /// is let go after its end, even when the future was dropped before.
 pub(super) async fn execute<H: Send + 'static>(
     work: &Arc<Work>,
-    command: Command,
-    timeout: Option<Duration>,
+    launch: Launch,
+    limits: Limits,
     register: File,
     holds: H,
 ) -> Result<Ended, NotRun> {
+    let files = [&launch.stdout, &launch.stderr].map(File::try_clone);
     // The kernel tells of a child's end to a thread that waits for it, at once
     // and on every system; this one does nothing else.
     let mut waiter = tokio::task::spawn_blocking({
         let work = Arc::clone(work);
         let living = work.living.subscribe();
         move || {
-            let ended = work.lead(command, register);
+            let ended = work.lead(launch, register);
             drop((holds, living));
             ended
         }
     });
-    let mut timed_out = false;
-    let joined = match timeout {
-        None => waiter.await,
-        Some(timeout) => match tokio::time::timeout(timeout, &mut waiter).await {
-            Ok(joined) => joined,
-            Err(_elapsed) => {
-                timed_out = true;
-                work.end();
-                waiter.await
+    let too_late = async {
+        match limits.timeout {
+            None => std::future::pending().await,
+            Some(timeout) => tokio::time::sleep(timeout).await,
+        }
+    };
+    let too_much = async {
+        let length = |file: &io::Result<File>| {
+            let metadata = file.as_ref().ok().and_then(|file| file.metadata().ok());
+            metadata.map_or(0, |metadata| metadata.len())
+        };
+        while files.iter().all(|file| length(file) <= limits.output) {
+            tokio::time::sleep(WATCH).await;
+        }
+    };
+    let mut beyond = None;
+    let joined = tokio::select! {
+        biased;
+        joined = &mut waiter => joined,
+        limit = async {
+            tokio::select! {
+                () = too_late => Beyond::Timeout,
+                () = too_much => Beyond::Output,
             }
-        },
+        } => {
+            beyond = Some(limit);
+            work.end();
+            waiter.await
+        }
     };
     match joined {
-        Ok(ended) => ended.map(|ended| Ended { timed_out, ..ended }),
+        Ok(ended) => ended.map(|ended| Ended { beyond, ..ended }),
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_shut_down) => Err(NotRun::Failed(LocalError::ShutDown)),
@@ -96,7 +131,6 @@ pub(super) async fn execute<H: Send + 'static>(
 /// Work that runs one child after another, and can be abandoned.
 pub(super) struct Work {
     state: Mutex<State>,
-    changed: Condvar,
     abandoned: watch::Sender<bool>,
     /// Each child that lives has a receiver.
     living: watch::Sender<()>,
@@ -104,12 +138,9 @@ pub(super) struct Work {
 
 #[derive(Default)]
 struct State {
-    /// The child, from its start until its number is free for others.
-    leader: Option<libc::pid_t>,
-    /// How many children there were: tells this one from the next.
-    count: u64,
-    /// This child was asked to end.
-    ending: bool,
+    /// The supervisor of the child, from its start until its number is free for
+    /// others.
+    supervisor: Option<libc::pid_t>,
     /// There is to be no other child.
     abandoned: bool,
 }
@@ -118,14 +149,13 @@ impl Work {
     pub(super) fn begin() -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::default(),
-            changed: Condvar::new(),
             abandoned: watch::Sender::new(false),
             living: watch::Sender::new(()),
         })
     }
 
     /// Ends the child, if one lives, and lets no other begin.
-    pub(super) fn abandon(self: &Arc<Self>) {
+    pub(super) fn abandon(&self) {
         self.state().abandoned = true;
         self.abandoned.send_replace(true);
         self.end();
@@ -153,18 +183,12 @@ impl Work {
     }
 
     /// Starts a child and stays with it to its end.
-    fn lead(&self, mut command: Command, register: File) -> Result<Ended, NotRun> {
-        // SAFETY: the closure calls nothing but functions that POSIX allows
-        // between fork and exec, and allocates nothing.
-        unsafe {
-            command.pre_exec(move || {
-                if libc::setsid() < 0 {
-                    return Err(io::Error::last_os_error());
-                }
-                put_on_record(&register);
-                Ok(())
-            });
-        }
+    ///
+    /// The thread that calls this must live as long as the child: the kernel tells
+    /// a supervisor of the end of the thread that started it.
+    fn lead(&self, launch: Launch, register: File) -> Result<Ended, NotRun> {
+        let program = launch.command.get_program().to_string_lossy().into_owned();
+        let plan = Plan::new(launch, &register).map_err(NotRun::Spawn)?;
         // Held while the child is started: whoever wants to end it will know
         // its number.
         let mut state = self.state();
@@ -172,83 +196,62 @@ impl Work {
             return Err(NotRun::Failed(LocalError::Cancelled));
         }
         let started = Instant::now();
-        let child = command.spawn().map_err(NotRun::Spawn)?;
-        let leader = child.id().cast_signed();
-        state.leader = Some(leader);
-        state.count += 1;
-        state.ending = false;
+        let supervisor = plan.start().map_err(NotRun::Spawn)?;
+        state.supervisor = Some(supervisor.process);
         drop(state);
 
-        wait_for_end(leader);
-        let wall = started.elapsed();
-
-        let mut state = self.state();
-        // The dead leader still keeps its number, so this can hit no others.
-        signal(leader, libc::SIGKILL);
-        state.leader = None;
-        drop(state);
-        self.changed.notify_all();
-        let (status, used) = reap(leader).map_err(|source| {
-            NotRun::Failed(LocalError::Spawn {
-                program: command.get_program().to_string_lossy().into_owned(),
-                source,
-            })
-        })?;
-        wait_until_gone(leader);
-        Ok(Ended {
-            started,
-            status,
-            timed_out: false,
-            usage: Usage {
-                wall: wall.as_secs_f64(),
-                user: seconds(used.ru_utime),
-                system: seconds(used.ru_stime),
-                peak_memory: peak_memory(&used),
-            },
-        })
-    }
-
-    /// Asks the child to end, and sees to it after the grace.
-    ///
-    /// The grace is the leader's: what it leaves behind ends with it.
-    fn end(self: &Arc<Self>) {
-        let mut state = self.state();
-        let Some(leader) = state.leader else {
-            return;
-        };
-        if mem::replace(&mut state.ending, true) {
-            return;
-        }
-        signal(leader, libc::SIGTERM);
-        let count = state.count;
-        drop(state);
-        let work = Arc::clone(self);
-        let kill = move |grace| {
-            let same = |state: &State| state.count == count && state.leader.is_some();
-            let (state, _) = work
-                .changed
-                .wait_timeout_while(work.state(), grace, |state| same(state))
-                .unwrap_or_else(PoisonError::into_inner);
-            if same(&state) {
-                signal(leader, libc::SIGKILL);
+        wait_for_end(supervisor.process);
+        // The dead still keeps its number, so nobody signals another by it.
+        self.state().supervisor = None;
+        reap(supervisor.process);
+        match supervisor.report() {
+            Some(Ok(report)) => Ok(Ended {
+                started,
+                status: ExitStatus::from_raw(report.status),
+                beyond: None,
+                usage: Usage {
+                    wall: report.wall.as_secs_f64(),
+                    user: report.user.as_secs_f64(),
+                    system: report.system.as_secs_f64(),
+                    peak_memory: report.peak_memory * MEMORY_UNIT,
+                },
+                left: report.left,
+            }),
+            Some(Err(error)) => Err(NotRun::Spawn(error)),
+            None => {
+                let mut record = vec![0; 4096];
+                let length = register.read_at(&mut record, 0).unwrap_or(0);
+                let leftover = Leftover::on(&String::from_utf8_lossy(&record[..length]));
+                while leftover.end() {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                // It may well succeed another time.
+                let killed = "the process that sees to its end was killed";
+                let source = io::Error::new(io::ErrorKind::Interrupted, killed);
+                Err(NotRun::Failed(LocalError::Spawn { program, source }))
             }
-        };
-        let kill_now = kill.clone();
-        if thread::Builder::new().spawn(move || kill(GRACE)).is_err() {
-            // No thread to wait with: there can be no grace.
-            kill_now(Duration::ZERO);
+        }
+    }
+
+    /// Asks the child to end; its supervisor sees to it after a grace.
+    fn end(&self) {
+        let state = self.state();
+        if let Some(supervisor) = state.supervisor {
+            // SAFETY: no memory is involved, and the number is not free for others
+            // while it stands in the state.
+            unsafe {
+                libc::kill(supervisor, libc::SIGTERM);
+            }
         }
     }
 }
 
-/// Sends a signal to a process group.
-fn signal(leader: libc::pid_t, signal: libc::c_int) {
-    // SAFETY: no memory is involved. The one way to fail is that nobody is
-    // left in the group, and then there is nothing to do.
-    unsafe {
-        libc::kill(-leader, signal);
-    }
-}
+/// What systems count memory in: Linux and the BSDs in KiB, macOS in bytes.
+const MEMORY_UNIT: u64 = if cfg!(target_vendor = "apple") {
+    1
+} else {
+    1024
+};
 
 /// Returns when the child has ended, and leaves it for [`reap`].
 fn wait_for_end(child: libc::pid_t) {
@@ -263,97 +266,67 @@ fn wait_for_end(child: libc::pid_t) {
                 libc::WEXITED | libc::WNOWAIT,
             )
         };
-        // Anything but an interruption is told again by `reap`.
+        // Where others wait for all children of this process, it is no more.
         if result == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
             return;
         }
     }
 }
 
-/// Gives killed processes the moment they need to be gone, so that they don't
-/// disturb what runs next. Usually nobody is left, and one look is all.
-fn wait_until_gone(leader: libc::pid_t) {
-    // Their parent is the first process of the system now. One that reaps
-    // nobody, as in some containers, keeps them in the list for ever.
-    const PATIENCE: Duration = Duration::from_millis(200);
-    let began = Instant::now();
-    // SAFETY: no memory is involved; signal 0 is none.
-    while unsafe { libc::kill(-leader, 0) } == 0 && began.elapsed() < PATIENCE {
-        thread::sleep(Duration::from_millis(1));
-    }
-}
-
-fn reap(child: libc::pid_t) -> io::Result<(ExitStatus, libc::rusage)> {
+fn reap(child: libc::pid_t) {
     loop {
-        let mut status = 0;
-        // SAFETY: an all-zero rusage is a valid one to be written to.
-        let mut used: libc::rusage = unsafe { mem::zeroed() };
-        // SAFETY: both pointers are to live values of the right types.
-        let reaped = unsafe { libc::wait4(child, &raw mut status, 0, &raw mut used) };
-        if reaped == child {
-            return Ok((ExitStatus::from_raw(status), used));
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
-}
-
-fn seconds(time: libc::timeval) -> f64 {
-    time.tv_sec as f64 + time.tv_usec as f64 / 1e6
-}
-
-fn peak_memory(used: &libc::rusage) -> u64 {
-    // Linux and the BSDs count in KiB, macOS in bytes.
-    let unit = if cfg!(target_vendor = "apple") {
-        1
-    } else {
-        1024
-    };
-    u64::try_from(used.ru_maxrss).unwrap_or(0) * unit
-}
-
-/// In the child, before it becomes another program: writes down who it is.
-///
-/// What the kernel says of a process names it once and for all: its number and
-/// when it started. Done by the child itself, there is no moment in which it
-/// runs unrecorded, whenever the parent may die. Where there is no `/proc`
-/// nothing is recorded, which [`end_leftover`] takes for "nobody".
-fn put_on_record(register: &File) {
-    let mut line = [0_u8; 1024];
-    // SAFETY: the path ends with a zero, and the buffer is as long as is said.
-    unsafe {
-        let own = libc::open(
-            c"/proc/self/stat".as_ptr(),
-            libc::O_RDONLY | libc::O_CLOEXEC,
-        );
-        if own < 0 {
+        // SAFETY: nothing is to be written to.
+        let reaped = unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
+        if reaped == child || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
             return;
         }
-        let length = libc::read(own, line.as_mut_ptr().cast(), line.len());
-        if let Ok(length) = usize::try_from(length) {
-            libc::pwrite(register.as_raw_fd(), line.as_ptr().cast(), length, 0);
-        }
-        libc::close(own);
     }
 }
 
-/// Ends the process group that is on record, if it lives on.
+/// Ends what is on record of a child, if it lives on.
 ///
 /// Only for whoever holds the lock under which it was started: the process
 /// that started it is dead then.
 pub(super) async fn end_leftover(record: &str) {
-    let Some(recorded) = Identity::parse(record) else {
-        return;
-    };
-    // It dies as soon as it is scheduled; one that hangs in the kernel must not
-    // hang us.
-    const PATIENCE: Duration = Duration::from_secs(10);
-    let began = Instant::now();
-    while recorded.lives() && began.elapsed() < PATIENCE {
-        signal(recorded.process, libc::SIGKILL);
+    let leftover = Leftover::on(record);
+    while leftover.end() {
         tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// A child on record: its supervisor, and then itself.
+struct Leftover {
+    supervisor: Option<Identity>,
+    leader: Option<Identity>,
+    began: Instant,
+}
+
+impl Leftover {
+    fn on(record: &str) -> Self {
+        let mut lines = record.lines();
+        Self {
+            supervisor: lines.next().and_then(Identity::parse),
+            leader: lines.next().and_then(Identity::parse),
+            began: Instant::now(),
+        }
+    }
+
+    /// Kills the child and its process group; false when that needs no repeating.
+    ///
+    /// The supervisor lives on while it ends what else was left. All die as soon as
+    /// they are scheduled; one that hangs in the kernel must not hang us.
+    fn end(&self) -> bool {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        let lives = |recorded: &&Identity| recorded.lives();
+        let leader = self.leader.as_ref().filter(lives);
+        if let Some(leader) = leader {
+            // SAFETY: no memory is involved, and nobody else has the number.
+            unsafe {
+                libc::kill(-leader.process, libc::SIGKILL);
+            }
+        }
+        let lives = leader.is_some() || self.supervisor.as_ref().is_some_and(Identity::lives);
+        lives && self.began.elapsed() < PATIENCE
     }
 }
 

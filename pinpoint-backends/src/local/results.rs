@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use pinpoint_core::results::{Output, is_criterion_result};
 
+use super::files;
+
 /// The content of a file of results, or of those files of a folder that are read.
 #[derive(Debug)]
 pub enum Results {
@@ -23,19 +25,62 @@ impl Results {
     ///
     /// What the operating system says of the file, or of one in the folder.
     pub fn load(path: &Path, limit: u64) -> io::Result<Option<Self>> {
+        Self::load_with(path, limit, |path| File::open(path))
+    }
+
+    fn load_with(
+        path: &Path,
+        limit: u64,
+        open: fn(&Path) -> io::Result<File>,
+    ) -> io::Result<Option<Self>> {
         let mut room = limit;
         if !path.is_dir() {
-            let content = content(path, &mut room)?;
+            let content = content(open(path)?, &mut room)?;
             return Ok(content.map(Self::File));
         }
         let mut files = BTreeMap::new();
         for (name, path) in criterion_results(path)? {
-            let Some(content) = content(&path, &mut room)? else {
+            let Some(content) = content(open(&path)?, &mut room)? else {
                 return Ok(None);
             };
             files.insert(name, content);
         }
         Ok(Some(Self::Folder(files)))
+    }
+
+    /// What a run wrote to a file, or why it can't be read; `None` when it holds more
+    /// than `limit` bytes.
+    pub(super) fn written_to(file: &File, limit: u64) -> io::Result<Option<Self>> {
+        if file.metadata()?.len() > limit {
+            return Ok(None);
+        }
+        files::read_at(file, 0, limit).map(|content| Some(Self::File(content)))
+    }
+
+    /// What a run left in its work tree, a file or folder of this name, or in what
+    /// way it failed to. The error is that of a machine which can't be used.
+    pub(super) fn of_run(tree: &Path, name: &Path, limit: u64) -> io::Result<Result<Self, String>> {
+        let path = tree.join(name);
+        let load = || -> io::Result<Result<Self, String>> {
+            if !path.canonicalize()?.starts_with(tree.canonicalize()?) {
+                return Ok(Err(leads_outside(name)));
+            }
+            Ok(match Self::load_with(&path, limit, files::open_regular)? {
+                Some(results) => Ok(results),
+                None => Err(too_large(limit)),
+            })
+        };
+        match load() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                tree.metadata()?;
+                Ok(Err(format!("wrote no file {}", path.display())))
+            }
+            Err(error) if is_of_the_tree(&error) => Ok(Err(format!(
+                "wrote nothing that can be read to {}: {error}",
+                path.display()
+            ))),
+            other => other,
+        }
     }
 
     /// As the readers take it.
@@ -48,9 +93,8 @@ impl Results {
 }
 
 /// The content of a file that fits into the room that is left.
-fn content(path: &Path, room: &mut u64) -> io::Result<Option<Vec<u8>>> {
+fn content(file: File, room: &mut u64) -> io::Result<Option<Vec<u8>>> {
     let mut content = Vec::new();
-    let file = File::open(path)?;
     file.take(room.saturating_add(1))
         .read_to_end(&mut content)?;
     let length = content.len() as u64;
@@ -61,9 +105,76 @@ fn content(path: &Path, room: &mut u64) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(content))
 }
 
+/// What is said of more results than can be read.
+pub(super) fn too_large(limit: u64) -> String {
+    format!("wrote more than {} MiB of results", limit >> 20)
+}
+
+fn leads_outside(name: &Path) -> String {
+    format!(
+        "its results file {} leads out of the work tree",
+        name.display()
+    )
+}
+
+/// Is an error the fault of what stands in a work tree, rather than of the machine?
+/// The next commit has another tree.
+fn is_of_the_tree(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::IsADirectory
+            | io::ErrorKind::DirectoryNotEmpty
+            | io::ErrorKind::InvalidInput
+    ) || matches!(
+        error.raw_os_error(),
+        // A loop of links, a link that is too long, a socket, a device without a
+        // driver, a file that is being executed.
+        Some(
+            libc::ELOOP
+                | libc::ENAMETOOLONG
+                | libc::ENXIO
+                | libc::ENODEV
+                | libc::EOPNOTSUPP
+                | libc::ETXTBSY
+        )
+    )
+}
+
+/// Removes the results of a run before from a work tree, which must not pass for the
+/// next one's, or says why that run fails; never anything but files in the tree, be
+/// it behind a link that a commit brought along. The error is that of a machine which
+/// can't be used.
+pub(super) fn remove_old(tree: &Path, name: &Path) -> io::Result<Result<(), String>> {
+    let path = tree.join(name);
+    let Some(directory) = path.parent() else {
+        return Ok(Ok(()));
+    };
+    let remove = || -> io::Result<Result<(), String>> {
+        if !directory.canonicalize()?.starts_with(tree.canonicalize()?) {
+            return Ok(Err(leads_outside(name)));
+        }
+        remove(&path).map(Ok)
+    };
+    match remove() {
+        // A directory that is not there yet has no file of a run before.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            tree.metadata()?;
+            Ok(Ok(()))
+        }
+        Err(error) if is_of_the_tree(&error) => Ok(Err(format!(
+            "the results of an earlier run at {} can't be removed: {error}",
+            path.display()
+        ))),
+        other => other,
+    }
+}
+
 /// Removes what would be loaded, so that it does not pass for the results of the
 /// next run; nothing else of a folder, which may hold anything.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
+fn remove(path: &Path) -> io::Result<()> {
     if !path.symlink_metadata()?.is_dir() {
         return fs::remove_file(path);
     }

@@ -1,10 +1,10 @@
 //! Running the benchmark.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,21 +13,32 @@ use pinpoint_core::{
     CombinedCommit, Commit, PairReport, RunPairRequest, RunReport, RunRequest, Series, Variant,
 };
 
-use super::build::{Build, Made, tail};
-use super::executor::locked;
+use super::build::{Build, Made};
+use super::executor::{blocking, locked};
 use super::files;
 use super::machine_lock::RunHold;
 use super::metric::{Unfit, Wanted};
-use super::process::{self, Ended, NotRun, Work};
+use super::process::{self, Ended, Launch, Limits, NotRun, Work};
 use super::reports::Report;
 use super::results::{self, Results};
-use super::{LocalError, LocalExecutor, Metric, workspace};
+use super::{LocalError, LocalExecutor, Metric, OutputTail, tails, workspace};
 
 /// How often the good end may fail before its first success.
 const ATTEMPTS: u32 = 3;
 
-/// More output than this is a mistake, and would not fit in memory.
-const LARGEST_OUTPUT: u64 = 256 << 20;
+/// A run or a build that writes more than this, to one of its outputs, is ended: it
+/// would fill the disk.
+pub(super) const MOST_OUTPUT: u64 = 1 << 30;
+
+/// More results than this are not read: they would fill the memory.
+const LARGEST_RESULTS: u64 = 128 << 20;
+
+/// What is kept of one output of a run that failed: so much of its beginning, and as
+/// much of its end.
+const KEPT: u64 = 64 << 10;
+
+/// What is kept of all outputs of a job.
+pub(super) const MOST_KEPT: u64 = 64 << 20;
 
 /// What is held while the benchmark runs; the machine over both runs of a pair.
 type Holds = Arc<(Arc<Build>, Arc<RunHold>)>;
@@ -50,10 +61,24 @@ struct One<'a> {
     ready: Result<Holds, String>,
 }
 
-/// Where one execution writes.
-struct Outputs {
-    stdout: PathBuf,
-    stderr: PathBuf,
+/// What came of one execution.
+struct Execution {
+    ended: Ended,
+    stdout: File,
+    stderr: File,
+    tail: OutputTail,
+    /// Why it failed, by the way in which it ended.
+    failure: Option<String>,
+    /// What values are read from, or why there is nothing; empty when it failed.
+    results: Result<Results, String>,
+}
+
+/// Why nothing was executed, for a reason that is in the commit.
+enum NotBegun {
+    /// Old results can't be removed.
+    Results(String),
+    /// The program can't be started.
+    Program(io::Error),
 }
 
 impl LocalExecutor {
@@ -131,6 +156,16 @@ impl LocalExecutor {
         Ok(pair)
     }
 
+    /// What the job's user should know of its runs beside their values, a sentence
+    /// each.
+    ///
+    /// # Errors
+    ///
+    /// When the notes of the job can't be read.
+    pub fn warnings(&self) -> Result<Vec<String>, LocalError> {
+        tails::run_warnings(&self.job_dir)
+    }
+
     /// What a run needs, or why there is nothing to run: the commit was built when
     /// it was asked for; since then the build was removed, and can't be made again.
     fn ready(&self, made: Made, machine: &Arc<RunHold>) -> Result<Holds, String> {
@@ -167,34 +202,37 @@ impl LocalExecutor {
                 return Ok(report);
             }
         };
-        let outputs = self.outputs("last");
         let purpose = Purpose::Count(one.index);
-        match self
-            .execute(one.variant, purpose, &outputs, holds, work)
-            .await
-        {
-            Ok(ended) => {
-                report.started = self.since_beginning(ended.started);
-                report.usage = Some(ended.usage);
-                report.exit_code = ended.status.code();
-                match self.judge(metric, &ended, &outputs, &holds.0)? {
-                    Ok(charts) => report.charts = charts,
-                    Err(failure) => report.failure = Some(failure),
-                }
+        let began = self
+            .execute(one.variant, purpose, &metric.format, holds, work)
+            .await?;
+        let execution = match began {
+            Ok(execution) => execution,
+            Err(not_begun) => {
+                report.failure = Some(self.cannot_begin(not_begun, one.variant, &holds.0));
+                self.check_room(&holds.0)?;
+                return Ok(report);
             }
-            // A commit may have removed or broken the benchmark.
-            Err(NotRun::Spawn(error)) if is_programs_fault(&error) => {
-                report.failure = Some(self.cannot_run(error, one.variant, &holds.0).to_string());
+        };
+        let ended = &execution.ended;
+        report.started = self.since_beginning(ended.started);
+        report.usage = Some(ended.usage);
+        report.exit_code = ended.status.code();
+        match self.judge(metric, &execution) {
+            Ok(charts) => report.charts = charts,
+            Err(failure) => {
+                report.failure = Some(failure);
+                self.check_room(&holds.0)?;
             }
-            Err(error) => return Err(self.not_run(error)),
         }
+        let mut tail = execution.tail;
         if report.failure.is_some() {
-            self.check_room(&holds.0)?;
+            report.log = self
+                .keep(execution.stdout, execution.stderr, &one.name)
+                .await?;
+            tail.not_kept = report.log.is_none();
         }
-        locked(&self.tails).add(&one.name, &outputs.stdout, &outputs.stderr)?;
-        if report.failure.is_some() {
-            report.log = Some(self.keep(&outputs, &one.name)?);
-        }
+        locked(&self.tails).add(&one.name, &tail)?;
         Ok(report)
     }
 
@@ -234,23 +272,28 @@ impl LocalExecutor {
         let key = warm_up_key(&build, good);
         let machine = Arc::new(self.machine.for_run().await?);
         let holds: Holds = Arc::new((build, machine));
-        let outputs = self.outputs("last");
-        let mut reason = String::new();
+        let (mut reason, mut wrote) = (String::new(), String::new());
         for _ in 0..ATTEMPTS {
             let purpose = Purpose::WarmUp;
-            let ended = match self.execute(good, purpose, &outputs, &holds, work).await {
-                Ok(ended) => ended,
-                Err(NotRun::Spawn(error)) => return Err(self.cannot_run(error, good, &holds.0)),
-                Err(error) => return Err(self.not_run(error)),
-            };
-            match self.try_to_fix(&ended, &outputs, &holds.0)? {
-                Ok(metric) => {
-                    let path = self.job_dir.join("metric.json");
-                    files::write_json(&path, &metric)?;
-                    *warmed.entry(key).or_default() += 1;
-                    return Ok(metric);
+            let format = &self.config.format;
+            match self.execute(good, purpose, format, &holds, work).await? {
+                Ok(execution) => {
+                    self.note_left("preparation", &execution)?;
+                    match self.try_to_fix(&execution)? {
+                        Ok(metric) => {
+                            let path = self.job_dir.join("metric.json");
+                            files::write_json(&path, &metric)?;
+                            *warmed.entry(key).or_default() += 1;
+                            return Ok(metric);
+                        }
+                        Err(failure) => reason = failure,
+                    }
+                    wrote = execution.tail.stderr;
                 }
-                Err(failure) => reason = failure,
+                Err(NotBegun::Program(error)) => {
+                    return Err(self.cannot_run(error, good, &holds.0));
+                }
+                Err(NotBegun::Results(failure)) => reason = failure,
             }
             self.check_room(&holds.0)?;
         }
@@ -258,36 +301,31 @@ impl LocalExecutor {
             commit: commit(),
             attempts: ATTEMPTS,
             reason,
-            tail: tail(&outputs.stderr)?,
+            tail: wrote,
         })
     }
 
     /// The metric by one run of the good end, or why that run failed: another
     /// may not. The error is what no other run can change.
-    fn try_to_fix(
-        &self,
-        ended: &Ended,
-        outputs: &Outputs,
-        build: &Build,
-    ) -> Result<Result<Metric, String>, LocalError> {
+    fn try_to_fix(&self, execution: &Execution) -> Result<Result<Metric, String>, LocalError> {
         let unusable = |reason| LocalError::GoodUnreadable {
             commit: called(&self.config.good),
             reason,
         };
-        if let Some(failure) = self.why_failed(ended, &outputs.stderr)? {
-            return Ok(Err(failure));
+        if let Some(failure) = &execution.failure {
+            return Ok(Err(failure.clone()));
         }
-        let format = &self.config.format;
-        let results = match self.results(format, outputs, build)? {
+        let results = match &execution.results {
             Ok(results) => results,
-            Err(failure) => return Ok(Err(failure)),
+            Err(failure) => return Ok(Err(failure.clone())),
         };
+        let (format, usage) = (&self.config.format, &execution.ended.usage);
         let wanted = if self.config.every_chart {
             Wanted::Every
         } else {
             Wanted::One(self.config.chart.as_deref())
         };
-        let metric = match Metric::fix(format, wanted, results.output(), &ended.usage) {
+        let metric = match Metric::fix(format, wanted, results.output(), usage) {
             Ok(metric) => metric,
             Err(Unfit::Chart(error)) => return Err(error),
             Err(Unfit::Output(error @ ReadError::NotFinite { .. })) => {
@@ -295,7 +333,7 @@ impl LocalExecutor {
             }
             Err(Unfit::Output(error)) => return Ok(Err(error.to_string())),
         };
-        match metric.read(self.aggregate(), results.output(), &ended.usage) {
+        match metric.read(self.aggregate(), results.output(), usage) {
             Ok(_) => Ok(Ok(metric)),
             Err(reason) => Err(unusable(reason)),
         }
@@ -315,51 +353,125 @@ impl LocalExecutor {
         let done = warmed
             .entry(warm_up_key(&holds.0, one.variant))
             .or_default();
-        let outputs = self.outputs("last");
         while *done < self.config.warmup {
-            let purpose = Purpose::WarmUp;
+            // Nothing is read: it tells nothing.
+            let (purpose, format) = (Purpose::WarmUp, &Format::Time);
             match self
-                .execute(one.variant, purpose, &outputs, holds, work)
-                .await
+                .execute(one.variant, purpose, format, holds, work)
+                .await?
             {
-                Ok(ended) if ended.status.success() => *done += 1,
-                // The run that counts will tell how it fails; no more of them.
-                Ok(_) => *done = self.config.warmup,
-                Err(NotRun::Spawn(error)) if is_programs_fault(&error) => {
-                    *done = self.config.warmup;
+                Ok(execution) => {
+                    self.note_left("warm-up", &execution)?;
+                    if execution.ended.status.success() {
+                        *done += 1;
+                    } else {
+                        // The run that counts will tell how it fails; no more of them.
+                        *done = self.config.warmup;
+                    }
                 }
-                Err(error) => return Err(self.not_run(error)),
+                Err(_) => *done = self.config.warmup,
             }
         }
         Ok(())
     }
 
+    /// Keeps what a run that does not count left running.
+    fn note_left(&self, name: &str, execution: &Execution) -> Result<(), LocalError> {
+        let left = execution.tail.left.clone();
+        let tail = OutputTail {
+            left,
+            ..OutputTail::default()
+        };
+        locked(&self.tails).add(name, &tail)
+    }
+
+    /// Runs the benchmark, and reads what it wrote as far as the format needs it.
     async fn execute(
         &self,
         variant: &Variant,
         purpose: Purpose,
-        outputs: &Outputs,
+        format: &Format,
         holds: &Holds,
         work: &Arc<Work>,
-    ) -> Result<Ended, NotRun> {
-        let (command, register) = self
-            .command(variant, purpose, outputs, holds)
-            .map_err(NotRun::Failed)?;
-        let timeout = self.config.timeout;
-        process::execute(work, command, timeout, register, Arc::clone(holds)).await
+    ) -> Result<Result<Execution, NotBegun>, LocalError> {
+        let tree = holds.0.tree.clone();
+        if let Some(name) = self.config.results.clone() {
+            let tree = tree.clone();
+            let removed = blocking(Arc::clone(holds), move || {
+                results::remove_old(&tree, &name)
+                    .map_err(LocalError::io("remove", &tree.join(name)))
+            });
+            if let Err(reason) = removed.await? {
+                return Ok(Err(NotBegun::Results(reason)));
+            }
+        }
+        // Files, not pipes: a process left in the background keeps a pipe open,
+        // and whoever reads it waits for that process. New ones for each run: what
+        // such a process writes later is nobody's.
+        let runs = self.job_dir.join("runs");
+        let (stdout, stderr) = (files::create_unnamed(&runs)?, files::create_unnamed(&runs)?);
+        let copy = |file: &File| file.try_clone().map_err(LocalError::io("open", &runs));
+        let launch = Launch {
+            command: self.command(variant, purpose, &tree),
+            stdout: copy(&stdout)?,
+            stderr: copy(&stderr)?,
+        };
+        let limits = Limits {
+            timeout: self.config.timeout,
+            output: MOST_OUTPUT,
+        };
+        let register = holds.1.register()?;
+        let ran = process::execute(work, launch, limits, register, Arc::clone(holds)).await;
+        let ended = match ran {
+            Ok(ended) => ended,
+            Err(NotRun::Failed(error)) => return Err(error),
+            Err(NotRun::Spawn(source)) if is_programs_fault(&source) => {
+                // Without its directory no program can be started.
+                tree.metadata().map_err(LocalError::io("enter", &tree))?;
+                return Ok(Err(NotBegun::Program(source)));
+            }
+            Err(NotRun::Spawn(source)) => {
+                return Err(LocalError::Spawn {
+                    program: self.config.command[0].clone(),
+                    source,
+                });
+            }
+        };
+        let name = self.config.results.clone();
+        let is_read = *format != Format::Time;
+        let (stdout, stderr, tail, results) = blocking(Arc::clone(holds), move || {
+            let unreadable = |error| LocalError::io("read", &runs)(error);
+            let tail = OutputTail {
+                stdout: files::tail(&stdout).map_err(unreadable)?,
+                stderr: files::tail(&stderr).map_err(unreadable)?,
+                ..OutputTail::default()
+            };
+            let results = match name {
+                _ if !is_read => Ok(Results::File(Vec::new())),
+                Some(name) => Results::of_run(&tree, &name, LARGEST_RESULTS)
+                    .map_err(LocalError::io("read", &tree.join(&name)))?,
+                None => Results::written_to(&stdout, LARGEST_RESULTS)
+                    .map_err(unreadable)?
+                    .ok_or_else(|| results::too_large(LARGEST_RESULTS)),
+            };
+            Ok((stdout, stderr, tail, results))
+        })
+        .await?;
+        let last_line = tail.stderr.lines().last().unwrap_or_default().trim();
+        Ok(Ok(Execution {
+            failure: self.how_failed(&ended, last_line),
+            tail: OutputTail {
+                left: ended.left.in_words(),
+                ..tail
+            },
+            ended,
+            stdout,
+            stderr,
+            results,
+        }))
     }
 
-    fn command(
-        &self,
-        variant: &Variant,
-        purpose: Purpose,
-        outputs: &Outputs,
-        holds: &Holds,
-    ) -> Result<(Command, File), LocalError> {
-        let tree = &holds.0.tree;
-        if let Some(results) = &self.config.results {
-            remove_results(tree, results)?;
-        }
+    fn command(&self, variant: &Variant, purpose: Purpose, tree: &Path) -> Command {
         let mut command = Command::new(self.program(tree));
         self.set_environment(&mut command, &variant.commit);
         command.envs(&variant.env);
@@ -367,16 +479,11 @@ impl LocalExecutor {
             Purpose::Count(index) => command.env("PINPOINT_RUN", index.to_string()),
             Purpose::WarmUp => command.env("PINPOINT_WARMUP", "1"),
         };
-        // Files, not pipes: a process left in the background keeps a pipe open,
-        // and whoever reads it waits for that process.
         command
             .args(&self.config.command[1..])
             .args(&variant.arguments)
-            .current_dir(tree)
-            .stdin(Stdio::null())
-            .stdout(files::create(&outputs.stdout)?)
-            .stderr(files::create(&outputs.stderr)?);
-        Ok((command, holds.1.register()?))
+            .current_dir(tree);
+        command
     }
 
     /// Whether what failed did so for want of room. Where nothing of ours is,
@@ -398,74 +505,53 @@ impl LocalExecutor {
         }
     }
 
-    /// Keeps the output of a run, which the next one would write over, and says
-    /// where. Of a run that succeeded its report and the end of its output are
-    /// enough.
-    fn keep(&self, outputs: &Outputs, name: &str) -> Result<String, LocalError> {
-        let kept = self.outputs(name);
-        for (from, to) in [
-            (&outputs.stdout, &kept.stdout),
-            (&outputs.stderr, &kept.stderr),
-        ] {
-            fs::rename(from, to).map_err(LocalError::io("write", to))?;
+    /// Keeps the output of a run that failed, and says where; nothing when the job
+    /// keeps enough already. Of a run that succeeded its report and the end of its
+    /// output are enough.
+    async fn keep(
+        &self,
+        stdout: File,
+        stderr: File,
+        name: &str,
+    ) -> Result<Option<String>, LocalError> {
+        let place = |end| self.job_dir.join("runs").join(format!("{name}.{end}"));
+        let (out, err) = (place("out"), place("err"));
+        let log = out.display().to_string();
+        let room = locked(&self.tails).take_room(&[&stdout, &stderr], 2 * KEPT);
+        if !room {
+            return Ok(None);
         }
-        Ok(kept.stdout.display().to_string())
-    }
-
-    fn outputs(&self, name: &str) -> Outputs {
-        let path = |end| self.job_dir.join("runs").join(format!("{name}.{end}"));
-        Outputs {
-            stdout: path("out"),
-            stderr: path("err"),
-        }
+        blocking((), move || {
+            for (from, to) in [(stdout, out), (stderr, err)] {
+                files::copy_ends(&from, &to, KEPT).map_err(LocalError::io("write", &to))?;
+            }
+            Ok(Some(log))
+        })
+        .await
     }
 
     /// The values of a run, or why it failed.
     fn judge(
         &self,
         metric: &Metric,
-        ended: &Ended,
-        outputs: &Outputs,
-        build: &Build,
-    ) -> Result<Result<BTreeMap<String, Series>, String>, LocalError> {
-        if let Some(failure) = self.why_failed(ended, &outputs.stderr)? {
-            return Ok(Err(failure));
+        execution: &Execution,
+    ) -> Result<BTreeMap<String, Series>, String> {
+        if let Some(failure) = &execution.failure {
+            return Err(failure.clone());
         }
-        Ok(self
-            .results(&metric.format, outputs, build)?
-            .and_then(|results| metric.read(self.aggregate(), results.output(), &ended.usage)))
+        let results = execution.results.as_ref().map_err(Clone::clone)?;
+        metric.read(self.aggregate(), results.output(), &execution.ended.usage)
     }
 
     fn aggregate(&self) -> Aggregate {
         self.config.aggregate.unwrap_or_default()
     }
 
-    /// What values are read from, or why there is nothing.
-    fn results(
-        &self,
-        format: &Format,
-        outputs: &Outputs,
-        build: &Build,
-    ) -> Result<Result<Results, String>, LocalError> {
-        if *format == Format::Time {
-            return Ok(Ok(Results::File(Vec::new())));
-        }
-        let path = match &self.config.results {
-            Some(results) => &build.tree.join(results),
-            None => &outputs.stdout,
-        };
-        match Results::load(path, LARGEST_OUTPUT) {
-            Ok(Some(results)) => Ok(Ok(results)),
-            Ok(None) => Ok(Err(format!(
-                "wrote more than {} MiB of results",
-                LARGEST_OUTPUT >> 20
-            ))),
-            Err(error)
-                if self.config.results.is_some() && error.kind() == io::ErrorKind::NotFound =>
-            {
-                Ok(Err(format!("wrote no file {}", path.display())))
-            }
-            Err(error) => Err(LocalError::io("read", path)(error)),
+    /// Why a run failed that was not begun.
+    fn cannot_begin(&self, error: NotBegun, variant: &Variant, build: &Build) -> String {
+        match error {
+            NotBegun::Results(reason) => reason,
+            NotBegun::Program(error) => self.cannot_run(error, variant, build).to_string(),
         }
     }
 
@@ -484,16 +570,6 @@ impl LocalExecutor {
             },
             _ if is_programs_fault(&source) => LocalError::CommandNotExecutable { program, source },
             _ => LocalError::Spawn { program, source },
-        }
-    }
-
-    fn not_run(&self, error: NotRun) -> LocalError {
-        match error {
-            NotRun::Failed(error) => error,
-            NotRun::Spawn(source) => LocalError::Spawn {
-                program: self.config.command[0].clone(),
-                source,
-            },
         }
     }
 }
@@ -518,41 +594,15 @@ fn warm_up_key(build: &Build, variant: &Variant) -> String {
     format!("{} {:?} {:?}", build.key, variant.arguments, variant.env)
 }
 
-/// Removes the results of a run before, which must not pass for the next one's;
-/// never anything but files in the work tree, be it behind a link that a commit
-/// brought along.
-fn remove_results(tree: &Path, results: &Path) -> Result<(), LocalError> {
-    let path = tree.join(results);
-    let Some(directory) = path.parent() else {
-        return Ok(());
-    };
-    let real = |path: &Path| match path.canonicalize() {
-        Ok(real) => Ok(Some(real)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(LocalError::io("find", path)(error)),
-    };
-    // A directory that is not there yet has no file of a run before.
-    let (Some(directory), Some(top)) = (real(directory)?, real(tree)?) else {
-        return Ok(());
-    };
-    if !directory.starts_with(&top) {
-        return Err(LocalError::ResultsOutside {
-            path: results.into(),
-        });
-    }
-    match results::remove(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(LocalError::io("remove", &path)(error))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Is it the program that can't be started, rather than the system that can't
 /// start one?
 fn is_programs_fault(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied | io::ErrorKind::NotADirectory
-    ) || matches!(error.raw_os_error(), Some(libc::ENOEXEC | libc::ELOOP))
+    ) || matches!(
+        error.raw_os_error(),
+        // Links in a loop, directories, and executables that are damaged.
+        Some(libc::ENOEXEC | libc::ELOOP | libc::ENAMETOOLONG | libc::EISDIR | libc::EINVAL)
+    )
 }

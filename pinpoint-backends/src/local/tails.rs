@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::LocalError;
-use super::build::tail;
+use super::run::MOST_KEPT;
 
 /// How the output of a run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputTail {
     /// The end of its standard output.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -23,6 +23,12 @@ pub struct OutputTail {
     /// The end of its standard error.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
+    /// What it left running, and what became of that, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<String>,
+    /// It failed, and its output is not kept: the job keeps enough already.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_kept: bool,
 }
 
 /// The file of a job.
@@ -30,6 +36,8 @@ pub struct OutputTail {
 pub(super) struct Tails {
     path: PathBuf,
     file: File,
+    /// Bytes of the outputs that the job keeps.
+    kept: u64,
 }
 
 impl Tails {
@@ -37,31 +45,52 @@ impl Tails {
         let path = path(job_dir);
         let file = OpenOptions::new().append(true).create(true).open(&path);
         let file = file.map_err(LocalError::io("open", &path))?;
-        Ok(Self { path, file })
+        let directory = path.parent().unwrap_or(job_dir);
+        let kept = size_of_outputs(directory).map_err(LocalError::io("read", directory))?;
+        Ok(Self { path, file, kept })
+    }
+
+    /// Takes from the room of the job what is kept of these outputs, so much of each
+    /// at most; false when the room is not enough.
+    pub(super) fn take_room(&mut self, outputs: &[&File], most: u64) -> bool {
+        let length = |file: &&File| {
+            file.metadata()
+                .map_or(0, |metadata| metadata.len().min(most))
+        };
+        let wanted: u64 = outputs.iter().map(length).sum();
+        let is_enough = self.kept.saturating_add(wanted) <= MOST_KEPT;
+        if is_enough {
+            self.kept += wanted;
+        }
+        is_enough
     }
 
     /// Adds a run by its name; one without output has no line.
-    pub(super) fn add(
-        &mut self,
-        name: &str,
-        stdout: &Path,
-        stderr: &Path,
-    ) -> Result<(), LocalError> {
-        let end = OutputTail {
-            stdout: tail(stdout)?,
-            stderr: tail(stderr)?,
-        };
-        if end.stdout.is_empty() && end.stderr.is_empty() {
+    pub(super) fn add(&mut self, name: &str, end: &OutputTail) -> Result<(), LocalError> {
+        if *end == OutputTail::default() {
             return Ok(());
         }
         // The line break comes first, so that it ends a line that a kill cut off.
-        let write = || {
+        let mut write = || {
             let mut line = vec![b'\n'];
             serde_json::to_writer(&mut line, &(name, end))?;
             self.file.write_all(&line)
         };
         write().map_err(LocalError::io("write", &self.path))
     }
+}
+
+/// The outputs of runs that a job keeps by now.
+fn size_of_outputs(directory: &Path) -> io::Result<u64> {
+    let mut size = 0;
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let path = entry.path();
+        if matches!(path.extension(), Some(end) if end == "out" || end == "err") {
+            size += entry.metadata()?.len();
+        }
+    }
+    Ok(size)
 }
 
 fn path(job_dir: &Path) -> PathBuf {
@@ -88,6 +117,37 @@ pub fn output_tails(job_dir: &Path) -> Result<BTreeMap<String, OutputTail>, Loca
         .collect())
 }
 
+/// What a job's user should know of its runs beside their values, a sentence each.
+///
+/// # Errors
+///
+/// As of [`output_tails`].
+pub fn run_warnings(job_dir: &Path) -> Result<Vec<String>, LocalError> {
+    let tails = output_tails(job_dir)?;
+    let mut warnings = Vec::new();
+    let mut left = tails.values().filter_map(|tail| tail.left.as_ref());
+    if let Some(first) = left.next() {
+        let others = match left.count() {
+            0 => String::new(),
+            1 => "; so it was in 1 other run".into(),
+            others => format!("; so it was in {others} other runs"),
+        };
+        warnings.push(format!(
+            "the benchmark left processes that would disturb later runs: {first}{others}. \
+             Have it stop what it starts"
+        ));
+    }
+    match tails.values().filter(|tail| tail.not_kept).count() {
+        0 => {}
+        count => warnings.push(format!(
+            "of the output of {count} failed runs only the last lines are kept: \
+             the job keeps {} MiB at most",
+            MOST_KEPT >> 20
+        )),
+    }
+    Ok(warnings)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,11 +159,13 @@ mod tests {
         fs::create_dir(job.join("runs")).unwrap();
         assert_eq!(output_tails(job).unwrap(), BTreeMap::new());
 
-        let (out, err) = (job.join("out"), job.join("err"));
         let write = |name: &str, stdout: &str, stderr: &str| {
-            fs::write(&out, stdout).unwrap();
-            fs::write(&err, stderr).unwrap();
-            Tails::open(job).unwrap().add(name, &out, &err).unwrap();
+            let end = OutputTail {
+                stdout: stdout.into(),
+                stderr: stderr.into(),
+                ..OutputTail::default()
+            };
+            Tails::open(job).unwrap().add(name, &end).unwrap();
         };
         write("1", "one\n", "");
         write("2-first", "lost", "lost");

@@ -108,52 +108,88 @@ fn in_other_process(world: &World, config: &LocalConfig, what: &str) -> Child {
         .unwrap()
 }
 
+/// Kills the process once its child has told its number and that of a grandchild.
 async fn kill_once_it_runs(mut process: Child, leader: &Path, child: &Path) {
+    wait_until_it_runs(leader, child).await;
+    process.kill().unwrap();
+    process.wait().unwrap();
+}
+
+async fn wait_until_it_runs(leader: &Path, child: &Path) {
     let written = |path: &Path| fs::read_to_string(path).is_ok_and(|text| text.ends_with('\n'));
     until("the other process's child", || {
         written(leader) && written(child)
     })
     .await;
-    process.kill().unwrap();
-    process.wait().unwrap();
-    assert!(
-        lives(leader) && lives(child),
-        "they outlive the one who started them"
+}
+
+/// A job in which a run or a build hangs. Its grandchild has left the session.
+fn hanging(world: &World, what: &str) -> (LocalConfig, [std::path::PathBuf; 2]) {
+    let first = world.commit("file", "1");
+    let (leader, child) = (world.path("leader"), world.path("child"));
+    // Deaf to the request to end, so that only the last means helps.
+    let hang = format!(
+        "trap '' TERM; setsid sleep 1000 & echo $! > {}; echo $$ > {}; wait; sleep 1000",
+        child.display(),
+        leader.display()
     );
+    let mut config = world.config(&first, "true");
+    if what == "build" {
+        config.build = Some(hang);
+    } else {
+        config.command = vec!["sh".into(), "-c".into(), hang];
+    }
+    (config, [leader, child])
 }
 
 #[tokio::test]
-async fn what_a_killed_process_left_running_is_ended_by_the_next_run() {
+#[cfg(target_os = "linux")]
+async fn what_a_killed_process_left_running_ends_by_itself() {
     for what in ["run", "build"] {
         let world = World::new();
-        let first = world.commit("file", "1");
-        let (leader, child) = (world.path("leader"), world.path("child"));
-        let hang = format!(
-            "sleep 1000 & echo $! > {}; echo $$ > {}; wait",
-            child.display(),
-            leader.display()
-        );
-        let mut config = world.config(&first, "true");
-        if what == "build" {
-            config.build = Some(hang);
-        } else {
-            config.command = vec!["sh".into(), "-c".into(), hang];
-        }
+        let (config, [leader, child]) = hanging(&world, what);
         kill_once_it_runs(in_other_process(&world, &config, what), &leader, &child).await;
-
-        // A job that has nothing to do with the one that was killed.
-        let mut location = world.location("other");
-        location.state_dir = world.path("other-state");
-        let config = world.config(&first, "echo v: 1 x");
-        let executor = LocalExecutor::open(config, location, "other", SystemTime::now()).unwrap();
-        assert_eq!(
-            run(&executor, 1, &world.combined(&first), 0).await.failure,
-            None
-        );
         until("the end of what was left", || {
             !lives(&leader) && !lives(&child)
         })
         .await;
+    }
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn what_was_left_by_a_process_killed_with_its_supervisor_is_ended_by_the_next_run() {
+    for what in ["run", "build"] {
+        let world = World::new();
+        let (config, [leader, child]) = hanging(&world, what);
+        let mut process = in_other_process(&world, &config, what);
+        wait_until_it_runs(&leader, &child).await;
+        let number = fs::read_to_string(&leader).unwrap();
+        let stat = fs::read_to_string(format!("/proc/{}/stat", number.trim())).unwrap();
+        let (_, fields) = stat.rsplit_once(") ").unwrap();
+        let supervisor = fields.split(' ').nth(1).unwrap();
+        // Stopped, so that neither sees the other die.
+        let main = process.id().to_string();
+        for (signal, whom) in [("-STOP", &*main), ("-KILL", supervisor), ("-KILL", &*main)] {
+            let sent = Command::new("kill").args([signal, whom]).status().unwrap();
+            assert!(sent.success());
+        }
+        process.wait().unwrap();
+        assert!(lives(&leader), "nobody is left to end it");
+
+        // A job that has nothing to do with the one that was killed.
+        let mut location = world.location("other");
+        location.state_dir = world.path("other-state");
+        let good = config.good.clone();
+        let config = world.config(&good.main.git_hash, "echo v: 1 x");
+        let executor = LocalExecutor::open(config, location, "other", SystemTime::now()).unwrap();
+        assert_eq!(run(&executor, 1, &good, 0).await.failure, None);
+        assert!(!lives(&leader));
+        let child = fs::read_to_string(child).unwrap();
+        Command::new("kill")
+            .args(["-KILL", child.trim()])
+            .status()
+            .unwrap();
     }
 }
 
@@ -200,7 +236,10 @@ async fn a_record_of_somebody_else_ends_nobody() {
             .unwrap();
         for name in ["run", "build-1"] {
             let mut file = fs::File::create(processes.join(name)).unwrap();
-            write!(file, "{before}) {}", fields.join(" ")).unwrap();
+            // As a supervisor, and as a command.
+            for _ in 0..2 {
+                writeln!(file, "{before}) {}", fields.join(" ").trim_end()).unwrap();
+            }
         }
         run(&executor, 1, &world.combined(&first), 0).await;
         assert_eq!(bystander.try_wait().unwrap(), None);

@@ -23,7 +23,8 @@ async fn a_run_knows_its_number_and_its_commit() {
         let report = run(&executor, action, &commit, index).await;
         assert_eq!(report.charts["v"].values, [f64::from(index) * 10.0]);
         assert_eq!((report.index, report.exit_code), (index, Some(0)));
-        let output = fs::read_to_string(world.path("jobs/job/runs/last.out")).unwrap();
+        let tails = output_tails(&world.path("jobs/job")).unwrap();
+        let output = &tails[&action.to_string()].stdout;
         assert!(output.contains(&format!("{first} job high")), "{output}");
     }
 }

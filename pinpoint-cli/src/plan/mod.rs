@@ -9,12 +9,12 @@ use pinpoint_core::{BisectionSpec, CombinedCommit, Direction, Magnitude, Range, 
 
 use crate::arguments::{Display, Plan};
 use crate::error::{CliError, FOUND, Stopped};
-use crate::stop::Signals;
+use crate::stop::Interrupt;
 use scatter::{Scatter, Unit};
 
 pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliError> {
-    let signals = Signals::listen().map_err(CliError::file("wait for signals in", "."))?;
-    let mut interrupted = std::pin::pin!(signals.interrupted());
+    let interrupt = Interrupt::listen().map_err(CliError::file("wait for signals in", "."))?;
+    let mut interrupted = std::pin::pin!(interrupt.interrupted());
     let work = async {
         let question = Question::new(&arguments)?;
         let scatter = scatter(arguments, &question, &display).await?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pinpoint_backends::local::{LocalExecutor, OutputTail, Repository, output_tails};
+use pinpoint_backends::local::{LocalExecutor, OutputTail, Repository, output_tails, run_warnings};
 use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::{
     Bisection, CulpritFinder, CulpritFinderOutcome, Detail, Driven, Event, JobState, Journal,
@@ -41,6 +41,7 @@ pub(super) async fn gather(storage: &Storage, id: &JobId) -> Result<Report, CliE
         builds: gathered.builds,
         result: gathered.result,
         missing: gathered.missing,
+        warnings: run_warnings(&job_dir)?,
         posterior: gathered.posterior,
         sources: Vec::new(),
         sessions: sessions(&job_dir)?,
@@ -241,11 +242,15 @@ impl Known {
 /// What a run wrote, as far as it is kept.
 fn joined(tail: &OutputTail) -> String {
     let parts = [&tail.stdout, &tail.stderr].map(|text| output(text));
-    match &parts {
+    let text = match &parts {
         [stdout, stderr] if !stdout.is_empty() && !stderr.is_empty() => {
             format!("{stdout}\n\n[standard error]\n{stderr}")
         }
         [stdout, stderr] => format!("{stdout}{stderr}"),
+    };
+    match &tail.left {
+        Some(left) => format!("{text}\n\n[after its end {}]", output(left)),
+        None => text,
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct Report {
     pub(super) result: Option<JobResult>,
     /// What could not be found out, and why.
     pub(super) missing: Vec<String>,
+    /// What was noticed about the runs.
+    pub(super) warnings: Vec<String>,
     pub(super) posterior: Option<Posterior>,
     /// The commits that were run, in the order of the search.
     pub(super) places: Vec<Place>,

@@ -47,6 +47,9 @@ pub(super) fn page(report: &Report) -> Result<String, CliError> {
                     p.kind { (what) " " span.tone.(answer.tone) { (answer.word) } }
                     h1 #answer { (answer.sentence) }
                     p.facts { (facts(report)) }
+                    @for warning in &report.warnings {
+                        p.note { "Warning: " (Foreign(warning)) "." }
+                    }
                     @for missing in &report.missing {
                         p.note { "Not everything could be found out: " (Foreign(missing)) }
                     }
@@ -203,6 +206,7 @@ mod tests {
                 serde_json::from_value(document).unwrap(),
             )),
             missing: vec![HOSTILE.into()],
+            warnings: vec![HOSTILE.into()],
             posterior: None,
             places: vec![place(Position::Good, &good), place(Position::Bad, &bad)],
             runs: vec![hostile_run(0), hostile_run(1)],

@@ -401,3 +401,82 @@ fn the_command_to_go_on_names_the_state_directory() {
         .ends_with(1)
         .tells("fails at the good end");
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_second_interrupt_leaves_no_process_to_the_next_job() {
+    for place in [Place::FirstRun, Place::LaterBuild] {
+        let held = Held::new();
+        let running = held.start(place, Child::Stubborn);
+        let job = running.job();
+        running.signal(SIGINT);
+        running.signal(SIGTERM);
+        running.ends_with(130);
+        until("the end of the children", || processes_of(&job).is_empty());
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_killed_command_leaves_no_process() {
+    for place in [Place::FirstBuild, Place::LaterRun] {
+        let held = Held::new();
+        let running = held.start(place, Child::Stubborn);
+        let job = running.job();
+        drop(running);
+        until("the end of the children", || processes_of(&job).is_empty());
+    }
+}
+
+#[test]
+fn a_budget_of_time_holds_for_the_preparation() {
+    for place in [Place::FirstBuild, Place::FirstRun] {
+        let held = Held::new();
+        fs::write(&held.gate, "").unwrap();
+        let (build, script) = match place {
+            Place::FirstBuild => ("sleep 600", "echo v: 1 ms"),
+            _ => ("true", "sleep 600"),
+        };
+        let options = ["--build", build, "--max-time", "1s", "--output", "json"];
+        let finished = held.world.bisect(&options, script).ends_with(4);
+        let document = finished.document();
+        assert_eq!(document["stopped"], "time_budget", "{document:#}");
+        assert_eq!(document["runs"], 0);
+        let job = held.world.only_job();
+        assert_eq!(processes_of(job["id"].as_str().unwrap()), [] as [String; 0]);
+    }
+}
+
+#[test]
+fn the_preparation_counts_against_a_budget_of_time() {
+    let world = World::with_step(4, 2);
+    let options = ["--max-time", "1h"];
+    let script = "sleep 0.05; echo \"v: $(cat value) ms\"";
+    world.bisect(&options, script).ends_with(0);
+    let job = world.only_job();
+    let records = world.journal(job["id"].as_str().unwrap());
+    assert!(
+        matches!(records[0].event, Event::TimePassed { elapsed } if elapsed >= 50),
+        "{:?}",
+        records[0]
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_a_benchmark_leaves_running_is_said_once() {
+    let world = World::with_step(4, 2);
+    let script = "setsid sleep 1000 & echo \"v: $(cat value) ms\"";
+    let report = world.path("report.html");
+    let options = ["--report", report.to_str().unwrap()];
+    let finished = world.bisect(&options, script).ends_with(0);
+    finished.says("still running").says("sleep (pid ");
+    assert_eq!(finished.stdout.matches("warning").count(), 1, "{finished}");
+    let page = fs::read_to_string(report).unwrap();
+    assert!(page.contains("Warning: ") && page.contains("sleep (pid "));
+    let job = world.only_job();
+    let show = world.pinpoint(&["jobs", "show", job["id"].as_str().unwrap()]);
+    let shown = show.and(&["--output", "json"]).ends_with(0).document();
+    let warnings = shown["outcome"]["warnings"].as_array().unwrap();
+    assert_eq!(warnings.len(), 1, "{shown:#}");
+}

@@ -1,0 +1,99 @@
+//! What runs leave running, and what becomes of it.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::process::Command;
+
+use pinpoint_backends::local::{output_tails, run_warnings};
+
+use crate::world::{World, lives, run};
+
+#[tokio::test]
+async fn what_leaves_the_session_is_ended_named_and_heard_by_no_later_run() {
+    let world = World::new();
+    let first = world.commit("file", "1");
+    // The first run leaves a process that waits for the second one, to write into its
+    // output. The second gives it the time to, if it lives.
+    let script = "if [ \"$PINPOINT_RUN\" = 0 ]; then
+          setsid sh -c 'echo $$ > ROOT/child.new; mv ROOT/child.new ROOT/child
+            until [ -e ROOT/next ]; do sleep 0.01; done; echo v: 999 x; : > ROOT/wrote' &
+          until [ -e ROOT/child ]; do sleep 0.01; done
+        elif [ \"$PINPOINT_RUN\" = 1 ]; then
+          : > ROOT/next
+          while [ ! -e ROOT/wrote ] && kill -0 $(cat ROOT/child); do sleep 0.01; done
+        fi
+        echo v: 1 x";
+    let script = script.replace("ROOT", world.path("").to_str().unwrap());
+    let executor = world.open(world.config(&first, &script), "job");
+    let commit = world.combined(&first);
+
+    // A child of this process that has lost its own parent is none of the benchmark's.
+    let bystander = world.path("bystander");
+    let start = format!("setsid sleep 1000 & echo $! > {}", bystander.display());
+    let started = Command::new("sh").args(["-c", &start]).status().unwrap();
+    assert!(started.success());
+
+    let report = run(&executor, 1, &commit, 0).await;
+    assert_eq!(report.charts["v"].values, [1.0]);
+    assert!(!lives(&world.path("child")));
+    let report = run(&executor, 2, &commit, 1).await;
+    assert_eq!(report.charts["v"].values, [1.0]);
+    assert!(!world.path("wrote").exists());
+
+    let child = fs::read_to_string(world.path("child")).unwrap();
+    let what = format!("sh (pid {})", child.trim());
+    let tails = output_tails(&world.path("jobs/job")).unwrap();
+    let left = tails["1"].left.as_ref().unwrap();
+    assert!(
+        left.contains("still running") && left.contains(&what),
+        "{left}"
+    );
+    assert_eq!(tails["2"].left, None);
+    let warnings = run_warnings(&world.path("jobs/job")).unwrap();
+    assert!(
+        warnings.len() == 1 && warnings[0].contains(&what),
+        "{warnings:?}"
+    );
+
+    assert!(lives(&bystander));
+    let process = fs::read_to_string(&bystander).unwrap();
+    let killed = Command::new("kill").arg(process.trim()).status().unwrap();
+    assert!(killed.success());
+}
+
+#[tokio::test]
+async fn many_processes_in_many_sessions_are_all_ended() {
+    let world = World::new();
+    let first = world.commit("file", "1");
+    // Each has a child of its own, in another session than its own.
+    let script = "test -z \"$PINPOINT_RUN\" || for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
+          setsid sh -c 'setsid sleep 1000 & echo $! > ROOT/pid.'$n'; : > ROOT/ready.'$n'; wait' &
+          until [ -e ROOT/ready.$n ]; do sleep 0.01; done
+        done
+        echo v: 1 x";
+    let script = script.replace("ROOT", world.path("").to_str().unwrap());
+    let executor = world.open(world.config(&first, &script), "job");
+    let report = run(&executor, 1, &world.combined(&first), 0).await;
+    assert_eq!(report.failure, None);
+    for n in 1..=12 {
+        assert!(!lives(&world.path(&format!("pid.{n}"))), "{n}");
+    }
+    let tails = output_tails(&world.path("jobs/job")).unwrap();
+    let left = tails["1"].left.as_ref().unwrap();
+    assert!(left.contains("more"), "{left}");
+}
+
+#[tokio::test]
+async fn a_script_without_an_interpreter_is_one_for_the_shell() {
+    let world = World::new();
+    let bench = world.repository.join("bench");
+    fs::write(&bench, "echo v: $1 x\n").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&bench, mode).unwrap();
+    let first = world.commit("file", "1");
+    let mut config = world.config(&first, "");
+    config.command = vec!["./bench".into(), "7".into()];
+    let executor = world.open(config, "job");
+    let report = run(&executor, 1, &world.combined(&first), 0).await;
+    assert_eq!(report.charts["v"].values, [7.0]);
+}
