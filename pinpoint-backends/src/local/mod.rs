@@ -14,7 +14,7 @@
 //! | path | holds |
 //! | --- | --- |
 //! | `STATE/repositories/<hash>` | our bare repository for one of the user's |
-//! | `STATE/builds/<key>` | one build: its work tree, checkouts of modules beside it, and a marker written last |
+//! | `STATE/builds/<key>` | one build: its work tree, checkouts of modules beside it, and a marker written last, which names what is in them |
 //! | `STATE/locks/<key>` | held shared by the users of that build, alone by its maker |
 //! | `STATE/locks/making` | held shared by all who make builds, alone by whoever removes repositories |
 //! | `JOB/builds/<key>.log` | the output of a build |
@@ -29,7 +29,8 @@
 //!
 //! A build holds the machine together with other builds; a run holds it alone.
 //! Every lock is an advisory lock on an open file, so the kernel lets go of it
-//! when its holder dies, in whatever way. What the holder had started may live
+//! when its holder dies, in whatever way. Who holds one alone may remove its file;
+//! who gets one looks whether the file is still there. What the holder had started may live
 //! on: its process group is on record beside the lock, and whoever comes next
 //! ends it first (on Linux; elsewhere nothing tells a process from a later one
 //! of the same number without privileges, and such leftovers are left alone).
@@ -37,8 +38,8 @@
 //! # What is not done
 //!
 //! Nothing is fetched, neither dependencies that are not at hand nor files kept by
-//! Git LFS: the build command can do that. The user's branches and tags are not visible to `git` in a work
-//! tree. A process that leaves its process group escapes timeouts.
+//! Git LFS: the build command can do that. `git` in a work tree sees the user's tags, as they are when
+//! something is built, and no branches. A process that leaves its process group escapes timeouts.
 mod at_hand;
 mod build;
 mod commit_diff;

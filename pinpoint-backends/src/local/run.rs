@@ -190,6 +190,7 @@ impl LocalExecutor {
         }
         if report.failure.is_some() {
             self.check_room(&holds.0)?;
+            self.check_build(&holds.0, Some(&one.name))?;
         }
         locked(&self.tails).add(&one.name, &outputs.stdout, &outputs.stderr)?;
         if report.failure.is_some() {
@@ -253,6 +254,7 @@ impl LocalExecutor {
                 Err(failure) => reason = failure,
             }
             self.check_room(&holds.0)?;
+            self.check_build(&holds.0, None)?;
         }
         Err(LocalError::GoodFails {
             commit: commit(),

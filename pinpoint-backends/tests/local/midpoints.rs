@@ -121,7 +121,9 @@ impl Repositories {
     fn midpoints(&self) -> Midpoints {
         let main = Repository::discover(&self.path(self.main)).unwrap();
         let state_dir = self.world.path("state");
-        let repositories = LocalRepositories::new(main, [], &state_dir);
+        let named = self.commits.keys();
+        let named = named.map(|name| (self.url(name), self.path(name)));
+        let repositories = LocalRepositories::new(main, named.collect::<Vec<_>>(), &state_dir);
         Midpoints::new(Arc::new(repositories))
     }
 

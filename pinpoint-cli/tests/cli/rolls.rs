@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::world::{World, fast_import, git};
+use crate::world::{Pinpoint, World, fast_import, git};
 
 /// What a commit has at a path.
 enum Entry {
@@ -115,6 +115,23 @@ fn nested(named: impl Fn(&str, &Path, &str) -> Vec<(&'static str, Entry)>) -> Ne
 }
 
 impl Nested {
+    /// The options that name the clones of the dependencies.
+    fn clones(&self) -> Vec<String> {
+        let paths = [&self.world.path("repos/middle"), &self.inner_path];
+        let named = paths.map(|path| format!("{0}={0}", path.display()));
+        named
+            .into_iter()
+            .flat_map(|named| ["--repository".to_owned(), named])
+            .collect()
+    }
+
+    fn bisect(&self) -> Pinpoint {
+        let clones = self.clones();
+        let mut options: Vec<&str> = clones.iter().map(String::as_str).collect();
+        options.extend(["--format", "lines", "--output", "json"]);
+        self.world.bisect(&options, BENCHMARK)
+    }
+
     /// The culprit is the commit 2 of the innermost repository, found at the
     /// outer commit before the roll.
     #[track_caller]
@@ -164,9 +181,8 @@ fn deps(path: &str, url: &Path, hash: &str) -> Vec<(&'static str, Entry)> {
 #[test]
 fn a_culprit_in_a_submodule_of_a_submodule() {
     let nested = nested(submodule);
-    let options = ["--format", "lines", "--output", "json"];
     let before = nested.world.snapshot();
-    let finished = nested.world.bisect(&options, BENCHMARK).ends_with(0);
+    let finished = nested.bisect().ends_with(0);
     nested.assert_found(&finished.document());
     assert!(
         nested.world.snapshot() == before,
@@ -199,8 +215,7 @@ fn a_culprit_in_a_submodule_of_a_submodule() {
 #[test]
 fn a_culprit_in_a_recursed_dependency_of_deps() {
     let nested = nested(deps);
-    let options = ["--format", "lines", "--output", "json"];
-    let finished = nested.world.bisect(&options, BENCHMARK).ends_with(0);
+    let finished = nested.bisect().ends_with(0);
     nested.assert_found(&finished.document());
 }
 
@@ -213,11 +228,13 @@ fn a_file_that_only_happens_to_be_called_deps_is_in_nobodys_way() {
     });
     // As `git submodule update` leaves it.
     let middle = nested.world.path("repos/middle");
-    let clone = ["clone", "-q", "--bare", middle.to_str().unwrap()];
-    git(
-        &nested.world.repository,
-        &[&clone[..], &[".git/modules/middle"]].concat(),
-    );
+    for (from, to) in [
+        (&middle, ".git/modules/middle"),
+        (&nested.inner_path, ".git/modules/middle/modules/inner"),
+    ] {
+        let clone = ["clone", "-q", "--bare", from.to_str().unwrap(), to];
+        git(&nested.world.repository, &clone);
+    }
     let options = ["--format", "lines", "--output", "json"];
     let finished = nested.world.bisect(&options, BENCHMARK).ends_with(0);
     let document = finished.document();
@@ -232,6 +249,7 @@ fn midpoint_shows_what_lies_between() {
     let finished = nested
         .world
         .pinpoint(&["midpoint", lower, higher, "--all", "--output", "json"])
+        .and(&nested.clones())
         .ends_with(0);
     let document = finished.document();
     assert_eq!(document["count"], 3, "{document:#}");
@@ -249,6 +267,7 @@ fn midpoint_shows_what_lies_between() {
     let finished = nested
         .world
         .pinpoint(&["midpoint", &lower, &higher, "--all"])
+        .and(&nested.clones())
         .ends_with(0);
     let text = &finished.stdout;
     for hash in &nested.inner[1..4] {
@@ -266,6 +285,7 @@ fn a_midpoint_of_nothing_is_refused_with_a_reason() {
     let nested = nested(submodule);
     let ask = |lower: &str, higher: &str| {
         let finished = nested.world.pinpoint(&["midpoint", lower, higher]);
+        let finished = finished.and(&nested.clones());
         finished.ends_with(2).stderr
     };
     let (first, second) = (&*nested.outer[1], &*nested.outer[2]);
@@ -414,7 +434,9 @@ fn the_first_commit_of_a_roll_that_other_commits_precede_outside_of_the_paths() 
         .collect();
     world.repository = world.path("repos/outer");
     world.commits = line(&world.repository, &commits);
+    let clone = format!("{0}={0}", path.display());
     let options = ["--format", "lines", "--output", "json", "--path", "middle"];
+    let options = [&options[..], &["--repository", &clone]].concat();
     let finished = world.bisect(&options, OF_DEPENDENCY).ends_with(0);
     let document = finished.document();
     let found = &document["culprits"][0];
@@ -481,7 +503,15 @@ fn a_roll_next_to_a_good_end_that_came_in_by_a_merge() {
         format!("M 160000 {hash} middle\nM 100644 inline .gitmodules\ndata {length}\n{text}")
     };
     beside(&mut world, &names(&middle[0]), &names(&middle[3]));
-    let options = ["--format", "lines", "--output", "json"];
+    let clone = format!("{0}={0}", path.display());
+    let options = [
+        "--format",
+        "lines",
+        "--output",
+        "json",
+        "--repository",
+        &clone,
+    ];
     let finished = world.bisect(&options, OF_DEPENDENCY).ends_with(0);
     let document = finished.document();
     let found = &document["culprits"][0];

@@ -17,14 +17,16 @@ use super::{LocalHistory, url};
 ///
 /// 1. those that the user named: a URL and the directory where it is;
 /// 2. the main repository, by its path or by the URL of one of its remotes;
-/// 3. a directory, by an absolute path or a `file://` URL;
-/// 4. the submodules that the main repository has cloned, and theirs, by the
+/// 3. the submodules that the main repository has cloned, and theirs, by the
 ///    URL of one of their remotes or the one in `.gitmodules` or `.git/config`.
 ///
 /// URLs are equal but for the case of scheme and host, a user of `https`, the
 /// usual port, and `/` or `.git` at the end; `user@host:path` is the same as
 /// `ssh://user@host/path`. A relative one (`../other`) is seen from the main
 /// repository's remotes.
+///
+/// A path or a `file://` URL is looked for in the same way: a manifest, which may
+/// be anybody's, opens no directory that the user did not name.
 #[derive(Clone)]
 pub struct LocalRepositories(Arc<Inner>);
 
@@ -62,9 +64,18 @@ impl LocalRepositories {
     }
 
     /// Where a repository is, if it is at hand.
-    pub(in super::super) fn locate(&self, repository: &str) -> Option<Repository> {
-        let place = self.0.find(repository, &url::normal_form(repository))?;
-        Repository::discover(&place).ok()
+    ///
+    /// # Errors
+    ///
+    /// When git does not read what is there.
+    pub(in super::super) fn locate(
+        &self,
+        repository: &str,
+    ) -> Result<Option<Repository>, RepositoryError> {
+        match self.0.find(repository, &url::normal_form(repository)) {
+            Some(place) => Repository::discover(&place).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// The clones of submodules that the main repository has, of whatever depth,
@@ -166,18 +177,14 @@ impl Inner {
         if names.iter().any(is_asked) {
             return Some(main.git_dir);
         }
-        url::local_path(name)
-            .or_else(|| keys.iter().find_map(|key| url::local_path(key)))
-            .filter(|path| is_repository(path))
+        // The user's own name for it is a URL, the manifest's the path.
+        let is_there = |place: &PathBuf| is_asked(&place.to_string_lossy().into_owned());
+        let mut places = self.named.iter().map(|(_, place)| place);
+        places
+            .find(|place| is_there(place))
+            .cloned()
             .or_else(|| submodule(&main, &names, &is_asked, 0))
     }
-}
-
-/// Is a repository there, and not merely around it?
-fn is_repository(path: &Path) -> bool {
-    path.canonicalize().is_ok_and(|path| {
-        Repository::discover(&path).is_ok_and(|repository| repository.is_at(&path))
-    })
 }
 
 /// A repository as far as its names go.

@@ -93,7 +93,8 @@ async fn the_main_repository_has_the_names_of_its_remotes() {
 async fn directories_and_urls_that_the_user_named() {
     let world = World::new();
     let (one, two) = (world.path("one"), world.path("two"));
-    let (first, second) = (repository(&one), repository(&two));
+    let first = repository(&one);
+    repository(&two);
     let url = "https://host.example/one";
     git(&world.repository, &["remote", "add", "origin", url]);
     let missing = world.path("missing");
@@ -104,11 +105,13 @@ async fn directories_and_urls_that_the_user_named() {
     let repositories = around(&world, &named);
     // Before a remote of the same URL.
     assert_eq!(head(&repositories, url).await, first);
-    assert_eq!(head(&repositories, two.to_str().unwrap()).await, second);
+    // By the place, too; but no other place.
+    assert_eq!(head(&repositories, one.to_str().unwrap()).await, first);
     assert_eq!(
-        head(&repositories, &format!("file://{}", two.display())).await,
-        second
+        head(&repositories, &format!("file://{}", one.display())).await,
+        first
     );
+    refusal(&repositories, two.to_str().unwrap()).await;
     let error = refusal(&repositories, "https://host.example/no").await;
     assert!(error.contains(missing.to_str().unwrap()), "{error}");
     assert!(error.contains("--repository"), "{error}");
@@ -182,12 +185,15 @@ async fn submodules_of_submodules_by_any_of_their_urls() {
 #[tokio::test]
 async fn more_repositories_than_stay_open() {
     let world = World::new();
-    let repositories = around(&world, &[]);
     let mut commits = Vec::new();
     for number in 0..18 {
         let path = world.path(&format!("repository{number}"));
         commits.push((repository(&path), path));
     }
+    let named = commits
+        .iter()
+        .map(|(_, path)| (path.to_str().unwrap(), &**path));
+    let repositories = around(&world, &named.collect::<Vec<_>>());
     for (commit, path) in commits.iter().chain(&commits) {
         assert_eq!(head(&repositories, path.to_str().unwrap()).await, *commit);
     }
