@@ -379,9 +379,7 @@ impl LocalExecutor {
                 let place = place.clone();
                 let duration = milliseconds(began.elapsed());
                 blocking(holds, move || {
-                    if place.tree.is_dir() {
-                        workspace::check_room(&place.tree)?;
-                    }
+                    workspace::check_room(&place.tree)?;
                     if let Err(error) = place.remove() {
                         note(&log, error)?;
                     }
