@@ -5,5 +5,8 @@
 
 #[cfg(feature = "local")]
 pub mod local;
+mod state_dir;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub mod store;
+
+pub use state_dir::create_state_dir;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pinpoint_backends::create_state_dir;
 use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError};
 use pinpoint_backends::store::{JobId, NewJob};
 use pinpoint_core::{CombinedCommit, Commit, Patch};
@@ -121,7 +122,8 @@ impl PatchFile {
         // Moved in place: a job that is about to read the same patch sees all of
         // it.
         let unfinished = path.with_extension(std::process::id().to_string());
-        fs::create_dir_all(&directory)
+        create_state_dir(&storage.state_dir)
+            .and_then(|()| fs::create_dir_all(&directory))
             .and_then(|()| fs::write(&unfinished, &self.bytes))
             .and_then(|()| fs::rename(&unfinished, &path))
             .map_err(CliError::file("write", &path))?;

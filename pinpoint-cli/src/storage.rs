@@ -5,12 +5,13 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
-use pinpoint_backends::local::{CleanOptions, clean as clean_builds};
+use pinpoint_backends::create_state_dir;
+use pinpoint_backends::local::{CleanOptions, CleanReport, clean as clean_builds};
 use pinpoint_backends::store::{JobId, JobStore, without_password};
 use serde_json::json;
 
 use crate::arguments::{Clean, Display, Output};
-use crate::error::{CliError, FOUND};
+use crate::error::{CliError, FAILED, FOUND};
 use crate::job::quoted;
 
 /// Where the jobs are, and what they need on this machine.
@@ -60,7 +61,7 @@ fn mark(state_dir: &Path) -> Result<String, CliError> {
         return Ok(mark);
     }
     let write = || {
-        fs::create_dir_all(state_dir)?;
+        create_state_dir(state_dir)?;
         let mut new = tempfile::Builder::new()
             .prefix("")
             .rand_bytes(12)
@@ -108,6 +109,18 @@ pub(crate) fn host() -> String {
 /// The state directory: as given, or as the XDG base directory specification
 /// says.
 pub(crate) fn state_dir(display: &Display) -> Result<PathBuf, CliError> {
+    let state_dir = named_state_dir(display)?;
+    match state_dir.to_str() {
+        Some(_) => Ok(state_dir),
+        // Databases, manifests and records name it.
+        None => Err(CliError::Input(format!(
+            "the name of the state directory {} is not UTF-8: choose another with --state-dir",
+            state_dir.display()
+        ))),
+    }
+}
+
+fn named_state_dir(display: &Display) -> Result<PathBuf, CliError> {
     if let Some(told) = &display.state_dir {
         return std::path::absolute(told).map_err(CliError::file("find", told));
     }
@@ -148,7 +161,11 @@ pub(crate) fn clean(clean: &Clean, display: &Display) -> Result<u8, CliError> {
     let state_dir = state_dir(display)?;
     // A directory without the jobs' file is not ours: leave it alone.
     if !state_dir.join("pinpoint.db").exists() && !state_dir.join(MARK).exists() {
-        return report(display, &state_dir.display().to_string(), 0, 0, &[]);
+        return report(
+            display,
+            &state_dir.display().to_string(),
+            &CleanReport::default(),
+        );
     }
     let done = clean_builds(
         &state_dir,
@@ -156,38 +173,46 @@ pub(crate) fn clean(clean: &Clean, display: &Display) -> Result<u8, CliError> {
             keep: clean.cache_size.as_u64(),
         },
     )?;
-    report(
-        display,
-        &state_dir.display().to_string(),
-        done.removed.len(),
-        done.freed,
-        &done.in_use,
-    )
+    report(display, &state_dir.display().to_string(), &done)
 }
 
-fn report(
-    display: &Display,
-    place: &str,
-    removed: usize,
-    freed: u64,
-    in_use: &[PathBuf],
-) -> Result<u8, CliError> {
+fn report(display: &Display, place: &str, done: &CleanReport) -> Result<u8, CliError> {
+    let removed = done.removed.len();
     match display.output {
-        Output::Json => anstream::println!(
-            "{}",
-            json!({ "state_dir": place, "removed": removed, "freed_bytes": freed, "in_use": in_use })
-        ),
+        Output::Json => {
+            let failed = done.failed.iter();
+            let failed: Vec<_> = failed
+                .map(|(path, reason)| json!({ "path": path, "reason": reason }))
+                .collect();
+            anstream::println!(
+                "{}",
+                json!({
+                    "state_dir": place,
+                    "removed": removed,
+                    "freed_bytes": done.freed,
+                    "in_use": done.in_use,
+                    "failed": failed,
+                })
+            );
+        }
         Output::Text => {
             anstream::println!(
                 "{removed} directories removed from {place}, {} freed",
-                ByteSize(freed).display().iec()
+                ByteSize(done.freed).display().iec()
             );
-            for path in in_use {
+            for path in &done.in_use {
                 anstream::println!("in use, left alone: {}", path.display());
+            }
+            for (path, reason) in &done.failed {
+                anstream::eprintln!("can't be removed, left alone: {}: {reason}", path.display());
             }
         }
     }
-    Ok(FOUND)
+    Ok(if done.failed.is_empty() {
+        FOUND
+    } else {
+        FAILED
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use super::executor::locked;
-use super::{LocalError, LocalRepositories, Repository};
+use super::{LocalError, LocalRepositories, Repository, RepositoryError};
 
 /// Repositories on this machine, by their URLs.
 ///
@@ -13,7 +13,7 @@ use super::{LocalError, LocalRepositories, Repository};
 /// reading the configuration of every submodule: each is looked for once.
 pub(super) struct AtHand {
     repositories: LocalRepositories,
-    /// What decides what is at hand, apart from names that are paths.
+    /// What decides what is at hand.
     names: Vec<String>,
     known: Mutex<BTreeMap<String, Option<Repository>>>,
 }
@@ -42,18 +42,26 @@ impl AtHand {
     }
 
     /// The local clone of a repository.
-    pub(super) fn locate(&self, repository: &str) -> Option<Repository> {
-        locked(&self.known)
-            .entry(repository.to_owned())
-            .or_insert_with(|| self.repositories.locate(repository))
-            .clone()
+    ///
+    /// # Errors
+    ///
+    /// When there is one that git does not want to read: left out, it would change
+    /// what is built.
+    pub(super) fn locate(&self, repository: &str) -> Result<Option<Repository>, RepositoryError> {
+        let mut known = locked(&self.known);
+        if let Some(clone) = known.get(repository) {
+            return Ok(clone.clone());
+        }
+        let clone = self.repositories.locate(repository)?;
+        known.insert(repository.to_owned(), clone.clone());
+        Ok(clone)
     }
 
     /// Do two names mean the same repository?
     pub(super) fn same(&self, one: &str, other: &str) -> bool {
         one == other
             || match (self.locate(one), self.locate(other)) {
-                (Some(one), Some(other)) => one.path() == other.path(),
+                (Ok(Some(one)), Ok(Some(other))) => one.path() == other.path(),
                 _ => false,
             }
     }

@@ -1,11 +1,12 @@
 //! Making a build, or finding it.
 
-use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use pinpoint_core::{BuildReport, CombinedCommit, Commit, Located, Patch};
@@ -18,8 +19,11 @@ use super::files::{self, Locked};
 use super::machine_lock::BuildHold;
 use super::process::{self, Beyond, Ended, Launch, Limits, NotRun, Work};
 use super::run::MOST_OUTPUT;
-use super::workspace::{self, Place, hexadecimal};
+use super::workspace::{self, Found, LaidOut, Marker, Place, Whole, hexadecimal};
 use super::{LocalError, LocalExecutor, LocalHistory, Repository, RepositoryError};
+
+/// Further places for a build whose own can't be used.
+const MOST_PLACES: u32 = 16;
 
 /// What became of a build in this job.
 #[derive(Debug, Clone)]
@@ -31,19 +35,28 @@ pub(super) enum Made {
 /// A build that is there, and stays while this value lives.
 #[derive(Debug)]
 pub(super) struct Build {
+    /// Names what was built, and which making of it this is.
     pub(super) key: String,
     /// Where it is run.
     pub(super) tree: PathBuf,
     cached: bool,
     duration: u64,
     /// Absent for one that is not ours.
-    in_use: Option<Locked>,
+    ours: Option<Ours>,
+}
+
+/// What makes a build ours.
+#[derive(Debug)]
+struct Ours {
+    place: Place,
+    marker: Marker,
+    _in_use: Locked,
 }
 
 impl Build {
     /// Whether it is a work tree of ours.
     pub(super) fn is_ours(&self) -> bool {
-        self.in_use.is_some()
+        self.ours.is_some()
     }
 }
 
@@ -144,20 +157,78 @@ impl LocalExecutor {
             return made_already(commit);
         };
         let key = workspace::key(commit, &self.config, &sources.at_hand);
-        let build = Arc::clone(locked(&self.builds).entry(key.clone()).or_default());
-        build
-            .get_or_try_init(|| self.make(commit, key, sources, work))
-            .await
-            .cloned()
+        loop {
+            let build = Arc::clone(locked(&self.builds).entry(key.clone()).or_default());
+            let made = build
+                .get_or_try_init(|| self.make(commit, &key, sources, work))
+                .await?
+                .clone();
+            match &made {
+                // Whoever removed it did not ask us.
+                Made::Ready(ready) if !ready.tree.is_dir() => self.forget(ready),
+                _ => return Ok(made),
+            }
+        }
+    }
+
+    /// Has a build looked for again when it is needed next.
+    fn forget(&self, damaged: &Arc<Build>) {
+        locked(&self.builds).retain(|_, cell| match cell.get() {
+            Some(Made::Ready(build)) => !Arc::ptr_eq(build, damaged),
+            _ => true,
+        });
+    }
+
+    /// After a run that failed: was it made in all of the build?
+    ///
+    /// What removes part of a build is no fault of the commit, so the run is made
+    /// again in a new one; but one that fails so twice does it itself, and counts.
+    /// `run` names it; without a name only the work tree as a whole matters.
+    ///
+    /// # Errors
+    ///
+    /// [`LocalError::BuildDamaged`], after which the build is made again.
+    pub(super) fn check_build(
+        &self,
+        build: &Arc<Build>,
+        run: Option<&str>,
+    ) -> Result<(), LocalError> {
+        let Some(Ours { place, marker, .. }) = &build.ours else {
+            return match build.tree.is_dir() {
+                true => Ok(()),
+                false => Err(LocalError::BuildGone {
+                    path: build.tree.clone(),
+                }),
+            };
+        };
+        let whole = Whole::But(self.config.results.as_deref());
+        let Some(missing) = place.missing(marker, whole)? else {
+            return Ok(());
+        };
+        self.forget(build);
+        let counts = match run {
+            Some(run) => !locked(&self.damaged_runs).insert(run.to_owned()),
+            None => true,
+        };
+        if counts && build.tree.is_dir() {
+            return Ok(());
+        }
+        Err(LocalError::BuildDamaged {
+            path: place.directory.clone(),
+            missing,
+        })
     }
 
     async fn make(
         &self,
         commit: &CombinedCommit,
-        key: String,
+        key: &str,
         sources: &Sources,
         work: &Arc<Work>,
     ) -> Result<Made, LocalError> {
+        /// Others hold the lock for a moment, to see whether it is there; who holds
+        /// a damaged build for longer uses it.
+        const MOMENTS: u32 = 50;
         let is_skipped = |hash| self.config.skip.contains(hash);
         if is_skipped(&commit.main.git_hash) || commit.main.merged.iter().any(is_skipped) {
             return Ok(Made::Failed(Arc::new(Failure {
@@ -169,46 +240,101 @@ impl LocalExecutor {
         if let Some(failure) = files::read_json(&remembered)? {
             return Ok(Made::Failed(Arc::new(failure)));
         }
-        let place = self.workspace.place(&key);
-        let mut cached = true;
+        let (mut place, mut further) = (self.workspace.place(key, 0), 0);
+        let log = self.build_log(key);
+        let mut whole = Whole::But(self.config.results.as_deref());
         let mut slot = None;
+        let mut moments = 0;
         loop {
-            if let Some((marker, in_use)) = place.use_it().await? {
+            let (found, in_use) = place.use_it(whole).await?;
+            if let Some(marker) = self.usable(&found, sources).await? {
+                let making = self.makings.fetch_add(1, Ordering::Relaxed);
                 return Ok(Made::Ready(Arc::new(Build {
-                    key,
-                    tree: place.tree,
-                    cached,
+                    key: format!("{key} {making}"),
+                    tree: place.tree.clone(),
+                    cached: matches!(whole, Whole::But(_)),
                     duration: marker.duration,
-                    in_use: Some(in_use),
+                    ours: Some(Ours {
+                        marker: marker.clone(),
+                        place,
+                        _in_use: in_use,
+                    }),
                 })));
             }
+            drop(in_use);
             if slot.is_none() {
                 slot = Some(self.build_slots.acquire().await);
                 continue;
             }
-            // Others hold the lock for a moment, to see whether it is there.
             let Some(alone) = place.make_it()? else {
-                tokio::time::sleep(Duration::from_millis(1)).await;
+                moments += 1;
+                let is_used = !matches!(found, Found::Nothing);
+                if is_used && moments > MOMENTS && further < MOST_PLACES {
+                    moments = 0;
+                    further += 1;
+                    place = self.workspace.place(key, further);
+                } else {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
                 continue;
             };
-            if place.marker()?.is_some() {
+            // Somebody may have made it meanwhile.
+            let found = place.look(whole)?;
+            if self.usable(&found, sources).await?.is_some() {
                 continue;
             }
-            let log = self.build_log(&key);
+            if further == 0 {
+                files::create(&log)?;
+            }
+            let holds = self.hold(&place, alone).await?;
+            let empty = place.clone();
+            let removed = blocking(Arc::clone(&holds), move || Ok(empty.remove())).await?;
+            if let Err(error) = removed {
+                note(&log, &error)?;
+                if further == MOST_PLACES {
+                    return Err(error);
+                }
+                further += 1;
+                place = self.workspace.place(key, further);
+                continue;
+            }
             let making = Making {
                 executor: self,
                 sources,
                 place: &place,
                 log: &log,
-                holds: self.hold(&place, alone).await?,
+                holds,
                 work,
             };
             if let Some(failure) = self.make_alone(commit, making).await? {
                 files::write_json(&remembered, &failure)?;
                 return Ok(Made::Failed(Arc::new(failure)));
             }
-            cached = false;
+            whole = Whole::Tree;
         }
+    }
+
+    /// The marker of a build that is whole, and of which nothing was left out that
+    /// is there now.
+    async fn usable<'a>(
+        &self,
+        found: &'a Found,
+        sources: &Sources,
+    ) -> Result<Option<&'a Marker>, LocalError> {
+        let Found::Whole(marker) = found else {
+            return Ok(None);
+        };
+        for (url, revision) in &marker.left_out {
+            let Some(clone) = sources.at_hand.locate(url)? else {
+                continue;
+            };
+            match self.hash_of(&clone, &Commit::new(url, revision)).await {
+                Ok(_) => return Ok(None),
+                Err(Trouble::Build(_)) => {}
+                Err(Trouble::Local(error)) => return Err(error),
+            }
+        }
+        Ok(Some(marker))
     }
 
     /// What is held while a build is made at this place.
@@ -230,27 +356,34 @@ impl LocalExecutor {
     ) -> Result<Option<Failure>, LocalError> {
         let (place, holds) = (making.place, Arc::clone(&making.holds));
         let began = Instant::now();
-        let empty = place.clone();
-        blocking(Arc::clone(&holds), move || empty.clear()).await?;
-        files::create(making.log)?;
+        place.create()?;
+        let log = making.log.to_owned();
         match making.take_steps(commit).await {
-            Ok(repositories) => {
+            Ok(_) if !place.tree.is_dir() => Ok(Some(Failure {
+                reason: "the build command removed its work tree".into(),
+                duration: milliseconds(began.elapsed()),
+            })),
+            Ok(made) => {
                 let place = place.clone();
                 let workspace = self.workspace.clone();
                 let cache_size = self.config.cache_size;
                 blocking(holds, move || {
-                    place.finish(repositories, began.elapsed())?;
-                    workspace.shrink(cache_size)?;
+                    place.finish(made, began.elapsed())?;
+                    for (path, reason) in workspace.shrink(cache_size)?.failed {
+                        note(&log, format!("can't remove {}: {reason}", path.display()))?;
+                    }
                     Ok(None)
                 })
                 .await
             }
             Err(Trouble::Build(reason)) => {
                 let place = place.clone();
-                let duration = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+                let duration = milliseconds(began.elapsed());
                 blocking(holds, move || {
                     workspace::check_room(&place.tree)?;
-                    place.remove()?;
+                    if let Err(error) = place.remove() {
+                        note(&log, error)?;
+                    }
                     Ok(Some(Failure { reason, duration }))
                 })
                 .await
@@ -322,16 +455,15 @@ impl LocalExecutor {
 }
 
 impl Making<'_> {
-    /// Fills the work tree and runs the build command in it. The answer is
-    /// which of our repositories the build needs from now on.
-    async fn take_steps(&self, commit: &CombinedCommit) -> Result<BTreeSet<PathBuf>, Trouble> {
+    /// Fills the work tree and runs the build command in it.
+    async fn take_steps(&self, commit: &CombinedCommit) -> Result<LaidOut, Trouble> {
         let config = &self.executor.config;
         let repository = &self.sources.repository;
         let tree = &self.place.tree;
-        let hash = self.hash_of(repository, &commit.main).await?;
+        let hash = self.executor.hash_of(repository, &commit.main).await?;
         let borrowed = self.check_out(repository, &hash, tree).await?;
-        let mut repositories = self.place_dependencies(commit).await?;
-        repositories.insert(borrowed);
+        let mut made = self.place_dependencies(commit).await?;
+        made.repositories.insert(borrowed);
         if let Some(Patch::File { name, sha256 }) = &commit.patch {
             let patch = self.patch_file(name, sha256)?;
             let ended = self.step(workspace::apply_patch(tree, patch), None).await?;
@@ -351,9 +483,11 @@ impl Making<'_> {
                 return Err(Trouble::Build(format!("the build command {reason}")));
             }
         }
-        Ok(repositories)
+        Ok(made)
     }
+}
 
+impl LocalExecutor {
     /// The hash that a commit is checked out by, in our own repository for a
     /// clone: of a merge that no branch holds, one that is made here.
     pub(super) async fn hash_of(
@@ -366,7 +500,7 @@ impl Making<'_> {
             other => MidpointError::from(other).into(),
         };
         let clone = clone.clone();
-        let state_dir = self.executor.workspace.state_dir().to_owned();
+        let state_dir = self.workspace.state_dir().to_owned();
         let history = blocking((), move || {
             LocalHistory::open(&clone, &state_dir)
                 .map_err(|error| MidpointError::from(error).into())
@@ -391,7 +525,9 @@ impl Making<'_> {
             ))
         })
     }
+}
 
+impl Making<'_> {
     /// Makes a work tree of a commit, and tells which of our repositories it
     /// belongs to.
     pub(super) async fn check_out(
@@ -401,12 +537,21 @@ impl Making<'_> {
         tree: &Path,
     ) -> Result<PathBuf, LocalError> {
         let (borrowed, listed) = self.executor.workspace.borrow_objects(repository).await?;
+        let (ours, users) = (borrowed.clone(), repository.clone());
+        let listed = blocking((), move || ours.take_tags(&users).map(|()| listed)).await?;
         // Held to the end of the process, whatever becomes of this future.
         let ended = self
             .step_holding(listed, borrowed.add_tree(tree, hash), None)
             .await?;
         self.succeeded(ended, "worktree add", tree)?;
         let ended = self.step(workspace::fill_tree(tree), None).await?;
+        if !ended.status.success() {
+            let (clone, hash) = (repository.clone(), hash.to_owned());
+            let lacking = blocking((), move || Ok(clone.lacking(&hash)?)).await?;
+            if let Some(error) = lacking {
+                return Err(error.into());
+            }
+        }
         self.succeeded(ended, "reset --hard", tree)?;
         Ok(borrowed.path().to_owned())
     }
@@ -449,7 +594,14 @@ impl Making<'_> {
             .await
             .map_err(|error| match error {
                 NotRun::Failed(error) => error,
-                NotRun::Spawn(source) if program == "git" => RepositoryError::NoGit(source).into(),
+                // No program starts in a directory that is gone.
+                NotRun::Spawn(_) if !self.place.directory.is_dir() => LocalError::BuildDamaged {
+                    path: self.place.directory.clone(),
+                    missing: "tree".into(),
+                },
+                NotRun::Spawn(source) if program == "git" => {
+                    RepositoryError::not_started(source).into()
+                }
                 NotRun::Spawn(source) => LocalError::Spawn { program, source },
             })?;
         if let Some(left) = ended.left.in_words() {
@@ -504,8 +656,22 @@ fn made_already(commit: &CombinedCommit) -> Result<Made, LocalError> {
         tree: directory,
         cached: true,
         duration: 0,
-        in_use: None,
+        ours: None,
     })))
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Adds to a log what could not be done, and does not matter to the job.
+fn note(log: &Path, what: impl Display) -> Result<(), LocalError> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(log)
+        .and_then(|mut log| writeln!(log, "pinpoint: {what}"))
+        .map_err(LocalError::io("write", log))
 }
 
 /// The last line of a file that says something.

@@ -28,6 +28,20 @@ pub enum LocalError {
         /// What is wrong with it.
         source: serde_json::Error,
     },
+    /// The state directory's name is not text.
+    #[error("the name of the state directory {path} is not UTF-8; choose another state directory", path = path.display())]
+    StateDirNotUnicode {
+        /// That directory, with what is not text replaced.
+        path: PathBuf,
+    },
+    /// A build lost something while it was used.
+    #[error("the build in {path} lost {missing} while it was in use; it is built again when it is needed next", path = path.display())]
+    BuildDamaged {
+        /// The directory of the build.
+        path: PathBuf,
+        /// What is not there any more.
+        missing: String,
+    },
     /// Trouble with the user's repository, or with `git`.
     #[error(transparent)]
     Repository(#[from] RepositoryError),
@@ -199,8 +213,10 @@ impl LocalError {
     /// May the same request succeed a little later, with nobody's help?
     fn may_pass(&self) -> bool {
         match self {
-            Self::Cancelled | Self::ShutDown => true,
-            Self::Io { source, .. } | Self::Spawn { source, .. } => matches!(
+            Self::Cancelled | Self::ShutDown | Self::BuildDamaged { .. } => true,
+            Self::Io { source, .. }
+            | Self::Spawn { source, .. }
+            | Self::Repository(RepositoryError::NotStarted(source)) => matches!(
                 source.kind(),
                 io::ErrorKind::Interrupted
                     | io::ErrorKind::OutOfMemory

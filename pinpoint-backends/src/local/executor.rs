@@ -1,8 +1,9 @@
 //! The executor: what [`pinpoint_core::Executor`] asks, done on this machine.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -45,6 +46,10 @@ pub struct LocalExecutor {
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) build_slots: Arc<Semaphore>,
     pub(super) builds: Mutex<HashMap<String, Arc<OnceCell<Made>>>>,
+    /// How many builds were made or found: tells a build from one made after it.
+    pub(super) makings: AtomicU64,
+    /// Runs that failed in a build which had lost something.
+    pub(super) damaged_runs: Mutex<HashSet<String>>,
     /// Whose turn it is to run. Holds how often each build was warmed up.
     pub(super) turn: tokio::sync::Mutex<HashMap<String, u32>>,
     pub(super) metric: OnceCell<Metric>,
@@ -150,6 +155,8 @@ impl LocalExecutor {
                 .collect(),
             build_slots: Arc::new(Semaphore::new(build_slots)),
             builds: Mutex::default(),
+            makings: AtomicU64::default(),
+            damaged_runs: Mutex::default(),
             turn: tokio::sync::Mutex::default(),
             metric: OnceCell::new_with(metric),
             reports: Mutex::new(Reports::open(&job_dir.join("runs.jsonl"))?),
@@ -256,6 +263,8 @@ impl LocalExecutor {
             .as_ref()?
             .repositories
             .locate(&commit.repository)
+            .ok()
+            .flatten()
     }
 
     /// The name of a commit alone.

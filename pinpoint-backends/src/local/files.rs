@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -181,11 +181,33 @@ impl Drop for Locked {
     }
 }
 
+impl Locked {
+    /// Is it still the file that the path names? Who holds a lock alone may remove
+    /// its file; a lock on a file that is gone protects nothing.
+    fn is_at(&self, path: &Path) -> Result<bool, LocalError> {
+        let same = || {
+            let held = self.0.metadata()?;
+            match fs::metadata(path) {
+                Ok(now) => Ok((now.dev(), now.ino()) == (held.dev(), held.ino())),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+                Err(error) => Err(error),
+            }
+        };
+        same().map_err(LocalError::io("lock", path))
+    }
+}
+
 /// Takes a lock if it is free.
 pub(super) fn try_lock(path: &Path, mode: Mode) -> Result<Option<Locked>, LocalError> {
-    try_lock_file(open_or_create(path)?, mode)
-        .map(Result::ok)
-        .map_err(LocalError::io("lock", path))
+    loop {
+        let locked = try_lock_file(open_or_create(path)?, mode);
+        let Ok(locked) = locked.map_err(LocalError::io("lock", path))? else {
+            return Ok(None);
+        };
+        if locked.is_at(path)? {
+            return Ok(Some(locked));
+        }
+    }
 }
 
 /// Takes a lock, waiting for it without holding up the runtime.
@@ -197,7 +219,11 @@ pub(super) async fn lock(path: &Path, mode: Mode) -> Result<Locked, LocalError> 
     let mut wait = FIRST_LOOK;
     loop {
         match try_lock_file(file, mode).map_err(LocalError::io("lock", path))? {
-            Ok(locked) => return Ok(locked),
+            Ok(locked) if locked.is_at(path)? => return Ok(locked),
+            Ok(_removed) => {
+                file = open_or_create(path)?;
+                continue;
+            }
             Err(unlocked) => file = unlocked,
         }
         tokio::time::sleep(wait).await;

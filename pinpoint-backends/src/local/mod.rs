@@ -14,7 +14,7 @@
 //! | path | holds |
 //! | --- | --- |
 //! | `STATE/repositories/<hash>` | our bare repository for one of the user's |
-//! | `STATE/builds/<key>` | one build: its work tree, checkouts of modules beside it, and a marker written last |
+//! | `STATE/builds/<key>` | one build: its work tree, checkouts of modules beside it, and a marker written last, which names what is in them |
 //! | `STATE/locks/<key>` | held shared by the users of that build, alone by its maker |
 //! | `STATE/locks/making` | held shared by all who make builds, alone by whoever removes repositories |
 //! | `JOB/builds/<key>.log` | the output of a build |
@@ -28,9 +28,10 @@
 //!
 //! A build holds the machine together with other builds; a run holds it alone.
 //! Every lock is an advisory lock on an open file, so the kernel lets go of it
-//! when its holder dies, in whatever way. What it had started is then ended by the
-//! process that supervises it. That one and the process group are on record beside
-//! the lock: the next holder waits for it, and ends the group if it was killed, too
+//! when its holder dies, in whatever way. The only holder of one may remove its file, so
+//! the next one looks whether the file is still there. What the holder had started is then
+//! ended by the process that supervises it. That one and the process group are on record
+//! beside the lock: the next holder waits for it, and ends the group if it was killed, too
 //! (on Linux; elsewhere nothing tells a process from a later one of the same number
 //! without privileges).
 //!
@@ -44,8 +45,9 @@
 //! # What is not done
 //!
 //! Nothing is fetched, neither dependencies that are not at hand nor files kept by
-//! Git LFS: the build command can do that. The user's branches and tags are not visible to `git` in a work
-//! tree. Outside of Linux a process that leaves its process group is not ended.
+//! Git LFS: the build command can do that. `git` in a work tree sees the user's tags, as
+//! they are when something is built, and no branches. Outside of Linux a process that
+//! leaves its process group is not ended.
 mod at_hand;
 mod build;
 mod commit_diff;

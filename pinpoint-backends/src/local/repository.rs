@@ -15,6 +15,21 @@ pub enum RepositoryError {
     /// There is no `git`.
     #[error("the git command can't be started: {0}; install git 2.30 or newer, or correct PATH")]
     NoGit(#[source] io::Error),
+    /// There is a `git`, and the system can't start it now.
+    #[error("the git command can't be started: {0}")]
+    NotStarted(#[source] io::Error),
+    /// The clone is partial, and lacks what is to be checked out.
+    #[error("the clone {path} is partial: of commit {commit} it lacks {}, first {first}; fetch all that is missing with `git -C {path} fetch --refetch --no-filter`", if *.count == 1 { "one object".into() } else { format!("{count} objects") }, path = path.display())]
+    Partial {
+        /// The clone.
+        path: PathBuf,
+        /// The commit.
+        commit: String,
+        /// How many objects are not there.
+        count: usize,
+        /// One of them: its hash, and the name of the file where it is known.
+        first: String,
+    },
     /// The place is in no repository.
     #[error("{path} is in no git repository ({reason}); name one with --repo", path = path.display())]
     NotARepository {
@@ -127,8 +142,19 @@ pub(super) fn fetch_hint(shallow: bool) -> &'static str {
     }
 }
 
+impl RepositoryError {
+    /// What it means that `git` could not be started.
+    pub(super) fn not_started(source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => Self::NoGit(source),
+            _ => Self::NotStarted(source),
+        }
+    }
+}
+
 /// A `git` command that no surroundings influence: no `GIT_DIR` of a hook that
-/// calls us, no hooks, nothing written by the way, nothing asked on a terminal.
+/// calls us, no hooks, nothing written by the way, nothing asked on a terminal,
+/// nothing fetched.
 pub(super) fn git(directory: &Path) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(directory).args([
@@ -159,14 +185,17 @@ pub(super) fn git(directory: &Path) -> Command {
     command
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_NO_LAZY_FETCH", "1")
+        // The same for older git, which does not know the variable above.
+        .env("GIT_ALLOW_PROTOCOL", "none")
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("LC_ALL", "C")
         .stdin(Stdio::null());
     command
 }
 
-/// As [`git`], in a git directory that is named outright: one that git finds by
-/// itself may be mistrusted (`safe.bareRepository`).
+/// As [`git`], in a git directory of ours. It is named outright, so that git does
+/// not ask whether the user wants bare repositories found (`safe.bareRepository`)
+/// and whose it is; a user's repository is never named in this way.
 pub(super) fn git_at(git_dir: &Path) -> Command {
     let mut command = git(git_dir);
     command.arg("--git-dir").arg(git_dir);
@@ -175,19 +204,26 @@ pub(super) fn git_at(git_dir: &Path) -> Command {
 
 /// As [`git`], in any directory of a user's repository.
 ///
-/// The clone of a submodule (`.git/modules/NAME`) names a work tree that need not
-/// be there, and a bare repository may be mistrusted: where the directory is
-/// git's own it is named outright, and stands for the work tree as well.
+/// Git finds the repository itself, and so checks whose it is (`safe.directory`).
+/// A bare repository was named by the user, which `safe.bareRepository=explicit`
+/// asks for. The clone of a submodule (`.git/modules/NAME`) names a work tree that
+/// need not be there: git's own directory stands for it.
 fn git_in(place: &Path) -> Command {
-    let is_gits_own = ["HEAD", "objects", "refs"]
-        .iter()
-        .all(|name| place.join(name).exists());
-    if !is_gits_own {
-        return git(place);
+    let mut command = git(place);
+    if is_gits_own(place) {
+        command
+            .args(["-c", "safe.bareRepository=all"])
+            .arg("--work-tree")
+            .arg(place);
     }
-    let mut command = git_at(place);
-    command.arg("--work-tree").arg(place);
     command
+}
+
+/// Is the directory one that git keeps a repository in?
+fn is_gits_own(place: &Path) -> bool {
+    ["HEAD", "objects", "refs"]
+        .iter()
+        .all(|name| place.join(name).exists())
 }
 
 /// The files of a work tree's index that match one of the patterns, relative to
@@ -263,6 +299,10 @@ pub struct Repository {
 impl Repository {
     /// The repository that a directory is in.
     ///
+    /// Whether it may be used is for git to say: one that belongs to somebody else
+    /// is refused (`safe.directory`), and so is a bare one at `.` where the user
+    /// wants those to be named (`safe.bareRepository`). Any other path names it.
+    ///
     /// # Errors
     ///
     /// [`RepositoryError::NoGit`], and [`RepositoryError::NotARepository`]
@@ -273,12 +313,23 @@ impl Repository {
             path: std::path::absolute(path).unwrap_or_else(|_| path.into()),
             reason,
         };
-        let place = path
+        let mut place = path
             .canonicalize()
             .map_err(|error| not_one(error.to_string()))?;
-        let output = run(git_in(&place).args(["rev-parse", "--git-common-dir"]))?;
+        // What a user trusts (`safe.directory`) is the work tree.
+        if place.ends_with(".git") && is_gits_own(&place) {
+            place.pop();
+        }
+        let mut command = match path == Path::new(".") {
+            true => git(&place),
+            false => git_in(&place),
+        };
+        let output = run(command.args(["rev-parse", "--git-common-dir"]))?;
         if !output.status.success() {
-            return Err(not_one(last_line(&output.stderr)));
+            // What to do about a repository of somebody else takes several lines.
+            let reason = text(&output.stderr);
+            let words: Vec<&str> = reason.split_whitespace().collect();
+            return Err(not_one(words.join(" ")));
         }
         let answer = text(&output.stdout);
         let common_dir = place
@@ -309,6 +360,21 @@ impl Repository {
 
     fn git(&self) -> Command {
         git_in(&self.place)
+    }
+
+    /// The tags, one to a line: what each names, and its full name, in their order.
+    pub(super) fn tags(&self) -> Result<Vec<u8>, RepositoryError> {
+        let arguments = [
+            "for-each-ref",
+            "--sort=refname",
+            "--format=%(objectname) %(refname)",
+            "refs/tags",
+        ];
+        let output = run(self.git().args(arguments))?;
+        if !output.status.success() {
+            return Err(failed(&arguments, &self.path, &output));
+        }
+        Ok(output.stdout)
     }
 
     pub(super) fn objects(&self) -> PathBuf {
@@ -583,6 +649,42 @@ impl Repository {
         Ok(objects.lines().count() > 1)
     }
 
+    /// What a partial clone lacks of a commit's files, as an error; `None` when it
+    /// has them all, or is not partial.
+    pub(super) fn lacking(&self, commit: &str) -> Result<Option<RepositoryError>, RepositoryError> {
+        let partial = r"^(extensions\.partialclone|remote\..*\.promisor)$";
+        if self.test(&["config", "--get-regexp", partial])?.is_none() {
+            return Ok(None);
+        }
+        let arguments = ["rev-list", "--objects", "--no-walk", "--missing=print"];
+        let output = run(self.git().args(arguments).arg(commit))?;
+        if !output.status.success() {
+            // A merge of ours, which the clone does not know.
+            return Ok(None);
+        }
+        let objects = text(&output.stdout);
+        let mut missing = objects.lines().filter_map(|line| line.strip_prefix('?'));
+        let Some(first) = missing.next() else {
+            return Ok(None);
+        };
+        // Answers only where all directories are there.
+        let output = run(self.git().args(["ls-tree", "-r", "-z", commit]))?;
+        let files = text(&output.stdout);
+        let name = files.split('\0').find_map(|line| {
+            let (entry, name) = line.split_once('\t')?;
+            entry.ends_with(first).then_some(name)
+        });
+        Ok(Some(RepositoryError::Partial {
+            path: self.path.clone(),
+            commit: commit.to_owned(),
+            count: 1 + missing.count(),
+            first: match name {
+                Some(name) => format!("{first} ({name})"),
+                None => first.to_owned(),
+            },
+        }))
+    }
+
     fn is_shallow(&self) -> Result<bool, RepositoryError> {
         Ok(self
             .ask(&["rev-parse", "--is-shallow-repository"])?
@@ -641,7 +743,7 @@ fn version(answer: &str) -> Option<(u32, u32)> {
 }
 
 pub(super) fn run(command: &mut Command) -> Result<Output, RepositoryError> {
-    command.output().map_err(RepositoryError::NoGit)
+    command.output().map_err(RepositoryError::not_started)
 }
 
 pub(super) fn failed(arguments: &[&str], path: &Path, output: &Output) -> RepositoryError {

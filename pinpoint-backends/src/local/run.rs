@@ -227,6 +227,7 @@ impl LocalExecutor {
         }
         let mut tail = execution.tail;
         if report.failure.is_some() {
+            self.check_build(&holds.0, Some(&one.name))?;
             report.log = self
                 .keep(execution.stdout, execution.stderr, &one.name)
                 .await?;
@@ -296,6 +297,7 @@ impl LocalExecutor {
                 Err(NotBegun::Results(failure)) => reason = failure,
             }
             self.check_room(&holds.0)?;
+            self.check_build(&holds.0, None)?;
         }
         Err(LocalError::GoodFails {
             commit: commit(),

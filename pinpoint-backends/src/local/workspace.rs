@@ -3,7 +3,17 @@
 //! A build is `builds/<key>`: the work tree `tree`, and `finished.json`, which
 //! is written last. Without it the directory is the remains of a build that
 //! was interrupted, and is made anew. The lock of a build lies outside of what
-//! is removed: a lock on a removed file would protect nothing.
+//! is removed.
+//!
+//! The marker is not believed alone. What a build is made of is on the disk before
+//! it is written, or a loss of power could leave the marker of a tree that is
+//! half there; and it names what was in the tree, which is looked for whenever a
+//! process takes up the build. Additions are normal, since benchmarks write where
+//! they run; what is missing was removed by a tidier, by hand or by a benchmark,
+//! and the build is made again.
+//!
+//! A build that is damaged while other jobs use it, or whose remains can't be
+//! removed, stays where it is: the next one is made in a further place.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -21,6 +31,7 @@ use super::at_hand::AtHand;
 use super::files::{self, Locked, Mode};
 use super::repository::{self, Repository};
 use super::{LocalConfig, LocalError};
+use crate::create_state_dir;
 
 /// What is built and how, as a name: SHA-256 over the state of the commit, the
 /// build command, which repositories are at hand and the declared environment.
@@ -36,7 +47,7 @@ pub(super) fn key(commit: &CombinedCommit, config: &LocalConfig, at_hand: &AtHan
         hash.update(part);
     };
     // Raised when the same state comes to be built in another way.
-    add("pinpoint build 2");
+    add("pinpoint build 3");
     let identity = commit.identity();
     add(&identity.len().to_string());
     identity.iter().for_each(|field| add(field));
@@ -61,7 +72,7 @@ pub(super) fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 /// Written when a build is whole.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Marker {
     /// Our repositories that the work tree, and those inside it, belong to.
     repositories: BTreeSet<PathBuf>,
@@ -69,6 +80,14 @@ pub(super) struct Marker {
     size: u64,
     /// How long it took, in milliseconds.
     pub(super) duration: u64,
+    /// What was at the top of the work tree and beside it, as [`contents`] names
+    /// it.
+    #[serde(default)]
+    contents: BTreeSet<String>,
+    /// Dependencies that were left to the build command, since their clones lacked
+    /// the revision: URLs and revisions.
+    #[serde(default)]
+    pub(super) left_out: BTreeSet<(String, String)>,
 }
 
 /// The state directory.
@@ -88,6 +107,7 @@ pub(super) struct Place {
 
 impl Workspace {
     pub(super) fn open(state: &Path) -> Result<Self, LocalError> {
+        create_state_dir(state).map_err(LocalError::io("create", state))?;
         for name in ["repositories", "builds", "locks"] {
             files::create_dir(&state.join(name))?;
         }
@@ -95,6 +115,9 @@ impl Workspace {
         let state = state
             .canonicalize()
             .map_err(LocalError::io("read", state))?;
+        if state.to_str().is_none() {
+            return Err(LocalError::StateDirNotUnicode { path: state });
+        }
         Ok(Self { state })
     }
 
@@ -102,12 +125,22 @@ impl Workspace {
         &self.state
     }
 
-    pub(super) fn place(&self, key: &str) -> Place {
-        let directory = self.state.join("builds").join(key);
+    /// The place of a build; `further` ones are for when those before can't be
+    /// used. All have names of the same length: a path may change what is measured.
+    pub(super) fn place(&self, key: &str, further: u32) -> Place {
+        if further == 0 {
+            return self.place_named(key);
+        }
+        let name = Sha256::digest(format!("{key} {further}"));
+        self.place_named(&hexadecimal(&name))
+    }
+
+    fn place_named(&self, name: &str) -> Place {
+        let directory = self.state.join("builds").join(name);
         Place {
             tree: directory.join("tree"),
             marker: directory.join("finished.json"),
-            lock: self.state.join("locks").join(key),
+            lock: self.state.join("locks").join(name),
             directory,
         }
     }
@@ -130,16 +163,25 @@ impl Workspace {
         &self,
         repository: &Repository,
     ) -> Result<(Borrowed, Locked), LocalError> {
-        let path = repository.path().as_os_str().as_encoded_bytes();
-        let name = hexadecimal(&Sha256::digest(path));
+        // The number is raised when they come to be made in another way.
+        let mut name = Sha256::new_with_prefix("2 ");
+        name.update(repository.path().as_os_str().as_encoded_bytes());
+        let name = hexadecimal(&name.finalize());
         let borrowed = Borrowed::at(self.state.join("repositories").join(name));
         let alone = files::lock(&borrowed.lock, Mode::Alone).await?;
-        // Written last: whoever finds it finds a whole repository.
         let alternates = borrowed.path.join("objects/info/alternates");
-        if alternates.is_file() {
+        let mut line = repository.objects().into_os_string();
+        line.push("\n");
+        // Written last, and git finds no repository without the others, which may
+        // be removed by whatever tidies up.
+        if fs::read(&alternates).is_ok_and(|found| found == line.as_encoded_bytes())
+            && ["HEAD", "config", "objects", "refs"]
+                .iter()
+                .all(|name| borrowed.path.join(name).exists())
+        {
             return Ok((borrowed, alone));
         }
-        files::remove(&borrowed.path)?;
+        // What is there stays: work trees belong to it.
         let format = format!("--object-format={}", repository.object_format()?);
         let arguments = ["init", "--quiet", "--bare", "--template=", &format];
         let output = repository::run(
@@ -151,9 +193,19 @@ impl Workspace {
             check_room(&self.state)?;
             return Err(repository::failed(&arguments, &borrowed.path, &output).into());
         }
+        // As in our own checkouts: what Git LFS keeps elsewhere stays a pointer, and
+        // `git status` in a build does not fail where its filter is required and
+        // not installed.
+        for (name, value) in [("process", ""), ("smudge", ""), ("required", "false")] {
+            let name = format!("filter.lfs.{name}");
+            let arguments = ["config", &name, value];
+            let output = repository::run(repository::git_at(&borrowed.path).args(arguments))?;
+            if !output.status.success() {
+                check_room(&self.state)?;
+                return Err(repository::failed(&arguments, &borrowed.path, &output).into());
+            }
+        }
         files::create_dir(&borrowed.path.join("objects/info"))?;
-        let mut line = repository.objects().into_os_string();
-        line.push("\n");
         let unfinished = alternates.with_extension("new");
         fs::write(&unfinished, line.as_encoded_bytes())
             .and_then(|()| fs::rename(&unfinished, &alternates))
@@ -165,8 +217,8 @@ impl Workspace {
     /// first, until all that stay occupy no more than `keep` bytes.
     pub(super) fn shrink(&self, keep: u64) -> Result<CleanReport, LocalError> {
         let mut builds = Vec::new();
-        for key in names(&self.state.join("builds"))? {
-            let place = self.place(&key);
+        for name in names(&self.state.join("builds"))? {
+            let place = self.place_named(&name);
             // Another process may be at the same work.
             if let Some(marker) = place.marker()? {
                 builds.push((place.last_used()?, place, marker));
@@ -183,9 +235,17 @@ impl Workspace {
                 report.in_use.push(place.directory);
                 continue;
             };
-            place.remove()?;
+            // One that can't be removed, as when it was written by another user,
+            // is nobody's reason to stop.
+            if let Err(error) = place.remove() {
+                report.fail(place.directory, &error);
+                continue;
+            }
             for repository in marker.repositories {
-                forget_trees(&Borrowed::at(repository))?;
+                let borrowed = Borrowed::at(repository);
+                if let Err(error) = forget_trees(&borrowed) {
+                    report.fail(borrowed.path, &error);
+                }
             }
             occupied -= marker.size;
             report.freed += marker.size;
@@ -195,18 +255,84 @@ impl Workspace {
     }
 }
 
+/// What is at the place of a build.
+pub(super) enum Found {
+    Whole(Marker),
+    /// The marker of a build that is not there, or not all of it.
+    Damaged,
+    Nothing,
+}
+
+/// What has to be there for a build to count as whole.
+#[derive(Clone, Copy)]
+pub(super) enum Whole<'a> {
+    /// All that was there when it was finished, but for this file of results, which
+    /// is removed before each run.
+    But(Option<&'a Path>),
+    /// Its work tree: it was made just now, and something that the build command
+    /// left running may still tidy up.
+    Tree,
+}
+
 impl Place {
-    /// Takes part in the use of the build, if it is there: nobody removes it
-    /// until the lock is dropped.
-    pub(super) async fn use_it(&self) -> Result<Option<(Marker, Locked)>, LocalError> {
+    /// Takes part in the use of the build, if it is there: nobody removes it until
+    /// the lock is dropped.
+    pub(super) async fn use_it(&self, whole: Whole<'_>) -> Result<(Found, Locked), LocalError> {
         let lock = files::lock(&self.lock, Mode::Shared).await?;
+        let found = self.look(whole)?;
+        if matches!(found, Found::Whole(_)) {
+            File::open(&self.marker)
+                .and_then(|file| file.set_modified(SystemTime::now()))
+                .map_err(LocalError::io("touch", &self.marker))?;
+        }
+        Ok((found, lock))
+    }
+
+    /// Only for who holds its lock.
+    pub(super) fn look(&self, whole: Whole<'_>) -> Result<Found, LocalError> {
         let Some(marker) = self.marker()? else {
+            return Ok(Found::Nothing);
+        };
+        Ok(match self.missing(&marker, whole)? {
+            Some(_) => Found::Damaged,
+            None => Found::Whole(marker),
+        })
+    }
+
+    /// The first of what a build had and has no more.
+    pub(super) fn missing(
+        &self,
+        marker: &Marker,
+        whole: Whole<'_>,
+    ) -> Result<Option<String>, LocalError> {
+        if !self.tree.is_dir() {
+            return Ok(Some("tree".into()));
+        }
+        let Whole::But(results) = whole else {
             return Ok(None);
         };
-        File::open(&self.marker)
-            .and_then(|file| file.set_modified(SystemTime::now()))
-            .map_err(LocalError::io("touch", &self.marker))?;
-        Ok(Some((marker, lock)))
+        let results = results.map(|path| format!("tree/{}", path.display()));
+        let now = self.contents()?;
+        let mut gone = marker.contents.difference(&now);
+        Ok(gone.find(|name| results.as_ref() != Some(name)).cloned())
+    }
+
+    /// What is at the top of the work tree, and of the checkouts beside it.
+    fn contents(&self) -> Result<BTreeSet<String>, LocalError> {
+        let mut contents = BTreeSet::new();
+        for name in ["tree", "modules"] {
+            let directory = self.directory.join(name);
+            let unreadable = |error| LocalError::io("read", &directory)(error);
+            let entries = match fs::read_dir(&directory) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                other => other.map_err(unreadable)?,
+            };
+            for entry in entries {
+                let entry = entry.map_err(unreadable)?.file_name();
+                contents.insert(format!("{name}/{}", entry.to_string_lossy()));
+            }
+        }
+        Ok(contents)
     }
 
     /// Becomes the one who makes the build; `None` while others use or make it.
@@ -218,6 +344,16 @@ impl Place {
         match files::read_json(&self.marker) {
             // A marker that can't be read marks nothing: the build is remade.
             Err(LocalError::Damaged { .. }) => Ok(None),
+            Err(LocalError::Io { source, .. })
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::NotADirectory
+                        | io::ErrorKind::IsADirectory
+                        | io::ErrorKind::PermissionDenied
+                ) =>
+            {
+                Ok(None)
+            }
             other => other,
         }
     }
@@ -229,31 +365,68 @@ impl Place {
         }
     }
 
-    /// Makes an empty place.
-    pub(super) fn clear(&self) -> Result<(), LocalError> {
-        self.remove()?;
+    /// Makes the place of a build that is not there.
+    pub(super) fn create(&self) -> Result<(), LocalError> {
         files::create_dir(&self.directory)
     }
 
     /// Removes the build; the marker goes first, so that no half of it passes
     /// for whole.
     pub(super) fn remove(&self) -> Result<(), LocalError> {
-        files::remove(&self.marker)?;
+        if self.marker()?.is_some() {
+            files::remove(&self.marker)?;
+        }
         files::remove(&self.directory)
     }
 
     /// Declares the build whole.
-    pub(super) fn finish(
-        &self,
-        repositories: BTreeSet<PathBuf>,
-        took: Duration,
-    ) -> Result<(), LocalError> {
+    pub(super) fn finish(&self, made: LaidOut, took: Duration) -> Result<(), LocalError> {
         let marker = Marker {
-            repositories,
+            repositories: made.repositories,
             size: size(&self.directory)?,
             duration: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            contents: self.contents()?,
+            left_out: made.left_out,
         };
+        sync(&self.directory)?;
         files::write_json(&self.marker, &marker)
+    }
+}
+
+/// What a work tree was filled with.
+#[derive(Debug, Default)]
+pub(super) struct LaidOut {
+    /// Our repositories that it needs from now on.
+    pub(super) repositories: BTreeSet<PathBuf>,
+    /// Dependencies whose revision was not there.
+    pub(super) left_out: BTreeSet<(String, String)>,
+}
+
+/// Has everything written that was made in a directory.
+///
+/// One call for the whole file system: to name each file of a large build would
+/// take longer than the writing. What waits to be written would otherwise be
+/// written in the middle of a measurement.
+fn sync(directory: &Path) -> Result<(), LocalError> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd;
+
+        let synced = File::open(directory).and_then(|open| {
+            // SAFETY: the descriptor is open, and no memory is involved.
+            match unsafe { libc::syncfs(open.as_raw_fd()) } {
+                0 => Ok(()),
+                _ => Err(io::Error::last_os_error()),
+            }
+        });
+        synced.map_err(LocalError::io("write", directory))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = directory;
+        // SAFETY: it takes nothing and cannot fail.
+        unsafe { libc::sync() };
+        Ok(())
     }
 }
 
@@ -274,6 +447,22 @@ impl Borrowed {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Makes the user's tags those of this repository, so that `git describe`
+    /// answers in work trees. It has no branches. Only for who holds its lock.
+    pub(super) fn take_tags(&self, users: &Repository) -> Result<(), LocalError> {
+        let mut packed = b"# pack-refs with: sorted \n".to_vec();
+        packed.extend(users.tags()?);
+        replace(&self.path.join("packed-refs"), Some(packed))?;
+        // Where the user's history was cut off, so is that of the tree.
+        let shallow = users.common_dir().join("shallow");
+        let ends = match fs::read(&shallow) {
+            Ok(ends) => Some(ends),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(LocalError::io("read", &shallow)(error)),
+        };
+        replace(&self.path.join("shallow"), ends)
     }
 
     /// The command that registers a work tree, still empty. Forced, since the
@@ -301,6 +490,20 @@ pub(super) fn apply_patch(tree: &Path, patch: &Path) -> Command {
     let mut command = repository::git(tree);
     command.args(["apply", "--whitespace=nowarn"]).arg(patch);
     command
+}
+
+/// Gives a file this content, or removes it; one that is as it should be stays.
+fn replace(path: &Path, content: Option<Vec<u8>>) -> Result<(), LocalError> {
+    let Some(content) = content else {
+        return files::remove(path);
+    };
+    if fs::read(path).is_ok_and(|found| found == content) {
+        return Ok(());
+    }
+    let unfinished = path.with_extension("new");
+    fs::write(&unfinished, content)
+        .and_then(|()| fs::rename(&unfinished, path))
+        .map_err(LocalError::io("write", path))
 }
 
 /// Takes trees that are gone off the list of a repository of ours.
@@ -345,12 +548,18 @@ pub(super) fn check_room(directory: &Path) -> Result<(), LocalError> {
 }
 
 fn names(directory: &Path) -> Result<Vec<String>, LocalError> {
+    names_before(directory, "")
+}
+
+/// Names of ours, of those entries that end like that.
+fn names_before(directory: &Path, end: &str) -> Result<Vec<String>, LocalError> {
     let unreadable = |error| LocalError::io("read", directory)(error);
     let mut names = Vec::new();
     for entry in fs::read_dir(directory).map_err(unreadable)? {
         // Ours are SHA-256 in hexadecimal digits; what is not is not ours.
-        let name = entry.map_err(unreadable)?.file_name().into_string();
-        names.extend(name.ok().filter(|name| {
+        let name = entry.map_err(unreadable)?.file_name();
+        let name = name.to_str().and_then(|name| name.strip_suffix(end));
+        names.extend(name.map(str::to_owned).filter(|name| {
             name.len() == 64
                 && name
                     .bytes()
@@ -365,6 +574,10 @@ fn names(directory: &Path) -> Result<Vec<String>, LocalError> {
 fn size(directory: &Path) -> Result<u64, LocalError> {
     /// What `st_blocks` counts in, whatever the file system's blocks are.
     const BLOCK: u64 = 512;
+    let top = fs::symlink_metadata(directory).map_err(LocalError::io("read", directory))?;
+    if !top.is_dir() {
+        return Ok(top.blocks() * BLOCK);
+    }
     let mut bytes = 0;
     let mut directories = vec![directory.to_owned()];
     while let Some(directory) = directories.pop() {
@@ -403,15 +616,17 @@ pub struct CleanReport {
     pub freed: u64,
     /// The directories that a live job uses, which stay.
     pub in_use: Vec<PathBuf>,
+    /// What could not be removed, and why.
+    pub failed: Vec<(PathBuf, String)>,
 }
 
-/// Removes builds, remains of interrupted builds, and repositories of ours
-/// that no build needs; never what a live job uses.
+/// Removes builds, remains of interrupted builds, repositories of ours that no
+/// build needs, and the locks of all these; never what a live job uses.
 ///
 /// # Errors
 ///
-/// [`LocalError::Io`] where something can't be read or removed. What was
-/// removed before stays removed.
+/// [`LocalError::Io`] where the state directory can't be read. What can't be
+/// removed is in the report.
 pub fn clean(state_dir: &Path, options: CleanOptions) -> Result<CleanReport, LocalError> {
     let state = Workspace::open(state_dir)?;
     let mut report = state.shrink(options.keep)?;
@@ -419,38 +634,72 @@ pub fn clean(state_dir: &Path, options: CleanOptions) -> Result<CleanReport, Loc
     let nobody_builds = files::try_lock(&state.making(), Mode::Alone)?;
     let mut needed = Vec::new();
     for key in names(&state.state.join("builds"))? {
-        let place = state.place(&key);
+        let place = state.place_named(&key);
         if let Some(marker) = place.marker()? {
             needed.extend(marker.repositories);
             continue;
         }
         match files::try_lock(&place.lock, Mode::Alone)? {
             None => report.in_use.push(place.directory),
-            Some(_alone) => report.take(&place.directory)?,
+            Some(_alone) => report.take(place.directory),
         }
+    }
+    for name in names(&state.state.join("locks"))? {
+        let place = state.place_named(&name);
+        forget_lock(&place.lock, &place.directory)?;
     }
     if nobody_builds.is_none() {
         return Ok(report);
     }
-    for name in names(&state.state.join("repositories"))? {
-        let borrowed = Borrowed::at(state.state.join("repositories").join(name));
+    let repositories = state.state.join("repositories");
+    for name in names(&repositories)? {
+        let borrowed = Borrowed::at(repositories.join(name));
         if needed.contains(&borrowed.path) {
             continue;
         }
         match files::try_lock(&borrowed.lock, Mode::Alone)? {
             None => report.in_use.push(borrowed.path),
-            Some(_alone) => report.take(&borrowed.path)?,
+            Some(_alone) => report.take(borrowed.path),
         }
+    }
+    for name in names_before(&repositories, ".lock")? {
+        let borrowed = Borrowed::at(repositories.join(name));
+        forget_lock(&borrowed.lock, &borrowed.path)?;
     }
     Ok(report)
 }
 
+/// Removes the file of a lock on something that is gone.
+fn forget_lock(lock: &Path, locked: &Path) -> Result<(), LocalError> {
+    if locked.exists() {
+        return Ok(());
+    }
+    match files::try_lock(lock, Mode::Alone)? {
+        // Made again meanwhile.
+        Some(_alone) if locked.exists() => Ok(()),
+        Some(_alone) => files::remove(lock),
+        None => Ok(()),
+    }
+}
+
 impl CleanReport {
-    fn take(&mut self, path: &Path) -> Result<(), LocalError> {
-        let bytes = size(path)?;
-        files::remove(path)?;
-        self.freed += bytes;
-        self.removed.push(path.into());
-        Ok(())
+    fn take(&mut self, path: PathBuf) {
+        let taken = size(&path).and_then(|bytes| files::remove(&path).map(|()| bytes));
+        match taken {
+            Ok(bytes) => {
+                self.freed += bytes;
+                self.removed.push(path);
+            }
+            Err(error) => self.fail(path, &error),
+        }
+    }
+
+    fn fail(&mut self, path: PathBuf, error: &LocalError) {
+        let reason = match error {
+            // What to do about it is said where a job meets it.
+            LocalError::Io { source, .. } => source.to_string(),
+            other => other.to_string(),
+        };
+        self.failed.push((path, reason));
     }
 }

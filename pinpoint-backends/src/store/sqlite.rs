@@ -48,7 +48,7 @@ impl JobStore {
     ///
     /// The same.
     pub async fn open_with(state_dir: &Path, durability: Durability) -> Result<Self, StoreError> {
-        std::fs::create_dir_all(state_dir).map_err(|source| StoreError::Directory {
+        crate::create_state_dir(state_dir).map_err(|source| StoreError::Directory {
             path: state_dir.into(),
             source,
         })?;

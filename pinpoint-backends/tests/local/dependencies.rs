@@ -632,7 +632,8 @@ async fn a_layout_can_be_cancelled_in_the_middle() {
 
 /// What our repository for a clone is called.
 fn name_of(upstream: &Upstream) -> String {
-    Sha256::digest(upstream.path.as_os_str().as_encoded_bytes())
+    let path = upstream.path.to_str().unwrap();
+    Sha256::digest(format!("2 {path}"))
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect()

@@ -10,8 +10,10 @@
 
 mod builds;
 mod commit_diff;
+mod damage;
 mod dependencies;
 mod ends;
+mod git;
 mod history;
 mod left;
 mod lends;

@@ -16,6 +16,7 @@ mod chromium;
 mod company;
 mod compare;
 mod find;
+mod git;
 mod kill;
 mod pairs;
 mod plan;

@@ -46,13 +46,21 @@ pub(super) fn replace(file: &str, module: &str, directory: &Path) -> String {
 pub(super) fn directory_of(checkout: &Path, name: &str) -> Result<Option<PathBuf>, LocalError> {
     for path in repository::files(checkout, &["go.mod", "*/go.mod"])? {
         let path = checkout.join(path);
-        let file = fs::read_to_string(&path).map_err(LocalError::io("read", &path))?;
-        if module(&file) == Some(name) {
+        // What Go could not read either is none of a module.
+        let is_fit = |metadata: &fs::Metadata| {
+            metadata.is_file() && metadata.len() <= super::LARGEST_MANIFEST
+        };
+        if !fs::symlink_metadata(&path).is_ok_and(|metadata| is_fit(&metadata)) {
+            continue;
+        }
+        let file = fs::read(&path).map_err(LocalError::io("read", &path))?;
+        if str::from_utf8(&file).is_ok_and(|file| module(file) == Some(name)) {
             return Ok(path.parent().map(Path::to_owned));
         }
     }
     let path = checkout.join("go.mod");
-    if path.exists() {
+    // A link would be written through, wherever it leads.
+    if fs::symlink_metadata(&path).is_ok() {
         return Ok(None);
     }
     fs::write(&path, format!("module {name}\n")).map_err(LocalError::io("write", &path))?;

@@ -67,27 +67,31 @@ use pinpoint_midpoint::manifest::{
 use self::inside::inside;
 use super::build::{Making, Trouble};
 use super::executor::blocking;
+use super::workspace::LaidOut;
 use super::{LocalError, repository};
 
 /// Manifests of dependencies of dependencies are read this deep. A branch named
 /// in `DEPS` may name itself.
 const MOST_LEVELS: usize = 32;
 
+/// What is larger is no manifest (Chromium's `DEPS` has 200 KB), and is not even
+/// read into memory; the readers may stop earlier.
+const LARGEST_MANIFEST: u64 = 16 << 20;
+
 impl Making<'_> {
-    /// Lays out the dependencies of a commit whose own work tree is filled. The
-    /// answer is which of our repositories they belong to.
+    /// Lays out the dependencies of a commit whose own work tree is filled.
     ///
     /// Costs a look at four files when none of them names what is at hand.
     pub(super) async fn place_dependencies(
         &self,
         commit: &CombinedCommit,
-    ) -> Result<BTreeSet<PathBuf>, Trouble> {
+    ) -> Result<LaidOut, Trouble> {
         let mut layout = Layout {
             making: self,
             held: commit.modified_deps.iter().collect(),
             named: vec![false; commit.modified_deps.len()],
             placed: BTreeSet::new(),
-            repositories: BTreeSet::new(),
+            made: LaidOut::default(),
             modules: 0,
             open: VecDeque::from([Holder {
                 repository: commit.main.repository.clone(),
@@ -104,7 +108,7 @@ impl Making<'_> {
         }
         let unnamed = layout.named.iter().position(|named| !named);
         match unnamed.map(|index| layout.held[index]) {
-            None => Ok(layout.repositories),
+            None => Ok(layout.made),
             Some(held) => Err(Trouble::Build(format!(
                 "it holds {} at {}, but no manifest of {} in this state names that repository",
                 held.commit.repository,
@@ -122,7 +126,7 @@ struct Layout<'a> {
     /// Which of them a manifest names.
     named: Vec<bool>,
     placed: BTreeSet<PathBuf>,
-    repositories: BTreeSet<PathBuf>,
+    made: LaidOut,
     /// How many modules were checked out for Go.
     modules: usize,
     /// Whose manifests are still to be read, the outermost first.
@@ -180,6 +184,11 @@ impl<'a> Layout<'a> {
                     file,
                     format!("{file} has more than {MAX_FILE} bytes"),
                 )?;
+                continue;
+            }
+            let length = fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
+            if length > LARGEST_MANIFEST {
+                self.unreadable(holder, file, format!("{file} has {length} bytes, too many"))?;
                 continue;
             }
             let text = match fs::read_to_string(&path) {
@@ -305,7 +314,7 @@ impl<'a> Layout<'a> {
         entry: Entry<'_>,
     ) -> Result<Option<String>, Trouble> {
         let held = self.held(holder, &entry.url);
-        let Some(repository) = self.making.sources.at_hand.locate(&entry.url) else {
+        let Some(repository) = self.making.sources.at_hand.locate(&entry.url)? else {
             return match held {
                 None => Ok(None),
                 Some(_) => Err(LocalError::NotAtHand {
@@ -338,12 +347,17 @@ impl<'a> Layout<'a> {
             || Commit::new(&entry.url, entry.revision),
             |held| held.commit.clone(),
         );
-        let hash = match self.making.hash_of(&repository, &commit).await {
-            Err(Trouble::Build(_)) if held.is_none() && entry.may_be_missing => return Ok(None),
+        let hash = match self.making.executor.hash_of(&repository, &commit).await {
+            Err(Trouble::Build(_)) if held.is_none() && entry.may_be_missing => {
+                // Once it is there, this build is not what it would be.
+                let left_out = (entry.url, entry.revision.to_owned());
+                self.made.left_out.insert(left_out);
+                return Ok(None);
+            }
             other => other?,
         };
         let ours = self.making.check_out(&repository, &hash, &place).await?;
-        self.repositories.insert(ours);
+        self.made.repositories.insert(ours);
         self.placed.insert(place.clone());
         self.open.push_back(Holder {
             repository: entry.url,
@@ -416,19 +430,20 @@ impl<'a> Layout<'a> {
             let Some(held) = self.held(holder, url) else {
                 continue;
             };
-            let Some(repository) = self.making.sources.at_hand.locate(url) else {
+            let Some(repository) = self.making.sources.at_hand.locate(url)? else {
                 let repository = url.clone();
                 return Err(LocalError::NotAtHand { repository }.into());
             };
             let checkout = match checkouts.get(repository.path()) {
                 Some(checkout) => checkout.clone(),
                 None => {
-                    let hash = self.making.hash_of(&repository, &held.commit).await?;
+                    let executor = self.making.executor;
+                    let hash = executor.hash_of(&repository, &held.commit).await?;
                     let number = self.modules.to_string();
                     let checkout = self.making.place.directory.join("modules").join(number);
                     let ours = self.making.check_out(&repository, &hash, &checkout).await?;
                     self.modules += 1;
-                    self.repositories.insert(ours);
+                    self.made.repositories.insert(ours);
                     checkouts.insert(repository.path().into(), checkout.clone());
                     checkout
                 }

@@ -31,6 +31,9 @@ use super::{LocalHistory, objects, url};
 /// usual port, and `/` or `.git` at the end; `user@host:path` is the same as
 /// `ssh://user@host/path`. A relative one (`../other`) is seen from the main
 /// repository's remotes.
+///
+/// A path or a `file://` URL is looked for in the same way: a manifest, which may
+/// be anybody's, opens no directory that the user did not name.
 #[derive(Clone)]
 pub struct LocalRepositories(Arc<Inner>);
 
@@ -73,9 +76,18 @@ impl LocalRepositories {
     }
 
     /// Where a repository is, if it is available.
-    pub(in super::super) fn locate(&self, repository: &str) -> Option<Repository> {
-        let place = self.0.find(repository, &url::normal_form(repository))?;
-        Repository::discover(place).ok()
+    ///
+    /// # Errors
+    ///
+    /// When git does not read what is there.
+    pub(in super::super) fn locate(
+        &self,
+        repository: &str,
+    ) -> Result<Option<Repository>, RepositoryError> {
+        match self.0.find(repository, &url::normal_form(repository)) {
+            Some(place) => Repository::discover(place).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// The clones of submodules that the main repository has, of whatever depth,

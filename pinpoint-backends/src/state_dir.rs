@@ -1,0 +1,107 @@
+//! The state directory, which belongs to its owner alone.
+
+use std::io;
+use std::path::Path;
+
+/// Makes a state directory that nobody else can read: it holds the output and the
+/// environment of benchmarks, patches and work trees.
+///
+/// One that an earlier version left open to others is closed. A directory that
+/// holds something else stays as it is, and so does one with the set-group-ID or
+/// the sticky bit, which is shared on purpose.
+///
+/// # Errors
+///
+/// When it can't be made.
+pub fn create_state_dir(path: &Path) -> io::Result<()> {
+    imp::create(path)
+}
+
+#[cfg(unix)]
+mod imp {
+    use std::fs::{self, DirBuilder, Permissions};
+    use std::io;
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+    use std::path::Path;
+
+    const OWNER_ONLY: u32 = 0o700;
+    /// What only a state directory has.
+    const OURS: [&str; 3] = ["pinpoint.db", ".pinpoint-state", "locks/making"];
+
+    pub(super) fn create(path: &Path) -> io::Result<()> {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(OWNER_ONLY).create(path)?;
+        let mode = fs::metadata(path)?.permissions().mode();
+        let is_open = mode & 0o077 != 0;
+        let is_shared = mode & 0o3000 != 0;
+        if !is_open || is_shared || !is_ours(path)? {
+            return Ok(());
+        }
+        match fs::set_permissions(path, Permissions::from_mode(mode & OWNER_ONLY)) {
+            // Another user's, who decides.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+            other => other,
+        }
+    }
+
+    fn is_ours(path: &Path) -> io::Result<bool> {
+        if OURS.iter().any(|name| path.join(name).exists()) {
+            return Ok(true);
+        }
+        match fs::read_dir(path) {
+            // Empty: about to become one.
+            Ok(mut entries) => Ok(entries.next().is_none()),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        fn mode(path: &Path) -> u32 {
+            fs::metadata(path).unwrap().permissions().mode() & 0o7777
+        }
+
+        fn set(path: &Path, mode: u32) {
+            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        }
+
+        #[test]
+        fn only_the_owner_gets_in() {
+            let root = tempfile::tempdir().unwrap();
+            let state = root.path().join("not/there/yet");
+            create(&state).unwrap();
+            assert_eq!(mode(&state), 0o700);
+            // As an earlier version made it.
+            fs::write(state.join("pinpoint.db"), "").unwrap();
+            set(&state, 0o755);
+            create(&state).unwrap();
+            assert_eq!(mode(&state), 0o700);
+            // Shared on purpose.
+            set(&state, 0o2770);
+            create(&state).unwrap();
+            assert_eq!(mode(&state), 0o2770);
+        }
+
+        #[test]
+        fn a_directory_with_something_else_in_it_stays_as_it_is() {
+            let root = tempfile::tempdir().unwrap();
+            set(root.path(), 0o755);
+            fs::write(root.path().join("file"), "").unwrap();
+            create(root.path()).unwrap();
+            assert_eq!(mode(root.path()), 0o755);
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod imp {
+    use std::io;
+    use std::path::Path;
+
+    pub(super) fn create(path: &Path) -> io::Result<()> {
+        std::fs::create_dir_all(path)
+    }
+}
