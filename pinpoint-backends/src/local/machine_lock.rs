@@ -39,6 +39,7 @@ pub fn default_machine_dir() -> PathBuf {
     PathBuf::from(format!("/tmp/pinpoint-{user}"))
 }
 
+#[expect(unsafe_code, reason = "the standard library has no such call")]
 fn user() -> u32 {
     // SAFETY: it takes nothing and cannot fail.
     unsafe { libc::geteuid() }

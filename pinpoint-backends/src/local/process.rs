@@ -8,6 +8,11 @@
 //! for the group, and what the child itself does before it becomes another
 //! program.
 
+#![expect(
+    unsafe_code,
+    reason = "these calls are in no safe interface of the standard library"
+)]
+
 use std::fs::File;
 use std::io;
 use std::mem;
@@ -272,6 +277,10 @@ fn wait_for_end(child: libc::pid_t) {
 
 /// Gives killed processes the moment they need to be gone, so that they don't
 /// disturb what runs next. Usually nobody is left, and one look is all.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "called on a thread that waits for the child"
+)]
 fn wait_until_gone(leader: libc::pid_t) {
     // Their parent is the first process of the system now. One that reaps
     // nobody, as in some containers, keeps them in the list for ever.
