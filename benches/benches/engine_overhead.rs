@@ -14,6 +14,7 @@
 //! `cargo bench -p pinpoint-benches --bench engine_overhead`
 
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
+#![allow(clippy::disallowed_methods, reason = "it waits on its own thread")]
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -17,6 +17,7 @@
 //! `cargo bench -p pinpoint-benches --bench history`
 
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
+#![allow(clippy::disallowed_methods, reason = "it waits on its own thread")]
 
 use std::error::Error;
 use std::fs;

@@ -6,6 +6,7 @@
 
 // It is what this program is for.
 #![allow(clippy::print_stdout)]
+#![expect(unsafe_code, reason = "an allocator is unsafe")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Write;

@@ -142,6 +142,7 @@ fn judge(result: &JobResult) -> bool {
     found == [Some(CULPRIT)]
 }
 
+#[expect(clippy::disallowed_methods, reason = "nothing else runs yet")]
 fn check_tools() -> Result<(), CliError> {
     for (tool, purpose) in [
         ("git", "keeps the history"),
@@ -185,6 +186,7 @@ fn make_repository(directory: &Path, culprit: u64) -> Result<(), CliError> {
     git(directory, &["reset", "--quiet", "--hard"], None)
 }
 
+#[expect(clippy::disallowed_methods, reason = "nothing else runs yet")]
 fn git(directory: &Path, arguments: &[&str], input: Option<&str>) -> Result<(), CliError> {
     std::fs::create_dir_all(directory).map_err(CliError::file("make", directory))?;
     let failed = |source| CliError::File {

@@ -1,5 +1,7 @@
 //! The `pinpoint` command: arguments in, events to the screen, exit codes out.
 
+#![forbid(unsafe_code)]
+
 mod arguments;
 mod bisect;
 mod bots;

@@ -52,6 +52,8 @@
 //! `serde`: results and enums can be serialised. `rayon`: `compare_many`. Neither
 //! is on by default.
 
+#![forbid(unsafe_code)]
+
 mod adjust;
 #[cfg(feature = "rayon")]
 mod batch;

@@ -1,5 +1,6 @@
 //! A hot loop that reuses its memory allocates nothing.
 #![allow(clippy::unwrap_used)]
+#![expect(unsafe_code, reason = "an allocator is unsafe")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

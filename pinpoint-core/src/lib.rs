@@ -129,6 +129,8 @@
 //! The statistics are those of the crate `pinpoint-compare`; what an outcome
 //! shows of them is exported here as well.
 
+#![forbid(unsafe_code)]
+
 mod action;
 mod adaptive;
 #[cfg(feature = "api")]

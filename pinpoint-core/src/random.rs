@@ -22,6 +22,7 @@ impl SplitMix64 {
     }
 
     /// Above 0 and at most 1, so that it has a logarithm.
+    #[cfg(feature = "simulation")]
     pub(crate) fn uniform(&mut self) -> f64 {
         ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }

@@ -34,6 +34,8 @@
 //! The world is asked through [`History`] and [`Repositories`]; the files that
 //! name dependencies are read by [`manifest`].
 
+#![forbid(unsafe_code)]
+
 mod error;
 mod held;
 mod history;

@@ -5,6 +5,8 @@
 //! a fault of grammar or meaning must be one for Python, too. Only what is called
 //! unsupported or too large may mean something there.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait on their own threads")]
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};

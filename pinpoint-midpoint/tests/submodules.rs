@@ -1,5 +1,7 @@
 //! The `.gitmodules` reader, and against `git config`.
 
+#![allow(clippy::disallowed_methods, reason = "tests wait on their own threads")]
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -73,6 +73,7 @@ impl<'py> Sample<'py> {
 
     pub(crate) fn as_slice(&self) -> &[f64] {
         match self {
+            #[expect(unsafe_code, reason = "a checked borrow costs as much as a comparison")]
             // SAFETY: `borrow` has seen that it is contiguous and aligned, and the
             // array lives as long as this value. No code of ours writes to an
             // array. Python code on another thread might, as it might while NumPy

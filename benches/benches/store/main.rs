@@ -11,6 +11,7 @@
 //! its own defaults, or named with `PINPOINT_TEST_POSTGRES=postgres://USER@HOST`.
 
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
+#![allow(clippy::disallowed_methods, reason = "it waits on its own thread")]
 #![allow(
     clippy::unwrap_used,
     reason = "the server is started by what starts it for tests"

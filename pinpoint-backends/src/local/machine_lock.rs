@@ -58,6 +58,7 @@ fn without_runtime_dir(temporary: PathBuf, home: Option<PathBuf>) -> PathBuf {
     }
 }
 
+#[expect(unsafe_code, reason = "the standard library has no such call")]
 fn user() -> u32 {
     // SAFETY: it takes nothing and cannot fail.
     unsafe { libc::geteuid() }

@@ -4,6 +4,11 @@
 //! `supervisor.rs`. It leads a process group in a session without a terminal, so
 //! Ctrl-C does not reach it.
 
+#![expect(
+    unsafe_code,
+    reason = "these calls are in no safe interface of the standard library"
+)]
+
 use std::fs::File;
 use std::io;
 use std::mem;

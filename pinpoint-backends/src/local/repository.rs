@@ -742,6 +742,7 @@ fn version(answer: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
+#[expect(clippy::disallowed_methods, reason = "git, which ends by itself")]
 pub(super) fn run(command: &mut Command) -> Result<Output, RepositoryError> {
     command.output().map_err(RepositoryError::not_started)
 }

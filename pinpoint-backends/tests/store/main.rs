@@ -1,5 +1,6 @@
 //! The job store, as a program that uses it would find it, on both databases.
 #![cfg(all(feature = "sqlite", feature = "postgres"))]
+#![allow(clippy::disallowed_methods, reason = "tests wait on their own threads")]
 #![allow(
     clippy::unwrap_used,
     reason = "the lint's exception for tests does not reach their helpers"

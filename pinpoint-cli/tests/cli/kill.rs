@@ -1,32 +1,21 @@
-//! A job that is killed again and again, and comes to the same end.
+//! A job that is killed or interrupted again and again, and comes to the same end.
+//!
+//! `PINPOINT_ATTACKS=1000` kills a thousand times, and `KILL_SEED` repeats a walk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use libc::SIGKILL;
+use libc::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
 use pinpoint_core::{Detail, Record};
 use serde_json::Value;
 
-use crate::world::{Finished, Running, World, assert_nothing_repeated, processes_of};
+use crate::world::{
+    Dice, Finished, Running, World, assert_nothing_repeated, attacks, processes_of,
+};
 
-/// How often the process is killed.
-const KILLS: usize = 50;
 /// The longest that it is let live, in milliseconds.
 const LONGEST: u64 = 500;
-
-/// SplitMix64, by Steele, Lea and Flood.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
-    }
-}
 
 /// A run of the benchmark: its commit and its index.
 type Run = (String, u32);
@@ -35,8 +24,12 @@ type Run = (String, u32);
 struct Scene {
     world: World,
     strategy: &'static str,
+    /// What the process is sent, one of them at a time.
+    signals: &'static [i32],
     dice: Dice,
     kills: usize,
+    /// How often it is sent one.
+    most_kills: usize,
 }
 
 /// Executions of a job's benchmark that are to be counted, in their order.
@@ -95,12 +88,12 @@ impl Scene {
             .start()
     }
 
-    /// Kills the process unless it ends by itself before.
+    /// Sends the process a signal unless it ends by itself before.
     fn kill(&mut self, running: Running) -> Finished {
         std::thread::sleep(Duration::from_millis(self.dice.below(LONGEST)));
-        running.signal(SIGKILL);
+        running.signal(*self.dice.one_of(self.signals));
         let finished = running.wait();
-        self.kills += usize::from(finished.was_killed());
+        self.kills += usize::from(finished.was_stopped());
         finished
     }
 
@@ -119,12 +112,15 @@ impl Scene {
         };
         let job = self.newest().filter(|job| Some(job) != before.as_ref())?;
         let mut done = Vec::new();
-        while finished.was_killed() {
+        while finished.was_stopped() {
+            if !finished.was_killed() {
+                assert_eq!(processes_of(&job), [] as [String; 0], "{finished}");
+            }
             let records = self.world.journal(&job);
             assert_nothing_repeated(&records);
             done.push((executions(&self.world, &job).len(), runs(&records)));
             let running = self.resume(&job);
-            finished = if self.kills < KILLS {
+            finished = if self.kills < self.most_kills {
                 self.kill(running)
             } else {
                 running.wait()
@@ -159,27 +155,22 @@ impl Scene {
 
 #[test]
 fn a_job_that_is_killed_fifty_times_ends_as_if_it_had_not_been() {
-    survives_kills("adaptive");
+    survives("adaptive", &[SIGKILL]);
 }
 
 #[test]
 fn so_does_one_with_the_reference_strategy() {
-    survives_kills("pinpoint");
+    survives("pinpoint", &[SIGKILL]);
 }
 
-#[expect(
-    clippy::print_stdout,
-    reason = "the seed is told to repeat the walk with"
-)]
-fn survives_kills(strategy: &'static str) {
-    let seed = std::env::var("KILL_SEED").ok().map_or_else(
-        || {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-            now.as_nanos() as u64
-        },
-        |seed| seed.parse().unwrap(),
-    );
-    println!("the seed is {seed}; give it again with KILL_SEED={seed}");
+#[test]
+fn so_does_one_that_is_interrupted_in_every_way() {
+    survives("adaptive", &[SIGINT, SIGTERM, SIGHUP, SIGKILL]);
+}
+
+#[expect(clippy::print_stdout, reason = "what the walk was")]
+fn survives(strategy: &'static str, signals: &'static [i32]) {
+    let dice = Dice::new();
     // Distinct numbers, so that each commit has noise of its own.
     let values = (0..32).map(|number| {
         if number < 19 {
@@ -191,8 +182,10 @@ fn survives_kills(strategy: &'static str) {
     let mut scene = Scene {
         world: World::with_values(values),
         strategy,
-        dice: Dice(seed),
+        signals,
+        dice,
         kills: 0,
+        most_kills: attacks(50),
     };
     let before = scene.world.snapshot();
     let reference = scene.begin().wait();
@@ -200,7 +193,7 @@ fn survives_kills(strategy: &'static str) {
     assert_eq!(expected["status"], "culprit_found", "{reference}");
 
     let mut finished = 0;
-    while scene.kills < KILLS {
+    while scene.kills < scene.most_kills {
         let Some((job, end)) = scene.job() else {
             continue;
         };

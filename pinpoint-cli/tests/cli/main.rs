@@ -9,7 +9,13 @@
 // Clippy's exception for tests knows functions marked as tests only, not what
 // they share.
 #![allow(clippy::unwrap_used)]
+#![allow(clippy::disallowed_methods, reason = "tests wait on their own threads")]
+#![expect(
+    unsafe_code,
+    reason = "signals, limits and pipes are calls of the system"
+)]
 
+mod attack;
 mod bots;
 mod browser;
 mod chromium;

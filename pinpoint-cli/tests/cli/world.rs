@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use pinpoint_backends::store::{JobStore, NewJob};
 use pinpoint_core::{Detail, Event, Journal, Record};
@@ -22,6 +22,43 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// whenever the same run is made again.
 pub(crate) const BENCHMARK: &str =
     "echo \"latency: $(($(cat value) * 100 + ${PINPOINT_RUN:-0} * 7 % 10)) ms\"";
+
+/// How often something is done to a job: as often as is said here, or in
+/// `PINPOINT_ATTACKS`.
+pub(crate) fn attacks(usually: usize) -> usize {
+    std::env::var("PINPOINT_ATTACKS").map_or(usually, |often| often.parse().unwrap())
+}
+
+/// SplitMix64, by Steele, Lea and Flood.
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    /// A seed of its own for each run, printed to repeat it with.
+    #[expect(clippy::print_stdout, reason = "seen when the test fails")]
+    pub(crate) fn new() -> Self {
+        let seed = std::env::var("KILL_SEED").ok().map_or_else(
+            || {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+                now.as_nanos() as u64
+            },
+            |seed| seed.parse().unwrap(),
+        );
+        println!("the seed is {seed}; give it again with KILL_SEED={seed}");
+        Self(seed)
+    }
+
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound
+    }
+
+    pub(crate) fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len() as u64) as usize]
+    }
+}
 
 /// A place with everything in it. The repository's branch is `main`.
 pub(crate) struct World {
@@ -370,6 +407,28 @@ impl Pinpoint {
         self
     }
 
+    /// Has another program start it, which is given the command as its last
+    /// arguments.
+    pub(crate) fn started_by(mut self, starter: &[String]) -> Self {
+        let mut command = Command::new(&starter[0]);
+        command
+            .args(&starter[1..])
+            .arg(self.command.get_program())
+            .args(self.command.get_args())
+            .stdin(Stdio::null());
+        if let Some(directory) = self.command.get_current_dir() {
+            command.current_dir(directory);
+        }
+        for (name, value) in self.command.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        self.command = command;
+        self
+    }
+
     pub(crate) fn start(self) -> Running {
         let stdout = File::create(&self.stdout).unwrap();
         self.start_into(stdout)
@@ -487,6 +546,13 @@ impl std::fmt::Display for Finished {
 impl Finished {
     pub(crate) fn was_killed(&self) -> bool {
         self.status.signal() == Some(libc::SIGKILL)
+    }
+
+    /// Whether a signal ended it, at once or in its own way.
+    pub(crate) fn was_stopped(&self) -> bool {
+        let signals = [libc::SIGHUP, libc::SIGINT, libc::SIGKILL, libc::SIGTERM];
+        self.status.code() == Some(130)
+            || (self.status.signal()).is_some_and(|signal| signals.contains(&signal))
     }
 
     /// Standard output, all of which is one JSON document.

@@ -1,0 +1,2 @@
+
+abcdewhy

@@ -1,0 +1,54 @@
+//! Every reader of results, on the same output: no panic, and no value that is not finite.
+
+#![no_main]
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use pinpoint_core::results::{Aggregate, Format, Method, is_criterion_result};
+
+static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
+    let names = [
+        "lines", "json:", "json:/results/0/times", "regex:(?<name>\\w+)=(?<value>\\S+) ?(?<unit>\\w*)",
+        "hyperfine", "gbench", "gobench", "pytest-benchmark", "jmh", "catch2", "chromium", "talos", "auto",
+    ];
+    names.map(|name| name.parse().expect("a known format")).into()
+});
+
+fuzz_target!(|output: &[u8]| {
+    for format in &*FORMATS {
+        check(format.read(output));
+    }
+    // Files of a folder: each path is a line, its content goes on to the next empty line.
+    let mut folder = BTreeMap::new();
+    let text = String::from_utf8_lossy(output);
+    for (path, content) in text.split("\n\n").filter_map(|file| file.split_once('\n')) {
+        let _ = is_criterion_result(path);
+        folder.insert(path.to_owned(), content.as_bytes().to_vec());
+    }
+    check(Format::Auto.read(&folder));
+    check(Format::Criterion.read(&folder));
+    // What follows a name is the user's.
+    let _ = text.parse::<Format>();
+    let _ = text.parse::<Aggregate>();
+});
+
+type Charts = BTreeMap<String, pinpoint_core::Series>;
+
+fn check(read: Result<Charts, pinpoint_core::results::ReadError>) {
+    match read {
+        Ok(charts) => {
+            assert!(!charts.is_empty());
+            for (name, series) in charts {
+                assert!(!series.values.is_empty(), "{name:?}");
+                assert!(series.values.iter().all(|value| value.is_finite()), "{name:?}");
+                for method in Method::ALL {
+                    let aggregate = Aggregate { ignore_first: 0, method };
+                    let _ = aggregate.apply(&series.values);
+                }
+            }
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
