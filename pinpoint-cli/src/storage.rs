@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::arguments::{Clean, Display, Output};
 use crate::error::{CliError, FOUND};
 use crate::job::quoted;
+use crate::output::{outln, print_json};
 
 /// Where the jobs are, and what they need on this machine.
 #[derive(Debug, Clone)]
@@ -158,17 +159,16 @@ fn report(
     in_use: &[PathBuf],
 ) -> Result<u8, CliError> {
     match display.output {
-        Output::Json => anstream::println!(
-            "{}",
-            json!({ "state_dir": place, "removed": removed, "freed_bytes": freed, "in_use": in_use })
+        Output::Json => print_json(
+            json!({ "state_dir": place, "removed": removed, "freed_bytes": freed, "in_use": in_use }),
         ),
         Output::Text => {
-            anstream::println!(
+            outln!(
                 "{removed} directories removed from {place}, {} freed",
                 ByteSize(freed).display().iec()
             );
             for path in in_use {
-                anstream::println!("in use, left alone: {}", path.display());
+                outln!("in use, left alone: {}", path.display());
             }
         }
     }

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::arguments::{Display, Output, Select};
 use crate::error::{CliError, FOUND};
+use crate::output::{json_lines, outln, print_json};
 use crate::quantity::count;
 use crate::storage::Storage;
 use crate::whole_file;
@@ -26,9 +27,7 @@ pub(super) async fn export(
     let filter = select.into();
     let Some(path) = file.filter(|path| path != Path::new("-")) else {
         // The jobs are what is printed, and nothing besides.
-        store
-            .export(&filter, &mut BufWriter::new(std::io::stdout()))
-            .await?;
+        store.export(&filter, &mut json_lines()).await?;
         return Ok(FOUND);
     };
     let jobs = if path.exists() && !path.is_file() {
@@ -48,8 +47,8 @@ pub(super) async fn export(
         jobs
     };
     match display.output {
-        Output::Json => anstream::println!("{}", json!({ "exported": jobs })),
-        Output::Text => anstream::println!("{} in {}", count(jobs, "job"), path.display()),
+        Output::Json => print_json(json!({ "exported": jobs })),
+        Output::Text => outln!("{} in {}", count(jobs, "job"), path.display()),
     }
     Ok(FOUND)
 }
@@ -71,11 +70,10 @@ pub(super) async fn import(
         store.import(&mut BufReader::new(file)).await?
     };
     match display.output {
-        Output::Json => anstream::println!(
-            "{}",
-            json!({ "imported": imported.added, "already_there": imported.there })
-        ),
-        Output::Text => anstream::println!(
+        Output::Json => {
+            print_json(json!({ "imported": imported.added, "already_there": imported.there }))
+        }
+        Output::Text => outln!(
             "{} imported, {} already there",
             count(imported.added, "job"),
             imported.there
@@ -115,8 +113,8 @@ pub(super) async fn purge(
         }
     }
     match display.output {
-        Output::Json => anstream::println!("{}", json!({ "removed": removed })),
-        Output::Text => anstream::println!("{} removed", count(removed, "job")),
+        Output::Json => print_json(json!({ "removed": removed })),
+        Output::Text => outln!("{} removed", count(removed, "job")),
     }
     left.map_or(Ok(FOUND), Err)
 }

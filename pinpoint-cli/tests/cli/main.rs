@@ -27,6 +27,7 @@ mod postgres;
 mod refuse;
 mod report;
 mod rolls;
+mod screen;
 mod stop;
 #[cfg(feature = "postgres")]
 mod stores;
