@@ -48,7 +48,7 @@ pub(super) fn page(report: &Report) -> Result<String, CliError> {
                     h1 #answer { (answer.sentence) }
                     p.facts { (facts(report)) }
                     @for missing in &report.missing {
-                        p.note { "Not everything could be found out: " (Foreign(missing)) }
+                        p.note { "This report is not complete: " (Foreign(missing)) }
                     }
                 }
                 main {
@@ -217,6 +217,7 @@ mod tests {
             sessions: vec![Session {
                 began: 0,
                 pinpoint: HOSTILE.into(),
+                git: Some(HOSTILE.into()),
                 host,
             }],
             job_dir: HOSTILE.into(),
