@@ -1,5 +1,6 @@
-//! What can be said on the command line.
+//! The command line: commands, options and their help.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -26,6 +27,14 @@ pub(crate) struct Arguments {
     pub(crate) display: Display,
 }
 
+/// The groups of options in the help, in this order.
+const BENCHMARK: &str = "Benchmark";
+const QUESTION: &str = "Question";
+const BUDGET: &str = "Budget";
+const STRATEGY: &str = "Strategy";
+const STORAGE: &str = "Storage";
+const OUTPUT: &str = "Output";
+
 const EXIT_CODES: &str = "\
 Exit codes: 0 a culprit was found (pairwise, compare: a difference); 3 no difference; 4 not decided
 (bisect: a range is reported); 1 the job failed; 2 the command line or the input was wrong; 130 interrupted or canceled
@@ -45,18 +54,18 @@ Examples:
   pinpoint culprit v1.2 main -- ./bench.sh
   pinpoint culprit v1.2 main --build 'make -j2' --pairs 60 -- ./build/bench")]
     Culprit(Box<Culprit>),
-    /// Compare the results of benchmarks, chart by chart.
+    /// Compare the results of benchmarks, metric by metric.
     Compare(Box<Compare>),
-    /// Show what lies between two commits, through merges and rolled dependencies.
+    /// List the commits between two commits, through merges and dependency rolls.
     Midpoint(Midpoint),
-    /// Tell what a bisection would cost and how sure it would be, before it is run.
+    /// Estimate the cost and accuracy of a bisection before running it.
     Plan(Box<Plan>),
-    /// Look at jobs, and take them up again or end them.
+    /// List, inspect, resume and cancel jobs.
     #[command(subcommand)]
     Jobs(Jobs),
-    /// Look at the bots on which benchmarks are run.
+    /// List and inspect the bots that run benchmarks.
     Bots(Bots),
-    /// Bisect a sample repository, made for the purpose.
+    /// Bisect a sample repository.
     Demo(Demo),
     /// Remove builds and work trees that no running job uses.
     Clean(Clean),
@@ -70,17 +79,17 @@ Examples:
 /// How results are shown, and where jobs are kept.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Display {
-    /// The form of the result on standard output.
-    #[arg(long, global = true, value_enum, default_value_t = Output::Text)]
+    /// The format of the result on standard output.
+    #[arg(long, global = true, help_heading = OUTPUT, value_enum, default_value_t = Output::Text)]
     pub(crate) output: Output,
     /// When to use colours.
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
+    #[arg(long, global = true, help_heading = OUTPUT, value_enum, default_value_t = Color::Auto)]
     pub(crate) color: Color,
     /// Show no progress, only the result.
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, help_heading = OUTPUT)]
     pub(crate) quiet: bool,
-    /// Where jobs, builds and work trees are kept [default: $XDG_STATE_HOME/pinpoint].
-    #[arg(long, global = true, value_name = "DIR", env = "PINPOINT_STATE_DIR")]
+    /// The directory of jobs, builds and work trees [default: $XDG_STATE_HOME/pinpoint].
+    #[arg(long, global = true, help_heading = STORAGE, value_name = "DIR", env = "PINPOINT_STATE_DIR")]
     pub(crate) state_dir: Option<PathBuf>,
     /// A PostgreSQL database to keep jobs in, as postgres://USER@HOST/DATABASE, shared by
     /// many machines [default: a file in the state directory]. Every user of this machine
@@ -90,6 +99,7 @@ pub(crate) struct Display {
     #[arg(
         long,
         global = true,
+        help_heading = STORAGE,
         value_name = "URL",
         env = "PINPOINT_STORE",
         hide_env_values = true
@@ -107,7 +117,7 @@ pub(crate) enum Output {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal.
+    /// When printing to a terminal.
     Auto,
     /// Always.
     Always,
@@ -130,11 +140,11 @@ impl Color {
 ///
 /// The command after `--` is the benchmark. It runs in a work tree of the
 /// commit under test; your own checkout is never touched. Its values are read
-/// from what it prints (see --format), or its wall-clock time is taken.
+/// from its output (see --format); if there are none, its wall-clock time counts.
 ///
-/// The command finds in its environment: PINPOINT_COMMIT, the commit;
-/// PINPOINT_RUN, how many runs of this commit came before; PINPOINT_WARMUP=1
-/// in runs that are not counted; PINPOINT_JOB, the job.
+/// Environment of the command: PINPOINT_COMMIT, the commit; PINPOINT_RUN, the
+/// number of earlier runs of this commit; PINPOINT_WARMUP=1 in runs that are not
+/// counted; PINPOINT_JOB, the job.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -144,55 +154,56 @@ Examples:
   pinpoint bisect v1.2 main --format 'regex:took (?<value>[0-9.]+) (?<unit>ms)' -- ./bench
   pinpoint bisect v1.2 main --format time --chart peak_memory -- ./bench")]
 pub(crate) struct Bisect {
-    #[command(flatten)]
-    pub(crate) benchmark: Benchmark,
-    #[command(flatten)]
-    pub(crate) job: JobOptions,
-    /// The metric that decides; needed when the benchmark gives several.
-    #[arg(long, value_name = "NAME")]
+    /// A patch to apply to every commit before it is built.
+    #[arg(long, value_name = "FILE", help_heading = BENCHMARK, display_order = 900)]
+    pub(crate) patch: Option<PathBuf>,
+    /// The metric that decides; required if the benchmark reports several.
+    #[arg(long, value_name = "NAME", help_heading = QUESTION)]
     pub(crate) chart: Option<String>,
-    /// The smallest change worth finding, in the metric's unit or, with a %
-    /// sign, in percent of the good end's median. Differences of means below a
-    /// tenth of it count as none.
-    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, allow_negative_numbers = true)]
+    /// The smallest change worth finding, in the metric's unit or, with a % sign, in
+    /// percent of the good end's median. A difference of means below a tenth of it
+    /// counts as none.
+    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, allow_negative_numbers = true, help_heading = QUESTION)]
     pub(crate) magnitude: Option<Magnitude>,
-    /// How to search.
-    #[arg(long, value_enum, default_value_t = StrategyArgument::DEFAULT)]
-    pub(crate) strategy: StrategyArgument,
-    /// How sure the answer is to be, and the confidence of its intervals.
-    #[arg(long, value_name = "P", default_value_t = 0.95)]
+    /// The required probability of the answer, and the confidence of its intervals.
+    #[arg(long, value_name = "P", default_value_t = 0.95, help_heading = QUESTION)]
     pub(crate) confidence: f64,
-    /// Runs of each end before anything is decided [default, and least: 3 with the
-    /// strategy `adaptive`, 10 with `pinpoint`; `pinpoint culprit` has those of
-    /// the verification].
-    #[arg(long, value_name = "N")]
-    pub(crate) attempts: Option<u32>,
-    /// What a build costs, in runs: with dear builds the strategy `adaptive`
-    /// stays longer with those it has.
-    #[arg(long, value_name = "RUNS", default_value_t = 1.0)]
-    pub(crate) build_cost: f64,
-    /// A file that says how suspicious commits are, for the strategy `adaptive`:
-    /// COMMIT WEIGHT on each line; all others weigh 1.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) prior: Option<PathBuf>,
-    /// The most runs to make; at the end of a budget the range that remains is reported.
-    #[arg(long, value_name = "N")]
-    pub(crate) max_runs: Option<u64>,
-    /// The most commits to build.
-    #[arg(long, value_name = "N")]
-    pub(crate) max_builds: Option<u64>,
-    /// A commit that can't be built or run; may be repeated.
-    #[arg(long, value_name = "REV")]
+    /// A commit to skip because it can't be built or run; may be repeated.
+    #[arg(long, value_name = "REV", help_heading = QUESTION)]
     pub(crate) skip: Vec<String>,
     /// Consider only commits that touch this path; may be repeated.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", help_heading = QUESTION)]
     pub(crate) path: Vec<String>,
-    /// A patch laid on top of every commit before it is built.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) patch: Option<PathBuf>,
-    /// The commit that is fast: a branch, a tag, a hash, HEAD~20.
+    /// The maximum number of runs. When a budget is used up, the remaining range is
+    /// reported.
+    #[arg(long, value_name = "N", help_heading = BUDGET)]
+    pub(crate) max_runs: Option<u64>,
+    /// The maximum number of commits to build.
+    #[arg(long, value_name = "N", help_heading = BUDGET)]
+    pub(crate) max_builds: Option<u64>,
+    /// The search strategy.
+    #[arg(long, value_enum, default_value_t = StrategyArgument::DEFAULT, help_heading = STRATEGY)]
+    pub(crate) strategy: StrategyArgument,
+    /// The number of runs of each end before the first decision [default and minimum:
+    /// 3 with the strategy `adaptive`, 10 with `pinpoint`; `pinpoint culprit` reuses
+    /// the runs of its verification].
+    #[arg(long, value_name = "N", help_heading = STRATEGY)]
+    pub(crate) attempts: Option<u32>,
+    /// The cost of a build, in runs: when builds are expensive, `adaptive` prefers
+    /// more runs of existing builds.
+    #[arg(long, value_name = "RUNS", default_value_t = 1.0, help_heading = STRATEGY)]
+    pub(crate) build_cost: f64,
+    /// A file of suspicions for the strategy `adaptive`: COMMIT WEIGHT on each line;
+    /// all other commits weigh 1.
+    #[arg(long, value_name = "FILE", help_heading = STRATEGY)]
+    pub(crate) prior: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) job: JobOptions,
+    #[command(flatten)]
+    pub(crate) benchmark: Benchmark,
+    /// The fast commit: a branch, a tag, a hash, HEAD~20.
     pub(crate) good: String,
-    /// The commit that is slow.
+    /// The slow commit.
     pub(crate) bad: String,
     /// The benchmark and its arguments.
     #[arg(last = true, required = true, value_name = "COMMAND")]
@@ -201,10 +212,10 @@ pub(crate) struct Bisect {
 
 /// Compare two commits in pairs of runs, back to back.
 ///
-/// Two runs right after each other share whatever slows the machine down for a
-/// while, so that small changes can be seen: of every metric the benchmark gives.
-/// Without EXPERIMENT, the base is compared with itself: with a patch on top, or
-/// with other arguments or variables.
+/// Two runs right after each other are slowed down by the same disturbances, so that
+/// small changes show, in every metric that the benchmark reports. Without EXPERIMENT
+/// the base is compared with itself: with a patch, or with other arguments or
+/// variables.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -215,81 +226,85 @@ Examples:
   pinpoint pairwise --base-build ../old --experiment-build ../new -- ./bench
 
 Exit codes: 0 the experiment is worse, or different where better is not known;
-3 no difference, or for the better only; 4 not decided; others as in `pinpoint help`.")]
+3 no difference, or only improvements; 4 not decided; others as in `pinpoint help`.")]
 pub(crate) struct Pairwise {
-    #[command(flatten)]
-    pub(crate) benchmark: Benchmark,
-    #[command(flatten)]
-    pub(crate) job: JobOptions,
-    /// The only metric to compare [default: all that the benchmark gives].
-    #[arg(long, value_name = "NAME")]
-    pub(crate) chart: Option<String>,
-    /// Pairs of runs: an even number of at least 6.
-    #[arg(long, value_name = "N", default_value_t = 30)]
-    pub(crate) pairs: u32,
-    /// End as soon as a difference is certain; equal commits are called
-    /// different in 6 % of all cases then, instead of 5 %.
-    #[arg(long)]
-    pub(crate) early_stop: bool,
-    /// A patch laid on top of the experiment before it is built.
-    #[arg(long, value_name = "FILE")]
+    /// A patch to apply to the experiment before it is built.
+    #[arg(long, value_name = "FILE", help_heading = BENCHMARK, display_order = 900)]
     pub(crate) patch: Option<PathBuf>,
-    /// An argument of the benchmark at the base, behind those of COMMAND; may be repeated.
-    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
+    /// An argument of the benchmark at the base, after those of COMMAND; may be repeated.
+    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true, help_heading = BENCHMARK, display_order = 901)]
     pub(crate) base_arg: Vec<String>,
     /// An argument of the benchmark at the experiment; may be repeated.
-    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
+    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true, help_heading = BENCHMARK, display_order = 902)]
     pub(crate) experiment_arg: Vec<String>,
     /// A variable for the benchmark at the base, not for its build; may be repeated.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    /// Its value is a part of the question, and is shown with the answer: use --env
+    /// for secrets.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, help_heading = BENCHMARK, display_order = 903)]
     pub(crate) base_env: Vec<(String, String)>,
     /// A variable for the benchmark at the experiment; may be repeated.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, help_heading = BENCHMARK, display_order = 904)]
     pub(crate) experiment_env: Vec<(String, String)>,
-    /// A build made already, in whose directory the benchmark runs, in place of
-    /// BASE. No git repository is needed then, and nothing is built. What --results
-    /// names is removed there before each run.
+    /// The directory of a finished build to run the benchmark in, instead of BASE. No
+    /// git repository is needed then, and nothing is built. The path given by
+    /// --results is removed there before each run.
     #[arg(
         long,
         value_name = "DIR",
+        help_heading = BENCHMARK,
+        display_order = 905,
         requires = "experiment_build",
         conflicts_with_all = ["base", "experiment", "patch", "build", "repo", "repository"]
     )]
     pub(crate) base_build: Option<PathBuf>,
-    /// The build to be judged, in place of EXPERIMENT; the same directory again
-    /// shows how much the benchmark scatters.
-    #[arg(long, value_name = "DIR", requires = "base_build")]
+    /// The directory of the build to compare with it, instead of EXPERIMENT; the same
+    /// directory again shows the noise of the benchmark.
+    #[arg(long, value_name = "DIR", requires = "base_build", help_heading = BENCHMARK, display_order = 906)]
     pub(crate) experiment_build: Option<PathBuf>,
-    /// What is known: a branch, a tag, a hash, HEAD~20.
+    /// The only metric to compare [default: all that the benchmark reports].
+    #[arg(long, value_name = "NAME", help_heading = QUESTION)]
+    pub(crate) chart: Option<String>,
+    /// The number of pairs of runs: even, and at least 6.
+    #[arg(long, value_name = "N", default_value_t = 30, help_heading = QUESTION)]
+    pub(crate) pairs: u32,
+    /// Stop as soon as a difference is certain. This raises the rate of false
+    /// differences between equal commits from 5 % to 6 %.
+    #[arg(long, help_heading = BUDGET)]
+    pub(crate) early_stop: bool,
+    #[command(flatten)]
+    pub(crate) job: JobOptions,
+    #[command(flatten)]
+    pub(crate) benchmark: Benchmark,
+    /// The baseline revision: a branch, a tag, a hash, HEAD~20.
     #[arg(required_unless_present = "base_build")]
     pub(crate) base: Option<String>,
-    /// What is to be judged [default: the base].
+    /// The revision to compare with it [default: the base].
     pub(crate) experiment: Option<String>,
     /// The benchmark and its arguments.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }
 
-// What it says of itself stands in `Command`: clap would take the text of `Bisect`.
+// Its help stands in `Command`: clap would take the text of `Bisect`.
 #[derive(Debug, Args)]
 pub(crate) struct Culprit {
     #[command(flatten)]
     pub(crate) bisect: Bisect,
-    /// Pairs of runs of each verification: an even number of at least 6.
-    #[arg(long, value_name = "N", default_value_t = 30)]
+    /// The number of pairs of runs in each verification: even, and at least 6.
+    #[arg(long, value_name = "N", default_value_t = 30, help_heading = QUESTION)]
     pub(crate) pairs: u32,
 }
 
-/// Compare the results of benchmarks, chart by chart.
+/// Compare the results of benchmarks, metric by metric.
 ///
-/// A table shows each chart that both sides have: the medians, the change with its
-/// interval, p, and the verdict. With several files on a side their values are put
-/// together; with --paired, the values of the first control belong to those of the
-/// first treatment, and so on.
+/// A table shows each metric that both sides have: the medians, the change with its
+/// interval, p, and the verdict. The values of several files on one side are pooled;
+/// with --paired, the values of the first control belong to those of the first
+/// treatment, and so on.
 ///
-/// With several charts p is adjusted for their number (Benjamini and Hochberg), and
-/// decides so: of what is called different, 5 % are expected to be so by chance. A
-/// chart that differs at p <= 0.05 alone, but not among so many, is not decided.
+/// With several metrics the verdict uses p adjusted for their number (Benjamini and
+/// Hochberg): at most 5 % of the reported differences are expected to be false. A
+/// metric with p <= 0.05 whose adjusted p is higher is not decided.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -298,27 +313,27 @@ Examples:
   pinpoint compare a1.txt b1.txt --control a2.txt --treatment b2.txt --paired --aggregate median
   pinpoint compare before.json after.json --chart 'sort/1000' --magnitude 2% --output json")]
 pub(crate) struct Compare {
-    /// How the files are read: auto, lines (`name: value unit`), json:POINTER,
+    /// The format of the files: auto, lines (`name: value unit`), json:POINTER,
     /// regex:PATTERN with a group named `value`, hyperfine, criterion, gbench,
     /// gobench, pytest-benchmark, jmh, catch2, chromium or talos.
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     pub(crate) format: Format,
-    /// Compare only this chart; may be repeated.
+    /// Compare only this metric; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub(crate) chart: Vec<String>,
-    /// Make one value of all that a file has of a chart, as in `bisect`
+    /// Combine all values of a metric in a file into one, as in `bisect`
     /// [default: every value counts].
     #[arg(long, value_name = "METHOD")]
     pub(crate) aggregate: Option<Aggregate>,
     /// Where better lies [default: as the format says; else down for times and memory, else unknown].
     #[arg(long, value_enum)]
     pub(crate) direction: Option<DirectionArgument>,
-    /// The smallest change worth finding, in the unit of the charts or, with a %
-    /// sign, in percent of the control's median. Differences of means below a
-    /// tenth of it count as none.
+    /// The smallest change worth finding, in the unit of the metrics or, with a %
+    /// sign, in percent of the control's median. A difference of means below a tenth
+    /// of it counts as none.
     #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, allow_negative_numbers = true, conflicts_with = "paired")]
     pub(crate) magnitude: Option<Magnitude>,
-    /// The confidence of the intervals; that of pairs is 0.95.
+    /// The confidence of the intervals; with --paired it is 0.95.
     #[arg(
         long,
         value_name = "P",
@@ -326,31 +341,31 @@ pub(crate) struct Compare {
         conflicts_with = "paired"
     )]
     pub(crate) confidence: f64,
-    /// Compare pair by pair: a control and its treatment, in their order.
+    /// Compare pair by pair: each control with the treatment in the same place.
     #[arg(long)]
     pub(crate) paired: bool,
-    /// A further control; may be repeated.
+    /// A further control file; may be repeated.
     #[arg(long = "control", id = "more_control", value_name = "FILE")]
     pub(crate) more_control: Vec<PathBuf>,
-    /// A further treatment; may be repeated.
+    /// A further treatment file; may be repeated.
     #[arg(long = "treatment", id = "more_treatment", value_name = "FILE")]
     pub(crate) more_treatment: Vec<PathBuf>,
-    /// The results before: a file, or a folder of Criterion's.
+    /// The results before the change: a file, or a directory of Criterion.rs.
     #[arg(value_name = "CONTROL FILE")]
     pub(crate) control: PathBuf,
-    /// The results after.
+    /// The results after the change.
     #[arg(value_name = "TREATMENT FILE")]
     pub(crate) treatment: PathBuf,
 }
 
-/// Show what lies between two commits, through merges and rolled dependencies.
+/// List the commits between two commits, through merges and dependency rolls.
 ///
-/// First come the commits of the branch. Between neighbours on it lie the
+/// The commits of the branch come first. Between two neighbours on it lie the
 /// commits of a merged branch, and then those of the dependencies that DEPS,
-/// .gitmodules, Cargo.lock or go.mod rolled, one dependency after the other;
-/// between neighbours there, the same again inside the dependency.
+/// .gitmodules, Cargo.lock or go.mod rolled, one dependency after the other; the
+/// commits of a dependency are expanded in the same way.
 ///
-/// Exits with 3 when nothing lies between.
+/// Exits with 3 when nothing lies between them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -359,24 +374,24 @@ Examples:
   pinpoint midpoint 'HEAD~1,third_party/skia@4c5b6a7' HEAD \\
       --repository https://skia.googlesource.com/skia=../skia")]
 pub(crate) struct Midpoint {
-    /// The repository, or any directory in it.
+    /// The repository, or any directory inside it.
     #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
     pub(crate) repo: PathBuf,
-    /// Where a dependency's repository is on this machine; may be repeated.
-    /// Submodules that are checked out are found without.
+    /// A local clone of a dependency, by its URL; may be repeated. Submodules that are
+    /// checked out are found without it.
     #[arg(long, value_name = "URL=DIR", value_parser = repository)]
     pub(crate) repository: Vec<(String, PathBuf)>,
-    /// List everything that lies between.
+    /// List all commits between the two, not only the one in the middle.
     #[arg(long)]
     pub(crate) all: bool,
-    /// The older commit, and behind commas the dependencies to hold at other
-    /// revisions, each by its path or URL: COMMIT,DEPENDENCY@REVISION
+    /// The older commit. Dependencies at other revisions follow after commas, each by
+    /// its path or URL: COMMIT,DEPENDENCY@REVISION
     pub(crate) lower: StateArgument,
-    /// The newer commit, in the same way.
+    /// The newer commit, in the same form.
     pub(crate) higher: StateArgument,
 }
 
-/// A commit, and dependencies to hold at other revisions.
+/// A commit, and dependencies at other revisions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StateArgument {
     pub(crate) main: String,
@@ -406,87 +421,89 @@ impl FromStr for StateArgument {
 // documentation, clap would print this as what the command does.)
 #[derive(Debug, Args)]
 pub(crate) struct Benchmark {
-    /// The repository, or any directory in it.
-    #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
+    /// The repository, or any directory inside it.
+    #[arg(short = 'C', long, value_name = "DIR", default_value = ".", help_heading = BENCHMARK)]
     pub(crate) repo: PathBuf,
-    /// A local clone of another repository, by its URL; may be repeated.
+    /// A local clone of a dependency, by its URL; may be repeated.
     ///
-    /// Dependencies that submodules or DEPS name by this URL are checked out
-    /// from it, as each commit names them, before the commit is built; and when
-    /// a culprit rolls one, its commits are searched as well. Submodules that
-    /// are checked out are found without. Nothing is ever fetched.
-    #[arg(long, value_name = "URL=DIR", value_parser = repository)]
+    /// Dependencies that submodules or DEPS name by this URL are checked out from the
+    /// clone, at the revision that each commit names, before the commit is built. A
+    /// culprit that rolls the dependency is searched further inside it. Submodules
+    /// that are checked out are found without this option. Nothing is ever fetched.
+    #[arg(long, value_name = "URL=DIR", value_parser = repository, help_heading = BENCHMARK)]
     pub(crate) repository: Vec<(String, PathBuf)>,
-    /// Run once for each commit, in its own work tree, before it is measured.
-    #[arg(long, value_name = "SHELL COMMAND")]
+    /// A shell command that builds a commit, run once in the commit's own work tree.
+    #[arg(long, value_name = "SHELL COMMAND", help_heading = BENCHMARK)]
     pub(crate) build: Option<String>,
-    /// How results are read: auto, time, lines (`name: value unit`),
+    /// The format of the results: auto, time, lines (`name: value unit`),
     /// json:POINTER, regex:PATTERN with a group named `value`, hyperfine,
     /// criterion, gbench, gobench, pytest-benchmark, jmh, catch2, chromium or
     /// talos.
-    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    #[arg(long, value_name = "FORMAT", default_value = "auto", help_heading = BENCHMARK)]
     pub(crate) format: Format,
-    /// A file (or a folder of Criterion's) the benchmark writes its results to, in the work tree
-    /// [default: its standard output].
-    #[arg(long, value_name = "PATH")]
+    /// The file (or directory of Criterion.rs) in the work tree that the benchmark
+    /// writes its results to [default: its standard output].
+    #[arg(long, value_name = "PATH", help_heading = BENCHMARK)]
     pub(crate) results: Option<PathBuf>,
-    /// How several values of one run become one: sum, mean, min, max, count,
+    /// The method that combines several values of one run: sum, mean, min, max, count,
     /// std, median, geometric-mean, or Talos' talos-geometric-mean, dromaeo, v8,
-    /// canvasmark and js; behind `ignore-first:N,` without the first N
+    /// canvasmark and js; prefix `ignore-first:N,` to drop the first N values
     /// [default: median].
-    #[arg(long, value_name = "METHOD")]
+    #[arg(long, value_name = "METHOD", help_heading = BENCHMARK)]
     pub(crate) aggregate: Option<Aggregate>,
-    /// Runs of each build that are made first and not counted.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    /// The number of uncounted runs of each build before the first counted one.
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = BENCHMARK)]
     pub(crate) warmup: u32,
-    /// A variable for the build and the benchmark; may be repeated.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
-    pub(crate) env: Vec<(String, String)>,
-    /// The longest that one build or one run may take.
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    /// A variable for the build and the benchmark; may be repeated. Without a value it
+    /// is inherited: the value is not stored, and is needed again to resume the job. A
+    /// given value is stored with the job, and never shown.
+    #[arg(long, value_name = "NAME[=VALUE]", help_heading = BENCHMARK)]
+    pub(crate) env: Vec<Variable>,
+    /// The time limit of one build or one run.
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, help_heading = BUDGET)]
     pub(crate) timeout: Option<Duration>,
-    /// How much room finished builds may take, as in 500MB or 20GiB.
-    #[arg(long, value_name = "SIZE", default_value = "10GiB")]
+    /// The disk space for finished builds, as in 500MB or 20GiB.
+    #[arg(long, value_name = "SIZE", default_value = "10GiB", help_heading = STORAGE)]
     pub(crate) cache_size: ByteSize,
 }
 
-// How a job goes about it, of whatever kind it is.
+// Options of a job of any kind.
 #[derive(Debug, Args)]
 pub(crate) struct JobOptions {
-    /// What the benchmark is called in lists of jobs [default: the program that is run].
-    #[arg(long = "benchmark", value_name = "NAME")]
-    pub(crate) benchmark_name: Option<String>,
-    /// What this job is called in lists of jobs, beside its own name.
-    #[arg(long = "name", value_name = "NAME")]
-    pub(crate) job_name: Option<String>,
     /// Where better lies [default: as the format says; else down for times and memory, else unknown].
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = QUESTION)]
     pub(crate) direction: Option<DirectionArgument>,
-    /// Decides the order of runs.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
-    /// The longest the job may take, as in 90s, 20m or `1h 30m`.
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    /// The time limit of the job, as in 90s, 20m or `1h 30m`.
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, help_heading = BUDGET)]
     pub(crate) max_time: Option<Duration>,
-    /// Builds at the same time. Nothing is measured while anything is built.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    /// The seed of the order of runs.
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = STRATEGY)]
+    pub(crate) seed: u64,
+    /// The number of parallel builds. Nothing is measured during a build.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = STRATEGY)]
     pub(crate) build_jobs: u32,
-    /// Write a report when the job ends, however it does: one HTML file with the
-    /// answer, charts, every run and its log. `pinpoint jobs report` makes one at
-    /// any time.
-    #[arg(long, value_name = "FILE.html")]
+    /// The name of the benchmark in lists of jobs [default: the program that is run].
+    #[arg(long = "benchmark", value_name = "NAME", help_heading = STORAGE)]
+    pub(crate) benchmark_name: Option<String>,
+    /// The name of this job in lists of jobs, beside its id.
+    #[arg(long = "name", value_name = "NAME", help_heading = STORAGE)]
+    pub(crate) job_name: Option<String>,
+    /// Write a report when the job ends, even if it fails: one HTML file with the
+    /// answer, charts, every run and its log. `pinpoint jobs report` writes one at any
+    /// time.
+    #[arg(long, value_name = "FILE.html", help_heading = OUTPUT)]
     pub(crate) report: Option<PathBuf>,
 }
 
-/// Tell what a bisection would cost and how sure it would be, before it is run.
+/// Estimate the cost and accuracy of a bisection before running it.
 ///
-/// Bisections with a known culprit are simulated, thousands of them, with the
-/// noise of the benchmark: how many runs and builds they take, and how often
-/// they name the right commit.
+/// Thousands of bisections with a known culprit are simulated with the noise of the
+/// benchmark, to find how many runs and builds they take and how often they name the
+/// right commit.
 ///
-/// The noise comes from numbers that you give (--noise), from a few runs of one
-/// commit that you have made (--values), or from runs of the good end that are
-/// made now (a command after `--`).
+/// The noise is given as a number (--noise), measured from the values of runs of one
+/// commit (--values), or measured now from runs of the good end (a command after
+/// `--`).
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -495,70 +512,78 @@ Examples:
   pinpoint plan v1.2 main --values times.txt --magnitude 5%
   pinpoint plan v1.2 main --build 'make -j2' --runs 20 -- ./build/bench")]
 pub(crate) struct Plan {
-    #[command(flatten)]
-    pub(crate) benchmark: Benchmark,
-    /// The metric whose noise counts; needed when the benchmark gives several.
-    #[arg(long, value_name = "NAME")]
+    /// The number of runs of the good end, when a command is given.
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = BENCHMARK, display_order = 900)]
+    pub(crate) runs: u32,
+    /// The duration of a run, as in 90s or 5m [default: as measured].
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, help_heading = BENCHMARK, display_order = 901)]
+    pub(crate) run_time: Option<Duration>,
+    /// The duration of a build [default: as measured].
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, help_heading = BENCHMARK, display_order = 902)]
+    pub(crate) build_time: Option<Duration>,
+    /// The metric whose noise counts; required if the benchmark reports several.
+    #[arg(long, value_name = "NAME", help_heading = QUESTION)]
     pub(crate) chart: Option<String>,
-    /// So many commits, any of which may be the culprit; instead of two ends.
+    /// The number of commits that may be the culprit; instead of two ends.
     #[arg(
         long,
         value_name = "N",
+        help_heading = QUESTION,
         conflicts_with = "good",
         required_unless_present = "good"
     )]
     pub(crate) commits: Option<u64>,
-    /// How much runs of one commit scatter: the interquartile range of their
-    /// values, in the metric's unit or, with a % sign, in percent of their
-    /// median.
-    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, conflicts_with_all = ["values", "command"])]
+    /// The noise of the benchmark: the interquartile range of runs of one commit, in
+    /// the metric's unit or, with a % sign, in percent of their median.
+    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, conflicts_with_all = ["values", "command"], help_heading = QUESTION)]
     pub(crate) noise: Option<Magnitude>,
     /// A file with the values of runs of one commit, one on each line; - is
     /// standard input.
-    #[arg(long, value_name = "FILE", conflicts_with = "command")]
+    #[arg(long, value_name = "FILE", conflicts_with = "command", help_heading = QUESTION)]
     pub(crate) values: Option<PathBuf>,
-    /// How often to run the good end, when a command is given.
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub(crate) runs: u32,
-    /// The change to be found, in the metric's unit or, with a % sign, in percent
-    /// of the median [default: several sizes are tried].
-    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude)]
+    /// The change to find, in the metric's unit or, with a % sign, in percent of the
+    /// median [default: several sizes are tried].
+    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, help_heading = QUESTION)]
     pub(crate) magnitude: Option<Magnitude>,
-    /// How to search.
-    #[arg(long, value_enum, default_value_t = StrategyArgument::DEFAULT)]
-    pub(crate) strategy: StrategyArgument,
-    /// How sure the answer is to be.
-    #[arg(long, value_name = "P", default_value_t = 0.95)]
+    /// Where better lies: the change that is looked for goes the other way
+    /// [default: down for times and memory, else unknown].
+    #[arg(long, value_enum, help_heading = QUESTION)]
+    pub(crate) direction: Option<DirectionArgument>,
+    /// The required probability of the answer.
+    #[arg(long, value_name = "P", default_value_t = 0.95, help_heading = QUESTION)]
     pub(crate) confidence: f64,
-    /// Runs of each end before anything is decided [default, and least: 3 with the
-    /// strategy `adaptive`, 10 with `pinpoint`].
-    #[arg(long, value_name = "N")]
-    pub(crate) attempts: Option<u32>,
-    /// The first simulated search has this seed, the next one the next.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
-    /// The most runs that the bisection may make.
-    #[arg(long, value_name = "N")]
-    pub(crate) max_runs: Option<u64>,
-    /// The most commits that it may build.
-    #[arg(long, value_name = "N")]
-    pub(crate) max_builds: Option<u64>,
-    /// What a build costs, in runs.
-    #[arg(long, value_name = "RUNS", default_value_t = 1.0)]
-    pub(crate) build_cost: f64,
-    /// How long a run takes, as in 90s or 5m [default: as measured].
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
-    pub(crate) run_time: Option<Duration>,
-    /// How long a build takes [default: as measured].
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
-    pub(crate) build_time: Option<Duration>,
     /// Consider only commits that touch this path; may be repeated.
-    #[arg(long, value_name = "PATH", requires = "good")]
+    #[arg(long, value_name = "PATH", requires = "good", help_heading = QUESTION)]
     pub(crate) path: Vec<String>,
-    /// The commit that is fast: a branch, a tag, a hash, HEAD~20.
+    /// The maximum number of runs of the bisection.
+    #[arg(long, value_name = "N", help_heading = BUDGET)]
+    pub(crate) max_runs: Option<u64>,
+    /// The maximum number of commits to build.
+    #[arg(long, value_name = "N", help_heading = BUDGET)]
+    pub(crate) max_builds: Option<u64>,
+    /// The search strategy.
+    #[arg(long, value_enum, default_value_t = StrategyArgument::DEFAULT, help_heading = STRATEGY)]
+    pub(crate) strategy: StrategyArgument,
+    /// The number of runs of each end before the first decision [default and minimum:
+    /// 3 with the strategy `adaptive`, 10 with `pinpoint`].
+    #[arg(long, value_name = "N", help_heading = STRATEGY)]
+    pub(crate) attempts: Option<u32>,
+    /// The cost of a build, in runs.
+    #[arg(long, value_name = "RUNS", default_value_t = 1.0, help_heading = STRATEGY)]
+    pub(crate) build_cost: f64,
+    /// A file of suspicions, as for `bisect`: the simulated culprits are drawn with
+    /// these weights.
+    #[arg(long, value_name = "FILE", requires = "good", help_heading = STRATEGY)]
+    pub(crate) prior: Option<PathBuf>,
+    /// The seed of the first simulated search; the next one has the next seed.
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = STRATEGY)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) benchmark: Benchmark,
+    /// The fast commit: a branch, a tag, a hash, HEAD~20.
     #[arg(requires = "bad")]
     pub(crate) good: Option<String>,
-    /// The commit that is slow.
+    /// The slow commit.
     pub(crate) bad: Option<String>,
     /// The benchmark and its arguments.
     #[arg(last = true, value_name = "COMMAND", requires = "good")]
@@ -587,14 +612,14 @@ impl From<DirectionArgument> for Direction {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StrategyArgument {
-    /// Keeps a probability for every commit, and runs what tells most.
+    /// Keeps a probability for every commit, and makes the most informative run next.
     Adaptive,
     /// As Chromium's Pinpoint: pairwise comparisons with 10 to 160 runs each.
     Pinpoint,
 }
 
 impl StrategyArgument {
-    /// What a bisection uses, and so what is planned.
+    /// The default of a bisection, and so of a plan.
     const DEFAULT: Self = Self::Adaptive;
 }
 
@@ -618,27 +643,28 @@ Examples:
     List {
         #[command(flatten)]
         select: Select,
-        /// The most jobs to list.
+        /// The maximum number of jobs to list.
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
         limit: u32,
-        /// Go on behind this job, to older ones; it takes the whole name.
+        /// List the jobs after this one, which are older; takes a complete job id.
         #[arg(long, value_name = "JOB", value_parser = JobId::parse, conflicts_with = "before")]
         after: Option<JobId>,
-        /// The jobs right before this one, newer ones.
+        /// List the jobs right before this one, which are newer.
         #[arg(long, value_name = "JOB", value_parser = JobId::parse)]
         before: Option<JobId>,
-        /// Tell how many they are, exactly up to 10,000.
+        /// Print the number of jobs, exact up to 10,000.
         #[arg(long, conflicts_with_all = ["limit", "after", "before"])]
         count: bool,
     },
-    /// Write jobs as JSON Lines, with all that the store keeps of them.
+    /// Write jobs as JSON Lines, with everything that the store keeps: also the values
+    /// of --env.
     Export {
         #[command(flatten)]
         select: Select,
         /// The file to write [default: standard output].
         file: Option<PathBuf>,
     },
-    /// Read jobs that were exported; those that are there already are left alone.
+    /// Read exported jobs; jobs that the store already has are left alone.
     Import {
         /// The file, or - for standard input.
         file: PathBuf,
@@ -646,21 +672,21 @@ Examples:
     /// Permanently delete old jobs, except those that a process holds or held until less
     /// than a day ago.
     Purge {
-        /// Remove jobs created longer ago than this.
+        /// Delete jobs created longer ago than this.
         #[arg(long, value_name = "DURATION", default_value = "1095d", value_parser = humantime::parse_duration)]
         older_than: Duration,
     },
     /// Show a job and its result.
     Show {
-        /// The job, or the beginning of its name.
+        /// The job id, or its beginning.
         job: String,
     },
-    /// Go on with a job that was interrupted, killed, canceled or failed.
+    /// Resume a job that was interrupted, killed, canceled or failed.
     Resume {
-        /// The job, or the beginning of its name.
+        /// The job id, or its beginning.
         job: String,
-        /// Where to write the report when the job ends [default: where it was told
-        /// when it was begun, if it was].
+        /// The file to write a report to when the job ends [default: the one given when
+        /// the job was created, if any].
         #[arg(long, value_name = "FILE.html")]
         report: Option<PathBuf>,
         /// Run what an imported job runs, without asking.
@@ -672,29 +698,29 @@ Examples:
     /// The report is one HTML file that needs nothing else: the answer, charts,
     /// every run and the end of its output, the machine and the command.
     Report {
-        /// The job, or the beginning of its name.
+        /// The job id, or its beginning.
         job: String,
         /// The file to write [default: pinpoint-JOB.html].
         #[arg(value_name = "FILE.html")]
         file: Option<PathBuf>,
     },
-    /// End a job, running or not.
+    /// Cancel a job, running or not.
     Cancel {
-        /// The job, or the beginning of its name.
+        /// The job id, or its beginning.
         job: String,
     },
 }
 
-// Which jobs are meant: those of whom all of this is true.
+// The jobs that fit all of this.
 #[derive(Debug, Args)]
 pub(crate) struct Select {
     /// Jobs of this benchmark.
     #[arg(long, value_name = "NAME")]
     benchmark: Option<String>,
-    /// Jobs that were called so with --name.
+    /// Jobs created with this --name.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Jobs of this bot: the name of the machine.
+    /// Jobs of this bot, which is the name of the machine.
     #[arg(long, value_name = "NAME")]
     bot: Option<String>,
     /// Jobs of this user.
@@ -706,15 +732,15 @@ pub(crate) struct Select {
     /// Jobs in this state: pending, running, completed, failed, canceled.
     #[arg(long)]
     state: Option<pinpoint_core::JobState>,
-    /// Jobs created then or later: a time ago as in 7d or 12h, a day as in
+    /// Jobs created at this time or later: a time ago as in 7d or 12h, a day as in
     /// 2026-01-31, or a time as in 2026-01-31T12:00:00Z.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<i64>,
-    /// Jobs created before that.
+    /// Jobs created before this time.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     until: Option<i64>,
     /// Jobs with all of these words in their command line, names, repository or
-    /// error; a * behind a word makes it the beginning of one.
+    /// error; a word that ends with * is a prefix.
     #[arg(long, value_name = "WORDS")]
     text: Option<String>,
 }
@@ -739,17 +765,17 @@ impl From<Select> for JobFilter {
 pub(crate) struct Bots {
     #[command(subcommand)]
     pub(crate) command: BotsCommand,
-    /// A file of bot configurations, TOML or (named *.json) JSON, in place of the
-    /// built-in ones; may be repeated, and adds up.
+    /// A file of bot configurations, TOML or (named *.json) JSON, instead of the
+    /// built-in ones; may be repeated.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Vec<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BotsCommand {
-    /// List bots and their aliases, by name.
+    /// List bots and their aliases, sorted by name.
     List,
-    /// Show how a bot is configured, and which benchmarks it runs.
+    /// Show the configuration of a bot and its benchmarks.
     Show {
         /// The bot, or an alias.
         bot: String,
@@ -763,29 +789,29 @@ pub(crate) enum BotsCommand {
     },
 }
 
-/// Bisect a sample repository, made for the purpose.
+/// Bisect a sample repository.
 ///
-/// A small git repository with a real program is made, in which one commit
-/// makes the program slower; then that commit is looked for, as
-/// `pinpoint bisect` does it. Takes less than two minutes.
+/// Creates a small git repository with a real program, in which one commit makes the
+/// program slower, and finds that commit with `pinpoint bisect`. Takes less than two
+/// minutes.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// Decides where the slowdown is, and the order of runs.
+    /// The seed of the place of the slowdown, and of the order of runs.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Write a report on the job: one HTML file with the answer, charts, every run
     /// and its log.
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
-    /// Make the repository here and leave it; this must not exist yet.
+    /// Create the repository in this new directory, and keep it.
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Clean {
-    /// Leave this much of the builds used last, as in 500MB or 20GiB.
-    #[arg(long, value_name = "SIZE", default_value = "0B")]
+    /// The disk space to leave to the most recently used builds, as in 500MB or 20GiB.
+    #[arg(long, value_name = "SIZE", default_value = "0B", help_heading = STORAGE)]
     pub(crate) cache_size: ByteSize,
 }
 
@@ -802,8 +828,8 @@ fn magnitude(text: &str) -> Result<Magnitude, String> {
     }
 }
 
-/// A URL and the directory where a clone is. A URL may have a query; few
-/// directories have a `=` in their names.
+/// A URL and the directory of a clone. A URL may have a query; few directories have a
+/// `=` in their names.
 fn repository(text: &str) -> Result<(String, PathBuf), String> {
     match text.rsplit_once('=') {
         Some((url, directory)) if !url.is_empty() && !directory.is_empty() => {
@@ -829,11 +855,44 @@ fn moment(text: &str) -> Result<i64, String> {
         })
 }
 
-fn variable(text: &str) -> Result<(String, String), String> {
+/// A variable and its value; without one it is inherited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) value: Option<String>,
+}
+
+impl FromStr for Variable {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (text, None),
+        };
+        if name.is_empty() || text.contains('\0') {
+            return Err("NAME=VALUE or NAME is needed".to_owned());
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            value,
+        })
+    }
+}
+
+fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("NAME=VALUE is needed".to_owned()),
     }
+}
+
+/// Whether these words ask for JSON. They could not be read as a whole, so that only
+/// the option itself is looked for.
+pub(crate) fn asks_for_json(words: impl Iterator<Item = OsString>) -> bool {
+    let words: Vec<OsString> = words.take_while(|word| word != "--").collect();
+    let is_pair = |pair: &[OsString]| pair[0] == "--output" && pair[1] == "json";
+    words.iter().any(|word| word == "--output=json") || words.windows(2).any(is_pair)
 }
 
 #[cfg(test)]
@@ -847,7 +906,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_is_a_commit_with_dependencies_behind_commas() {
+    fn a_state_is_a_commit_with_dependencies_after_commas() {
         let parsed: StateArgument = "HEAD~1,skia@4c5b,git@host:v8.git@refs/tags/1"
             .parse()
             .expect("well-formed");
@@ -860,6 +919,52 @@ mod tests {
         for wrong in ["HEAD,skia", "HEAD,skia@", "HEAD,@1", "HEAD,"] {
             assert!(wrong.parse::<StateArgument>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_variable_has_a_value_or_is_inherited() {
+        let parsed = |text: &str| text.parse::<Variable>();
+        let variable = |name: &str, value: Option<&str>| Variable {
+            name: name.to_owned(),
+            value: value.map(str::to_owned),
+        };
+        assert_eq!(parsed("A=b=c"), Ok(variable("A", Some("b=c"))));
+        assert_eq!(parsed("A="), Ok(variable("A", Some(""))));
+        assert_eq!(parsed("A"), Ok(variable("A", None)));
+        for wrong in ["", "=", "=b"] {
+            assert!(parsed(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn options_stand_in_groups_and_those_of_all_commands_last() {
+        let mut command = Arguments::command();
+        command.build();
+        for name in ["bisect", "pairwise", "culprit", "plan"] {
+            let command = command.find_subcommand_mut(name).expect("it is a command");
+            let help = command.render_long_help().to_string();
+            let place = |heading: &str| {
+                let found = help.find(&format!("\n{heading}:\n"));
+                found.unwrap_or_else(|| panic!("{name} has no {heading}"))
+            };
+            let places = [BENCHMARK, QUESTION, BUDGET, STRATEGY, STORAGE, OUTPUT].map(place);
+            assert!(places.is_sorted(), "{name}: {places:?}");
+            let general = &help[place("Options")..places[0]];
+            assert_eq!(
+                general.matches("\n  -").count(),
+                1,
+                "only --help\n{general}"
+            );
+        }
+    }
+
+    #[test]
+    fn json_is_asked_for_before_the_command() {
+        let asks = |words: &[&str]| asks_for_json(words.iter().map(OsString::from));
+        assert!(asks(&["bisect", "--output", "json", "--wrong"]));
+        assert!(asks(&["jobs", "--output=json"]));
+        assert!(!asks(&["bisect", "--output", "text", "json"]));
+        assert!(!asks(&["bisect", "a", "b", "--", "x", "--output=json"]));
     }
 
     #[test]

@@ -49,6 +49,7 @@ pub(crate) struct Search {
     pub(crate) spec: BisectionSpec,
     local: LocalConfig,
     patch: Option<PatchFile>,
+    inherited_env: Vec<String>,
     direction_by_unit: bool,
     report: Option<PathBuf>,
     command_line: CommandLine,
@@ -99,6 +100,7 @@ impl Search {
             .transpose()?;
         let direction = arguments.job.direction;
         let names = Names::of(&arguments.job, &arguments.command);
+        let inherited_env = arguments.benchmark.inherited_env()?;
         let spec = BisectionSpec {
             strategy: arguments.strategy.into(),
             chart: None,
@@ -127,6 +129,7 @@ impl Search {
                 ..(arguments.benchmark).into_config(repository.path(), good, arguments.command)?
             },
             patch,
+            inherited_env,
             direction_by_unit: direction.is_none(),
             report,
             command_line,
@@ -145,6 +148,7 @@ impl Search {
                 ..self.local.clone()
             },
             direction_by_unit: self.direction_by_unit,
+            inherited_env: self.inherited_env.clone(),
             report: self.report.clone(),
             command_line: self.command_line.clone(),
         })

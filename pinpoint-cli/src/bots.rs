@@ -7,8 +7,9 @@ use serde_json::json;
 
 use crate::arguments::{self, BotsCommand, Display, Output};
 use crate::error::{CliError, FOUND};
+use crate::output::{outln, print_json};
 use crate::quantity::count;
-use crate::summary::{BOLD, DIM};
+use crate::text::{BOLD, DIM, name};
 
 pub(crate) fn run(arguments: &arguments::Bots, display: &Display) -> Result<u8, CliError> {
     let bots = read(&arguments.config)?;
@@ -18,11 +19,10 @@ pub(crate) fn run(arguments: &arguments::Bots, display: &Display) -> Result<u8, 
         BotsCommand::Target { bot, benchmark } => {
             let target = bots.target(bot, benchmark)?;
             match display.output {
-                Output::Json => anstream::println!(
-                    "{}",
-                    json!({ "bot": bot, "benchmark": benchmark, "target": target })
-                ),
-                Output::Text => anstream::println!("{target}"),
+                Output::Json => {
+                    print_json(json!({ "bot": bot, "benchmark": benchmark, "target": target }))
+                }
+                Output::Text => outln!("{target}"),
             }
         }
     }
@@ -55,10 +55,10 @@ fn read(config: &[PathBuf]) -> Result<Bots, CliError> {
 fn list(bots: &Bots, display: &Display) {
     if display.output == Output::Json {
         let bots: Vec<_> = bots.iter().collect();
-        anstream::println!("{}", json!(bots));
+        print_json(json!(bots));
         return;
     }
-    let width = bots.iter().map(|bot| bot.name.chars().count()).max();
+    let width = bots.iter().map(|bot| name(bot.name).chars().count()).max();
     let width = width.unwrap_or_default();
     for bot in bots.iter() {
         let note = if bot.out_of_resources {
@@ -66,9 +66,9 @@ fn list(bots: &Bots, display: &Display) {
         } else {
             ""
         };
-        anstream::println!(
+        outln!(
             "{BOLD}{:<width$}{BOLD:#}  {DIM}{}{note}{DIM:#}",
-            bot.name,
+            name(bot.name),
             kind(&bot),
         );
     }
@@ -99,13 +99,13 @@ fn show(bots: &Bots, bot: Bot<'_>, display: &Display) {
             .iter()
             .map(|(name, benchmark)| json!({ "name": name, "stories": benchmark.stories }))
             .collect();
-        anstream::println!("{document}");
+        print_json(&document);
         return;
     }
-    let line = |name: &str, value: &str| anstream::println!("  {DIM}{name:<16}{DIM:#}{value}");
-    anstream::println!("{BOLD}{}{BOLD:#}: {}", bot.name, kind(&bot));
+    let line = |title: &str, value: &str| outln!("  {DIM}{title:<16}{DIM:#}{value}");
+    outln!("{BOLD}{}{BOLD:#}: {}", bot.name, kind(&bot));
     if bot.out_of_resources {
-        anstream::println!("  out of resources: takes no jobs for now");
+        outln!("  out of resources: takes no jobs for now");
     }
     if let Some(repository) = bot.repository {
         line("repository", repository);

@@ -21,6 +21,7 @@ use serde::Serialize;
 use crate::arguments::{Compare, Display, Output};
 use crate::comparison_table;
 use crate::error::{CliError, FOUND, NO_DIFFERENCE, UNDECIDED};
+use crate::output::{print, print_json};
 
 /// The version of the document.
 const VERSION: u32 = 1;
@@ -88,10 +89,9 @@ pub(crate) fn run(arguments: Compare, display: &Display) -> Result<u8, CliError>
     match display.output {
         // Every key is a string and every number finite: this can't fail.
         Output::Json => {
-            let text = serde_json::to_string_pretty(&comparison).unwrap_or_default();
-            anstream::println!("{text}");
+            print_json(serde_json::to_string_pretty(&comparison).unwrap_or_default());
         }
-        Output::Text => anstream::print!("{}", comparison_table::of(&comparison)),
+        Output::Text => print(format_args!("{}", comparison_table::of(&comparison))),
     }
     Ok(match comparison.status {
         Verdict::Different => FOUND,

@@ -7,19 +7,19 @@ use pinpoint_core::Verdict;
 
 use crate::compare::{Change, ComparedChart, Comparison};
 use crate::quantity::{change, count, digits, p_value, quantity};
-use crate::summary::{BOLD, DIM, ERROR, FOUND, GOOD, plain};
+use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text, name};
 
 /// At most so many charts that only one side has are written out.
 const MOST_NAMES: usize = 20;
 
-pub(crate) fn of(comparison: &Comparison) -> String {
-    let mut text = String::new();
+pub(crate) fn of(comparison: &Comparison) -> Text {
+    let mut text = Text::default();
     // Writing to a string can't fail.
     let _ = write(&mut text, comparison);
     text
 }
 
-fn write(text: &mut String, comparison: &Comparison) -> std::fmt::Result {
+fn write(text: &mut Text, comparison: &Comparison) -> std::fmt::Result {
     let level = digits(comparison.confidence * 100.0);
     let level = level.trim_end_matches('0').trim_end_matches('.');
     let is_adjusted = tested(comparison) > 1;
@@ -66,7 +66,7 @@ fn tested(comparison: &Comparison) -> usize {
 
 /// The name to the left, figures to the right, and the verdict in colour at the
 /// end (where it needs no width).
-fn write_row(text: &mut String, row: &[String], widths: &[usize], last: Style) -> std::fmt::Result {
+fn write_row(text: &mut Text, row: &[String], widths: &[usize], last: Style) -> std::fmt::Result {
     for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
         if column == 0 {
             write!(text, "{cell:width$}")?;
@@ -88,7 +88,7 @@ fn cells(chart: &ComparedChart, is_adjusted: bool) -> Vec<String> {
         (None, None) => ("–".into(), "–".into()),
     };
     let mut cells = vec![
-        plain(&chart.chart).replace('\n', "\u{fffd}"),
+        name(&chart.chart),
         quantity(chart.control.median, unit),
         quantity(chart.treatment.median, unit),
         estimate,
@@ -99,8 +99,8 @@ fn cells(chart: &ComparedChart, is_adjusted: bool) -> Vec<String> {
         cells.push(p(chart.p_value_adjusted));
     }
     cells.push(verdict(chart).into());
-    // A unit is the file's, too.
-    cells.iter().map(|cell| plain(cell)).collect()
+    // A unit is the file's, too, and may be as long.
+    cells.iter().map(|cell| name(cell)).collect()
 }
 
 fn in_words(change: Change, number: impl Fn(f64) -> String) -> (String, String) {
@@ -129,13 +129,13 @@ fn style(chart: &ComparedChart) -> Style {
     }
 }
 
-fn write_only(text: &mut String, side: &str, names: &[String]) -> std::fmt::Result {
+fn write_only(text: &mut Text, side: &str, names: &[String]) -> std::fmt::Result {
     if names.is_empty() {
         return Ok(());
     }
     writeln!(text, "only in the {side}:")?;
     for name in names.iter().take(MOST_NAMES) {
-        writeln!(text, "  {}", plain(name).replace('\n', "\u{fffd}"))?;
+        writeln!(text, "  {}", self::name(name))?;
     }
     if names.len() > MOST_NAMES {
         writeln!(text, "  … {} more", names.len() - MOST_NAMES)?;
@@ -143,7 +143,7 @@ fn write_only(text: &mut String, side: &str, names: &[String]) -> std::fmt::Resu
     writeln!(text)
 }
 
-fn write_summary(text: &mut String, comparison: &Comparison) -> std::fmt::Result {
+fn write_summary(text: &mut Text, comparison: &Comparison) -> std::fmt::Result {
     let charts = &comparison.charts;
     let how_many = |wanted: &str| {
         charts

@@ -10,15 +10,16 @@ use crate::culprit_document::CulpritDocument;
 use crate::pairwise_summary::line_of;
 use crate::quantity::count;
 use crate::summary::{self, BOLD, DIM, FOUND};
+use crate::text::Text;
 
-pub(crate) fn of(document: &CulpritDocument, display: &Display) -> String {
-    let mut text = String::new();
+pub(crate) fn of(document: &CulpritDocument, display: &Display) -> Text {
+    let mut text = Text::default();
     // Writing to a string can't fail.
     let _ = write(&mut text, document, display);
     text
 }
 
-fn write(text: &mut String, document: &CulpritDocument, display: &Display) -> std::fmt::Result {
+fn write(text: &mut Text, document: &CulpritDocument, display: &Display) -> std::fmt::Result {
     let unit = document.search.unit.as_deref();
     let verdict = match document.verification.status {
         PairwiseStatus::Different => "verified",
@@ -29,7 +30,7 @@ fn write(text: &mut String, document: &CulpritDocument, display: &Display) -> st
         "{BOLD}regression {verdict}{BOLD:#} by {}\n",
         line_of(&document.verification, unit)
     )?;
-    text.push_str(&summary::of(&document.search, display));
+    write!(text, "{}", summary::of(&document.search, display))?;
     for culprit in &document.unconfirmed {
         writeln!(text, "\n{FOUND}not confirmed{FOUND:#}")?;
         summary::write_culprit(text, &document.search, culprit)?;

@@ -17,8 +17,9 @@ use crate::bisect::bisect;
 use crate::error::{CliError, FAILED};
 use crate::job::{CommandLine, quoted};
 use crate::job_result::JobResult;
+use crate::output::{errln, outln};
 use crate::report;
-use crate::summary::{BOLD, DIM, GOOD};
+use crate::text::{BOLD, DIM, GOOD, Text, text};
 
 /// Commits of the sample repository.
 const COMMITS: u64 = 80;
@@ -30,9 +31,9 @@ pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
     let report = (demo.report.as_deref())
         .map(report::destination)
         .transpose()?;
-    let say = |text: &str| {
+    let say = |text: Text| {
         if !display.quiet {
-            anstream::eprintln!("{text}");
+            errln!("{text}");
         }
     };
     let temporary;
@@ -52,13 +53,13 @@ pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
     let repository = directory.join("repository");
     // Neither end may be the culprit: there must be something to look for.
     let culprit = 1 + mix(demo.seed) % (COMMITS - 2);
-    say(&format!(
+    say(text!(
         "{DIM}making a repository with {COMMITS} commits in {}{DIM:#}",
         repository.display()
     ));
     make_repository(&repository, culprit)?;
-    say(&format!(
-        "{DIM}one of them makes the program in it, words.py, slower; let us find out which:{DIM:#}\n"
+    say(text!(
+        "{DIM}one of them makes the program in it, words.py, slower; now to find it:{DIM:#}\n"
     ));
 
     let mut words: Vec<String> = [
@@ -89,16 +90,18 @@ pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
     if let Some(report) = report {
         words.splice(2..2, ["--report".into(), report.display().to_string()]);
     }
-    say(&format!("{BOLD}$ {}{BOLD:#}", quoted(&words)));
+    say(text!("{BOLD}$ {}{BOLD:#}", quoted(&words)));
     let mut command_line = CommandLine::new(words.clone(), "first", "main");
     if demo.keep.is_none() {
-        // The repository is gone by the time somebody could compare again.
+        // The repository is gone by the time anyone could compare again.
         command_line.ends = None;
     }
     let arguments =
         Arguments::try_parse_from(words).map_err(|error| CliError::Input(error.to_string()))?;
     let arguments::Command::Bisect(arguments) = arguments.command else {
-        return Err(CliError::Input("the demo is no bisection".into()));
+        return Err(CliError::Input(
+            "internal error: the demo is not a bisection".into(),
+        ));
     };
     // Jobs of the demo are not kept among the user's own, unless asked for.
     let display = Display {
@@ -115,12 +118,12 @@ pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
     let found = judge(&result);
     if display.output == Output::Text {
         if found {
-            anstream::println!("\n{GOOD}right{GOOD:#}: this is the commit with the slowdown");
+            outln!("\n{GOOD}right{GOOD:#}: this is the commit with the slowdown");
         } else {
-            anstream::println!("\nwrong: the slowdown is in the commit “{CULPRIT}”");
+            outln!("\nwrong: the slowdown is in the commit “{CULPRIT}”");
         }
         if demo.keep.is_some() {
-            anstream::println!(
+            outln!(
                 "look around:  git -C {} log --oneline",
                 repository.display()
             );

@@ -8,9 +8,16 @@ use pinpoint_backends::store::{LockError, StoreError};
 use pinpoint_core::bots::{ConfigErrors, UnknownBot};
 use pinpoint_core::{DriveError, ExecutorError, PairwiseStatus, SpecError, Status};
 use pinpoint_midpoint::{HistoryError, MidpointError};
+use serde_json::{Value, json};
 
-use crate::arguments::Display;
+use crate::arguments::{Display, Output};
+use crate::document::VERSION;
+use crate::output::{errln, print_json};
 use crate::storage::resume_command;
+use crate::text::{BOLD, ERROR, shortened};
+
+/// The longest message that is printed or kept: what a benchmark printed may be in it.
+const LONGEST_MESSAGE: usize = 4_096;
 
 /// A culprit was found, or a difference.
 pub(crate) const FOUND: u8 = 0;
@@ -88,9 +95,14 @@ pub(crate) enum CliError {
     /// What stopped a measurement that belongs to no job.
     #[error(transparent)]
     Measurement(Box<Stopped>),
-    /// The job stopped, and can be resumed when this is mended.
+    /// The job stopped, and can be resumed when this is mended. The document says
+    /// what it has done until then.
     #[error("{error}")]
-    Stopped { job: String, error: Box<Stopped> },
+    Stopped {
+        job: String,
+        error: Box<Stopped>,
+        document: Option<Value>,
+    },
 }
 
 /// What stopped a job.
@@ -198,24 +210,60 @@ impl CliError {
 
     /// Says what went wrong, why, and what to do next.
     pub(crate) fn print(&self, display: &Display) {
-        use crate::summary::{BOLD, ERROR, plain};
-        if let Self::Stopped { job, error } = self {
+        if display.output == Output::Json {
+            print_json(format_args!("{:#}", self.document()));
+        }
+        if let Self::Stopped { job, error, .. } = self {
             if error.is_interrupt() {
-                anstream::eprintln!("{BOLD}interrupted{BOLD:#}; nothing is lost");
+                errln!("{BOLD}interrupted{BOLD:#}; nothing is lost");
             } else {
-                anstream::eprintln!("{ERROR}error:{ERROR:#} {}", plain(&with_sources(error)));
+                errln!("{ERROR}error:{ERROR:#} {}", message(error));
             }
             if !error.is_wrong_input() {
-                anstream::eprintln!("\nto go on:  {}", resume_command(display, job));
+                errln!("\nresume with:  {}", resume_command(display, job));
             }
         } else {
-            anstream::eprintln!("{ERROR}error:{ERROR:#} {}", plain(&with_sources(self)));
+            errln!("{ERROR}error:{ERROR:#} {}", self.message());
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            // Ends with a command to copy.
+            Self::Reversed { .. } => self.to_string(),
+            _ => message(self),
+        }
+    }
+
+    /// What `--output json` prints.
+    fn document(&self) -> Value {
+        match self {
+            Self::Stopped {
+                document: Some(document),
+                ..
+            } => document.clone(),
+            Self::Stopped { job, error, .. } => {
+                without_result(Some(job), error.is_interrupt(), &message(error))
+            }
+            Self::Measurement(error) => without_result(None, error.is_interrupt(), &message(error)),
+            _ => without_result(None, false, &self.message()),
         }
     }
 }
 
-/// The message, followed by those of its sources that it does not hold itself.
-fn with_sources(error: &dyn Error) -> String {
+/// The document of a command that ended without a result.
+pub(crate) fn without_result(job: Option<&str>, is_interrupt: bool, message: &str) -> Value {
+    let status = if is_interrupt {
+        "interrupted"
+    } else {
+        "failed"
+    };
+    json!({ "version": VERSION, "job_id": job, "status": status, "error": message })
+}
+
+/// The message of an error, followed by those of its sources that it does not hold
+/// itself.
+pub(crate) fn message(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {
@@ -225,5 +273,33 @@ fn with_sources(error: &dyn Error) -> String {
         }
         source = error.source();
     }
-    text
+    shortened(&text, LONGEST_MESSAGE).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_does_not_repeat_megabytes_of_what_others_wrote() {
+        let error = CliError::Input(format!("v: {} is not a number", "9".repeat(3_000_000)));
+        let message = error.message();
+        assert!(message.len() < 5_000, "{}", message.len());
+        assert!(message.starts_with("v: 999") && message.ends_with("is not a number"));
+        assert_eq!(error.document()["error"], message);
+    }
+
+    #[test]
+    fn an_interruption_is_not_a_cancellation() {
+        let interrupted = |document| CliError::Stopped {
+            job: "0199".into(),
+            error: Box::new(Stopped::Interrupted),
+            document,
+        };
+        let document = interrupted(None).document();
+        assert_eq!(document["status"], "interrupted");
+        assert_eq!(document["job_id"], "0199");
+        let own = json!({ "runs": 3 });
+        assert_eq!(interrupted(Some(own.clone())).document(), own);
+    }
 }

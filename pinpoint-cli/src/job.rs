@@ -16,12 +16,13 @@ use pinpoint_core::{
     PairwiseStatus, Record, RunPairRequest, RunReport, RunRequest, Status, Stop, drive_watched,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::arguments::{Arguments, Command, Display, Output};
-use crate::error::{CliError, Stopped};
+use crate::error::{CliError, Stopped, message, without_result};
 use crate::job_result::JobResult;
 use crate::kind::{Kind, Runnable};
+use crate::new_job::values_of;
 use crate::report;
 use crate::reporter::Reporter;
 use crate::stop::{Interrupt, stop};
@@ -38,6 +39,10 @@ pub(crate) struct JobConfig {
     /// Where better lies was left open: the format decides, or the metric's unit.
     #[serde(default)]
     pub(crate) direction_by_unit: bool,
+    /// Variables of the environment that `--env NAME` names. Their values are not kept:
+    /// they have to be set again to resume the job.
+    #[serde(default)]
+    pub(crate) inherited_env: Vec<String>,
     /// Where a report is written when the job ends.
     #[serde(default)]
     pub(crate) report: Option<PathBuf>,
@@ -62,12 +67,13 @@ impl CommandLine {
     /// ends.
     pub(crate) fn without_ends() -> Self {
         Self {
-            words: words_of_this_process(),
+            words: without_values(words_of_this_process()),
             ends: None,
         }
     }
 
     pub(crate) fn new(words: Vec<String>, good: &str, bad: &str) -> Self {
+        let words = without_values(words);
         let end = words
             .iter()
             .position(|word| word == "--")
@@ -82,16 +88,50 @@ impl CommandLine {
         Self { words, ends }
     }
 
+    /// The words as they are shown. Jobs made by an early version kept the values of `--env`.
+    pub(crate) fn shown(&self) -> Vec<String> {
+        without_values(self.words.clone())
+    }
+
     /// The command with other ends, as one can paste it into a shell. A report is
     /// left out: it would be written over the one that says so.
     pub(crate) fn with_ends(&self, good: &str, bad: &str) -> Option<String> {
         let (first, second) = self.ends?;
-        let mut words = self.words.clone();
+        let mut words = self.shown();
         good.clone_into(&mut words[first]);
         bad.clone_into(&mut words[second]);
         leave_out_report(&mut words);
         Some(quoted(&words))
     }
+}
+
+/// A command line without the values of `--env`, which may be secrets: with the name
+/// alone the variable is inherited, so that the command can still be given again.
+fn without_values(mut words: Vec<String>) -> Vec<String> {
+    let mut is_variable = false;
+    for word in words.iter_mut().take_while(|word| *word != "--") {
+        let from = if is_variable {
+            Some(0)
+        } else {
+            word.starts_with("--env=").then_some("--env=".len())
+        };
+        is_variable = from.is_none() && word == "--env";
+        if let Some(equals) = from.and_then(|from| Some(from + word[from..].find('=')?)) {
+            word.truncate(equals);
+        }
+    }
+    words
+}
+
+/// A job as it is shown: without the values of `--env`, which the store keeps so that
+/// the job can be resumed.
+pub(crate) fn shown(job: &Job) -> Value {
+    // Every key is a string and every number finite: this can't fail.
+    let mut shown = serde_json::to_value(job).unwrap_or_default();
+    if let Some(Value::Object(env)) = shown.pointer_mut("/config/local/env") {
+        env.values_mut().for_each(|value| *value = Value::Null);
+    }
+    shown
 }
 
 fn leave_out_report(words: &mut Vec<String>) {
@@ -114,7 +154,7 @@ fn words_of_this_process() -> Vec<String> {
     if let Some(program) = words.first_mut() {
         "pinpoint".clone_into(program);
     }
-    // The words are kept, and shown to whoever may see the job.
+    // The words are kept, and shown to everyone who may see the job.
     let mut is_store = false;
     for word in words.iter_mut().take_while(|word| *word != "--") {
         if is_store {
@@ -196,12 +236,17 @@ impl Session {
     }
 
     /// Works on the job until it is finished, and keeps the result with it.
-    pub(crate) async fn run(self, display: &Display) -> Result<JobResult, CliError> {
+    pub(crate) async fn run(mut self, display: &Display) -> Result<JobResult, CliError> {
         let id = self.job.id.clone();
         let interrupt = Interrupt::listen();
-        if let Err(error) = self.prepare_report() {
-            self.release().await;
-            return Err(error);
+        let prepared = self.prepare_report();
+        let inherited = prepared.and_then(|()| values_of(&self.config.inherited_env));
+        match inherited {
+            Ok(values) => self.config.local.env.extend(values),
+            Err(error) => {
+                self.release().await;
+                return Err(error);
+            }
         }
         let result = tokio::select! {
             biased;
@@ -214,7 +259,7 @@ impl Session {
             Err(_) => JobState::Failed,
         };
         let error = match &result {
-            Err(error) if !error.is_interrupt() => Some(error.to_string()),
+            Err(error) if !error.is_interrupt() => Some(message(error)),
             _ => None,
         };
         let outcome = result.as_ref().ok().map(JobResult::to_value);
@@ -233,7 +278,12 @@ impl Session {
                 Ok(mut journal) => journal.records().await.ok(),
                 Err(_) => None,
             };
-            print_stopped(&self.job, self.kind, &error, records.as_deref());
+            let document = document_of_stopped(&self.job, self.kind, &error, records.as_deref());
+            return Err(CliError::Stopped {
+                job: id.to_string(),
+                error: Box::new(error),
+                document: Some(document),
+            });
         }
         Err(stopped(&id, error))
     }
@@ -565,26 +615,21 @@ impl Executor for Idle {
 
 /// The document of a job without a result: it was interrupted, or something
 /// stands in its way. What is not known is null.
-fn print_stopped(job: &Job, kind: Kind, error: &Stopped, records: Option<&[Record]>) {
+fn document_of_stopped(
+    job: &Job,
+    kind: Kind,
+    error: &Stopped,
+    records: Option<&[Record]>,
+) -> Value {
     let count = |fits: fn(&Event) -> bool| {
         records.map(|records| records.iter().filter(|record| fits(&record.event)).count())
     };
-    let status = if error.is_interrupt() {
-        Status::Canceled
-    } else {
-        Status::Failed
-    };
     let pairs = count(|event| matches!(event, Event::RanPair { .. }));
     let runs = count(|event| matches!(event, Event::Ran { .. } | Event::RunFailed { .. }));
-    let mut document = json!({
-        "version": crate::document::VERSION,
-        "job_id": job.id,
-        "status": status,
-        "error": error.to_string(),
-        "runs": runs.zip(pairs).map(|(runs, pairs)| runs + 2 * pairs),
-        "builds": count(|event| matches!(event, Event::Built { .. })),
-        "duration_s": null,
-    });
+    let mut document = without_result(Some(job.id.as_str()), error.is_interrupt(), &message(error));
+    document["runs"] = json!(runs.zip(pairs).map(|(runs, pairs)| runs + 2 * pairs));
+    document["builds"] = json!(count(|event| matches!(event, Event::Built { .. })));
+    document["duration_s"] = Value::Null;
     let lists: &[&str] = match kind {
         Kind::Pairwise => {
             document["pairs"] = json!(pairs);
@@ -597,13 +642,14 @@ fn print_stopped(job: &Job, kind: Kind, error: &Stopped, records: Option<&[Recor
     for list in lists {
         document[list] = json!([]);
     }
-    anstream::println!("{document:#}");
+    document
 }
 
 fn stopped(id: &JobId, error: Stopped) -> CliError {
     CliError::Stopped {
         job: id.to_string(),
         error: Box::new(error),
+        document: None,
     }
 }
 
@@ -624,5 +670,52 @@ pub(crate) fn state_of_pairwise(status: PairwiseStatus) -> JobState {
         PairwiseStatus::Different | PairwiseStatus::Same | PairwiseStatus::Unknown => {
             JobState::Completed
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_command_line_keeps_no_values_of_variables() {
+        let given = [
+            "pinpoint",
+            "bisect",
+            "--env",
+            "A=1=2",
+            "--env=B=3",
+            "--env",
+            "C",
+            "--env=D",
+            "a",
+            "b",
+            "--",
+            "env",
+            "--env",
+            "E=5",
+        ];
+        let kept = [
+            "pinpoint", "bisect", "--env", "A", "--env=B", "--env", "C", "--env=D", "a", "b", "--",
+            "env", "--env", "E=5",
+        ];
+        let line = CommandLine::new(words(&given), "a", "b");
+        assert_eq!(line.words, words(&kept));
+        assert_eq!(line.ends, Some((8, 9)));
+        // Of a job that was stored with values, too.
+        let line = CommandLine {
+            words: words(&given),
+            ends: Some((8, 9)),
+        };
+        assert_eq!(line.shown(), words(&kept));
+        let again = line.with_ends("x", "y").unwrap();
+        assert!(
+            again.contains("--env A ") && !again.contains("1=2"),
+            "{again}"
+        );
     }
 }

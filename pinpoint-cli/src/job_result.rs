@@ -12,7 +12,9 @@ use crate::document::Document;
 use crate::error::{exit_code, exit_code_of_pairwise};
 use crate::job::{state_of, state_of_pairwise};
 use crate::kind::Kind;
+use crate::output::{print, print_json};
 use crate::pairwise_document::PairwiseDocument;
+use crate::text::Text;
 use crate::{culprit_summary, pairwise_summary, summary};
 
 /// The document of a job, as `--output json` prints it and the store keeps it.
@@ -63,14 +65,13 @@ impl JobResult {
     pub(crate) fn print(&self, display: &Display) {
         match display.output {
             Output::Json => {
-                let text = serde_json::to_string_pretty(self).unwrap_or_default();
-                anstream::println!("{text}");
+                print_json(serde_json::to_string_pretty(self).unwrap_or_default());
             }
-            Output::Text => anstream::print!("{}", self.summary(display)),
+            Output::Text => print(format_args!("{}", self.summary(display))),
         }
     }
 
-    fn summary(&self, display: &Display) -> String {
+    fn summary(&self, display: &Display) -> Text {
         match self {
             Self::Bisection(document) => summary::of(document, display),
             Self::Pairwise(document) => pairwise_summary::of(document, display),

@@ -12,8 +12,9 @@ use serde_json::json;
 
 use crate::arguments::{Display, Jobs, Output};
 use crate::error::{CliError, FOUND};
-use crate::job::Session;
+use crate::job::{Session, shown};
 use crate::job_result::JobResult;
+use crate::output::{errln, outln, print_json};
 use crate::quantity::count;
 use crate::report;
 use crate::storage::{Storage, resume_command};
@@ -74,9 +75,9 @@ fn count_jobs(total: Total, display: &Display) -> Result<u8, CliError> {
         Total::MoreThan(jobs) => (jobs, true),
     };
     match display.output {
-        Output::Json => anstream::println!("{}", json!({ "jobs": jobs, "more": more })),
-        Output::Text if more => anstream::println!("more than {jobs}"),
-        Output::Text => anstream::println!("{jobs}"),
+        Output::Json => print_json(json!({ "jobs": jobs, "more": more })),
+        Output::Text if more => outln!("more than {jobs}"),
+        Output::Text => outln!("{jobs}"),
     }
     Ok(FOUND)
 }
@@ -84,18 +85,16 @@ fn count_jobs(total: Total, display: &Display) -> Result<u8, CliError> {
 fn list(page: &Page, place: &Place, filter: &JobFilter, display: &Display) -> Result<u8, CliError> {
     let jobs = &page.jobs;
     if display.output == Output::Json {
-        anstream::println!("{}", json!({ "jobs": jobs, "more": page.more }));
+        print_json(json!({ "jobs": jobs, "more": page.more }));
         return Ok(FOUND);
     }
     if jobs.is_empty() && *place == Place::Newest && *filter == JobFilter::default() {
-        anstream::eprintln!(
-            "there are no jobs; `pinpoint bisect`, `pairwise`, `culprit` and `demo` make some"
-        );
+        errln!("there are no jobs; `pinpoint bisect`, `pairwise`, `culprit` and `demo` make some");
     } else if jobs.is_empty() {
-        anstream::eprintln!("no matching jobs");
+        errln!("no matching jobs");
     }
     for job in jobs {
-        anstream::println!(
+        outln!(
             "{BOLD}{}{BOLD:#}  {:<9}  {}  {:>9}  {:>10}  {}",
             job.id,
             job.state.as_str(),
@@ -108,10 +107,10 @@ fn list(page: &Page, place: &Place, filter: &JobFilter, display: &Display) -> Re
     if let (true, Some(first), Some(last)) = (page.more, jobs.first(), jobs.last()) {
         match place {
             Place::Before(_) => {
-                anstream::eprintln!("more: repeat with --before {}", first.id);
+                errln!("more: repeat with --before {}", first.id);
             }
             Place::Newest | Place::After(_) => {
-                anstream::eprintln!("more: repeat with --after {}", last.id);
+                errln!("more: repeat with --after {}", last.id);
             }
         }
     }
@@ -120,12 +119,12 @@ fn list(page: &Page, place: &Place, filter: &JobFilter, display: &Display) -> Re
 
 fn show(job: &Job, display: &Display) -> Result<u8, CliError> {
     if display.output == Output::Json {
-        anstream::println!("{}", json!(job));
+        print_json(shown(job));
         return Ok(FOUND);
     }
-    anstream::println!("{BOLD}job {}{BOLD:#}: {}", job.id, job.state);
-    anstream::println!("{DIM}{}{DIM:#}", job.title);
-    anstream::println!("in {}, created {}", job.repository, date(job.created));
+    outln!("{BOLD}job {}{BOLD:#}: {}", job.id, job.state);
+    outln!("{DIM}{}{DIM:#}", job.title);
+    outln!("in {}, created {}", job.repository, date(job.created));
     let about = [
         ("name", &job.name),
         ("benchmark", &job.benchmark),
@@ -137,17 +136,17 @@ fn show(job: &Job, display: &Display) -> Result<u8, CliError> {
         .map(|(what, value)| format!("{what} {value}"))
         .collect();
     if !about.is_empty() {
-        anstream::println!("{DIM}{}{DIM:#}", about.join(", "));
+        outln!("{DIM}{}{DIM:#}", about.join(", "));
     }
     if job.imported {
-        anstream::println!("imported; `pinpoint jobs resume` shows what it runs, and asks");
+        outln!("imported; `pinpoint jobs resume` shows what it runs, and asks");
     }
     if let Some(error) = &job.error {
-        anstream::println!("{ERROR}error:{ERROR:#} {error}");
+        outln!("{ERROR}error:{ERROR:#} {error}");
     }
     match JobResult::stored(job) {
         Some(result) => result.print(display),
-        None => anstream::println!("to go on:  {}", resume_command(display, job.id.as_str())),
+        None => outln!("to go on:  {}", resume_command(display, job.id.as_str())),
     }
     Ok(FOUND)
 }
@@ -196,8 +195,8 @@ async fn write_report(
     let file = report::destination(&file)?;
     report::write(storage, &job.id, &file).await?;
     match display.output {
-        Output::Json => anstream::println!("{}", json!({ "job_id": job.id, "report": file })),
-        Output::Text => anstream::println!("{}", file.display()),
+        Output::Json => print_json(json!({ "job_id": job.id, "report": file })),
+        Output::Text => outln!("{}", file.display()),
     }
     Ok(FOUND)
 }
@@ -243,8 +242,8 @@ async fn cancel(storage: &Storage, job: &Job, display: &Display) -> Result<u8, C
 
 fn say_canceled(display: &Display, id: &str) -> Result<u8, CliError> {
     match display.output {
-        Output::Json => anstream::println!("{}", json!({ "job_id": id, "status": "canceled" })),
-        Output::Text => anstream::println!(
+        Output::Json => print_json(json!({ "job_id": id, "status": "canceled" })),
+        Output::Text => outln!(
             "job {id} is canceled; to go on after all:  {}",
             resume_command(display, id)
         ),

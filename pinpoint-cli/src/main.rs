@@ -19,6 +19,7 @@ mod jobs;
 mod kind;
 mod midpoint;
 mod new_job;
+mod output;
 mod pairwise;
 mod pairwise_document;
 mod pairwise_summary;
@@ -30,6 +31,7 @@ mod reporter;
 mod stop;
 mod storage;
 mod summary;
+mod text;
 mod whole_file;
 
 use std::process::ExitCode;
@@ -38,9 +40,14 @@ use clap::{CommandFactory, Parser};
 
 use arguments::{Arguments, Command};
 use error::CliError;
+use output::{Failure, errln};
+use text::{ERROR, Text};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(answer) => return ExitCode::from(finish(Ok(say(&answer)))),
+    };
     let display = arguments.display.clone();
     display.color.apply();
     let runtime = match tokio::runtime::Builder::new_multi_thread()
@@ -50,18 +57,51 @@ fn main() -> ExitCode {
     {
         Ok(runtime) => runtime,
         Err(error) => {
-            anstream::eprintln!("pinpoint: can't start: {error}");
+            errln!("pinpoint: can't start: {error}");
             return ExitCode::from(error::FAILED);
         }
     };
     let result = runtime.block_on(run(arguments));
     // Whatever still holds a thread must not keep the command from ending.
     runtime.shutdown_background();
+    ExitCode::from(finish(result.map_err(|error| (error, display))))
+}
+
+/// Says what `clap` has to say: help, the version, or what is wrong with the command
+/// line.
+fn say(answer: &clap::Error) -> u8 {
+    let answered = answer.render();
+    let text = Text::of_styled(&answered.ansi().to_string());
+    if !answer.use_stderr() {
+        output::print_text(&text);
+        return error::FOUND;
+    }
+    if arguments::asks_for_json(std::env::args_os().skip(1)) {
+        let message = answered.to_string();
+        let message = message.trim().trim_start_matches("error: ");
+        let document = error::without_result(None, false, message);
+        output::print_json(format_args!("{document:#}"));
+    }
+    output::print_error_text(&text);
+    error::WRONG_INPUT
+}
+
+/// The exit code. A result that could not be printed is none, unless its reader chose
+/// to leave.
+fn finish(result: Result<u8, (CliError, arguments::Display)>) -> u8 {
     match result {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => {
+        Ok(code) => match output::failure() {
+            None | Some(Failure::ReaderLeft) => code,
+            Some(Failure::Error(error)) => {
+                errln!("{ERROR}error:{ERROR:#} can't write to standard output: {error}");
+                error::FAILED
+            }
+        },
+        // The command was stopped because nobody reads what it prints.
+        Err(_) if output::is_unread() => error::FOUND,
+        Err((error, display)) => {
             error.print(&display);
-            ExitCode::from(error.exit_code())
+            error.exit_code()
         }
     }
 }
@@ -80,12 +120,9 @@ async fn run(arguments: Arguments) -> Result<u8, CliError> {
         Command::Demo(demo) => demo::run(demo, display).await,
         Command::Clean(clean) => storage::clean(&clean, &display),
         Command::Completions { shell } => {
-            clap_complete::generate(
-                shell,
-                &mut Arguments::command(),
-                "pinpoint",
-                &mut std::io::stdout(),
-            );
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "pinpoint", &mut script);
+            output::print_bytes(&script);
             Ok(error::FOUND)
         }
     }

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::arguments::{Display, Midpoint, Output, StateArgument};
 use crate::error::{CliError, FOUND, NO_DIFFERENCE};
+use crate::output::{outln, print_json};
 use crate::storage::state_dir;
 use crate::summary::{BOLD, DIM, dependency_change, line};
 
@@ -63,8 +64,7 @@ pub(crate) async fn run(arguments: Midpoint, display: Display) -> Result<u8, Cli
     };
     match display.output {
         Output::Json => {
-            let text = serde_json::to_string_pretty(&document).unwrap_or_default();
-            anstream::println!("{text}");
+            print_json(serde_json::to_string_pretty(&document).unwrap_or_default());
         }
         Output::Text => document.print(),
     }
@@ -106,28 +106,28 @@ async fn all(
 
 impl Document {
     fn print(&self) {
-        anstream::println!("{DIM}lower{DIM:#}     {}", line(&self.lower));
+        outln!("{DIM}lower{DIM:#}     {}", line(&self.lower));
         match &self.midpoint {
             Some(midpoint) => {
-                anstream::println!("{BOLD}midpoint{BOLD:#}  {}", line(midpoint));
+                outln!("{BOLD}midpoint{BOLD:#}  {}", line(midpoint));
             }
-            None => anstream::println!(
-                "{BOLD}nothing{BOLD:#} lies between: whatever differs is the higher one's doing"
+            None => outln!(
+                "{BOLD}nothing{BOLD:#} lies between: any difference is due to the higher one"
             ),
         }
-        anstream::println!("{DIM}higher{DIM:#}    {}", line(&self.higher));
+        outln!("{DIM}higher{DIM:#}    {}", line(&self.higher));
         if let Some(states) = &self.between {
-            anstream::println!("\nall {} between, oldest first", self.count);
+            outln!("\nall {} between, oldest first", self.count);
             for state in states {
-                anstream::println!("  {}", line(state));
+                outln!("  {}", line(state));
             }
         } else if self.count > 0 {
-            anstream::println!("{DIM}{} between{DIM:#}", self.count);
+            outln!("{DIM}{} between{DIM:#}", self.count);
         }
         if !self.changes.is_empty() {
-            anstream::println!("\nrolled dependencies, by path");
+            outln!("\nrolled dependencies, by path");
             for change in &self.changes {
-                anstream::println!("  {}", dependency_change(change));
+                outln!("  {}", dependency_change(change));
             }
         }
     }

@@ -1,5 +1,7 @@
 //! From arguments to a stored job: what all kinds of job have in common.
 
+use std::collections::BTreeMap;
+use std::env::VarError;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +19,33 @@ use crate::job::{JobConfig, quoted};
 use crate::kind::Kind;
 use crate::storage::{Storage, host};
 
+/// The values of variables that are inherited.
+///
+/// # Errors
+///
+/// When one of them is not set, or not text.
+pub(crate) fn values_of(inherited: &[String]) -> Result<BTreeMap<String, String>, CliError> {
+    let value = |name: &String| match std::env::var(name) {
+        Ok(value) => Ok((name.clone(), value)),
+        Err(VarError::NotPresent) => Err(CliError::Input(format!(
+            "--env {name}: the environment has no variable of this name; set it, or give its value as --env {name}=VALUE"
+        ))),
+        Err(VarError::NotUnicode(_)) => Err(CliError::Input(format!(
+            "--env {name}: the value of this variable is not UTF-8"
+        ))),
+    };
+    inherited.iter().map(value).collect()
+}
+
 impl Benchmark {
+    /// The variables that are inherited, which have to be there.
+    pub(crate) fn inherited_env(&self) -> Result<Vec<String>, CliError> {
+        let without_value = self.env.iter().filter(|it| it.value.is_none());
+        let names: Vec<String> = without_value.map(|it| it.name.clone()).collect();
+        values_of(&names)?;
+        Ok(names)
+    }
+
     /// What an executor needs to measure commits of this repository; what a job
     /// is told besides is at its default.
     ///
@@ -52,7 +80,9 @@ impl Benchmark {
             good_env: Default::default(),
             build: self.build,
             command,
-            env: self.env.into_iter().collect(),
+            env: (self.env.into_iter())
+                .filter_map(|variable| Some((variable.name, variable.value?)))
+                .collect(),
             patch: None,
             format: self.format,
             chart: None,

@@ -46,6 +46,7 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         .transpose()?;
     let direction = arguments.job.direction;
     let names = Names::of(&arguments.job, &arguments.command);
+    let inherited_env = arguments.benchmark.inherited_env()?;
     let spec = PairwiseSpec {
         chart: arguments.chart.clone(),
         direction: direction.map_or(Direction::Unknown, Into::into),
@@ -73,6 +74,7 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
             made,
             ..local
         },
+        inherited_env,
         direction_by_unit: direction.is_none(),
         report,
         command_line: CommandLine::without_ends(),
@@ -132,7 +134,7 @@ fn build(option: &str, directory: &Path) -> Result<PathBuf, CliError> {
     };
     let place = (directory.canonicalize()).map_err(|error| wrong(&format!("({error})")))?;
     if !place.is_dir() {
-        return Err(wrong("is no directory"));
+        return Err(wrong("is not a directory"));
     }
     Ok(place)
 }
@@ -141,7 +143,7 @@ fn build(option: &str, directory: &Path) -> Result<PathBuf, CliError> {
 fn state(place: &Path) -> Result<CombinedCommit, CliError> {
     let name = place.to_str().ok_or_else(|| {
         CliError::Input(format!(
-            "{}: the name of this directory is not UTF-8, so that it can't be stored; give it another one",
+            "{}: the name of this directory is not UTF-8 and can't be stored; rename it",
             place.display()
         ))
     })?;

@@ -12,13 +12,14 @@ use crate::arguments::Display;
 use crate::pairwise_document::{NamedChart, PairwiseDocument};
 use crate::quantity::{count, duration, p_value, quantity};
 use crate::storage::resume_command;
-use crate::summary::{BOLD, DIM, ERROR, FOUND, GOOD, line, plain, why, write_warnings};
+use crate::summary::{BOLD, DIM, ERROR, FOUND, GOOD, line, plain, reason, why, write_warnings};
+use crate::text::{Text, name};
 
 /// At most so many charts that did not move are written out.
 const MOST_CHARTS: usize = 20;
 
-pub(crate) fn of(document: &PairwiseDocument, display: &Display) -> String {
-    let mut text = String::new();
+pub(crate) fn of(document: &PairwiseDocument, display: &Display) -> Text {
+    let mut text = Text::default();
     // Writing to a string can't fail.
     let _ = write(&mut text, document, display);
     text
@@ -52,14 +53,14 @@ pub(crate) fn line_of(outcome: &PairwiseOutcome, unit: Option<&str>) -> String {
                 error: Some(error), ..
             }),
         ) => {
-            format!("{pairs}: {}", plain(error))
+            format!("{pairs}: {}", reason(error))
         }
         (Some(functional), _) => format!("{pairs}: {}", failures(functional)),
         (None, _) => "no pairs were run".into(),
     }
 }
 
-fn write(text: &mut String, document: &PairwiseDocument, display: &Display) -> std::fmt::Result {
+fn write(text: &mut Text, document: &PairwiseDocument, display: &Display) -> std::fmt::Result {
     headline(text, document, display)?;
     for (name, side) in [
         ("base", &document.base),
@@ -78,7 +79,14 @@ fn write(text: &mut String, document: &PairwiseDocument, display: &Display) -> s
         (&document.only_experiment, "experiment"),
     ] {
         if !charts.is_empty() {
-            writeln!(text, "  only the {side} has {}", plain(&charts.join(", ")))?;
+            let names: Vec<String> = charts.iter().take(MOST_CHARTS).map(|it| name(it)).collect();
+            let more = charts.len().saturating_sub(MOST_CHARTS);
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            writeln!(text, "  only the {side} has {}{more}", names.join(", "))?;
         }
     }
     write_warnings(text, &document.warnings)?;
@@ -97,7 +105,7 @@ fn write(text: &mut String, document: &PairwiseDocument, display: &Display) -> s
     )
 }
 
-fn headline(text: &mut String, document: &PairwiseDocument, display: &Display) -> std::fmt::Result {
+fn headline(text: &mut Text, document: &PairwiseDocument, display: &Display) -> std::fmt::Result {
     let charts = document.charts.len();
     let moved = match (document.moved, document.improved) {
         (0, 0) if charts == 1 => String::new(),
@@ -132,7 +140,7 @@ fn headline(text: &mut String, document: &PairwiseDocument, display: &Display) -
                         pinpoint_core::Position::Good => "base",
                         _ => "experiment",
                     };
-                    format!("the {side} can't be measured: {}", plain(reason))
+                    format!("the {side} can't be measured: {}", self::reason(reason))
                 }
                 stopped => why(stopped),
             };
@@ -140,7 +148,7 @@ fn headline(text: &mut String, document: &PairwiseDocument, display: &Display) -
         }
         PairwiseStatus::Canceled => writeln!(
             text,
-            "{BOLD}canceled{BOLD:#}; to go on after all:  {}",
+            "{BOLD}canceled{BOLD:#}; resume with:  {}",
             resume_command(display, &document.job_id)
         ),
     }
@@ -182,7 +190,7 @@ fn interval(comparison: &PairwiseComparison) -> String {
 }
 
 /// A table: those that moved first, those that are better next, then the rest.
-fn write_charts(text: &mut String, document: &PairwiseDocument) -> std::fmt::Result {
+fn write_charts(text: &mut Text, document: &PairwiseDocument) -> std::fmt::Result {
     if document.charts.is_empty() {
         return Ok(());
     }
@@ -237,12 +245,12 @@ fn write_charts(text: &mut String, document: &PairwiseDocument) -> std::fmt::Res
 }
 
 pub(crate) fn row(NamedChart { unit, comparison }: &NamedChart) -> [String; 8] {
-    let name = plain(&comparison.chart);
+    let name = name(&comparison.chart);
     let Some(compared) = &comparison.comparison else {
         let error = comparison.error.as_deref().unwrap_or_default();
         let empty = [const { String::new() }; 6];
         let [a, b, c, d, e, f] = empty;
-        return [name, a, b, c, d, e, f, plain(error)];
+        return [name, a, b, c, d, e, f, crate::text::name(error)];
     };
     let verdict = if comparison.moved() {
         "different"

@@ -7,6 +7,7 @@ use std::path::Path;
 use pinpoint_backends::local::Repository;
 
 use crate::error::CliError;
+use crate::text::shortened;
 
 /// The weight of a commit that the file does not name.
 const UNNAMED: f64 = 1.0;
@@ -48,18 +49,26 @@ pub(crate) fn read(
             ))
         };
         let Some((revision, weight)) = line.rsplit_once(char::is_whitespace) else {
-            return Err(wrong(format!("{line:?} is not COMMIT WEIGHT")));
+            return Err(wrong(format!(
+                "{:?} is not COMMIT WEIGHT",
+                shortened(line, 100)
+            )));
         };
         let weight: f64 = weight
             .parse()
             .ok()
             .filter(|weight: &f64| weight.is_finite() && *weight >= 0.0)
-            .ok_or_else(|| wrong(format!("the weight {weight:?} is no number of 0 or more")))?;
+            .ok_or_else(|| {
+                wrong(format!(
+                    "the weight {:?} is not a number of 0 or more",
+                    shortened(weight, 100)
+                ))
+            })?;
         let commit = (repository.resolve_revision(revision.trim()))
             .map_err(|error| wrong(error.to_string()))?;
         let offset = offsets.get(commit.git_hash.as_str()).ok_or_else(|| {
             wrong(format!(
-                "{revision} is none of the {} commits behind the good end up to the bad one",
+                "{revision} is not one of the {} commits after the good end up to the bad one",
                 commits.len()
             ))
         })?;

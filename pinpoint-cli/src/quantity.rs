@@ -1,5 +1,12 @@
 //! Numbers as people read them.
 
+use std::borrow::Cow;
+
+use crate::text::plain;
+
+/// The longest unit that is shown whole.
+const LONGEST_UNIT: usize = 24;
+
 /// A value with its unit, in the prefix that suits it: `12.34 ms`, `1.2 GiB`.
 pub(crate) fn quantity(value: f64, unit: Option<&str>) -> String {
     match unit {
@@ -16,9 +23,18 @@ pub(crate) fn quantity(value: f64, unit: Option<&str>) -> String {
                 (1.0, "B"),
             ],
         ),
-        Some(unit) => format!("{} {unit}", digits(value)),
+        Some(unit) => format!("{} {}", digits(value), short_unit(unit)),
         None => digits(value),
     }
+}
+
+/// A unit on one line, and not longer than a table can bear.
+fn short_unit(unit: &str) -> Cow<'_, str> {
+    if unit.chars().count() <= LONGEST_UNIT && !unit.contains(['\n', '\t']) {
+        return plain(unit);
+    }
+    let start: String = unit.chars().take(LONGEST_UNIT - 1).collect();
+    Cow::Owned(plain(&start).replace(['\n', '\t'], "\u{fffd}") + "…")
 }
 
 /// As [`quantity`], with a sign.
@@ -103,6 +119,12 @@ mod tests {
             (1234.5, Some("points"), "1234 points"),
             (0.25, None, "0.2500"),
             (1.5e12, None, "1.500e12"),
+            (1.0, Some("a\u{1b}[2Jb"), "1.000 a\u{fffd}[2Jb"),
+            (
+                1.0,
+                Some("0123456789012345678901234"),
+                "1.000 01234567890123456789012…",
+            ),
         ] {
             assert_eq!(quantity(value, unit), text);
         }

@@ -2,7 +2,6 @@
 //! elsewhere. Always on standard error: standard output is for the result.
 
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -14,12 +13,16 @@ use pinpoint_core::{
 };
 
 use crate::arguments::Display;
+use crate::output::{errln, is_live};
 use crate::pairwise_summary::line_of;
 use crate::quantity::{count, duration, p_value, quantity};
-use crate::summary::{BOLD, DIM, line, plain, short};
+use crate::summary::{line, reason, short};
+use crate::text::{BOLD, DIM, Text, plain, text};
 
 /// How wide the picture of the range is.
 const WIDTH: usize = 60;
+/// The most metrics that are named.
+const MOST_METRICS: usize = 20;
 
 pub(crate) struct Reporter {
     screen: Screen,
@@ -42,9 +45,7 @@ impl Reporter {
     pub(crate) fn new(display: &Display, id: &JobId) -> Self {
         let screen = if display.quiet {
             Screen::Quiet
-        } else if std::io::stderr().is_terminal()
-            && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
-        {
+        } else if is_live() {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
                 bar.set_style(style);
@@ -61,29 +62,30 @@ impl Reporter {
             verified: false,
             began: None,
         };
-        reporter.tell(&format!("{DIM}job {id}{DIM:#}"));
+        reporter.tell(text!("{DIM}job {id}{DIM:#}"));
         reporter
     }
 
     /// A line that stays.
-    fn tell(&mut self, text: &str) {
+    fn tell(&mut self, text: Text) {
         match &self.screen {
             Screen::Quiet => {}
-            Screen::Lines => anstream::eprintln!("{text}"),
-            Screen::Live(bar) => bar.suspend(|| anstream::eprintln!("{text}")),
+            Screen::Lines => errln!("{text}"),
+            Screen::Live(bar) => bar.suspend(|| errln!("{text}")),
         }
     }
 
     /// What goes on now; only a terminal shows it.
     fn show(&mut self, text: String) {
         if let Screen::Live(bar) = &self.screen {
-            bar.set_message(text);
+            // The bar prints by itself.
+            bar.set_message(plain(&text).into_owned());
         }
     }
 
     pub(crate) fn preparing(&mut self, ends: [(&str, &CombinedCommit); 2]) {
         for (name, commit) in ends {
-            self.tell(&format!("{name:<5} {}", line(commit)));
+            self.tell(text!("{name:<5} {}", line(commit)));
         }
         let first = ends[0].0;
         self.show(format!(
@@ -93,15 +95,24 @@ impl Reporter {
 
     pub(crate) fn metric(&mut self, metric: Option<Metric>) {
         if let Some(metric) = metric {
-            let unit = metric
-                .unit
-                .as_deref()
-                .map_or_else(String::new, |unit| format!(" in {unit}"));
+            let unit = metric.unit.as_deref().map_or_else(String::new, |unit| {
+                format!(" in {}", crate::text::name(unit))
+            });
             match &metric.chart {
-                Some(chart) => self.tell(&format!("metric {BOLD}{chart}{BOLD:#}{unit}")),
+                Some(chart) => {
+                    let chart = crate::text::name(chart);
+                    self.tell(text!("metric {BOLD}{chart}{BOLD:#}{unit}"));
+                }
                 None => {
-                    let charts: Vec<String> = metric.charts.keys().map(|it| plain(it)).collect();
-                    self.tell(&format!("metrics {}", charts.join(", ")));
+                    let charts = &metric.charts;
+                    let names: Vec<String> = (charts.keys().take(MOST_METRICS))
+                        .map(|chart| crate::text::name(chart))
+                        .collect();
+                    let more = match charts.len().saturating_sub(MOST_METRICS) {
+                        0 => String::new(),
+                        more => format!(" and {more} more"),
+                    };
+                    self.tell(text!("metrics {}{more}", names.join(", ")));
                 }
             }
             self.unit = metric.unit;
@@ -158,7 +169,7 @@ impl Reporter {
                         && !std::mem::replace(&mut self.verified, true)
                     {
                         let line = line_of(verified, self.unit.as_deref());
-                        self.tell(&format!("{BOLD}verified{BOLD:#} by {line}"));
+                        self.tell(text!("{BOLD}verified{BOLD:#} by {line}"));
                     }
                     self.happened(record, bisection, atlas);
                 } else {
@@ -197,12 +208,12 @@ impl Reporter {
         self.show(text);
     }
 
-    /// A job is taken up again, or begins.
+    /// A job is resumed, or begins.
     fn resumed(&mut self, records: usize, runs: u64, builds: u64) {
         self.began = Some((Instant::now(), runs));
         if records > 0 {
-            self.tell(&format!(
-                "taken up again: {} and {} are done",
+            self.tell(text!(
+                "resumed: {} and {} already done",
                 count(runs, "run"),
                 count(builds, "build")
             ));
@@ -241,7 +252,7 @@ impl Reporter {
             ..
         } = record.event
         {
-            self.tell(&format!("{} between the two", count(commits, "commit")));
+            self.tell(text!("{} between the two", count(commits, "commit")));
         }
         self.tell_build_or_failure(record);
         // Comparisons follow runs, and looking costs a little.
@@ -255,7 +266,7 @@ impl Reporter {
         let runs = match &record.detail {
             Some(Detail::Build(build)) => {
                 let how = match (&build.failure, build.cached) {
-                    (Some(reason), _) => format!("does not build: {}", plain(reason)),
+                    (Some(reason), _) => format!("does not build: {}", self::reason(reason)),
                     (None, true) => "built before".into(),
                     (None, false) => {
                         format!("built in {}", duration(build.duration as f64 / 1000.0))
@@ -265,7 +276,7 @@ impl Reporter {
                     (Some(_), Some(log)) => format!(" (log: {log})"),
                     _ => String::new(),
                 };
-                self.tell(&format!("{} {DIM}{how}{log}{DIM:#}", line(&build.commit)));
+                self.tell(text!("{} {DIM}{how}{log}{DIM:#}", line(&build.commit)));
                 return;
             }
             Some(Detail::Run(run)) => vec![run],
@@ -274,10 +285,10 @@ impl Reporter {
         };
         for run in runs {
             if let Some(failure) = &run.failure {
-                self.tell(&format!(
+                self.tell(text!(
                     "{} {DIM}run failed: {}{DIM:#}",
                     short(&run.commit),
-                    plain(failure)
+                    reason(failure)
                 ));
             }
         }
@@ -288,12 +299,12 @@ impl Reporter {
         for comparison in machine.comparisons() {
             if self.told.insert(key(&comparison)) {
                 let text = self.comparison(&comparison, &progress, atlas);
-                self.tell(&text);
+                self.tell(text);
             }
         }
     }
 
-    fn comparison(&self, comparison: &Comparison, progress: &Progress, atlas: &Atlas) -> String {
+    fn comparison(&self, comparison: &Comparison, progress: &Progress, atlas: &Atlas) -> Text {
         let side = |position: Position, runs: u32| {
             let median = progress
                 .measured
@@ -314,8 +325,8 @@ impl Reporter {
             Some(performance) => performance.p_value,
             None => comparison.functional.p_value,
         };
-        let p = p.map_or_else(String::new, |p| format!(" {DIM}p = {}{DIM:#}", p_value(p)));
-        format!(
+        let p = p.map_or_else(Text::default, |p| text!(" {DIM}p = {}{DIM:#}", p_value(p)));
+        text!(
             "{} | {}: {BOLD}{verdict}{BOLD:#}{p}",
             side(comparison.lower, comparison.lower_runs),
             side(comparison.higher, comparison.higher_runs),

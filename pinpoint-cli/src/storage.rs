@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::arguments::{Clean, Display, Output};
 use crate::error::{CliError, FAILED, FOUND};
 use crate::job::quoted;
+use crate::output::{errln, outln, print_json};
 
 /// Where the jobs are, and what they need on this machine.
 #[derive(Debug, Clone)]
@@ -82,7 +83,7 @@ fn mark(state_dir: &Path) -> Result<String, CliError> {
 fn warn_of_password(url: &str) {
     let mut words = std::env::args_os().take_while(|word| word != "--");
     if without_password(url) != url && words.any(|word| word.to_string_lossy().contains(url)) {
-        anstream::eprintln!(
+        errln!(
             "warning: every user of this machine can see the password in --store; \
              give the URL in PINPOINT_STORE, or the password in PGPASSWORD or ~/.pgpass"
         );
@@ -184,27 +185,24 @@ fn report(display: &Display, place: &str, done: &CleanReport) -> Result<u8, CliE
             let failed: Vec<_> = failed
                 .map(|(path, reason)| json!({ "path": path, "reason": reason }))
                 .collect();
-            anstream::println!(
-                "{}",
-                json!({
-                    "state_dir": place,
-                    "removed": removed,
-                    "freed_bytes": done.freed,
-                    "in_use": done.in_use,
-                    "failed": failed,
-                })
-            );
+            print_json(json!({
+                "state_dir": place,
+                "removed": removed,
+                "freed_bytes": done.freed,
+                "in_use": done.in_use,
+                "failed": failed,
+            }));
         }
         Output::Text => {
-            anstream::println!(
+            outln!(
                 "{removed} directories removed from {place}, {} freed",
                 ByteSize(done.freed).display().iec()
             );
             for path in &done.in_use {
-                anstream::println!("in use, left alone: {}", path.display());
+                outln!("in use, left alone: {}", path.display());
             }
             for (path, reason) in &done.failed {
-                anstream::eprintln!("can't be removed, left alone: {}: {reason}", path.display());
+                errln!("can't be removed, left alone: {}: {reason}", path.display());
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use anstyle::{AnsiColor, Style};
 use pinpoint_core::{
     CombinedCommit, Commit, DependencyChange, Effect, EffectOf, Followed, PerformanceComparison,
     Status, Stopped,
@@ -14,12 +13,8 @@ use crate::document::{Document, NamedComparison, NamedCulprit, NamedPosterior};
 use crate::pairwise_summary::line_of;
 use crate::quantity::{change, count, digits, duration, p_value, quantity};
 use crate::storage::resume_command;
-
-pub(crate) const BOLD: Style = Style::new().bold();
-pub(crate) const DIM: Style = Style::new().dimmed();
-pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
-pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
-pub(crate) const FOUND: Style = AnsiColor::Yellow.on_default().bold();
+pub(crate) use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, plain};
+use crate::text::{Text, name, shortened};
 
 /// At most so many commits of a range are written out.
 const MOST_CANDIDATES: usize = 20;
@@ -29,8 +24,8 @@ const MOST_CANDIDATES: usize = 20;
 const MOST_SPANS: usize = 10;
 const LEAST_PROBABILITY: f64 = 0.001;
 
-/// How a state is called where there is little room: `1f2e3d4c5b`, and behind
-/// it what is held elsewhere, `skia@4c5b6a7980`.
+/// How a state is called where there is little room: `1f2e3d4c5b`, followed by
+/// what is held elsewhere, `skia@4c5b6a7980`.
 pub(crate) fn short(state: &CombinedCommit) -> String {
     let mut text = short_commit(&state.main);
     for held in &state.modified_deps {
@@ -44,9 +39,9 @@ pub(crate) fn short(state: &CombinedCommit) -> String {
 fn short_commit(commit: &Commit) -> String {
     // A build that was made already.
     if commit.git_hash.is_empty() {
-        return plain(&commit.repository);
+        return plain(&commit.repository).into_owned();
     }
-    let start = |hash: &str| plain(hash.get(..10).unwrap_or(hash));
+    let start = |hash: &str| plain(hash.get(..10).unwrap_or(hash)).into_owned();
     let hashes = std::iter::once(&commit.git_hash).chain(&commit.merged);
     let hashes: Vec<String> = hashes.map(|hash| start(hash)).collect();
     hashes.join("+")
@@ -56,7 +51,7 @@ fn short_commit(commit: &Commit) -> String {
 pub(crate) fn repository_name(repository: &str) -> String {
     let name = repository.trim_end_matches('/');
     let name = name.rsplit(['/', ':']).next().unwrap_or(name);
-    plain(name.strip_suffix(".git").unwrap_or(name))
+    plain(name.strip_suffix(".git").unwrap_or(name)).into_owned()
 }
 
 /// A state on one line, with the subject of what was moved last.
@@ -69,22 +64,22 @@ pub(crate) fn line(state: &CombinedCommit) -> String {
     format!("{} {subject}", short(state)).trim_end().to_owned()
 }
 
-/// Text that others wrote, without what would command the terminal.
-pub(crate) fn plain(text: &str) -> String {
-    text.replace(
-        |character: char| character.is_control() && character != '\n',
-        "\u{fffd}",
-    )
+/// The longest reason that is written out.
+const LONGEST_REASON: usize = 4_096;
+
+/// Why something failed, as others said it: on any number of lines, but not for ever.
+pub(crate) fn reason(text: &str) -> String {
+    shortened(&plain(text), LONGEST_REASON).into_owned()
 }
 
-pub(crate) fn of(document: &Document, display: &Display) -> String {
-    let mut text = String::new();
+pub(crate) fn of(document: &Document, display: &Display) -> Text {
+    let mut text = Text::default();
     // Writing to a string can't fail.
     let _ = write(&mut text, document, display);
     text
 }
 
-fn write(text: &mut String, document: &Document, display: &Display) -> std::fmt::Result {
+fn write(text: &mut Text, document: &Document, display: &Display) -> std::fmt::Result {
     headline(text, document, display)?;
     for culprit in &document.culprits {
         write_culprit(text, document, culprit)?;
@@ -93,7 +88,7 @@ fn write(text: &mut String, document: &Document, display: &Display) -> std::fmt:
     if !document.skipped.is_empty() {
         writeln!(text, "\n{BOLD}skipped{BOLD:#}")?;
         for skip in &document.skipped {
-            writeln!(text, "  {}: {}", line(&skip.commit), plain(&skip.reason))?;
+            writeln!(text, "  {}: {}", line(&skip.commit), reason(&skip.reason))?;
         }
     }
     write_warnings(text, &document.warnings)?;
@@ -108,14 +103,14 @@ fn write(text: &mut String, document: &Document, display: &Display) -> std::fmt:
 }
 
 /// What was noticed about the runs.
-pub(crate) fn write_warnings(text: &mut String, warnings: &[String]) -> std::fmt::Result {
+pub(crate) fn write_warnings(text: &mut Text, warnings: &[String]) -> std::fmt::Result {
     for warning in warnings {
         writeln!(text, "\n{FOUND}warning{FOUND:#}: {}", plain(warning))?;
     }
     Ok(())
 }
 
-fn headline(text: &mut String, document: &Document, display: &Display) -> std::fmt::Result {
+fn headline(text: &mut Text, document: &Document, display: &Display) -> std::fmt::Result {
     let ends = format!("{} and {}", short(&document.good), short(&document.bad));
     match document.status {
         Status::CulpritFound => Ok(()),
@@ -145,7 +140,7 @@ fn headline(text: &mut String, document: &Document, display: &Display) -> std::f
         Status::Failed => writeln!(text, "{ERROR}failed{ERROR:#}: {}", why(&document.stopped)),
         Status::Canceled => writeln!(
             text,
-            "{BOLD}canceled{BOLD:#}; to go on after all:  {}",
+            "{BOLD}canceled{BOLD:#}; resume with:  {}",
             resume_command(display, &document.job_id)
         ),
     }
@@ -154,17 +149,17 @@ fn headline(text: &mut String, document: &Document, display: &Display) -> std::f
 pub(crate) fn why(stopped: &Stopped) -> String {
     match stopped {
         Stopped::Decided => "no single commit explains what was measured".into(),
-        Stopped::NothingToLearn => "more runs would hardly tell more".into(),
+        Stopped::NothingToLearn => "more runs would add little information".into(),
         Stopped::RunBudget => "the budget of runs does not allow the next comparison".into(),
         Stopped::BuildBudget => "the budget of builds does not allow the next commit".into(),
-        Stopped::TimeBudget => "the time allowed is over".into(),
+        Stopped::TimeBudget => "the time budget is used up".into(),
         Stopped::Canceled => "it was canceled".into(),
         Stopped::Failed { commit, reason } => match commit {
             Some(pinpoint_core::Position::Good) => {
-                format!("the good end can't be measured: {}", plain(reason))
+                format!("the good end can't be measured: {}", self::reason(reason))
             }
-            Some(_) => format!("the bad end can't be measured: {}", plain(reason)),
-            None => plain(reason),
+            Some(_) => format!("the bad end can't be measured: {}", self::reason(reason)),
+            None => self::reason(reason),
         },
     }
 }
@@ -178,7 +173,7 @@ fn is_improvement(comparison: &NamedComparison) -> bool {
 }
 
 pub(crate) fn write_culprit(
-    text: &mut String,
+    text: &mut Text,
     document: &Document,
     culprit: &NamedCulprit,
 ) -> std::fmt::Result {
@@ -243,7 +238,7 @@ pub(crate) fn write_culprit(
 /// A dependency that rolled, on one line.
 pub(crate) fn dependency_change(change: &DependencyChange) -> String {
     let revision = |revision: &Option<String>| match revision {
-        Some(revision) => plain(revision.get(..10).unwrap_or(revision)),
+        Some(revision) => plain(revision.get(..10).unwrap_or(revision)).into_owned(),
         None => "nothing".to_owned(),
     };
     let mut text = format!(
@@ -256,7 +251,7 @@ pub(crate) fn dependency_change(change: &DependencyChange) -> String {
         Followed::Forward => {}
         Followed::Backward => text.push_str(", set back"),
         Followed::No { reason } => {
-            let _ = write!(text, ": {}", plain(reason));
+            let _ = write!(text, ": {}", self::reason(reason));
         }
     }
     text
@@ -269,7 +264,7 @@ pub(crate) fn effect(document: &Document, effect: &Effect) -> String {
     match effect.of {
         EffectOf::Values => {
             let unit = document.unit.as_deref();
-            let chart = document.chart.as_deref().unwrap_or("value");
+            let chart = name(document.chart.as_deref().unwrap_or("value"));
             let mut text = format!(
                 "{chart} {} → {}: {}",
                 quantity(effect.before, unit),
@@ -311,7 +306,7 @@ pub(crate) fn effect(document: &Document, effect: &Effect) -> String {
 }
 
 fn write_evidence(
-    text: &mut String,
+    text: &mut Text,
     document: &Document,
     comparison: &NamedComparison,
 ) -> std::fmt::Result {
@@ -371,7 +366,7 @@ fn tests(mann_whitney: Option<f64>, kolmogorov: Option<f64>, low: Option<f64>) -
     }
 }
 
-fn write_candidates(text: &mut String, document: &Document) -> std::fmt::Result {
+fn write_candidates(text: &mut Text, document: &Document) -> std::fmt::Result {
     let candidates = &document.candidates;
     if candidates.is_empty() {
         return Ok(());
@@ -403,7 +398,7 @@ fn write_candidates(text: &mut String, document: &Document) -> std::fmt::Result 
 }
 
 /// The likeliest places of the change, oldest first.
-fn write_posterior(text: &mut String, posterior: &NamedPosterior) -> std::fmt::Result {
+fn write_posterior(text: &mut Text, posterior: &NamedPosterior) -> std::fmt::Result {
     writeln!(text, "\n{BOLD}probability that a culprit is{BOLD:#}")?;
     let mut likeliest: Vec<usize> = (0..posterior.spans.len()).collect();
     likeliest.sort_by(|a, b| {
@@ -419,7 +414,7 @@ fn write_posterior(text: &mut String, posterior: &NamedPosterior) -> std::fmt::R
             1 => writeln!(text, "  {:.3}  {last}", span.probability)?,
             several => writeln!(
                 text,
-                "  {:.3}  one of {} behind {}, up to {last}",
+                "  {:.3}  one of {} after {}, up to {last}",
                 span.probability,
                 count(several, "commit"),
                 short(&span.after),
@@ -427,17 +422,4 @@ fn write_posterior(text: &mut String, posterior: &NamedPosterior) -> std::fmt::R
         }
     }
     writeln!(text, "  {:.3}  none of them", posterior.no_change)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_others_wrote_commands_no_terminal() {
-        assert_eq!(
-            plain("red \u{1b}[31m\u{7}\u{9b}2J ok"),
-            "red \u{fffd}[31m\u{fffd}\u{fffd}2J ok"
-        );
-    }
 }

@@ -19,6 +19,11 @@
 //! nothing, takes no lock and can't panic. The command is begun by `posix_spawn`,
 //! which copies no page tables a second time.
 
+#![expect(
+    unsafe_code,
+    reason = "these calls are in no safe interface of the standard library"
+)]
+
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fmt::{self, Write as _};
 use std::fs::File;

@@ -16,6 +16,7 @@ use crate::error::{CliError, FOUND};
 use crate::job::JobConfig;
 use crate::job_result::JobResult;
 use crate::kind::{Kind, Runnable};
+use crate::output::{errln, json_lines, outln, print_json};
 use crate::quantity::count;
 use crate::storage::Storage;
 use crate::whole_file;
@@ -32,9 +33,7 @@ pub(super) async fn export(
     let filter = select.into();
     let Some(path) = file.filter(|path| path != Path::new("-")) else {
         // The jobs are what is printed, and nothing besides.
-        store
-            .export(&filter, &mut BufWriter::new(std::io::stdout()))
-            .await?;
+        store.export(&filter, &mut json_lines()).await?;
         return Ok(FOUND);
     };
     let jobs = if path.exists() && !path.is_file() {
@@ -54,8 +53,8 @@ pub(super) async fn export(
         jobs
     };
     match display.output {
-        Output::Json => anstream::println!("{}", json!({ "exported": jobs })),
-        Output::Text => anstream::println!("{} in {}", count(jobs, "job"), path.display()),
+        Output::Json => print_json(json!({ "exported": jobs })),
+        Output::Text => outln!("{} in {}", count(jobs, "job"), path.display()),
     }
     Ok(FOUND)
 }
@@ -80,11 +79,10 @@ pub(super) async fn import(
         store.import(&mut BufReader::new(file), &check).await?
     };
     match display.output {
-        Output::Json => anstream::println!(
-            "{}",
-            json!({ "imported": imported.added, "already_there": imported.there })
-        ),
-        Output::Text => anstream::println!(
+        Output::Json => {
+            print_json(json!({ "imported": imported.added, "already_there": imported.there }))
+        }
+        Output::Text => outln!(
             "{} imported, {} already there",
             count(imported.added, "job"),
             imported.there
@@ -161,11 +159,11 @@ pub(super) async fn purge(
     }
     let held = storage.jobs.held_before(before).await?;
     match display.output {
-        Output::Json => anstream::println!("{}", json!({ "removed": removed, "held": held })),
+        Output::Json => print_json(json!({ "removed": removed, "held": held })),
         Output::Text => {
-            anstream::println!("{} removed", count(removed, "job"));
+            outln!("{} removed", count(removed, "job"));
             if held > 0 {
-                anstream::eprintln!(
+                errln!(
                     "{} kept: a process works on it, or did until less than a day ago and may be \
                      suspended; `pinpoint jobs cancel` ends such a job",
                     count(held, "job")

@@ -1,12 +1,13 @@
 //! What an imported job runs is shown before it runs.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 use pinpoint_backends::store::Job;
 
 use crate::error::CliError;
 use crate::job::{JobConfig, quoted};
-use crate::summary::{BOLD, plain};
+use crate::output::{errln, print_error};
+use crate::text::BOLD;
 
 /// Shows what the job runs on this machine, and asks whether it may.
 ///
@@ -17,12 +18,12 @@ pub(super) async fn ask(job: &Job, yes: bool) -> Result<(), CliError> {
     let config: JobConfig = serde_json::from_value(job.config.clone()).map_err(|error| {
         CliError::Input(format!("job {} can't be resumed here: {error}", job.id))
     })?;
-    anstream::eprintln!(
+    errln!(
         "{BOLD}job {} was imported. It runs on this machine:{BOLD:#}",
         job.id
     );
     for (what, text) in lines(&config) {
-        anstream::eprintln!("  {what:<14}{}", plain(&text).replace('\n', "\\n"));
+        errln!("  {what:<14}{}", text.replace('\n', "\\n"));
     }
     if yes {
         return Ok(());
@@ -32,8 +33,7 @@ pub(super) async fn ask(job: &Job, yes: bool) -> Result<(), CliError> {
             "an imported job runs only when this is confirmed: add --yes".into(),
         ));
     }
-    anstream::eprint!("run it? [y/N] ");
-    let _ = anstream::stderr().flush();
+    print_error(format_args!("run it? [y/N] "));
     let answer = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         std::io::stdin().read_line(&mut line).map(|_| line)

@@ -1,7 +1,7 @@
-//! The simulated bisections behind a plan.
+//! The simulated bisections of a plan.
 
 use pinpoint_core::simulation::{Scenario, Summary};
-use pinpoint_core::{BisectionSpec, Magnitude, SpecError};
+use pinpoint_core::{BisectionSpec, Direction, Magnitude, SpecError};
 use rayon::prelude::*;
 
 use super::Question;
@@ -35,10 +35,15 @@ pub(crate) fn estimate(
         max_runs: Some(question.spec.max_runs.unwrap_or(MOST_RUNS)),
         ..question.spec.clone()
     };
+    // A change for the worse, where that is known.
+    let sign = match scatter.direction {
+        Direction::Up => -1.0,
+        Direction::Down | Direction::Unknown => 1.0,
+    };
     let mut changes: Vec<Option<f64>> = match magnitude {
-        Some(magnitude) => vec![Some(magnitude)],
+        Some(magnitude) => vec![Some(sign * magnitude)],
         None => CHANGES
-            .map(|change| Some(change * scatter.interquartile_range))
+            .map(|change| Some(sign * change * scatter.interquartile_range))
             .into(),
     };
     changes.push(None);
@@ -54,6 +59,7 @@ pub(crate) fn estimate(
                     .map(|change| change / scatter.scale)
                     .into_iter()
                     .collect(),
+                weights: spec.priors.clone(),
                 failure_rates: [scatter.failure_rate; 2],
                 ..Scenario::new(question.commits)
             };

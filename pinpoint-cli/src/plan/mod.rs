@@ -9,6 +9,8 @@ use pinpoint_core::{BisectionSpec, CombinedCommit, Direction, Magnitude, Range, 
 
 use crate::arguments::{Display, Plan};
 use crate::error::{CliError, FOUND, Stopped};
+use crate::new_job::values_of;
+use crate::prior;
 use crate::stop::Interrupt;
 use scatter::{Scatter, Unit};
 
@@ -63,6 +65,7 @@ struct Question {
 
 impl Question {
     fn new(arguments: &Plan) -> Result<Self, CliError> {
+        let mut priors = None;
         let (commits, good) = match (&arguments.good, &arguments.bad) {
             (Some(good), Some(bad)) => {
                 let repository = Repository::discover(&arguments.benchmark.repo)?;
@@ -78,6 +81,9 @@ impl Question {
                         error => error.into(),
                     })?;
                 let paths = repository.paths_between(ends.0, ends.1, &arguments.path)?;
+                if let Some(file) = &arguments.prior {
+                    priors = prior::read(file, &repository, ends, &paths)?;
+                }
                 // The bad end may be the culprit, too.
                 let commits = repository.count_between(ends.0, ends.1, &paths)? + 1;
                 (commits, Some((repository, CombinedCommit::from(good))))
@@ -90,6 +96,7 @@ impl Question {
         let spec = BisectionSpec {
             strategy: arguments.strategy.into(),
             direction: Direction::Unknown,
+            priors,
             confidence: arguments.confidence,
             attempts: arguments.attempts,
             seed: arguments.seed,
@@ -127,7 +134,8 @@ async fn scatter(
         Scatter::of_values(scatter::read(path)?, Unit::Metric(None))?
     } else if let (Some((repository, good)), false) = (&question.good, arguments.command.is_empty())
     {
-        let config = LocalConfig {
+        let inherited = values_of(&arguments.benchmark.inherited_env()?)?;
+        let mut config = LocalConfig {
             chart: arguments.chart,
             ..(arguments.benchmark).into_config(
                 repository.path(),
@@ -135,14 +143,18 @@ async fn scatter(
                 arguments.command,
             )?
         };
+        config.env.extend(inherited);
         scatter::measure(config, arguments.runs, display).await?
     } else {
         return Err(CliError::Input(
-            "how much do runs of one commit scatter? tell it with --noise, give values of runs \
-             with --values, or name both ends and the benchmark: pinpoint plan GOOD BAD -- COMMAND"
+            "the noise of the benchmark is needed: give it with --noise, give values of runs of one \
+             commit with --values, or name both ends and the benchmark: pinpoint plan GOOD BAD -- COMMAND"
                 .into(),
         ));
     };
+    if let Some(direction) = arguments.direction {
+        scatter.direction = direction.into();
+    }
     let seconds = |told: Option<std::time::Duration>| told.map(|told| told.as_secs_f64());
     scatter.run_time = seconds(arguments.run_time).or(scatter.run_time);
     scatter.build_time = seconds(arguments.build_time).or(scatter.build_time);

@@ -9,8 +9,9 @@ use super::Question;
 use super::estimate::Estimate;
 use super::scatter::{Scatter, Unit};
 use crate::arguments::{Display, Output};
+use crate::output::{self, print_json};
 use crate::quantity::{change, count, digits, duration, quantity};
-use crate::summary::{BOLD, DIM};
+use crate::text::{BOLD, DIM, Text};
 
 /// The version of the document.
 const VERSION: u32 = 1;
@@ -25,13 +26,13 @@ pub(crate) fn print(
     match display.output {
         Output::Json => {
             let document = document(question, scatter, magnitude, estimates);
-            anstream::println!("{document:#}");
+            print_json(format_args!("{document:#}"));
         }
         Output::Text => {
-            let mut text = String::new();
+            let mut text = Text::default();
             // Writing to a string can't fail.
             let _ = write(&mut text, question, scatter, magnitude, estimates);
-            anstream::print!("{text}");
+            output::print(format_args!("{text}"));
         }
     }
 }
@@ -120,7 +121,7 @@ fn document(
 }
 
 fn write(
-    text: &mut String,
+    text: &mut Text,
     question: &Question,
     scatter: &Scatter,
     magnitude: Option<f64>,
@@ -173,9 +174,9 @@ fn write(
         let title = match estimate.change {
             None => "none".to_owned(),
             Some(by) => {
-                let by_noise = by / scatter.interquartile_range;
+                let by_noise = by.abs() / scatter.interquartile_range;
                 let by = match &scatter.unit {
-                    Unit::Percent => format!("+{} %", digits(by)),
+                    Unit::Percent => format!("{}{} %", if by < 0.0 { "" } else { "+" }, digits(by)),
                     Unit::Metric(unit) => change(by, unit.as_deref()),
                 };
                 if by_noise.is_finite() {

@@ -1,4 +1,4 @@
-//! How much runs of one commit scatter: told, read from a file, or measured.
+//! The noise of runs of one commit: given, read from a file, or measured.
 
 use std::io::Read;
 use std::path::Path;
@@ -13,8 +13,9 @@ use pinpoint_core::{
 
 use crate::arguments::Display;
 use crate::error::CliError;
+use crate::output::errln;
 use crate::storage::state_dir;
-use crate::summary::DIM;
+use crate::text::{DIM, shortened};
 
 /// With fewer values, their quartiles say nothing.
 const LEAST_VALUES: usize = 5;
@@ -87,7 +88,7 @@ impl Scatter {
         let count = values.len();
         if count < LEAST_VALUES {
             return Err(CliError::Input(format!(
-                "{count} values do not tell how much runs scatter: give at least {LEAST_VALUES}"
+                "{count} values are too few to estimate the noise: give at least {LEAST_VALUES}"
             )));
         }
         values.sort_by(f64::total_cmp);
@@ -157,9 +158,9 @@ pub(crate) fn read(path: &Path) -> Result<Vec<f64>, CliError> {
             let value = line.trim().parse::<f64>().ok();
             value.filter(|value| value.is_finite()).ok_or_else(|| {
                 CliError::Input(format!(
-                    "{}, line {number}: {:?} is no number; each line is to hold the value of one run",
+                    "{}, line {number}: {:?} is not a number; each line has to hold the value of one run",
                     path.display(),
-                    line.trim()
+                    shortened(line.trim(), 100)
                 ))
             })
         })
@@ -192,7 +193,7 @@ pub(crate) async fn measure(
         .map_err(|error| CliError::Measurement(Box::new(error.into())))?;
     let say = |text: &str| {
         if !display.quiet {
-            anstream::eprintln!("{DIM}{text}{DIM:#}");
+            errln!("{DIM}{text}{DIM:#}");
         }
     };
     let key = |action| Key {
@@ -226,6 +227,7 @@ pub(crate) async fn measure(
         times.extend(run.usage.map(|usage| usage.wall));
     }
     let count = values.len();
+    let direction = direction_of(metric.direction, metric.unit.as_deref());
     let mut scatter =
         Scatter::of_values(values, Unit::Metric(metric.unit)).map_err(|error| match &failed {
             Some(reason) => CliError::Input(format!(
@@ -234,6 +236,7 @@ pub(crate) async fn measure(
             )),
             None => CliError::Input(format!("--runs {runs}: {error}")),
         })?;
+    scatter.direction = direction;
     scatter.failure_rate = 1.0 - count as f64 / f64::from(runs);
     times.sort_by(f64::total_cmp);
     scatter.run_time = times.get(times.len() / 2).copied();

@@ -15,7 +15,7 @@ pub(super) fn section(report: &Report) -> Markup {
         section {
             h2 { "How" }
             h3 { "To do it again" }
-            pre.command { code { (Foreign(&quoted(&report.config.command_line.words))) } }
+            pre.command { code { (Foreign(&quoted(&report.config.command_line.shown()))) } }
             // Builds that were made already are named from anywhere.
             @if !report.config.local.made {
                 p { "in " code { (Foreign(&report.job.repository)) } }
@@ -48,6 +48,10 @@ fn arguments(report: &Report) -> Vec<(String, String)> {
     if let Some(local) = report.job.config.get("local") {
         collect(local, &mut rows);
     }
+    if !report.config.inherited_env.is_empty() {
+        let names = report.config.inherited_env.join(", ");
+        rows.push(("inherited env".to_owned(), names));
+    }
     rows.dedup_by(|later, earlier| later.0 == earlier.0);
     rows
 }
@@ -75,6 +79,12 @@ fn collect(value: &Value, rows: &mut Vec<(String, String)>) {
         let is_known = rows
             .iter()
             .any(|(known, _)| *known == name.replace('_', " "));
+        // Values of variables may be secrets.
+        let names = value.as_object().filter(|_| name == "env").map(|env| {
+            let names: Vec<&str> = env.keys().map(String::as_str).collect();
+            Value::from(names)
+        });
+        let value = names.as_ref().unwrap_or(value);
         if name == "bisection" {
             collect(value, rows);
         } else if let (false, Some(text)) = (is_known, words(value)) {
@@ -113,12 +123,12 @@ fn words(value: &Value) -> Option<String> {
 fn machines(report: &Report) -> Markup {
     html! {
         @if report.sessions.is_empty() {
-            p.note { "It is not known what machine this ran on: the job did not note it." }
+            p.note { "The machine is not known: the job did not record it." }
         }
         @for (number, session) in report.sessions.iter().enumerate() {
             @let before = number.checked_sub(1).map(|before| &report.sessions[before].host);
             p {
-                @if number == 0 { "Begun " } @else { "Taken up again " }
+                @if number == 0 { "Begun " } @else { "Resumed " }
                 (date(session.began))
                 @if let Some([one, five, fifteen]) = session.host.load {
                     ", at a load of " (format!("{one:.2}, {five:.2}, {fifteen:.2}"))
@@ -149,7 +159,7 @@ fn host(host: &Host) -> Vec<(String, String)> {
         .chain(host.processors.map(|count| format!("{count} of them")));
     let governors: Vec<&str> = host.governors.iter().map(String::as_str).collect();
     let governor = match &governors[..] {
-        [] => "not told by the system".to_owned(),
+        [] => "not reported by the system".to_owned(),
         governors => governors.join(", "),
     };
     let rows = [
@@ -187,6 +197,13 @@ fn versions(report: &Report) -> Vec<(String, String)> {
     if !versions.is_empty() {
         rows.push(("run by pinpoint".to_owned(), versions.join(", then ")));
     }
+    let mut versions: Vec<&str> = (report.sessions.iter())
+        .filter_map(|session| session.git.as_deref())
+        .collect();
+    versions.dedup();
+    if !versions.is_empty() {
+        rows.push(("git".to_owned(), versions.join(", then ")));
+    }
     rows
 }
 
@@ -213,7 +230,7 @@ mod tests {
         let expected = [
             ("command", "sh -c 'a b'"),
             ("confidence", "0.95"),
-            ("env", "X 1"),
+            ("env", "X"),
             ("magnitude", "percent 5.0"),
             ("pairs", "30"),
         ];

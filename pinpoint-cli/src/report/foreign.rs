@@ -10,6 +10,8 @@ use std::borrow::Cow;
 
 use maud::{Markup, Render, html};
 
+use crate::text;
+
 /// Text of others, on a line.
 pub(super) struct Foreign<'a>(pub(super) &'a str);
 
@@ -30,10 +32,7 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
 }
 
 fn is_unseen(character: char) -> bool {
-    (character.is_control() && !matches!(character, '\n' | '\t'))
-        // Embeddings, overrides and isolates of the direction (Unicode TR 9). The
-        // marks, which words written from right to left need, stay.
-        || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    text::is_unseen(character)
         // Noncharacters, which HTML does not allow.
         || matches!(character, '\u{fdd0}'..='\u{fdef}')
         || u32::from(character) & 0xfffe == 0xfffe

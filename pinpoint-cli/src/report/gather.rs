@@ -1,4 +1,4 @@
-//! From the store, the state directory and git to what a report shows.
+//! Collects what a report shows, from the store, the state directory and git.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::model::{Pair, Place, Report, Run, Source};
 use super::order::Order;
 use super::replay::{Replayed, replay};
 use super::sessions::{now, sessions};
-use crate::error::{CliError, Stopped};
+use crate::error::{CliError, Stopped, message};
 use crate::job::{JobConfig, open_executor};
 use crate::job_result::JobResult;
 use crate::kind::{Kind, Runnable};
@@ -26,12 +26,20 @@ pub(super) async fn gather(storage: &Storage, id: &JobId) -> Result<Report, CliE
     let kind = Kind::of_known(&job)?;
     let config: JobConfig = serde_json::from_value(job.config.clone()).map_err(unreadable(id))?;
     let records = storage.jobs.journal(id).await?.records().await;
-    let records = records.map_err(unreadable(id))?;
+    // A journal that is damaged is no reason to withhold the rest.
+    let (records, damage) = match records {
+        Ok(records) => (records, None),
+        Err(error) => (
+            Vec::new(),
+            Some(format!("the journal can't be read: {}", message(&error))),
+        ),
+    };
     let mut gathered = match kind {
         Kind::Bisection => known::<Bisection>(storage, &job, &config, &records).await?,
         Kind::Pairwise => known::<Pairwise>(storage, &job, &config, &records).await?,
         Kind::CulpritFinder => known::<CulpritFinder>(storage, &job, &config, &records).await?,
     };
+    gathered.missing.extend(damage);
     let job_dir = storage.job_dir(id);
     let tails = output_tails(&job_dir)?;
     let (places, runs, pairs) = gathered.runs(records, tails);
@@ -115,8 +123,14 @@ where
         outcome,
         atlas,
         asked,
-    } = replay(M::of(spec)?, records).map_err(unreadable(&job.id))?;
+        error,
+    } = replay(M::of(spec)?, records);
     let mut missing = Vec::new();
+    if let Some(error) = error {
+        missing.push(format!(
+            "the journal can't be replayed to its end ({error}); the runs after that are left out"
+        ));
+    }
     // Names are asked of the repository, which may be gone.
     let executor = open_executor(storage, job, config);
     let executor = executor

@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 use pinpoint_backends::store::JobId;
 
 use crate::error::CliError;
+use crate::output::errln;
 use crate::storage::Storage;
 use crate::whole_file;
 
@@ -49,7 +50,7 @@ pub(crate) fn destination(file: &Path) -> Result<PathBuf, CliError> {
         return Err(wrong("this is a directory".into()));
     }
     if file.exists() && !file.is_file() {
-        return Err(wrong("this is no ordinary file".into()));
+        return Err(wrong("this is not a regular file".into()));
     }
     let file = std::path::absolute(file).map_err(CliError::file("find", file))?;
     // What a link names is written, and the link stays.
@@ -83,7 +84,7 @@ pub(crate) async fn text(storage: &Storage, job: &JobId) -> Result<String, CliEr
 /// job's result stands.
 pub(crate) fn say_unwritten(error: &CliError, job: &JobId) {
     use crate::summary::ERROR;
-    anstream::eprintln!(
+    errln!(
         "{ERROR}error:{ERROR:#} {error}\n\nto make the report again:  pinpoint jobs report {job} FILE"
     );
 }

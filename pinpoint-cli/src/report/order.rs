@@ -32,7 +32,7 @@ impl Order {
             let Position::Within { range, offset } = place else {
                 break;
             };
-            // Of two ranges behind the same commit, the one opened later is the
+            // Of two ranges after the same commit, the one opened later is the
             // nearer: it was opened between that commit and its next neighbour.
             key.extend([offset, u64::MAX - u64::from(range)]);
             place = self.lower.get(&range).copied().unwrap_or(Position::Good);

@@ -1,4 +1,4 @@
-//! Data that the page unpacks when somebody asks for it.
+//! Data that the page unpacks on demand.
 //!
 //! JSON, compressed with zlib and written in base64: what a browser's
 //! `DecompressionStream` reads, and what holds nothing that could end a script

@@ -51,7 +51,7 @@ pub(super) fn page(report: &Report) -> Result<String, CliError> {
                         p.note { "Warning: " (Foreign(warning)) "." }
                     }
                     @for missing in &report.missing {
-                        p.note { "Not everything could be found out: " (Foreign(missing)) }
+                        p.note { "This report is not complete: " (Foreign(missing)) }
                     }
                 }
                 main {
@@ -221,6 +221,7 @@ mod tests {
             sessions: vec![Session {
                 began: 0,
                 pinpoint: HOSTILE.into(),
+                git: Some(HOSTILE.into()),
                 host,
             }],
             job_dir: HOSTILE.into(),

@@ -138,7 +138,7 @@ fn linked(commit: &Commit, source: Option<&Source>) -> Markup {
 
 fn files(source: Option<&Source>) -> Markup {
     let Some(files) = source.and_then(|source| source.files.as_ref()) else {
-        return html! { p.note { "What it changes can't be read: its repository is not at hand." } };
+        return html! { p.note { "The changed files are not known: its repository is not available." } };
     };
     let lines = files.iter().filter_map(|file| file.lines);
     let (added, removed) = lines.fold((0, 0), |(added, removed), lines| {

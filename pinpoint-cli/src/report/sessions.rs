@@ -1,8 +1,10 @@
-//! Who worked on a job, on which machine and when: a file beside the job's runs.
+//! The processes that worked on a job, with machine and time: a file beside the job's
+//! runs.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pinpoint_backends::local::Host;
@@ -17,6 +19,9 @@ pub(super) struct Session {
     pub(super) began: i64,
     /// The version of pinpoint.
     pub(super) pinpoint: String,
+    /// The version of git; absent where there was none, and in older notes.
+    #[serde(default)]
+    pub(super) git: Option<String>,
     pub(super) host: Host,
 }
 
@@ -29,6 +34,7 @@ pub(crate) fn note_session(job_dir: &Path) -> Result<(), CliError> {
     let session = Session {
         began: now(),
         pinpoint: env!("CARGO_PKG_VERSION").into(),
+        git: git_version(),
         host: Host::now(),
     };
     let path = path(job_dir);
@@ -41,6 +47,16 @@ pub(crate) fn note_session(job_dir: &Path) -> Result<(), CliError> {
         file.write_all(&line)
     };
     write().map_err(CliError::file("write", &path))
+}
+
+/// As git says it: `2.39.5`. Builds that were made already need no git.
+fn git_version() -> Option<String> {
+    let asked = Command::new("git")
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output();
+    let answer = String::from_utf8(asked.ok()?.stdout).ok()?;
+    Some(answer.trim().strip_prefix("git version ")?.to_owned())
 }
 
 /// Oldest first; none of a job that was made before these were noted.
@@ -66,6 +82,12 @@ pub(super) fn now() -> i64 {
 mod tests {
     use super::*;
 
+    fn old(session: &Session) -> Vec<u8> {
+        let mut old = serde_json::to_value(session).unwrap();
+        old.as_object_mut().unwrap().remove("git").unwrap();
+        old.to_string().into_bytes()
+    }
+
     #[test]
     fn every_session_is_noted_in_order() {
         let directory = tempfile::tempdir().unwrap();
@@ -82,5 +104,13 @@ mod tests {
         assert_eq!(noted.len(), 2);
         assert!(noted[0].began <= noted[1].began);
         assert_eq!(noted[0].pinpoint, env!("CARGO_PKG_VERSION"));
+        let git = noted[0].git.as_deref().unwrap();
+        assert!(
+            git.starts_with(|first: char| first.is_ascii_digit()),
+            "{git}"
+        );
+        // A note of a version that did not ask git.
+        fs::write(path(&job), old(&noted[0])).unwrap();
+        assert_eq!(sessions(&job).unwrap()[0].git, None);
     }
 }

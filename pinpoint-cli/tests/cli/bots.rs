@@ -53,12 +53,14 @@ fn a_bot_that_is_not_there() {
     for command in [
         &["bots", "show", "linux-pref"] as &[&str],
         &["bots", "target", "linux-pref", "speedometer"],
-        &["bots", "show", "linux-pref", "--output", "json"],
     ] {
         let finished = world.pinpoint(command).ends_with(2);
         finished.says_nothing();
         finished.tells("there is no bot `linux-pref`; did you mean `linux-perf`");
     }
+    let json = ["bots", "show", "linux-pref", "--output", "json"];
+    let document = world.pinpoint(&json).ends_with(2).document();
+    assert_eq!(document["status"], "failed");
     let finished = world.pinpoint(&["bots", "show", "zzz"]).ends_with(2);
     finished.tells("`pinpoint bots list` shows all");
 }

@@ -68,6 +68,27 @@ fn a_report_shows_its_answer_and_asks_for_nothing() {
 
 #[test]
 #[ignore = "needs Chromium"]
+fn on_a_phone_nothing_scrolls_sideways() {
+    let world = hostile_world();
+    let file = reported(&world);
+    let mut browser = Chromium::start();
+    let phone = json!({ "width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true });
+    browser.call("Emulation.setDeviceMetricsOverride", phone);
+    browser.open(&file);
+    let pictures = "[...document.querySelectorAll('.picture')]";
+    let count = browser.evaluate(&format!("{pictures}.length"));
+    assert!(count.as_u64().unwrap() > 0);
+    let wide = format!("{pictures}.filter(it => it.scrollWidth > it.clientWidth).length");
+    assert_eq!(browser.evaluate(&wide), 0);
+    assert_eq!(browser.evaluate("innerWidth"), 390);
+    assert_eq!(
+        browser.evaluate("document.documentElement.scrollWidth"),
+        390
+    );
+}
+
+#[test]
+#[ignore = "needs Chromium"]
 fn outputs_open_with_the_keyboard_and_with_a_click() {
     let world = hostile_world();
     let file = reported(&world);

@@ -131,7 +131,7 @@ fn the_text_tells_where_a_culprit_may_be_and_how_probably() {
         .says("commits that may hold a culprit")
         .says("probability that a culprit is")
         .says("  0.9")
-        .says(" commits behind ")
+        .says(" commits after ")
         .says("none of them");
 }
 

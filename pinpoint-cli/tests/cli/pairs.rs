@@ -264,7 +264,7 @@ fn builds_that_can_not_be_compared_are_refused_before_there_is_a_job() {
     let file = format!("{old}/value");
     of_builds(&world, &[], &file, &new)
         .ends_with(2)
-        .tells("is no directory");
+        .tells("is not a directory");
     for more in [
         &["main"][..],
         &["--build", "make"],
@@ -537,7 +537,7 @@ fn both_are_interrupted_canceled_and_resumed() {
         until("a pair", || recorded(&world) > 0);
         running.signal(SIGINT);
         let interrupted = running.ends_with(130);
-        assert_eq!(interrupted.document()["status"], "canceled");
+        assert_eq!(interrupted.document()["status"], "interrupted");
         assert_eq!(interrupted.document()["runs"], recorded(&world));
 
         world.pinpoint(&["jobs", "cancel", &job]).ends_with(0);

@@ -113,6 +113,47 @@ fn the_values_of_a_file_between_two_commits() {
 }
 
 #[test]
+fn a_change_for_the_worse_is_looked_for_where_better_is_known() {
+    let world = World::new();
+    let plan = [
+        "plan",
+        "--commits",
+        "16",
+        "--noise",
+        "1",
+        "--magnitude",
+        "4",
+    ];
+    for (direction, change) in [("up", -4.0), ("down", 4.0), ("unknown", 4.0)] {
+        let options = ["--direction", direction, "--output", "json"];
+        let finished = world.pinpoint(&plan).and(&options).ends_with(0);
+        let rows = rows(&finished);
+        assert_eq!(rows[0]["change"], change);
+        assert!(number(&rows[0]["right"]) > 0.8, "{finished}");
+    }
+    let up = world.pinpoint(&plan).and(&["--direction", "up"]);
+    up.ends_with(0).says("-4.000 (4.0 ×)");
+}
+
+#[test]
+fn suspicions_make_a_plan_cheaper() {
+    let world = World::with_step(41, 20);
+    let prior = world.path("prior");
+    fs::write(&prior, "HEAD~7 1000\n").unwrap();
+    let ends = [world.good(), world.bad()];
+    let options = ["--noise", "1", "--magnitude", "2", "--output", "json"];
+    let plan = || world.pinpoint(&["plan"]).and(&ends).and(&options);
+    let without = rows(&plan().ends_with(0));
+    let suspected = plan().and(&["--prior", prior.to_str().unwrap()]);
+    let with = rows(&suspected.ends_with(0));
+    let runs = |rows: &[Value]| number(&rows[0]["runs"]["mean"]);
+    assert!(runs(&with) < 0.8 * runs(&without), "{with:?} {without:?}");
+    assert!(number(&with[0]["right"]) > 0.8);
+    let options = ["plan", "--commits", "9", "--noise", "1", "--prior", "x"];
+    world.pinpoint(&options).ends_with(2).tells("<GOOD>");
+}
+
+#[test]
 fn the_noise_of_the_good_end_is_measured() {
     let world = World::with_step(9, 4);
     let before = world.snapshot();

@@ -137,7 +137,11 @@ fn options_that_make_no_sense() {
         (&["--timeout", "soon"], "--timeout"),
         (&["--build-jobs", "0"], "--build-jobs"),
         (&["--max-runs", "-1"], "-1"),
-        (&["--env", "NAME"], "NAME=VALUE is needed"),
+        (&["--env", "=VALUE"], "NAME=VALUE or NAME is needed"),
+        (
+            &["--env", "PINPOINT_TEST_UNSET"],
+            "the environment has no variable of this name",
+        ),
         (&["--cache-size", "big"], "--cache-size"),
         (&["--confidence", "2"], "confidence"),
         (&["--strategy", "luck"], "luck"),

@@ -1,4 +1,4 @@
-//! Jobs that are interrupted, canceled, and taken up again.
+//! Jobs that are interrupted, canceled, and resumed.
 
 use std::fs;
 use std::path::PathBuf;
@@ -120,7 +120,7 @@ fn interrupt(place: Place, child: Child, signal: i32) {
     let after = held.world.journal(&job);
     assert_eq!(after[..before.len()], before);
     if !before.is_empty() {
-        resumed.tells("taken up again");
+        resumed.tells("resumed: ");
     }
 }
 

@@ -435,13 +435,18 @@ impl Pinpoint {
     }
 
     /// Starts it with its standard output somewhere else.
-    pub(crate) fn start_into(mut self, stdout: impl Into<Stdio>) -> Running {
-        let child = self
-            .command
-            .stdout(stdout)
-            .stderr(File::create(&self.stderr).unwrap())
-            .spawn()
-            .unwrap();
+    pub(crate) fn start_into(self, stdout: impl Into<Stdio>) -> Running {
+        let stderr = File::create(&self.stderr).unwrap();
+        self.start_onto(stdout, stderr)
+    }
+
+    /// As [`start_into`](Self::start_into), with its standard error somewhere else, too.
+    pub(crate) fn start_onto(
+        mut self,
+        stdout: impl Into<Stdio>,
+        stderr: impl Into<Stdio>,
+    ) -> Running {
+        let child = self.command.stdout(stdout).stderr(stderr).spawn().unwrap();
         Running {
             child,
             stdout: self.stdout,
@@ -503,7 +508,7 @@ impl Running {
         Finished {
             status: status.unwrap(),
             stdout: fs::read_to_string(&self.stdout).unwrap_or_default(),
-            stderr: fs::read_to_string(&self.stderr).unwrap(),
+            stderr: fs::read_to_string(&self.stderr).unwrap_or_default(),
         }
     }
 

@@ -29,8 +29,12 @@ pub struct Scenario {
     pub noise: Noise,
     /// By how much values change, in the order of history; none: nothing
     /// changed. Each change is made by a commit of its own, and every search
-    /// draws which, each set of commits being as likely as any other.
+    /// draws which: each set of commits is as likely as any other, unless there are
+    /// weights.
     pub changes: Vec<f64>,
+    /// How probable each commit is to make a change, oldest first, in any unit; absent:
+    /// all alike. Commits of weight 0 change nothing.
+    pub weights: Option<Vec<f64>>,
     /// The probability that a run fails: before the first change, and from
     /// there on.
     pub failure_rates: [f64; 2],
@@ -65,6 +69,7 @@ impl Scenario {
             level: 100.0,
             noise: Noise::Normal,
             changes: Vec::new(),
+            weights: None,
             failure_rates: [0.0; 2],
             drift: 0.0,
             bots: 0,

@@ -268,13 +268,22 @@ impl<'a> Simulation<'a> {
 
 impl Truth {
     pub(super) fn draw(scenario: &Scenario, random: &mut SplitMix64) -> Self {
-        let wanted = scenario
-            .changes
-            .len()
-            .min(usize::try_from(scenario.commits).unwrap_or(usize::MAX));
+        let sums = scenario.weights.as_deref().map(cumulative);
+        let possible = match &sums {
+            Some((_, possible)) => *possible,
+            None => usize::try_from(scenario.commits).unwrap_or(usize::MAX),
+        };
+        let wanted = scenario.changes.len().min(possible);
         let mut places = BTreeSet::new();
         while places.len() < wanted {
-            places.insert(random.below(scenario.commits));
+            places.insert(match &sums {
+                None => random.below(scenario.commits),
+                Some((sums, _)) => {
+                    let total = sums.last().copied().unwrap_or_default();
+                    let target = random.uniform() * total;
+                    sums.partition_point(|sum| *sum < target) as u64
+                }
+            });
         }
         let changes: BTreeMap<u64, f64> = places
             .into_iter()
@@ -299,6 +308,19 @@ impl Truth {
             broken,
         }
     }
+}
+
+/// The sums of weights up to each commit, and how many of them are above 0.
+fn cumulative(weights: &[f64]) -> (Vec<f64>, usize) {
+    let weights = || weights.iter().map(|weight| weight.max(0.0));
+    let sums = weights().scan(0.0, |sum, weight| {
+        *sum += weight;
+        Some(*sum)
+    });
+    (
+        sums.collect(),
+        weights().filter(|weight| *weight > 0.0).count(),
+    )
 }
 
 /// 0 is the first commit after the good end, which itself has no place.
@@ -361,6 +383,36 @@ mod tests {
                 }
             })
             .collect()
+    }
+
+    #[test]
+    fn weights_say_which_commits_change_something() {
+        let scenario = Scenario {
+            changes: vec![1.0, 1.0],
+            weights: Some(vec![0.0, 3.0, 0.0, 1.0, 0.0]),
+            ..Scenario::new(5)
+        };
+        let both: Vec<u64> = Truth::draw(&scenario, &mut SplitMix64::new(1))
+            .changes
+            .into_keys()
+            .collect();
+        assert_eq!(both, [1, 3]);
+        let one = Scenario {
+            changes: vec![1.0],
+            ..scenario.clone()
+        };
+        let drawn = (0..1_000)
+            .map(|seed| Truth::draw(&one, &mut SplitMix64::new(seed)).changes)
+            .filter(|changes| changes.contains_key(&1))
+            .count();
+        assert!((690..810).contains(&drawn), "3 of 4: {drawn}");
+        // More changes than commits that may make them.
+        let many = Scenario {
+            changes: vec![1.0; 9],
+            ..scenario
+        };
+        let drawn = Truth::draw(&many, &mut SplitMix64::new(1)).changes;
+        assert_eq!(drawn.len(), 2);
     }
 
     #[test]
