@@ -13,6 +13,7 @@ use crate::arguments::{Display, Jobs, Output};
 use crate::error::{CliError, FOUND};
 use crate::job::Session;
 use crate::job_result::JobResult;
+use crate::kind::in_python;
 use crate::quantity::count;
 use crate::report;
 use crate::storage::{Storage, resume_command};
@@ -143,7 +144,10 @@ fn show(job: &Job, display: &Display) -> Result<u8, CliError> {
     }
     match JobResult::stored(job) {
         Some(result) => result.print(display),
-        None => anstream::println!("to go on:  {}", resume_command(display, job.id.as_str())),
+        None => match in_python(job) {
+            Some(hint) => anstream::println!("made in Python:  {hint}"),
+            None => anstream::println!("to go on:  {}", resume_command(display, job.id.as_str())),
+        },
     }
     Ok(FOUND)
 }
