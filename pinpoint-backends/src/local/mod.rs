@@ -40,6 +40,7 @@
 //! Git LFS: the build command can do that. The user's branches and tags are not visible to `git` in a work
 //! tree. A process that leaves its process group escapes timeouts.
 mod at_hand;
+mod blame;
 mod build;
 mod commit_diff;
 mod config;
@@ -60,13 +61,14 @@ mod run;
 mod tails;
 mod workspace;
 
+pub use blame::Blamed;
 pub use commit_diff::FileChange;
 pub use config::{LocalConfig, Location};
 pub use error::LocalError;
 pub use executor::LocalExecutor;
 pub use history::{LocalHistory, LocalRepositories};
 pub use host::Host;
-pub use lend::Lent;
+pub use lend::{Lent, LentPair};
 pub use machine_lock::default_machine_dir;
 pub use metric::{Measure, Metric};
 pub use repository::{Repository, RepositoryError};

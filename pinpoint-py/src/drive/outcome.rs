@@ -1,5 +1,6 @@
 //! What a job found, with commits by their names.
 
+use pinpoint_backends::local::Blamed;
 use pinpoint_backends::store::Job;
 use pinpoint_core::{
     Atlas, CombinedCommit, Commit, Detail, Driven, Effect, Event, Outcome, Position, Posterior,
@@ -39,6 +40,8 @@ struct NamedCulprit {
     /// The commit to blame: of the main repository, of a merged branch, or of a
     /// dependency.
     blamed: Commit,
+    /// It is to blame because a dependency was set back and lost it.
+    undone: bool,
     probability: Option<f64>,
     effect: Effect,
 }
@@ -72,11 +75,16 @@ impl Found {
         for culprit in outcome.culprits {
             let commit = names.of(culprit.commit).await?;
             let prior = names.of(culprit.prior).await?;
-            culprits.push(NamedCulprit {
-                blamed: match &executor.local {
-                    Some(local) => local.blamed(&prior, &commit).await?,
-                    None => commit.main.clone(),
+            let blamed = match &executor.local {
+                Some(local) => (local.blamed(&atlas, culprit.commit, &commit, &prior)).await?,
+                None => Blamed {
+                    commit: commit.main.clone(),
+                    undone: false,
                 },
+            };
+            culprits.push(NamedCulprit {
+                blamed: blamed.commit,
+                undone: blamed.undone,
                 commit,
                 prior,
                 probability: culprit.probability,
