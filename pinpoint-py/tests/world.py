@@ -21,12 +21,12 @@ def git(path: Any, *arguments: Any) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-RUNS: Any = collections.defaultdict(itertools.count)
+RUNS: collections.defaultdict[Any, "itertools.count[int]"] = collections.defaultdict(itertools.count)
 
 
 def spread(place: Any) -> float:
     """A little noise, the same in every test: by how often it was asked for here."""
-    return 0.01 * (next(RUNS[place]) * 7 % 10)
+    return 0.01 * float(next(RUNS[place]) * 7 % 10)
 
 
 def measured(checkout: Any) -> Any:

@@ -697,6 +697,7 @@ class _Bridge:
         """What the function says of a commit, in its time."""
         commit = CombinedCommit._of(there["commit"])
         function: Callable[..., Any] | None
+        argument: str | Checkout
         if self.executor is not None:
             function, argument = getattr(self.executor, method), commit.main.git_hash
         else:

@@ -40,6 +40,7 @@ __all__ = [
     "ks_2samp",
     "mann_whitney_u",
     "midpoint",
+    "pairwise_outcome",
     "stored_jobs",
     "stored_outcome",
     "wilcoxon",
