@@ -478,13 +478,18 @@ def _finished(work: Awaitable[T]) -> T:
     async def body() -> None:
         state["loop"], state["task"] = asyncio.get_running_loop(), asyncio.current_task()
         ready.set()
-        state["result"] = await work
+        try:
+            state["result"] = await work
+        except asyncio.CancelledError as error:
+            # Before Python 3.11, a task raises another one, without a text.
+            state["error"] = error
+            raise
 
     def main() -> None:
         try:
             asyncio.run(body())
         except BaseException as error:
-            state["error"] = error
+            state.setdefault("error", error)
         finally:
             ready.set()
             ended.set()
@@ -728,8 +733,10 @@ class _Bridge:
         try:
             result, error = task.result()
         except asyncio.CancelledError as own:
-            # Nobody else has cancelled this task.
-            raise _Cancelled("the function raised CancelledError") from own
+            # Nobody else has cancelled this task. Before Python 3.11, it raises
+            # another one in place of the function's.
+            cause = own.__context__ if sys.version_info < (3, 11) else own
+            raise _Cancelled("the function raised CancelledError") from cause or own
         if error is not None:
             raise error
         return result
