@@ -1,26 +1,40 @@
 #!/usr/bin/env python3
-"""Runs all tests of this repository, Rust and Python.
+"""Runs the tests of this repository.
 
-    python3 test.py [rust|python]
+    python3 test.py [rust] [python] [wheel] [--python INTERPRETER]…
 
 Needs cargo and Python 3.10 or later, and nothing installed in that Python: the
-module is built in one virtual environment, and installed and tested in another,
-where no Rust is to be seen; both are made anew each time below cargo's target
-directory. Ends with what passed and what failed, and
-with exit code 0 only if nothing failed.
+module is built in one virtual environment, and installed and tested in others,
+where no Rust is to be seen. Those with the tools of the tests are kept below
+cargo's target directory, and made anew when the tools or the interpreter change.
+
+    rust     the tests of the crates
+    python   the Python module, as the dev profile builds it
+    wheel    the Python module as it is published: optimised, for any Linux with
+             glibc 2.28. It takes about ten minutes, and only runs when asked for.
+
+Without a name it runs rust and python. Python's tests run with the interpreter of
+this program, or with those named: `--python 3.12`, a path, or `--python oldest`
+for the oldest from 3.10 on that is found here. Ends with what passed and what
+failed, and with exit code 0 only if nothing failed.
 """
 
+import argparse
 import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 TARGET = ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
-# What builds the module.
+OLDEST = (3, 10)
+# What builds the module; the one to publish with a linker for older systems.
 BUILD_TOOLS = ["maturin>=1.9,<2"]
+PUBLISHING_TOOLS = ["maturin[zig]>=1.9,<2"]
+PUBLISHED_FOR = "manylinux_2_28"
 # What runs its tests, checks its types, and plays the part of its users' data
 # frames, pictures and notebooks.
 TEST_TOOLS = [
@@ -33,28 +47,77 @@ class Failed(Exception):
     """A step failed; the message says what to do about it."""
 
 
-def run(*command, hint, environment=None):
-    """Shows a command and runs it, its output going where ours goes."""
-    print("\n$", *command, flush=True)
+def run(*command, hint, environment=None, output=None):
+    """Shows a command and runs it, its output going where ours goes, or to a file."""
+    print("\n$", *command, file=output, flush=True)
     words = [str(part) for part in command]
-    if subprocess.run(words, cwd=ROOT, env=environment).returncode != 0:
+    ended = subprocess.run(words, cwd=ROOT, env=environment, stdout=output, stderr=output)
+    if ended.returncode != 0:
         raise Failed(hint)
 
 
-def test_rust():
+def test_rust(_interpreters):
     # The dev profile: it checks for overflows, and optimises the crates that
     # calculate.
     run("cargo", "test", "--workspace", "--all-features", "--no-fail-fast",
         hint="a Rust test failed, or did not compile: see above")
 
 
-def new_environment(directory):
-    """A virtual environment; the commands that run Python and pip in it."""
-    run(sys.executable, "-m", "venv", "--clear", directory,
+def version_of(interpreter):
+    """The version of an interpreter as numbers; None if it does not run."""
+    ask = [interpreter, "-c", "import sys; print(*sys.version_info[:3])"]
+    try:
+        asked = subprocess.run(ask, capture_output=True, text=True)
+    except OSError:
+        return None
+    return tuple(map(int, asked.stdout.split())) if asked.returncode == 0 else None
+
+
+def interpreter_called(name):
+    """The interpreter that `--python` names."""
+    if name == "oldest":
+        minors = range(OLDEST[1], max(OLDEST[1], sys.version_info.minor) + 1)
+        for minor in minors:
+            for found in interpreters_of(f"3.{minor}"):
+                return found
+        return sys.executable
+    if name.replace(".", "").isdigit():
+        for found in interpreters_of(name):
+            return found
+    elif (version_of(name) or ()) >= OLDEST:
+        return shutil.which(name)
+    raise Failed(f"there is no Python {name} here, or it is older than {OLDEST[0]}.{OLDEST[1]}")
+
+
+def interpreters_of(version):
+    """Those of a version on the path, and where pyenv keeps its own."""
+    numbers = tuple(map(int, version.split(".")))
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    kept = sorted(pyenv.glob(f"versions/{version}*/bin/python3"))
+    for candidate in [f"python{version}", *map(str, kept)]:
+        found = version_of(candidate)
+        if found is not None and found >= OLDEST and found[: len(numbers)] == numbers:
+            yield shutil.which(candidate)
+
+
+def environment_with(interpreter, directory, tools=()):
+    """A virtual environment with these tools; the commands that run Python and pip in it.
+
+    One with tools is kept for the next time.
+    """
+    python = directory / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    pip = [python, "-m", "pip", "--disable-pip-version-check"]
+    stamp, made_of = directory / "made-of", "\n".join([str(version_of(interpreter)), *tools])
+    if tools and stamp.exists() and stamp.read_text() == made_of and version_of(python):
+        return python, pip
+    run(interpreter, "-m", "venv", "--clear", directory,
         hint="no virtual environment could be made: Debian and Ubuntu have the "
              "modules venv and ensurepip in the package python3-venv")
-    python = directory / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    return python, [python, "-m", "pip", "--disable-pip-version-check"]
+    if tools:
+        run(*pip, "install", "--quiet", *tools,
+            hint="pip could not install what the tests need: is the package index reachable?")
+        stamp.write_text(made_of)
+    return python, pip
 
 
 def without_rust(directory):
@@ -70,58 +133,114 @@ def without_rust(directory):
     return {**kept, "PATH": path}
 
 
-def test_python():
-    home = TARGET / "python"
-    wheels = home / "wheels"
+def wheel_built_by(tools, directory, *options):
+    """The wheel that maturin builds with these options."""
+    wheels = TARGET / "python" / directory
     shutil.rmtree(wheels, ignore_errors=True)
-    unreachable = "pip could not install what the tests need: is the package index reachable?"
-    python, pip = new_environment(home / "build")
-    run(*pip, "install", "--quiet", *BUILD_TOOLS, hint=unreachable)
-    # The profile of the Rust tests, so that most of it is built already.
-    run(python, "-m", "maturin", "build", "--profile", "dev", "--interpreter", python,
+    python, _ = environment_with(sys.executable, TARGET / "python" / f"build-{directory}", tools)
+    # The linker of zig is found on the path.
+    path = os.pathsep.join([str(python.parent), os.environ.get("PATH", "")])
+    run(python, "-m", "maturin", "build", *options, "--interpreter", python,
         "--manifest-path", ROOT / "pinpoint-py" / "Cargo.toml", "--out", wheels,
+        environment={**os.environ, "PATH": path},
         hint="the Python module could not be built: see above")
-    # From here on as a user has it: a wheel, and no Rust.
+    (wheel,) = wheels.glob("*.whl")
+    return wheel
+
+
+def test_wheel_with(interpreter, wheel, with_types):
+    """Tests a wheel as a user has it, without any Rust."""
+    home = TARGET / "python"
+    name = "{}.{}.{}".format(*version_of(interpreter))
     environment = without_rust(home / "no-rust")
-    python, pip = new_environment(home / "venv")
-    run(*pip, "install", "--quiet", *wheels.glob("*.whl"), environment=environment,
+    python, pip = environment_with(interpreter, home / f"bare-{name}")
+    run(*pip, "install", "--quiet", wheel, environment=environment,
         hint="the wheel could not be installed: see above")
     run(python, "-c", "import pinpoint; print('pinpoint', pinpoint.__version__)", environment=environment,
         hint="the module needs more than the wheel and NumPy: see above")
-    run(*pip, "install", "--quiet", *TEST_TOOLS, environment=environment, hint=unreachable)
+    python, pip = environment_with(interpreter, home / f"tests-{name}", TEST_TOOLS)
+    run(*pip, "install", "--quiet", "--force-reinstall", "--no-deps", wheel, environment=environment,
+        hint="the wheel could not be installed: see above")
     tests = ROOT / "pinpoint-py" / "tests"
-    run(python, "-m", "mypy", "--strict", "--package", "pinpoint", environment=environment,
-        hint="mypy objects to the module: see above")
-    run(python, "-m", "mypy.stubtest", "pinpoint._pinpoint", environment=environment,
-        hint="the stub differs from the module: see above")
-    run(python, "-m", "mypy", "--strict", *tests.glob("*.py"), environment=environment,
-        hint="mypy objects to the tests: see above")
-    run(python, "-m", "pyright", "--pythonpath", python, tests, environment=environment,
-        hint="pyright objects to the tests: see above")
-    run(python, "-m", "pytest", "--quiet", "--timeout=120", ROOT / "pinpoint-py", environment=environment,
-        hint="a Python test failed: see above")
+    types = [
+        ("mypy objects to the module", "-m", "mypy", "--strict", "--package", "pinpoint"),
+        ("the stub differs from the module", "-m", "mypy.stubtest", "pinpoint._pinpoint"),
+        ("mypy objects to the tests", "-m", "mypy", "--strict", *tests.glob("*.py")),
+        ("pyright objects to the tests", "-m", "pyright", "--pythonpath", python, tests),
+    ]
+    with open(home / "types.log", "w+") as log:
+        problems = []
+
+        def check_types():
+            for problem, *command in types:
+                try:
+                    run(python, *command, environment=environment, output=log, hint=f"{problem}: see above")
+                except Failed as failed:
+                    problems.append(failed)
+
+        # Beside the tests, which mostly wait for processes.
+        checking = threading.Thread(target=check_types)
+        if with_types:
+            checking.start()
+        try:
+            run(python, "-m", "pytest", "--quiet", "--timeout=120", "--durations=10", ROOT / "pinpoint-py",
+                environment=environment, hint=f"a test failed with Python {name}: see above")
+        finally:
+            if with_types:
+                checking.join()
+                log.seek(0)
+                print(log.read(), flush=True)
+    if problems:
+        raise problems[0]
 
 
-SUITES = {"rust": test_rust, "python": test_python}
+def test_python(interpreters):
+    # The profile of the Rust tests, so that much of it is built already.
+    wheel = wheel_built_by(BUILD_TOOLS, "wheels", "--profile", "dev")
+    for place, interpreter in enumerate(interpreters):
+        test_wheel_with(interpreter, wheel, with_types=place == 0)
+
+
+def test_wheel(interpreters):
+    wheel = wheel_built_by(
+        PUBLISHING_TOOLS, "published", "--profile", "dist", "--zig", "--compatibility", PUBLISHED_FOR
+    )
+    if f"-cp{OLDEST[0]}{OLDEST[1]}-abi3-{PUBLISHED_FOR}_" not in wheel.name:
+        raise Failed(f"the wheel is called {wheel.name}, as if it did not fit {PUBLISHED_FOR}")
+    print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")
+    for interpreter in interpreters:
+        test_wheel_with(interpreter, wheel, with_types=False)
+
+
+SUITES = {"rust": test_rust, "python": test_python, "wheel": test_wheel}
+USUAL = ("rust", "python")
 
 
 def main(arguments):
-    unknown = [name for name in arguments if name not in SUITES]
-    if unknown:
-        print(f"there are no tests called {unknown[0]!r}: use rust or python", file=sys.stderr)
-        return 2
-    if sys.version_info < (3, 10):
+    parser = argparse.ArgumentParser(description="Runs the tests of this repository.")
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"{', '.join(SUITES)}; without any: {' and '.join(USUAL)}")
+    parser.add_argument("--python", action="append", metavar="INTERPRETER",
+                        help="a version, a path, or `oldest`: what Python's tests run with")
+    options = parser.parse_args(arguments)
+    for name in options.suites:
+        if name not in SUITES:
+            parser.error(f"there are no tests called {name!r}: use {', '.join(SUITES)}")
+    if sys.version_info < OLDEST:
         print(f"Python 3.10 or later is needed, this is {sys.version.split()[0]}", file=sys.stderr)
         return 2
     if shutil.which("cargo") is None:
         print("cargo is missing: install Rust from https://rustup.rs", file=sys.stderr)
         return 2
+    try:
+        interpreters = [interpreter_called(name) for name in options.python or [sys.executable]]
+    except Failed as error:
+        parser.error(str(error))
 
     results = []
-    for name in arguments or SUITES:
+    for name in options.suites or USUAL:
         start = time.monotonic()
         try:
-            SUITES[name]()
+            SUITES[name](interpreters)
             result = "passed"
         except Failed as error:
             result = f"FAILED: {error}"

@@ -132,13 +132,10 @@ impl Document {
                 names.of(culprit.commit).await?,
                 names.of(culprit.prior).await?,
             );
-            let lost = lost(&atlas, culprit.commit, &commit, &prior);
+            let blamed = (executor.blamed(&atlas, culprit.commit, &commit, &prior)).await?;
             culprits.push(NamedCulprit {
-                undone: lost.is_some(),
-                blamed: match lost {
-                    Some(lost) => executor.describe_commit(lost).await?,
-                    None => executor.blamed(&prior, &commit).await?,
-                },
+                blamed: blamed.commit,
+                undone: blamed.undone,
                 other_changes: not_followed(&atlas, &prior, &commit),
                 reproduce: match (&commit.modified_deps[..], &prior.modified_deps[..]) {
                     ([], []) if commit.main.merged.is_empty() && prior.main.merged.is_empty() => {
@@ -222,31 +219,6 @@ impl From<Comparison> for Evidence {
             performance: comparison.performance,
         }
     }
-}
-
-/// The commit that a culprit lost against its prior, where a dependency was set
-/// back.
-fn lost(
-    atlas: &Atlas,
-    position: Position,
-    commit: &CombinedCommit,
-    prior: &CombinedCommit,
-) -> Option<Commit> {
-    let Position::Within { range, .. } = position else {
-        return None;
-    };
-    let moved = commit.moved_since(prior);
-    let change = atlas.range(range)?.changes.iter().find(|change| {
-        change.repository == moved.repository && change.followed == Followed::Backward
-    })?;
-    let held = prior.modified_deps.iter().rfind(|held| {
-        held.commit.repository == moved.repository && !commit.modified_deps.contains(held)
-    });
-    let hash = match held {
-        Some(held) => held.commit.newest(),
-        None => change.before.as_deref()?,
-    };
-    Some(Commit::new(&*moved.repository, hash))
 }
 
 fn not_followed(

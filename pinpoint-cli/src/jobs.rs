@@ -14,6 +14,7 @@ use crate::arguments::{Display, Jobs, Output};
 use crate::error::{CliError, FOUND};
 use crate::job::{Session, shown};
 use crate::job_result::JobResult;
+use crate::kind::in_python;
 use crate::output::{errln, outln, print_json};
 use crate::quantity::count;
 use crate::report;
@@ -146,7 +147,10 @@ fn show(job: &Job, display: &Display) -> Result<u8, CliError> {
     }
     match JobResult::stored(job) {
         Some(result) => result.print(display),
-        None => outln!("to go on:  {}", resume_command(display, job.id.as_str())),
+        None => match in_python(job) {
+            Some(hint) => outln!("made in Python:  {hint}"),
+            None => outln!("resume with:  {}", resume_command(display, job.id.as_str())),
+        },
     }
     Ok(FOUND)
 }

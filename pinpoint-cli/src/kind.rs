@@ -5,8 +5,8 @@ use pinpoint_backends::local::{LocalError, LocalExecutor, Metric};
 use pinpoint_backends::store::Job;
 use pinpoint_core::results::direction_of;
 use pinpoint_core::{
-    Atlas, Bisection, BisectionSpec, CulpritFinder, CulpritFinderSpec, Driven, Machine, Moment,
-    Pairwise, PairwiseSpec, SpecError,
+    Atlas, Bisection, BisectionSpec, CulpritFinder, CulpritFinderSpec, Driven, JobState, Machine,
+    Moment, Pairwise, PairwiseSpec, SpecError,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -45,6 +45,9 @@ impl Kind {
     /// For a job of a later version.
     pub(crate) fn of_known(job: &Job) -> Result<Self, CliError> {
         Self::of(job).ok_or_else(|| {
+            if let Some(hint) = in_python(job) {
+                return CliError::Input(format!("job {} was made in Python: {hint}", job.id));
+            }
             CliError::Input(format!(
                 "job {} is of the kind {:?}, which this version of pinpoint does not know: use a newer one",
                 job.id, job.kind
@@ -56,6 +59,25 @@ impl Kind {
     pub(crate) fn of(job: &Job) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == job.kind)
     }
+}
+
+/// What to do with a job that was made in Python: only there are its functions.
+pub(crate) fn in_python(job: &Job) -> Option<String> {
+    let function = match job.kind.strip_prefix("python_")? {
+        "bisection" => "bisect",
+        "pairwise" => "pairwise",
+        "culprit_finder" => "culprit",
+        _ => return None,
+    };
+    Some(match job.state {
+        JobState::Completed => {
+            format!("pinpoint.job_outcome({:?}) has its result", job.id.as_str())
+        }
+        _ => format!(
+            "resume it with pinpoint.{function}(resume={:?}, …)",
+            job.id.as_str()
+        ),
+    })
 }
 
 /// A machine that jobs can be run with.

@@ -75,11 +75,11 @@ pub(crate) fn optional_count(
     value.map(|value| count(argument, value)).transpose()
 }
 
-/// The smallest change that counts; its sign would say nothing.
+/// The smallest change that counts; its sign says nothing.
 pub(crate) fn magnitude(value: Option<f64>) -> PyResult<Option<f64>> {
     match value {
-        Some(size) if !(size.is_finite() && size >= 0.0) => Err(PyValueError::new_err(format!(
-            "`magnitude` is {size}: it must be a finite number, 0 or more"
+        Some(size) if !size.is_finite() => Err(PyValueError::new_err(format!(
+            "`magnitude` is {size}: it must be a finite number"
         ))),
         _ => Ok(value),
     }

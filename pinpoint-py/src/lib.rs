@@ -35,7 +35,7 @@ mod _pinpoint {
     #[pymodule_export]
     use crate::model::{BotConfigs, combined_commit, midpoint, stored_jobs, stored_outcome};
     #[pymodule_export]
-    use crate::search::{Bisection, CulpritFinder, Pairwise};
+    use crate::search::{Bisection, CulpritFinder, Pairwise, pairwise_outcome};
 
     use pyo3::prelude::*;
 

@@ -124,7 +124,18 @@ def test_the_examples_in_the_documentation_are_true(module: str) -> None:
         assert doctest.DocTestRunner().run(test).failed == 0, test.name
 
 
-@pytest.mark.parametrize("magnitude", [-1.0, float("nan"), float("inf")])
+def test_of_a_magnitude_the_absolute_value_counts() -> None:
+    pairs = [(STEADY, shifted(2.0)), (STEADY, shifted(0.5))]
+    for size in (0.5, 21.0):
+        for a, b in pairs:
+            expected = pinpoint.compare_performance(a, b, magnitude=size)
+            assert pinpoint.compare_performance(a, b, magnitude=-size) == expected
+        assert pinpoint.compare_many(pairs, magnitude=-size) == pinpoint.compare_many(pairs, magnitude=size)
+    for search in (pinpoint.Bisection, pinpoint.CulpritFinder):
+        assert search(10, magnitude=-1.0).next() == search(10, magnitude=1.0).next()
+
+
+@pytest.mark.parametrize("magnitude", [float("nan"), float("inf"), float("-inf")])
 def test_a_magnitude_that_is_no_size_is_refused(magnitude: float) -> None:
     for call in (
         lambda: pinpoint.compare_performance(STEADY, STEADY, magnitude=magnitude),

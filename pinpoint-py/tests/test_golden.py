@@ -17,11 +17,6 @@ def number(value: Any) -> Any:
     return float(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else value
 
 
-def size(value: Any) -> Any:
-    """A magnitude: the reference takes no heed of its sign, the module refuses one."""
-    return None if value is None else abs(number(value))
-
-
 def cases(*names: Any) -> Any:
     found = []
     for name in names:
@@ -112,7 +107,7 @@ def test_compare_performance(case: Any) -> None:
     found = pinpoint.compare_performance(
         sample(case, "x"),
         sample(case, "y"),
-        magnitude=size(options["raw_magnitude"]),
+        magnitude=number(options["raw_magnitude"]),
         direction=options["improvement_direction"],
     )
     assert found.verdict == case["expected"]["verdict"].lower()

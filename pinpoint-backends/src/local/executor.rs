@@ -68,7 +68,7 @@ pub(super) struct Sources {
     pub(super) repository: Repository,
     pub(super) at_hand: AtHand,
     repositories: LocalRepositories,
-    midpoints: Midpoints,
+    pub(super) midpoints: Midpoints,
 }
 
 impl Sources {
@@ -240,21 +240,6 @@ impl LocalExecutor {
     /// When the repository has no such commit.
     pub async fn describe_commit(&self, commit: Commit) -> Result<Commit, LocalError> {
         Ok(self.describe(commit.into()).await?.main)
-    }
-
-    /// The commit that made the difference between a culprit and its prior, with
-    /// author, date and subject.
-    ///
-    /// # Errors
-    ///
-    /// When a repository can't be read.
-    pub async fn blamed(
-        &self,
-        prior: &CombinedCommit,
-        culprit: &CombinedCommit,
-    ) -> Result<Commit, LocalError> {
-        let blamed = self.sources()?.midpoints.blamed(prior, culprit).await?;
-        self.describe_commit(blamed).await
     }
 
     /// The repository that a commit is of, if it is at hand.

@@ -10,6 +10,23 @@ use super::build::{Build, Made};
 use super::machine_lock::{BuildHold, RunHold};
 use super::{LocalError, LocalExecutor};
 
+/// Two commits that are built, and the machine to run something in their work trees,
+/// one right after the other.
+///
+/// The work trees stay, and the machine is held, while this value lives.
+#[derive(Debug)]
+pub struct LentPair<'a> {
+    builds: [Option<Arc<Build>>; 2],
+    _machine: Machine<'a>,
+}
+
+impl LentPair<'_> {
+    /// The work trees; absent for a commit that does not build any more.
+    pub fn trees(&self) -> [Option<&Path>; 2] {
+        (self.builds.each_ref()).map(|build| build.as_ref().map(|build| build.tree.as_path()))
+    }
+}
+
 /// A commit that is built, and the machine to do something in its work tree.
 ///
 /// The work tree stays, and the machine is held, while this value lives.
@@ -91,6 +108,30 @@ impl LocalExecutor {
             build,
             _machine: Machine::Alone(turn, machine),
         }))
+    }
+
+    /// Lends the work trees of two commits to run something in both, with the whole
+    /// machine from the beginning of the first run to the end of the second.
+    ///
+    /// # Errors
+    ///
+    /// As [`lend_for_build`](Self::lend_for_build).
+    pub async fn lend_for_pair(
+        &self,
+        key: &Key,
+        [first, second]: [&CombinedCommit; 2],
+    ) -> Result<LentPair<'_>, LocalError> {
+        let turn = self.turn.lock().await;
+        // Both before the machine is taken: a build needs it, too.
+        let builds = [
+            self.lendable(key, first).await?,
+            self.lendable(key, second).await?,
+        ];
+        let machine = self.machine.for_run().await?;
+        Ok(LentPair {
+            builds,
+            _machine: Machine::Alone(turn, machine),
+        })
     }
 
     async fn lendable(

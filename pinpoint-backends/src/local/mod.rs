@@ -49,6 +49,7 @@
 //! they are when something is built, and no branches. Outside of Linux a process that
 //! leaves its process group is not ended.
 mod at_hand;
+mod blame;
 mod build;
 mod commit_diff;
 mod config;
@@ -70,13 +71,14 @@ mod supervisor;
 mod tails;
 mod workspace;
 
+pub use blame::Blamed;
 pub use commit_diff::FileChange;
 pub use config::{LocalConfig, Location};
 pub use error::LocalError;
 pub use executor::LocalExecutor;
 pub use history::{LocalHistory, LocalRepositories};
 pub use host::Host;
-pub use lend::Lent;
+pub use lend::{Lent, LentPair};
 pub use machine_lock::default_machine_dir;
 pub use metric::{Measure, Metric};
 pub use repository::{Repository, RepositoryError};

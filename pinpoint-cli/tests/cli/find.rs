@@ -246,12 +246,12 @@ fn a_benchmark_that_fails_from_a_commit_on() {
 fn a_benchmark_that_hangs_from_a_commit_on() {
     let world = World::with_step(3, 2);
     let script = format!("[ $(cat value) = 1 ] || exec sleep 600; {BENCHMARK}");
-    let options = ["--timeout", "700ms", "--warmup", "0", "--output", "json"];
+    let options = ["--timeout", "2s", "--warmup", "0", "--output", "json"];
     let finished = world.bisect(&options, &script).ends_with(0);
     assert_eq!(culprit(&world, &finished), 2);
     let document = finished.document();
     assert_eq!(document["culprits"][0]["effect"]["of"], "failures");
-    finished.tells("run failed: timed out after 700ms");
+    finished.tells("run failed: timed out after 2s");
 }
 
 #[test]

@@ -570,3 +570,30 @@ fn a_job_of_a_kind_that_is_not_known_is_refused_with_a_reason() {
         .ends_with(2)
         .tells("\"seance\", which this version of pinpoint does not know: use a newer one");
 }
+
+#[test]
+fn a_job_that_was_made_in_python_is_resumed_there() {
+    let world = World::with_step(2, 1);
+    let ends = [world.good(), world.bad()];
+    pairwise(&world, &["--pairs", "6"], &ends, BENCHMARK)
+        .start()
+        .wait();
+    let known = world.only_job()["id"].as_str().unwrap().to_owned();
+    let functions = [
+        ("python_bisection", "bisect"),
+        ("python_pairwise", "pairwise"),
+        ("python_culprit_finder", "culprit"),
+    ];
+    for (kind, function) in functions {
+        let job = world.store_as(&known, kind);
+        let hint = format!("pinpoint.{function}(resume={job:?}, …)");
+        world
+            .pinpoint(&["jobs", "resume", &job])
+            .ends_with(2)
+            .tells("was made in Python")
+            .tells(&hint);
+        let shown = world.pinpoint(&["jobs", "show", &job]).ends_with(0);
+        shown.says(&hint);
+        assert!(!shown.stdout.contains("jobs resume"), "{shown}");
+    }
+}

@@ -464,6 +464,32 @@ fn the_first_commit_of_a_roll_that_other_commits_precede_outside_of_the_paths() 
     assert_eq!(found["blamed"]["git_hash"], *middle[1], "{document:#}");
 }
 
+#[test]
+fn a_dependency_that_is_set_back_is_blamed_for_the_commit_that_it_lost() {
+    let mut world = World::new();
+    let path = world.path("repos/middle");
+    let commits = [2, 2, 1, 1].into_iter().enumerate();
+    let commits: Vec<_> = commits
+        .map(|(at, speed)| vec![("number", number(at)), ("speed", number(speed))])
+        .collect();
+    let middle = line(&path, &commits);
+    let commits: Vec<_> = (0..6)
+        .map(|at| {
+            let mut entries = submodule("middle", &path, &middle[if at < 4 { 3 } else { 0 }]);
+            entries.push(("number", number(at)));
+            entries
+        })
+        .collect();
+    world.repository = world.path("repos/outer");
+    world.commits = line(&world.repository, &commits);
+    let options = ["--format", "lines", "--output", "json"];
+    let finished = world.bisect(&options, OF_DEPENDENCY).ends_with(0);
+    let document = finished.document();
+    let found = &document["culprits"][0];
+    assert_eq!(found["blamed"]["git_hash"], *middle[2], "{document:#}");
+    assert_eq!(found["undone"], true, "{document:#}");
+}
+
 /// The good end is on a branch that was merged later; the culprit is the first
 /// commit that the main branch has besides:
 ///

@@ -6,8 +6,9 @@ so for many pairs at once; :func:`mann_whitney_u`, :func:`ks_2samp` and
 :func:`wilcoxon` are the tests behind them.
 
 :func:`bisect` finds the commit in a git repository, running commands or functions;
-:func:`bisect_async` does so on your event loop, :class:`Executor` in a world of your
-own. :func:`jobs` lists what was begun.
+:func:`pairwise` compares two commits in pairs of runs, :func:`culprit` does both.
+:func:`bisect_async`, :func:`pairwise_async` and :func:`culprit_async` do so on your
+event loop, :class:`Executor` in a world of your own. :func:`jobs` lists what was begun.
 
 Searches: :class:`Bisection` finds the commits that changed a benchmark,
 :class:`Pairwise` compares two commits, :class:`CulpritFinder` does both. They run
@@ -46,6 +47,7 @@ from ._model import (
     JobRecord,
     Measurement,
     ModifiedDependency,
+    PairwiseJobOutcome,
     Patch,
     Progress,
 )
@@ -85,7 +87,15 @@ if TYPE_CHECKING:
     from . import catapult as catapult
     from . import plot as plot
     from ._bots import Bot, Bots, Swarming
-    from ._drive import Checkout, bisect, bisect_async
+    from ._drive import (
+        Checkout,
+        bisect,
+        bisect_async,
+        culprit,
+        culprit_async,
+        pairwise,
+        pairwise_async,
+    )
 
 __all__ = [
     "Bisection",
@@ -118,6 +128,7 @@ __all__ = [
     "Pair",
     "Pairwise",
     "PairwiseComparison",
+    "PairwiseJobOutcome",
     "PairwiseOutcome",
     "Patch",
     "PerformanceComparison",
@@ -137,11 +148,15 @@ __all__ = [
     "compare_many",
     "compare_pairwise",
     "compare_performance",
+    "culprit",
+    "culprit_async",
     "job_outcome",
     "jobs",
     "ks_2samp",
     "mann_whitney_u",
     "midpoint",
+    "pairwise",
+    "pairwise_async",
     "wilcoxon",
 ]
 
@@ -153,6 +168,10 @@ _LATER = {
     "Checkout": "_drive",
     "bisect": "_drive",
     "bisect_async": "_drive",
+    "culprit": "_drive",
+    "culprit_async": "_drive",
+    "pairwise": "_drive",
+    "pairwise_async": "_drive",
 }
 
 

@@ -1,6 +1,6 @@
-"""Bisections that run by themselves.
+"""Bisections and comparisons that run by themselves.
 
-The search, its journal and the work on this machine are Rust's (``drive``), on a
+The machine, its journal and the work on this machine are Rust's (``drive``), on a
 thread of its own. What is Python's to do, its functions, is asked for over a
 bridge, and done on an event loop: functions that are no coroutines run on daemon
 threads, so that one that never returns keeps nobody from leaving.
@@ -19,7 +19,9 @@ import os
 import re
 import sys
 import threading
+import time
 import uuid
+import warnings
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, ParamSpec, SupportsFloat, TypeVar, Union
@@ -28,19 +30,22 @@ from . import _pinpoint
 from ._errors import BuildFailed, Interrupted, PinpointError, RunFailed, Stopped, Unavailable
 from ._executor import Executor, Values
 from ._jobs import default_state_dir
-from ._model import CombinedCommit, Commit, JobOutcome, Progress
+from ._model import CombinedCommit, Commit, JobOutcome, PairwiseJobOutcome, Progress
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 # Whether a function of a job is being called that has the machine to itself.
 _has_machine: contextvars.ContextVar[bool] = contextvars.ContextVar("has_machine", default=False)
-# What an executor has a say in itself, and what goes on with a job needs: each
-# refuses all other arguments, instead of ignoring them.
+# Arguments are refused where they would be ignored: what an executor has a say in
+# itself, and, when a job is resumed, all but what that needs.
 _NOT_WITH_EXECUTOR = {
     "run", "build", "format", "results", "aggregate", "paths", "warmup", "env", "build_jobs",
     "repositories", "cache_size",
 }
+# What says how a command is run and read, and what commands are given: a function has
+# none of it.
+_OF_RUN_COMMAND = {"format", "results", "aggregate", "warmup"}
 _WITH_RESUME = {"run", "build", "executor", "resume", "timeout", "state_dir", "progress", "bar"}
 
 
@@ -62,6 +67,13 @@ class Checkout(NamedTuple):
 BuildFunction = Callable[[Checkout], Union[object, Awaitable[object]]]
 RunFunction = Callable[[Checkout], Union[Values, Awaitable[Values]]]
 Command = Union[str, Sequence[str]]
+# What not every function of this module asks.
+_UNASKED: dict[str, Any] = {
+    "magnitude": None, "strategy": "adaptive", "confidence": 0.95, "max_runs": None,
+    "max_builds": None, "build_cost": 1.0, "priors": None, "skip": (), "paths": (),
+    "pairs": 30, "early_stopping": False,
+}
+_KINDS = {"bisect": "bisection", "pairwise": "pairwise", "culprit": "culprit_finder"}
 
 
 async def bisect_async(
@@ -128,7 +140,7 @@ async def bisect_async(
     chart : str, optional
         The metric that decides, where there are several.
     format, results, aggregate : str, optional
-        How a command's values are read, as for ``pinpoint bisect``: ``"auto"``,
+        Only with a command: how its values are read, as for ``pinpoint bisect``: ``"auto"``,
         ``"time"``, ``"lines"``, ``"json:POINTER"``, ``"regex:PATTERN"``, …; the
         file that it writes them to; how several become one (``"median"``).
     direction : {"up", "down", "unknown"}, optional
@@ -136,7 +148,7 @@ async def bisect_async(
         a function, every change counts.
     magnitude : float or str, optional
         The smallest change worth finding, in the unit of the values; ``"5%"`` of
-        the good end's median.
+        the good end's median. Its absolute value counts.
     strategy, confidence, max_runs, max_builds, build_cost, priors, seed
         As for :class:`Bisection`.
     max_time : float, optional
@@ -144,13 +156,17 @@ async def bisect_async(
     skip, paths : sequence of str
         Revisions not to try; only commits that touch one of these paths are tried.
     warmup : int
-        Runs of each build by a command that do not count, before the first.
+        Only with a command: runs of each build that do not count, before the first. A
+        function warms up what it runs itself, if that is needed.
     env : mapping, optional
         Variables for build and benchmark commands.
     timeout : float, optional
         The most seconds for one build or run; one that takes longer has failed. A
-        function cannot be ended: it is left alone, on its thread. A coroutine is
-        cancelled.
+        command is ended with all its processes, a coroutine is cancelled. A plain
+        function can't be ended: it goes on in its thread, where it may disturb later
+        runs, and a RuntimeWarning says so. Use a command or a coroutine for what may
+        hang. Without a ``timeout``, a function that never returns holds up the job
+        until Ctrl-C.
     build_jobs : int
         Builds at one time.
     repositories : mapping, optional
@@ -172,7 +188,7 @@ async def bisect_async(
     Raises
     ------
     ValueError, TypeError
-        Arguments that do not make a search.
+        Arguments that do not make a search, or that a function would ignore.
     PinpointError
         :class:`RepositoryError`, :class:`ExecutionError` or :class:`JobError`.
     Interrupted
@@ -188,14 +204,141 @@ async def bisect_async(
     :func:`bisect` may be called anywhere, in a notebook as well: it has an event
     loop of its own, on a thread of its own.
     """
-    given = _given(locals())
+    return JobOutcome._of(await _job(bisect_async, locals()))
+
+
+async def culprit_async(
+    repo: str | os.PathLike[str] | None = None,
+    good: str | None = None,
+    bad: str | None = None,
+    *,
+    run: Command | RunFunction | None = None,
+    build: str | BuildFunction | None = None,
+    executor: Executor | None = None,
+    resume: str | None = None,
+    pairs: int = 30,
+    chart: str | None = None,
+    format: str = "auto",
+    results: str | os.PathLike[str] | None = None,
+    aggregate: str | None = None,
+    direction: Literal["up", "down", "unknown"] | None = None,
+    magnitude: float | str | None = None,
+    strategy: Literal["adaptive", "pinpoint"] = "adaptive",
+    confidence: float = 0.95,
+    max_runs: int | None = None,
+    max_builds: int | None = None,
+    max_time: float | None = None,
+    build_cost: float = 1.0,
+    priors: Sequence[float] | None = None,
+    seed: int = 0,
+    skip: Sequence[str] = (),
+    paths: Sequence[str] = (),
+    warmup: int = 1,
+    env: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+    build_jobs: int = 1,
+    repositories: Mapping[str, str | os.PathLike[str]] | None = None,
+    cache_size: int = 10 << 30,
+    state_dir: str | os.PathLike[str] | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    bar: bool = False,
+) -> JobOutcome:
+    """Verify a regression, find its culprits and verify each, on the caller's event loop.
+
+    The two ends are compared in pairs of runs; if they differ, the range is bisected,
+    and each culprit is compared with its parent in runs of its own. Those that do not
+    differ from it are ``unconfirmed``.
+
+    Parameters
+    ----------
+    pairs : int
+        Pairs of runs of each comparison: an even number, 6 or more.
+    magnitude : float or str, optional
+        As for :func:`bisect`; the difference just verified when not told.
+    max_runs : int, optional
+        The most runs of everything; a pair is two.
+    repo, good, bad, run, build, executor, resume and all others
+        As for :func:`bisect`, errors as well.
+
+    Returns
+    -------
+    JobOutcome
+        As of :func:`bisect`, with its ``verification`` and a ``confirmation`` of each
+        culprit.
+    """
+    return JobOutcome._of(await _job(culprit_async, locals()))
+
+
+async def pairwise_async(
+    repo: str | os.PathLike[str] | None = None,
+    base: str | None = None,
+    experiment: str | None = None,
+    *,
+    run: Command | RunFunction | None = None,
+    build: str | BuildFunction | None = None,
+    executor: Executor | None = None,
+    resume: str | None = None,
+    pairs: int = 30,
+    early_stopping: bool = False,
+    chart: str | None = None,
+    format: str = "auto",
+    results: str | os.PathLike[str] | None = None,
+    aggregate: str | None = None,
+    direction: Literal["up", "down", "unknown"] | None = None,
+    max_time: float | None = None,
+    seed: int = 0,
+    warmup: int = 1,
+    env: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+    build_jobs: int = 1,
+    repositories: Mapping[str, str | os.PathLike[str]] | None = None,
+    cache_size: int = 10 << 30,
+    state_dir: str | os.PathLike[str] | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    bar: bool = False,
+) -> PairwiseJobOutcome:
+    """Compare two commits in pairs of runs, on the caller's event loop.
+
+    Two runs right after each other share whatever slows the machine down for a while.
+
+    Parameters
+    ----------
+    base, experiment : str
+        Revisions: what is known, and what is compared with it. They may be the same,
+        to see how much the benchmark scatters by itself.
+    pairs : int
+        Pairs of runs: an even number, 6 or more.
+    early_stopping : bool
+        End as soon as a difference is certain.
+    chart : str, optional
+        The only metric to compare; all that there are when it is not told.
+    repo, run, build, executor, resume and all others
+        As for :func:`bisect`, errors as well. The benchmark must work at the base.
+
+    Returns
+    -------
+    PairwiseJobOutcome
+        Whether the two differ, chart by chart.
+    """
+    return PairwiseJobOutcome._of(await _job(pairwise_async, locals()))
+
+
+async def _job(
+    function: Callable[..., Coroutine[Any, Any, Any]], arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The outcome of the job of a function that was called with these arguments."""
+    name = function.__name__.removesuffix("_async")
+    parameters = inspect.signature(function).parameters.values()
+    given = {it.name for it in parameters if arguments[it.name] is not it.default}
+    options = {**_UNASKED, **arguments}
+    run, build, executor, resume = (options[it] for it in ("run", "build", "executor", "resume"))
     build_function = build if callable(build) else None
     run_function = run if callable(run) else None
     search = None
     _check_executor(executor)
     if _has_machine.get() and executor is None:
         raise PinpointError(
-            "a function of a bisection has the machine to itself, so no other bisection can begin in it"
+            "a function of a job has the machine to itself, so no other job can begin in it"
         )
     if resume is not None:
         _leave_out("`resume` names a job that has kept its arguments", given - _WITH_RESUME)
@@ -203,76 +346,104 @@ async def bisect_async(
         commands = {name for name, value in told.items() if value is not None and not callable(value)}
         _leave_out("`resume` names a job that has kept its commands", commands)
     else:
-        if good is None or bad is None:
-            raise TypeError("`good` and `bad` are needed, or `resume`")
-        for name, revision in (("good", good), ("bad", bad)):
-            if not isinstance(revision, str):
-                raise TypeError(f"`{name}` must be a str, not {type(revision).__name__}")
-        if (executor is None) == (repo is None):
-            raise TypeError("give either `repo`, with `run`, or an `executor`")
-        if executor is not None:
-            _leave_out("an `executor` builds and runs itself", given & _NOT_WITH_EXECUTOR)
-        if executor is None and run is None:
-            raise TypeError("`run` is needed: a command, or a function")
-        environment = _by_name("env", env)
-        if build_function is not None:
-            # What a function builds is this job's alone.
-            environment["PINPOINT_BUILT_FOR"] = uuid.uuid4().hex
-        search = {
-            "title": f"pinpoint.bisect({good}, {bad})",
-            "repo": None if repo is None else os.path.abspath(repo),
-            "good": good,
-            "bad": bad,
-            "command": ["python"] if executor or run_function else _command(run),
-            "build": None if build is None or build_function else _text("build", build),
-            "format": _text("format", format),
-            "results": None if results is None else os.fspath(results),
-            "aggregate": None if aggregate is None else _text("aggregate", aggregate),
-            "chart": None if chart is None else _text("chart", chart),
-            "direction": None if direction is None else _one_of("direction", direction, ("up", "down", "unknown")),
-            "magnitude": _magnitude(magnitude),
-            "strategy": _one_of("strategy", strategy, ("adaptive", "pinpoint")),
-            "confidence": _number("confidence", confidence),
-            "max_runs": None if max_runs is None else _count("max_runs", max_runs),
-            "max_builds": None if max_builds is None else _count("max_builds", max_builds),
-            "max_time": _milliseconds("max_time", max_time),
-            "build_cost": _number("build_cost", build_cost),
-            "priors": None if priors is None else _numbers("priors", priors),
-            "seed": _count("seed", seed),
-            "skip": _texts("skip", skip),
-            "paths": _texts("paths", paths),
-            "warmup": _count("warmup", warmup, bits=32),
-            "env": environment,
-            "timeout": _milliseconds("timeout", timeout),
-            "build_jobs": _count("build_jobs", build_jobs, bits=32),
-            "cache_size": _count("cache_size", cache_size),
-            "repositories": {
-                url: os.path.abspath(path) for url, path in _by_name("repositories", repositories).items()
-            },
-            "builds": executor is not None or build_function is not None,
-            "runs": executor is not None or run_function is not None,
-        }
+        search = _search(name, given, options)
     request = {
-        "state_dir": os.path.abspath(state_dir or default_state_dir()),
+        "state_dir": os.path.abspath(options["state_dir"] or default_state_dir()),
+        "kind": _KINDS[name],
         "resume": None if resume is None else _text("resume", resume),
         "search": search,
         "builds": build_function is not None,
         "runs": run_function is not None,
         "executor": executor is not None,
     }
-    shown = _Bar() if bar else None
-    watchers = [watch for watch in (progress, shown) if watch is not None]
+    shown = _Bar() if options["bar"] else None
+    watchers = [watch for watch in (options["progress"], shown) if watch is not None]
     try:
         text = json.dumps(request, allow_nan=False)
     except ValueError:
         raise ValueError("numbers must be finite") from None
-    knows_chart = chart is not None or resume is not None
-    bridge = _Bridge(build_function, run_function, executor, knows_chart, timeout, watchers)
+    # Several charts are compared, but one decides a search.
+    knows_chart = name == "pairwise" or options["chart"] is not None or resume is not None
+    bridge = _Bridge(
+        name, build_function, run_function, executor, knows_chart, options["timeout"], watchers
+    )
     try:
-        return JobOutcome._of(json.loads(await bridge.drive(text)))
+        found: dict[str, Any] = json.loads(await bridge.drive(text))
     finally:
         if shown is not None:
             shown.close()
+    return found
+
+
+def _search(name: str, given: set[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a new job is to do, found to be of the right types."""
+    ends = ("base", "experiment") if name == "pairwise" else ("good", "bad")
+    good, bad = (options[end] for end in ends)
+    repo, run, build, executor = (options[it] for it in ("repo", "run", "build", "executor"))
+    if good is None or bad is None:
+        raise TypeError(f"`{ends[0]}` and `{ends[1]}` are needed, or `resume`")
+    for end in ends:
+        if not isinstance(options[end], str):
+            raise TypeError(f"`{end}` must be a str, not {type(options[end]).__name__}")
+    if (executor is None) == (repo is None):
+        raise TypeError("give either `repo`, with `run`, or an `executor`")
+    if executor is not None:
+        _leave_out("an `executor` builds and runs itself", given & _NOT_WITH_EXECUTOR)
+    elif run is None:
+        raise TypeError("`run` is needed: a command, or a function")
+    elif callable(run):
+        ignored = given & _OF_RUN_COMMAND
+        if build is None or callable(build):
+            ignored |= given & {"env"}
+        _leave_out("`run` is a function, and these are for commands", ignored, ValueError)
+    environment = _by_name("env", options["env"])
+    if callable(build):
+        # What a function builds is this job's alone.
+        environment["PINPOINT_BUILT_FOR"] = uuid.uuid4().hex
+
+    def optional(name: str, read: Callable[[str, Any], Any]) -> Any:
+        return None if options[name] is None else read(name, options[name])
+
+    return {
+        "kind": _KINDS[name],
+        "title": f"pinpoint.{name}({good}, {bad})",
+        "repo": None if repo is None else os.path.abspath(repo),
+        "good": good,
+        "bad": bad,
+        "command": ["python"] if executor or callable(run) else _command(run),
+        "build": None if build is None or callable(build) else _text("build", build),
+        "format": _text("format", options["format"]),
+        "results": None if options["results"] is None else os.fspath(options["results"]),
+        "aggregate": optional("aggregate", _text),
+        "chart": optional("chart", _text),
+        "direction": optional(
+            "direction", lambda name, value: _one_of(name, value, ("up", "down", "unknown"))
+        ),
+        "magnitude": _magnitude(options["magnitude"]),
+        "strategy": _one_of("strategy", options["strategy"], ("adaptive", "pinpoint")),
+        "confidence": _number("confidence", options["confidence"]),
+        "max_runs": optional("max_runs", _count),
+        "max_builds": optional("max_builds", _count),
+        "max_time": _milliseconds("max_time", options["max_time"]),
+        "build_cost": _number("build_cost", options["build_cost"]),
+        "priors": optional("priors", _numbers),
+        "seed": _count("seed", options["seed"]),
+        "pairs": _count("pairs", options["pairs"], bits=32),
+        "early_stopping": bool(options["early_stopping"]),
+        "skip": _texts("skip", options["skip"]),
+        "paths": _texts("paths", options["paths"]),
+        "warmup": _count("warmup", options["warmup"], bits=32),
+        "env": environment,
+        "timeout": _milliseconds("timeout", options["timeout"]),
+        "build_jobs": _count("build_jobs", options["build_jobs"], bits=32),
+        "cache_size": _count("cache_size", options["cache_size"]),
+        "repositories": {
+            url: os.path.abspath(path)
+            for url, path in _by_name("repositories", options["repositories"]).items()
+        },
+        "builds": executor is not None or callable(build),
+        "runs": executor is not None or callable(run),
+    }
 
 
 def _blocking(
@@ -292,6 +463,10 @@ def _blocking(
 bisect = _blocking(
     bisect_async, "bisect", "Find the commit that changed a benchmark, building and running commits.\n"
 )
+culprit = _blocking(
+    culprit_async, "culprit", "Verify a regression, find its culprits and verify each.\n"
+)
+pairwise = _blocking(pairwise_async, "pairwise", "Compare two commits in pairs of runs.\n")
 
 
 def _finished(work: Awaitable[T]) -> T:
@@ -303,13 +478,18 @@ def _finished(work: Awaitable[T]) -> T:
     async def body() -> None:
         state["loop"], state["task"] = asyncio.get_running_loop(), asyncio.current_task()
         ready.set()
-        state["result"] = await work
+        try:
+            state["result"] = await work
+        except asyncio.CancelledError as error:
+            # Before Python 3.11, a task raises another one, without a text.
+            state["error"] = error
+            raise
 
     def main() -> None:
         try:
             asyncio.run(body())
         except BaseException as error:
-            state["error"] = error
+            state.setdefault("error", error)
         finally:
             ready.set()
             ended.set()
@@ -329,17 +509,22 @@ def _finished(work: Awaitable[T]) -> T:
             except RuntimeError:
                 pass  # It has just ended.
     if interrupted and isinstance(state.get("error"), asyncio.CancelledError):
-        raise _interruption(str(state["error"])) from None
+        # Its text is how the job is resumed, by name.
+        raise _interruption(*str(state["error"]).split()) from None
     if "error" in state:
         raise state["error"]
     result: T = state["result"]
     return result
 
 
-def _interruption(job_id: str) -> Interrupted:
-    error = Interrupted(f"go on with pinpoint.bisect(resume={job_id!r}, …)")
+def _interruption(name: str = "", job_id: str = "") -> Interrupted:
+    error = Interrupted(_go_on(name, job_id) if job_id else "before there was a job")
     error.job_id = job_id
     return error
+
+
+def _go_on(name: str, job_id: str) -> str:
+    return f"go on with pinpoint.{name}(resume={job_id!r}, …)"
 
 
 class _Bridge:
@@ -347,6 +532,7 @@ class _Bridge:
 
     def __init__(
         self,
+        name: str,
         build: BuildFunction | None,
         run: RunFunction | None,
         executor: Executor | None,
@@ -354,6 +540,7 @@ class _Bridge:
         timeout: float | None,
         watchers: Sequence[Callable[[Progress], object]],
     ) -> None:
+        self.name = name
         self.build, self.run, self.executor = build, run, executor
         self.knows_chart, self.timeout, self.watchers = knows_chart, timeout, watchers
         self.job_id = ""
@@ -376,8 +563,7 @@ class _Bridge:
             await asyncio.wait({driven})
             found, error = driven.result()
             if isinstance(error, Stopped):
-                # Its text is the job that can be resumed.
-                raise asyncio.CancelledError(self.job_id) from None
+                raise asyncio.CancelledError(f"{self.name} {self.job_id}") from None
         finally:
             for task in self.tasks.values():
                 task.cancel()
@@ -386,7 +572,7 @@ class _Bridge:
             error = error.__cause__
         if error is not None:
             if self.job_id and hasattr(error, "add_note"):
-                error.add_note(f"go on with pinpoint.bisect(resume={self.job_id!r}, …)")
+                error.add_note(_go_on(self.name, self.job_id))
             raise error
         return str(found)
 
@@ -408,7 +594,12 @@ class _Bridge:
         else:
             task = self.loop.create_task(self._answer(method, payload, reply))
             self.tasks[action] = task
-            task.add_done_callback(lambda _: self.tasks.pop(action, None))
+            task.add_done_callback(lambda done: self._forget(action, done))
+
+    def _forget(self, action: int, task: asyncio.Task[None]) -> None:
+        # An action may have asked for something else by now.
+        if self.tasks.get(action) is task:
+            del self.tasks[action]
 
     def _watch(self, progress: Progress) -> None:
         if self.executor is None:
@@ -472,16 +663,27 @@ class _Bridge:
 
     async def _do_build(self, there: Any) -> dict[str, str | None]:
         try:
-            await self._timed(self._where(there, "build"))
+            async with self.turns:
+                await self._timed(there, "build")
         except BuildFailed as error:
             return {"failure": str(error) or "the build failed"}
         except _TooLong as error:
             return {"failure": str(error)}
         return {"failure": None}
 
-    async def _do_run(self, there: Any) -> dict[str, Any]:
+    async def _do_run(self, places: Any) -> list[dict[str, Any]]:
+        """Runs in one place, or in two right after each other."""
+        asked = time.monotonic()
+        found = []
+        async with self.turns:
+            for there in places:
+                waited = round(1000 * (time.monotonic() - asked))
+                found.append({**await self._ran(there), "waited": waited})
+        return found
+
+    async def _ran(self, there: Any) -> dict[str, Any]:
         try:
-            value = await self._timed(self._where(there, "run"))
+            value = await self._timed(there, "run")
         except RunFailed as error:
             return {"charts": {}, "failure": str(error) or "the run failed"}
         except _TooLong as error:
@@ -496,20 +698,27 @@ class _Bridge:
             raise ValueError(f"the run gives several charts: say with `chart` which one of {names} decides")
         return {"charts": charts, "failure": None if charts else "the run gave no value"}
 
-    def _where(self, there: Any, method: str) -> Callable[[], Any]:
-        """The function to call, with its argument."""
+    async def _timed(self, there: Any, method: str) -> Any:
+        """What the function says of a commit, in its time."""
         commit = CombinedCommit._of(there["commit"])
+        function: Callable[..., Any] | None
+        argument: str | Checkout
         if self.executor is not None:
-            function = getattr(self.executor, method)
-            return lambda: self._call(function, commit.main.git_hash)
-        checkout = Checkout(Path(there["tree"]), commit)
-        chosen = self.build if method == "build" else self.run
-        assert chosen is not None
-        return lambda: self._call(chosen, checkout)
-
-    async def _timed(self, begin: Callable[[], Any]) -> Any:
-        async with self.turns:
-            return await self._done(begin(), self.timeout)
+            function, argument = getattr(self.executor, method), commit.main.git_hash
+        else:
+            function = self.build if method == "build" else self.run
+            argument = Checkout(Path(there["tree"]), commit)
+        assert function is not None
+        try:
+            return await self._done(self._call(function, argument), self.timeout)
+        except _TooLong as error:
+            if not inspect.iscoroutinefunction(function):
+                warnings.warn(
+                    f"the {method} function {error}: it can't be ended, and may disturb later runs",
+                    RuntimeWarning,
+                    stacklevel=1,
+                )
+            raise
 
     async def _done(self, work: Awaitable[Any], timeout: float | None) -> Any:
         task = asyncio.ensure_future(_settled(work))
@@ -524,8 +733,10 @@ class _Bridge:
         try:
             result, error = task.result()
         except asyncio.CancelledError as own:
-            # Nobody else has cancelled this task.
-            raise _Cancelled("the function raised CancelledError") from own
+            # Nobody else has cancelled this task. Before Python 3.11, it raises
+            # another one in place of the function's.
+            cause = own.__context__ if sys.version_info < (3, 11) else own
+            raise _Cancelled("the function raised CancelledError") from cause or own
         if error is not None:
             raise error
         return result
@@ -608,16 +819,10 @@ def _charts(value: Any) -> dict[str, list[float]]:
     return {chart: values for chart, values in charts.items() if values}
 
 
-def _given(arguments: Mapping[str, Any]) -> set[str]:
-    """The names of those arguments of :func:`bisect_async` that were told."""
-    parameters = inspect.signature(bisect_async).parameters.values()
-    return {it.name for it in parameters if arguments[it.name] is not it.default}
-
-
-def _leave_out(reason: str, names: set[str]) -> None:
+def _leave_out(reason: str, names: set[str], error: type[Exception] = TypeError) -> None:
     if names:
         listed = " and ".join(f"`{name}`" for name in sorted(names))
-        raise TypeError(f"{reason}: leave out {listed}")
+        raise error(f"{reason}: leave out {listed}")
 
 
 def _check_executor(executor: Any) -> None:
@@ -708,18 +913,12 @@ def _magnitude(magnitude: float | str | None) -> dict[str, float] | None:
     if isinstance(magnitude, str):
         number = re.fullmatch(r"\s*([0-9.eE+-]+)\s*%\s*", magnitude)
         try:
-            return {"percent": _size(float(number[1] if number else ""))}
+            return {"percent": _number("magnitude", float(number[1] if number else ""))}
         except ValueError:
             raise ValueError(
                 f"`magnitude` is {magnitude!r}: it must be a number, or a percentage as in '5%'"
             ) from None
-    return None if magnitude is None else {"absolute": _size(_number("magnitude", magnitude))}
-
-
-def _size(magnitude: float) -> float:
-    if not (math.isfinite(magnitude) and magnitude >= 0):
-        raise ValueError(f"`magnitude` is {magnitude}: it must be a finite number, 0 or more")
-    return magnitude
+    return None if magnitude is None else {"absolute": _number("magnitude", magnitude)}
 
 
 def _milliseconds(name: str, seconds: float | None) -> int | None:
@@ -736,8 +935,6 @@ class _Bar:
     def __init__(self) -> None:
         self.bar: Any = None
         try:
-            import warnings
-
             with warnings.catch_warnings():
                 # Without widgets it is drawn as text, which will do.
                 warnings.simplefilter("ignore")

@@ -53,7 +53,7 @@ class Interrupted(KeyboardInterrupt):
     Attributes
     ----------
     job_id : str
-        The job; ``bisect(resume=job_id, …)`` goes on with it.
+        The job; ``resume=job_id`` goes on with it.
     """
 
     job_id: str = ""

@@ -10,16 +10,16 @@ Values = Union[Number, Sequence[Number], Mapping[str, Union[Number, Sequence[Num
 
 
 class Executor:
-    """A world of your own for :func:`bisect`: subclass it.
+    """A world of your own for :func:`bisect` and its like: subclass it.
 
-    Every method may be a coroutine. What they raise ends :func:`bisect`, but
+    Every method may be a coroutine. What they raise ends the job, but
     :class:`BuildFailed`, :class:`RunFailed` and :class:`Unavailable` are answers.
 
     Attributes
     ----------
     concurrency : int
-        How many builds and runs may be under way at once: 1 unless told. Runs on
-        one machine disturb each other.
+        How many builds, runs and pairs of runs may be under way at once: 1 unless
+        told. Runs on one machine disturb each other.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from . import _pinpoint
 from ._errors import JobError
-from ._model import CombinedCommit, JobOutcome, JobRecord
+from ._model import CombinedCommit, JobOutcome, JobRecord, PairwiseJobOutcome
 
 
 def default_state_dir() -> str:
@@ -48,8 +48,12 @@ def jobs(
     return [JobRecord._of(job) for job in json.loads(text)]
 
 
-def job_outcome(job_id: str, state_dir: str | os.PathLike[str] | None = None) -> JobOutcome | None:
-    """What a job of :func:`bisect` found; None when it has not ended.
+def job_outcome(
+    job_id: str, state_dir: str | os.PathLike[str] | None = None
+) -> JobOutcome | PairwiseJobOutcome | None:
+    """What a job of :func:`bisect`, :func:`pairwise` or :func:`culprit` found.
+
+    None when it has not ended.
 
     Raises
     ------
@@ -58,9 +62,13 @@ def job_outcome(job_id: str, state_dir: str | os.PathLike[str] | None = None) ->
     """
     text = _pinpoint.stored_outcome(state_dir or default_state_dir(), job_id)
     stored: dict[str, Any] = json.loads(text)
-    if stored["kind"] != "python_bisection":
+    if not stored["kind"].startswith("python_"):
         raise JobError(f"job {job_id} was begun by the command: see `pinpoint jobs show {job_id}`")
-    return None if stored["outcome"] is None else JobOutcome._of(stored["outcome"])
+    if stored["outcome"] is None:
+        return None
+    if stored["kind"] == "python_pairwise":
+        return PairwiseJobOutcome._of(stored["outcome"])
+    return JobOutcome._of(stored["outcome"])
 
 
 class Midpoint(NamedTuple):

@@ -6,7 +6,15 @@ import json
 from typing import Any, Literal, NamedTuple
 
 from . import _pinpoint
-from ._results import Effect, Status, table
+from ._results import (
+    ChartComparison,
+    Effect,
+    FunctionalComparison,
+    PairwiseOutcome,
+    PairwiseStatus,
+    Status,
+    table,
+)
 
 
 class Commit(NamedTuple):
@@ -157,6 +165,11 @@ class Culprit(NamedTuple):
         How probable it is; None where the strategy states none.
     effect : Effect
         By how much it changed the benchmark.
+    undone : bool
+        A dependency was set back and lost the commit to blame.
+    confirmation : PairwiseOutcome or None
+        How it compares with ``prior`` in runs of its own; only :func:`culprit` makes
+        them, and not when the search or its budget has ended.
     """
 
     commit: CombinedCommit
@@ -164,6 +177,8 @@ class Culprit(NamedTuple):
     blamed: Commit
     probability: float | None
     effect: Effect
+    undone: bool = False
+    confirmation: PairwiseOutcome | None = None
 
     def _repr_html_(self) -> str:
         return table(str(self.blamed), self._asdict().items())
@@ -188,7 +203,7 @@ class Measurement(NamedTuple):
 
 
 class JobOutcome(NamedTuple):
-    """What :func:`bisect` found.
+    """What :func:`bisect` or :func:`culprit` found.
 
     Attributes
     ----------
@@ -215,6 +230,11 @@ class JobOutcome(NamedTuple):
         Commits that could not be used, and why.
     measurements : tuple of Measurement
         What was measured, in the order of the first runs.
+    verification : PairwiseOutcome or None
+        The comparison of the two ends; only :func:`culprit` makes one.
+    unconfirmed : tuple of Culprit
+        Of :func:`culprit`, those that were found and then did not differ from their
+        parents in runs of their own, or were not compared.
     """
 
     job_id: str
@@ -231,6 +251,8 @@ class JobOutcome(NamedTuple):
     builds: int
     skipped: tuple[tuple[CombinedCommit, str], ...]
     measurements: tuple[Measurement, ...]
+    verification: PairwiseOutcome | None = None
+    unconfirmed: tuple[Culprit, ...] = ()
 
     @classmethod
     def from_json(cls, text: str) -> JobOutcome:
@@ -266,6 +288,9 @@ class JobOutcome(NamedTuple):
                     effect["before"],
                     effect["after"],
                 ),
+                # Older jobs have none of these.
+                found.get("undone", False),
+                _pairs(found.get("confirmation")),
             )
 
         return cls(
@@ -286,6 +311,8 @@ class JobOutcome(NamedTuple):
                 Measurement(state(it["commit"]), tuple(it["values"]), it["failures"])
                 for it in document["measurements"]
             ),
+            _pairs(document.get("verification")),
+            tuple(culprit(found) for found in document.get("unconfirmed", ())),
         )
 
     def _repr_html_(self) -> str:
@@ -300,6 +327,94 @@ class JobOutcome(NamedTuple):
         return table("Bisection", shown)
 
 
+def _pairs(document: dict[str, Any] | None) -> PairwiseOutcome | None:
+    return None if document is None else _pinpoint.pairwise_outcome(json.dumps(document))
+
+
+class PairwiseJobOutcome(NamedTuple):
+    """What :func:`pairwise` found.
+
+    Attributes
+    ----------
+    job_id : str
+        The job.
+    status : str
+        ``"different"``, ``"same"``, ``"unknown"`` (too little to compare),
+        ``"failed"`` or ``"canceled"``.
+    reason : str or None
+        Why it ended before its last pair; None when it did not.
+    base, experiment : CombinedCommit
+        What was compared.
+    charts : tuple of ChartComparison
+        Every chart that both sides have, by name.
+    functional : FunctionalComparison or None
+        Whether runs fail alike; None when there were none.
+    only_base, only_experiment : tuple of str
+        Charts that only one side has.
+    pairs : int
+        Pairs that were run.
+    stopped_early : bool
+        It ended before the last pair because a difference was certain.
+    runs, builds : int
+        What it took.
+    """
+
+    job_id: str
+    status: PairwiseStatus
+    reason: str | None
+    base: CombinedCommit
+    experiment: CombinedCommit
+    charts: tuple[ChartComparison, ...]
+    functional: FunctionalComparison | None
+    only_base: tuple[str, ...]
+    only_experiment: tuple[str, ...]
+    pairs: int
+    stopped_early: bool
+    runs: int
+    builds: int
+
+    @classmethod
+    def from_json(cls, text: str) -> PairwiseJobOutcome:
+        """The outcome that a job keeps.
+
+        Raises
+        ------
+        ValueError
+            Text of something else.
+        """
+        try:
+            return cls._of(json.loads(text))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"this is no outcome of a job: {error!r}") from error
+
+    @classmethod
+    def _of(cls, document: dict[str, Any]) -> PairwiseJobOutcome:
+        found = _pinpoint.pairwise_outcome(json.dumps(document["comparison"]))
+        units = document["units"]
+        return cls(
+            document["job_id"],
+            found.status,
+            found.reason,
+            CombinedCommit._of(document["base"]),
+            CombinedCommit._of(document["experiment"]),
+            tuple(chart._replace(unit=units.get(chart.chart)) for chart in found.charts),
+            found.functional,
+            tuple(document["only_base"]),
+            tuple(document["only_experiment"]),
+            found.pairs,
+            found.stopped_early,
+            document["runs"],
+            document["builds"],
+        )
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, Any]] = [("status", self.status), ("reason", self.reason)]
+        rows += [("base", str(self.base)), ("experiment", str(self.experiment))]
+        rows += [(chart.chart, chart) for chart in self.charts[:20]]
+        rows += [("pairs", self.pairs), ("builds", self.builds), ("job", self.job_id)]
+        return table("Pairwise", rows)
+
+
 class JobRecord(NamedTuple):
     """A job as it is kept.
 
@@ -308,8 +423,8 @@ class JobRecord(NamedTuple):
     id : str
         Its name.
     kind : str
-        ``"python_bisection"``, or one of the command line's: ``"bisection"``,
-        ``"pairwise"``, ``"culprit_finder"``.
+        ``"bisection"``, ``"pairwise"`` or ``"culprit_finder"``; with ``"python_"``
+        before it when it was begun in Python.
     state : str
         ``"pending"``, ``"running"``, ``"completed"``, ``"failed"`` or ``"canceled"``.
     created, updated : float
@@ -364,15 +479,16 @@ class Progress(NamedTuple):
     job_id : str
         The job.
     event : str
-        ``"built"``, ``"build_failed"``, ``"ran"``, ``"run_failed"``, ``"gave_up"``
-        (infrastructure); ``"resumed"`` before the first one when a job goes on, and
+        ``"built"``, ``"build_failed"``, ``"ran"`` (a run, or both of a pair),
+        ``"run_failed"``, ``"gave_up"`` (infrastructure); ``"resumed"`` before the first one when a job goes on, and
         ``"finished"`` after the last.
     runs, builds : int
         So far.
     runs_to_come : int
         Runs that are still expected, at the least.
     candidates : int
-        Commits among which a culprit is still looked for; 0 when none is.
+        Commits among which a culprit is still looked for; 0 when none is, and in a
+        comparison of two.
     no_change : float or None
         The probability that there is no change, where the strategy says so.
     """

@@ -40,6 +40,7 @@ __all__ = [
     "ks_2samp",
     "mann_whitney_u",
     "midpoint",
+    "pairwise_outcome",
     "stored_jobs",
     "stored_outcome",
     "wilcoxon",
@@ -178,8 +179,8 @@ def compare_performance(
     a, b : array_like, shape (n,) and (m,)
         Independent values, in one unit.
     magnitude : float, optional
-        The smallest change worth finding, in the unit of the values; one
-        interquartile range when it is not told.
+        The smallest change worth finding, in the unit of the values: its absolute
+        value counts. One interquartile range when it is not told.
     direction : {"up", "down", "unknown"}
         Where better lies. A change for the better is ``"same"``.
 
@@ -338,7 +339,8 @@ class Bisection:
         ``"adaptive"`` keeps a probability for every commit and runs what tells
         most; ``"pinpoint"`` searches as Chromium's Pinpoint.
     magnitude : float, optional
-        The smallest change worth finding, in the unit of the values.
+        The smallest change worth finding, in the unit of the values: its absolute
+        value counts.
     direction : {"up", "down", "unknown"}
         Where better lies. A change for the better is not pursued.
     confidence : float
@@ -648,6 +650,9 @@ def stored_jobs(state_dir: _StrPath, state: str | None, limit: int) -> str:
 
 def stored_outcome(state_dir: _StrPath, job: str) -> str:
     """A job's kind and outcome as JSON."""
+
+def pairwise_outcome(text: str) -> PairwiseOutcome:
+    """The comparison that a job keeps as JSON; else ValueError."""
 
 def midpoint(
     repo: _StrPath,

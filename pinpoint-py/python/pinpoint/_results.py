@@ -336,6 +336,8 @@ class ChartComparison(NamedTuple):
         Pairs left out: a run gave no value; each side was to be first in half.
     error : str or None
         Why there is no comparison.
+    unit : str or None
+        What its values count, where a command said so.
     """
 
     chart: str
@@ -346,6 +348,7 @@ class ChartComparison(NamedTuple):
     failed_pairs: int
     surplus_pairs: int
     error: str | None
+    unit: str | None = None
 
     def _repr_html_(self) -> str:
         return table(self.chart, self._asdict().items())

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
-use pinpoint_backends::local::{Lent, LocalExecutor};
+use pinpoint_backends::local::{LentPair, LocalExecutor};
 use pinpoint_core::{
     BuildReport, BuildRequest, CombinedCommit, Executor, ExecutorError, Key, ListRequest, Listing,
     Located, PairReport, RunPairRequest, RunReport, RunRequest, Series,
@@ -53,6 +53,8 @@ struct Built {
 struct Ran {
     charts: BTreeMap<String, Vec<f64>>,
     failure: Option<String>,
+    /// Milliseconds from the question to the beginning of the run.
+    waited: u64,
 }
 
 /// Where Python's function is to work.
@@ -109,48 +111,78 @@ impl PythonExecutor {
         Ok(())
     }
 
+    /// Has Python run the benchmark, in one commit or in two right after each other.
+    /// Runs that failed before they began are not asked for.
     async fn run_there(
         &self,
-        request: &RunRequest,
-        lent: Option<&Lent<'_>>,
-    ) -> Result<RunReport, ExecutorError> {
-        let mut report = self.report(request);
-        let there = There {
-            commit: &request.commit,
-            tree: lent.map(Lent::tree),
-        };
-        let ran: Ran = self.bridge.ask("run", request.key.action, &there).await?;
-        report.failure = ran.failure;
-        report.charts = (ran.charts.into_iter())
-            .map(|(chart, values)| {
-                let series = Series {
-                    values,
-                    ..Series::default()
-                };
-                (chart, series)
-            })
+        key: &Key,
+        runs: &mut [(RunReport, Option<&Path>)],
+    ) -> Result<(), ExecutorError> {
+        let mut wanted: Vec<_> = (runs.iter_mut())
+            .filter(|(report, _)| report.failure.is_none())
             .collect();
-        self.good.see(&report);
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let places = wanted.iter().map(|(report, tree)| There {
+            commit: &report.commit,
+            tree: *tree,
+        });
+        let places: Vec<_> = places.collect();
+        let asked = self.since_beginning();
+        let all: Vec<Ran> = self.bridge.ask("run", key.action, &places).await?;
+        if all.len() != wanted.len() {
+            let wrong = format!(
+                "{} runs were asked for, {} were made",
+                wanted.len(),
+                all.len()
+            );
+            return Err(ExecutorError::Refused(wrong.into()));
+        }
+        for ((report, _), ran) in wanted.iter_mut().zip(all) {
+            report.started = asked.saturating_add(ran.waited);
+            report.failure = ran.failure;
+            report.charts = (ran.charts.into_iter())
+                .map(|(chart, values)| {
+                    let series = Series {
+                        values,
+                        ..Series::default()
+                    };
+                    (chart, series)
+                })
+                .collect();
+            self.good.see(report);
+        }
         let checked = self.good.check_attempts();
-        checked.map_err(|error| ExecutorError::Refused(Box::new(error)))?;
-        Ok(report)
+        checked.map_err(|error| ExecutorError::Refused(Box::new(error)))
     }
 
-    /// A run that begins now.
-    fn report(&self, request: &RunRequest) -> RunReport {
-        let since = self.began.elapsed().unwrap_or_default();
+    /// A run that begins now, if its commit can be run.
+    fn report(
+        &self,
+        commit: &CombinedCommit,
+        index: u32,
+        bot: Option<&String>,
+        builds: bool,
+    ) -> RunReport {
         RunReport {
-            commit: request.commit.clone(),
-            index: request.index,
-            bot: request.bot.clone(),
-            started: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            commit: commit.clone(),
+            index,
+            bot: bot.cloned(),
+            started: self.since_beginning(),
             chart: None,
-            failure: None,
+            failure: (!builds).then(|| "does not build any more".into()),
             charts: BTreeMap::new(),
             usage: None,
             exit_code: None,
             log: None,
         }
+    }
+
+    /// Milliseconds from the job's beginning.
+    fn since_beginning(&self) -> u64 {
+        let since = self.began.elapsed().unwrap_or_default();
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     }
 
     fn built(&self) -> std::sync::MutexGuard<'_, BTreeSet<CombinedCommit>> {
@@ -207,26 +239,55 @@ impl Executor for PythonExecutor {
     }
 
     async fn run(&self, request: RunRequest) -> Result<RunReport, ExecutorError> {
-        self.rebuild(&request.key, &request.commit).await?;
-        match &self.local {
-            Some(local) if self.runs => {
-                match local.lend_for_run(&request.key, &request.commit).await? {
-                    Some(lent) => self.run_there(&request, Some(&lent)).await,
-                    None => Ok(RunReport {
-                        failure: Some("does not build any more".into()),
-                        ..self.report(&request)
-                    }),
-                }
-            }
-            Some(local) => local.run(request).await,
-            None => self.run_there(&request, None).await,
-        }
+        let RunRequest {
+            key,
+            commit,
+            index,
+            bot,
+        } = &request;
+        self.rebuild(key, commit).await?;
+        let lent = match &self.local {
+            Some(local) if self.runs => Some(local.lend_for_run(key, commit).await?),
+            Some(local) => return local.run(request).await,
+            None => None,
+        };
+        let builds = !matches!(lent, Some(None));
+        let tree = lent.as_ref().and_then(|lent| Some(lent.as_ref()?.tree()));
+        let mut runs = [(self.report(commit, *index, bot.as_ref(), builds), tree)];
+        self.run_there(key, &mut runs).await?;
+        let [(report, _)] = runs;
+        Ok(report)
     }
 
-    async fn run_pair(&self, _: RunPairRequest) -> Result<PairReport, ExecutorError> {
-        Err(ExecutorError::Refused(
-            "a bisection asks for no pairs".into(),
-        ))
+    async fn run_pair(&self, request: RunPairRequest) -> Result<PairReport, ExecutorError> {
+        let RunPairRequest {
+            key,
+            first,
+            second,
+            index,
+            bot,
+        } = &request;
+        let commits = [&first.commit, &second.commit];
+        for commit in commits {
+            self.rebuild(key, commit).await?;
+        }
+        let lent = match &self.local {
+            Some(local) if self.runs => Some(local.lend_for_pair(key, commits).await?),
+            Some(local) => return local.run_pair(request).await,
+            None => None,
+        };
+        let trees = lent.as_ref().map(LentPair::trees);
+        let mut runs = [0, 1].map(|place| {
+            let tree = trees.and_then(|trees| trees[place]);
+            let builds = lent.is_none() || tree.is_some();
+            (
+                self.report(commits[place], *index, bot.as_ref(), builds),
+                tree,
+            )
+        });
+        self.run_there(key, &mut runs).await?;
+        let [(first, _), (second, _)] = runs;
+        Ok(PairReport { first, second })
     }
 
     async fn cancel(&self, key: Key) -> Result<(), ExecutorError> {

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use pinpoint_core::{BisectionSpec, CombinedCommit, Detail, Range, Record, RunReport};
+use pinpoint_core::{CombinedCommit, Detail, Record, RunReport};
 
 const ATTEMPTS: u32 = 3;
 
@@ -49,20 +49,25 @@ pub(super) enum GoodEndError {
 }
 
 impl GoodEnd {
-    /// The good end after these records.
-    pub(super) fn new(spec: &BisectionSpec, records: &[Record]) -> Self {
-        let commit = match &spec.range {
-            Range::Between { good, .. } => Some(good.clone()),
-            Range::Counted { .. } => None,
-        };
+    /// The good end, and the chart that is needed there, after these records.
+    pub(super) fn new(
+        commit: Option<&CombinedCommit>,
+        chart: Option<&str>,
+        records: &[Record],
+    ) -> Self {
         let good = Self {
-            commit,
-            chart: spec.chart.clone(),
+            commit: commit.cloned(),
+            chart: chart.map(str::to_owned),
             seen: Mutex::default(),
         };
         for record in records {
-            if let Some(Detail::Run(report)) = &record.detail {
-                good.see(report);
+            match &record.detail {
+                Some(Detail::Run(report)) => good.see(report),
+                Some(Detail::RunPair(pair)) => {
+                    good.see(&pair.first);
+                    good.see(&pair.second);
+                }
+                _ => {}
             }
         }
         good

@@ -7,21 +7,21 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pinpoint_backends::local::{LocalExecutor, Location, Metric, default_machine_dir};
 use pinpoint_backends::store::{Job, JobId, JobJournal, JobLock, JobStore, NewJob};
-use pinpoint_core::results::direction_of;
 use pinpoint_core::{
-    Bisection, BisectionSpec, BuildRequest, Event, Executor, JobState, Journal, Key, Located,
-    Machine, Moment, Status, Stop, drive_watched,
+    Bisection, BuildRequest, CombinedCommit, CulpritFinder, Event, Executor, JobState, Journal,
+    Key, Located, Moment, Pairwise, Record, Stop, drive_watched,
 };
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::bridge::Bridge;
 use super::executor::PythonExecutor;
 use super::failure::Failure;
 use super::good_end::GoodEnd;
-use super::outcome::Found;
-use super::search::{Config, KIND, Search};
+use super::kind::{Kind, Progress, Runnable};
+use super::outcome::Naming;
+use super::search::{Config, Search};
 
 /// How soon a job hears of `pinpoint jobs cancel`.
 const CANCEL_POLL: Duration = Duration::from_millis(500);
@@ -29,6 +29,7 @@ const CANCEL_POLL: Duration = Duration::from_millis(500);
 #[derive(Deserialize)]
 struct Request {
     state_dir: PathBuf,
+    kind: Kind,
     /// The job to go on with; else `search` says what to begin.
     resume: Option<String>,
     search: Option<Search>,
@@ -75,11 +76,22 @@ async fn in_store(
     let _lock = JobLock::acquire(&directory)?;
     // Read only now: whoever held the lock may have written until then.
     let job = store.get(job.id.as_str()).await?;
-    if job.kind != KIND {
-        return Err(Failure::Value(format!(
-            "job {} was not begun in Python: go on with `pinpoint jobs resume {}`",
-            job.id, job.id
-        )));
+    match Kind::of(&job.kind) {
+        Some(kind) if kind == request.kind => {}
+        Some(kind) => {
+            return Err(Failure::Value(format!(
+                "job {} is one of another function: go on with pinpoint.{}(resume={:?}, …)",
+                job.id,
+                kind.function(),
+                job.id.as_str()
+            )));
+        }
+        None => {
+            return Err(Failure::Value(format!(
+                "job {} was not begun in Python: go on with `pinpoint jobs resume {}`",
+                job.id, job.id
+            )));
+        }
     }
     if let (JobState::Completed, Some(outcome)) = (job.state, &job.outcome) {
         return Ok(outcome.to_string());
@@ -94,18 +106,24 @@ async fn in_store(
         config,
         bridge,
     };
-    let driven = session.work(&request.state_dir, stop).await;
+    let driven = match request.kind {
+        Kind::Bisection => session.work::<Bisection>(&request.state_dir, stop).await,
+        Kind::Pairwise => session.work::<Pairwise>(&request.state_dir, stop).await,
+        Kind::CulpritFinder => {
+            session
+                .work::<CulpritFinder>(&request.state_dir, stop)
+                .await
+        }
+    };
     let (state, error, outcome) = match &driven {
-        Ok(found) => (state_of(found.status), None, Some(found.to_value()?)),
+        Ok((state, found)) => (*state, None, Some(found)),
         Err(Failure::Interrupted) => (JobState::Pending, None, None),
         Err(failure) => (JobState::Failed, Some(failure.message()), None),
     };
-    let kept = store
-        .set_state(&job.id, state, error, outcome.as_ref())
-        .await;
-    let found = driven?;
+    let kept = store.set_state(&job.id, state, error, outcome).await;
+    let (_, found) = driven?;
     kept?;
-    Ok(serde_json::to_string(&found)?)
+    Ok(found.to_string())
 }
 
 /// Where a job keeps what is not in the store.
@@ -145,8 +163,21 @@ struct Session<'a> {
     bridge: &'a Arc<Bridge>,
 }
 
+/// What is told of a step.
+#[derive(Serialize)]
+struct Step {
+    event: &'static str,
+    #[serde(flatten)]
+    progress: Progress,
+}
+
 impl Session<'_> {
-    async fn work(&self, state_dir: &Path, stop: &Notify) -> Result<Found, Failure> {
+    /// Works on the job until it ends: its state, and what it found.
+    async fn work<M: Runnable>(
+        &self,
+        state_dir: &Path,
+        stop: &Notify,
+    ) -> Result<(JobState, Value), Failure> {
         let id = &self.job.id;
         self.store.withdraw_cancellation(id).await?;
         // A killed job is found as it was: running.
@@ -155,11 +186,13 @@ impl Session<'_> {
                 .set_state(id, JobState::Running, None, None)
                 .await?;
         }
-        let spec: BisectionSpec = serde_json::from_value(self.job.spec.clone())?;
+        let spec: M::Spec = serde_json::from_value(self.job.spec.clone())?;
         let mut journal = self.store.journal(id).await?;
-        let good = GoodEnd::new(&spec, &journal.records().await?).again();
+        let records = journal.records().await?;
+        let good = good_end(&M::of(spec)?, &records).again();
         let executor = self.executor(state_dir, good)?;
-        let found = self.drive(spec, &executor, &mut journal, stop).await;
+        let is_new = records.is_empty();
+        let found = (self.drive::<M>(&executor, &mut journal, is_new, stop)).await;
         if let Some(local) = &executor.local {
             // Nobody else sees to a child that does not want to end.
             local.end().await;
@@ -190,32 +223,31 @@ impl Session<'_> {
         })
     }
 
-    async fn drive(
+    async fn drive<M: Runnable>(
         &self,
-        mut spec: BisectionSpec,
         executor: &PythonExecutor,
         journal: &mut JobJournal,
+        is_new: bool,
         stop: &Notify,
-    ) -> Result<Found, Failure> {
+    ) -> Result<(JobState, Value), Failure> {
         let id = &self.job.id;
+        let mut spec: M::Spec = serde_json::from_value(self.job.spec.clone())?;
         let mut stopping = std::pin::pin!(self.stop(stop));
         if let Some(local) = executor.local.as_ref().filter(|_| !executor.runs)
-            && journal.records().await?.is_empty()
+            && is_new
         {
             let metric = tokio::select! {
                 metric = self.prepare(executor, local) => metric?,
                 _ = &mut stopping => return Err(Failure::Interrupted),
             };
-            if self.config.direction_by_unit {
-                spec.direction = direction_of(metric.direction, metric.unit.as_deref());
-            }
-            spec.chart.clone_from(&metric.chart);
+            M::fix(&mut spec, &metric, self.config.direction_by_unit);
             (self.store)
                 .set_spec(id, &serde_json::to_value(&spec)?)
                 .await?;
         }
+        let machine = M::of(spec)?;
         let driven = drive_watched(
-            Bisection::new(spec.clone())?,
+            machine.clone(),
             executor,
             journal,
             stopping,
@@ -223,12 +255,16 @@ impl Session<'_> {
         )
         .await?;
         let records = journal.records().await?;
-        let ended = matches!(driven.outcome.status, Status::Failed | Status::Canceled);
-        if executor.runs && !ended {
-            let checked = GoodEnd::new(&spec, &records).check_all();
+        let state = M::state(&driven.outcome);
+        if executor.runs && state == JobState::Completed {
+            let checked = good_end(&machine, &records).check_all();
             checked.map_err(|error| Failure::Execution(error.to_string()))?;
         }
-        Found::new(self.job, executor, driven, &records).await
+        let naming = Naming {
+            job: self.job,
+            executor,
+        };
+        Ok((state, M::found(&naming, driven, &records).await?))
     }
 
     /// Fixes the metric at the good end. What Python builds there must be there
@@ -255,14 +291,18 @@ impl Session<'_> {
         Ok(local.prepare().await?)
     }
 
-    fn watch(&self, moment: &Moment<'_>, machine: &Bisection) {
+    fn watch<M: Runnable>(&self, moment: &Moment<'_>, machine: &M) {
         let event = match moment {
             Moment::Replayed(0) | Moment::Started(_) => None,
             Moment::Replayed(_) => Some("resumed"),
-            Moment::Happened(record) => match record.event {
+            Moment::Happened(record) => match &record.event {
                 Event::Built { .. } => Some("built"),
                 Event::BuildFailed { .. } => Some("build_failed"),
                 Event::Ran { .. } => Some("ran"),
+                Event::RanPair { first, second, .. } => {
+                    let failed = first.failure.is_some() || second.failure.is_some();
+                    Some(if failed { "run_failed" } else { "ran" })
+                }
                 Event::RunFailed { .. } => Some("run_failed"),
                 Event::GaveUp { .. } => Some("gave_up"),
                 _ => None,
@@ -271,16 +311,11 @@ impl Session<'_> {
         let is_finished = machine.outcome().is_some();
         let finished = is_finished.then_some("finished");
         for event in event.into_iter().chain(finished) {
-            let progress = machine.progress();
-            let told = json!({
-                "event": event,
-                "runs": progress.runs,
-                "builds": progress.builds,
-                "runs_to_come": if is_finished { 0 } else { progress.runs_to_come },
-                "candidates": progress.open.iter().map(|range| range.between + 1).sum::<u64>(),
-                "no_change": machine.posterior().map(|posterior| posterior.no_change),
-            });
-            self.bridge.tell("progress", 0, &told);
+            let mut progress = machine.progress();
+            if is_finished {
+                progress.runs_to_come = 0;
+            }
+            self.bridge.tell("progress", 0, &Step { event, progress });
         }
     }
 
@@ -302,10 +337,8 @@ impl Session<'_> {
     }
 }
 
-fn state_of(status: Status) -> JobState {
-    match status {
-        Status::Failed => JobState::Failed,
-        Status::Canceled => JobState::Canceled,
-        Status::CulpritFound | Status::NoRegression | Status::Inconclusive => JobState::Completed,
-    }
+/// The end at which the benchmark must work, after these records.
+fn good_end<M: Runnable>(machine: &M, records: &[Record]) -> GoodEnd {
+    let commit: Option<&CombinedCommit> = machine.ends().map(|(good, _)| good);
+    GoodEnd::new(commit, M::chart(machine.spec()), records)
 }

@@ -1,4 +1,4 @@
-//! Bisections that run by themselves: commands on this machine, Python's
+//! Jobs that run by themselves: commands on this machine, Python's
 //! functions, or both.
 //!
 //! `drive` blocks, on a thread of its own in Python; `python/pinpoint/_drive.py`
@@ -11,6 +11,7 @@ mod executor;
 mod failure;
 mod good_end;
 mod job;
+mod kind;
 mod outcome;
 mod search;
 

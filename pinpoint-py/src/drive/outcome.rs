@@ -1,9 +1,12 @@
 //! What a job found, with commits by their names.
 
+use std::collections::BTreeMap;
+
+use pinpoint_backends::local::Blamed;
 use pinpoint_backends::store::Job;
 use pinpoint_core::{
-    Atlas, CombinedCommit, Commit, Detail, Driven, Effect, Event, Outcome, Position, Posterior,
-    Record, Status,
+    Atlas, ChartComparison, CombinedCommit, Commit, Detail, Driven, Effect, Event, Outcome,
+    PairedRun, PairwiseOutcome, PairwiseStatus, Position, Posterior, Record, RunReport, Status,
 };
 use serde::Serialize;
 
@@ -11,11 +14,17 @@ use super::executor::PythonExecutor;
 use super::failure::Failure;
 use crate::search::reason;
 
-/// What `bisect` answers, and the store keeps.
+/// What names the commits of a job.
+pub(super) struct Naming<'a> {
+    pub(super) job: &'a Job,
+    pub(super) executor: &'a PythonExecutor,
+}
+
+/// What `bisect` and `culprit` answer, and the store keeps.
 #[derive(Debug, Serialize)]
 pub(super) struct Found {
     job_id: String,
-    pub(super) status: Status,
+    status: Status,
     reason: Option<String>,
     good: CombinedCommit,
     bad: CombinedCommit,
@@ -30,6 +39,27 @@ pub(super) struct Found {
     skipped: Vec<NamedSkip>,
     /// What was measured, in the order of the first runs.
     measurements: Vec<Measurement>,
+    /// The comparison of the ends; `bisect` makes none.
+    verification: Option<PairwiseOutcome>,
+    /// Culprits of the search that did not differ from their parents.
+    unconfirmed: Vec<NamedCulprit>,
+}
+
+/// What `pairwise` answers, and the store keeps.
+#[derive(Debug, Serialize)]
+pub(super) struct FoundPairs {
+    job_id: String,
+    status: PairwiseStatus,
+    reason: Option<String>,
+    base: CombinedCommit,
+    experiment: CombinedCommit,
+    comparison: PairwiseOutcome,
+    /// What the values of the charts count, by name.
+    units: BTreeMap<String, String>,
+    only_base: Vec<String>,
+    only_experiment: Vec<String>,
+    runs: u64,
+    builds: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -39,8 +69,12 @@ struct NamedCulprit {
     /// The commit to blame: of the main repository, of a merged branch, or of a
     /// dependency.
     blamed: Commit,
+    /// It is to blame because a dependency was set back and lost it.
+    undone: bool,
     probability: Option<f64>,
     effect: Effect,
+    /// How it compares with its prior in runs of its own.
+    confirmation: Option<PairwiseOutcome>,
 }
 
 #[derive(Debug, Serialize)]
@@ -58,11 +92,11 @@ struct Measurement {
 
 impl Found {
     pub(super) async fn new(
-        job: &Job,
-        executor: &PythonExecutor,
+        naming: &Naming<'_>,
         driven: Driven<Outcome>,
         records: &[Record],
     ) -> Result<Self, Failure> {
+        let Naming { job, executor } = naming;
         let Driven { outcome, atlas } = driven;
         let names = Names {
             executor,
@@ -72,15 +106,21 @@ impl Found {
         for culprit in outcome.culprits {
             let commit = names.of(culprit.commit).await?;
             let prior = names.of(culprit.prior).await?;
-            culprits.push(NamedCulprit {
-                blamed: match &executor.local {
-                    Some(local) => local.blamed(&prior, &commit).await?,
-                    None => commit.main.clone(),
+            let blamed = match &executor.local {
+                Some(local) => (local.blamed(&atlas, culprit.commit, &commit, &prior)).await?,
+                None => Blamed {
+                    commit: commit.main.clone(),
+                    undone: false,
                 },
+            };
+            culprits.push(NamedCulprit {
+                blamed: blamed.commit,
+                undone: blamed.undone,
                 commit,
                 prior,
                 probability: culprit.probability,
                 effect: culprit.effect,
+                confirmation: None,
             });
         }
         let mut candidates = Vec::new();
@@ -110,20 +150,64 @@ impl Found {
             builds: outcome.builds,
             skipped,
             measurements: measurements(records),
+            verification: None,
+            unconfirmed: Vec::new(),
         })
     }
 
-    pub(super) fn to_value(&self) -> Result<serde_json::Value, Failure> {
-        Ok(serde_json::to_value(self)?)
+    /// The same with the comparisons that verify it: one for each culprit, of which
+    /// the first ones are confirmed.
+    pub(super) fn verified(
+        mut self,
+        verification: PairwiseOutcome,
+        comparisons: Vec<Option<PairwiseOutcome>>,
+        confirmed: usize,
+    ) -> Self {
+        for (culprit, comparison) in self.culprits.iter_mut().zip(comparisons) {
+            culprit.confirmation = comparison;
+        }
+        self.unconfirmed = self.culprits.split_off(confirmed.min(self.culprits.len()));
+        self.verification = Some(verification);
+        self
+    }
+}
+
+impl FoundPairs {
+    pub(super) async fn new(
+        naming: &Naming<'_>,
+        driven: Driven<PairwiseOutcome>,
+    ) -> Result<Self, Failure> {
+        let Naming { job, executor } = naming;
+        let Driven { outcome, atlas } = driven;
+        let names = Names {
+            executor,
+            atlas: &atlas,
+        };
+        let metric = executor.local.as_ref().and_then(|local| local.metric());
+        let measures = metric.map_or_else(Default::default, |metric| metric.charts);
+        let unit = |chart: &ChartComparison| {
+            let unit = measures.get(&chart.chart)?.unit.clone()?;
+            Some((chart.chart.clone(), unit))
+        };
+        Ok(Self {
+            job_id: job.id.to_string(),
+            status: outcome.status,
+            reason: reason(&outcome.stopped),
+            base: names.of(Position::Good).await?,
+            experiment: names.of(Position::Bad).await?,
+            units: outcome.charts.iter().filter_map(unit).collect(),
+            only_base: outcome.only_base.clone(),
+            only_experiment: outcome.only_experiment.clone(),
+            runs: outcome.runs,
+            builds: outcome.builds,
+            comparison: outcome,
+        })
     }
 }
 
 fn measurements(records: &[Record]) -> Vec<Measurement> {
     let mut all: Vec<Measurement> = Vec::new();
-    for record in records {
-        let Some(Detail::Run(report)) = &record.detail else {
-            continue;
-        };
+    let mut add = |report: &RunReport, values: Option<&BTreeMap<String, Vec<f64>>>| {
         let place = all.iter().position(|it| it.commit == report.commit);
         let place = place.unwrap_or_else(|| {
             all.push(Measurement {
@@ -133,9 +217,21 @@ fn measurements(records: &[Record]) -> Vec<Measurement> {
             });
             all.len() - 1
         });
-        match &record.event {
-            Event::Ran { values, .. } => all[place].values.extend(values.values().flatten()),
-            _ => all[place].failures += 1,
+        match values {
+            Some(values) => all[place].values.extend(values.values().flatten()),
+            None => all[place].failures += 1,
+        }
+    };
+    let of = |run: &PairedRun| run.failure.is_none().then(|| run.values.clone());
+    for record in records {
+        match (&record.detail, &record.event) {
+            (Some(Detail::Run(report)), Event::Ran { values, .. }) => add(report, Some(values)),
+            (Some(Detail::Run(report)), _) => add(report, None),
+            (Some(Detail::RunPair(pair)), Event::RanPair { first, second, .. }) => {
+                add(&pair.first, of(first).as_ref());
+                add(&pair.second, of(second).as_ref());
+            }
+            _ => {}
         }
     }
     all

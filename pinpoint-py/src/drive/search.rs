@@ -9,15 +9,13 @@ use std::time::Duration;
 use pinpoint_backends::local::{LocalConfig, Repository};
 use pinpoint_backends::store::NewJob;
 use pinpoint_core::{
-    Bisection, BisectionSpec, CombinedCommit, Commit, Direction, Magnitude, Range, Strategy,
+    Bisection, BisectionSpec, CULPRIT_FINDER_SPEC_VERSION, CombinedCommit, Commit, CulpritFinder,
+    CulpritFinderSpec, Direction, Magnitude, Pairwise, PairwiseSpec, Range, Strategy,
 };
 use serde::{Deserialize, Serialize};
 
 use super::failure::Failure;
-
-/// What such a job is called in the store: it may need functions that only its
-/// caller has.
-pub(super) const KIND: &str = "python_bisection";
+use super::kind::Kind;
 
 /// What is kept with a job, to run it again.
 #[derive(Debug, Serialize, Deserialize)]
@@ -34,12 +32,15 @@ pub(super) struct Config {
     pub(super) skip: Vec<String>,
 }
 
-/// What `bisect` is asked.
+/// What `bisect`, `pairwise` and `culprit` are asked. What one of them does not ask
+/// has its default.
 #[derive(Debug, Deserialize)]
 pub(super) struct Search {
+    kind: Kind,
     title: String,
     /// Absent when everything is Python's to do.
     repo: Option<PathBuf>,
+    /// Of a comparison, the base and the experiment.
     good: String,
     bad: String,
     command: Vec<String>,
@@ -59,6 +60,8 @@ pub(super) struct Search {
     build_cost: f64,
     priors: Option<Vec<f64>>,
     seed: u64,
+    pairs: u32,
+    early_stopping: bool,
     skip: Vec<String>,
     paths: Vec<String>,
     warmup: u32,
@@ -75,7 +78,7 @@ pub(super) struct Search {
 impl Search {
     /// A job, found to be one that can be searched.
     pub(super) fn into_job(self) -> Result<NewJob, Failure> {
-        let title = self.title.clone();
+        let (kind, title) = (self.kind, self.title.clone());
         let found = match &self.repo {
             Some(directory) => Some(Repository::discover(directory)?),
             None => None,
@@ -84,30 +87,14 @@ impl Search {
             Some(repository) => {
                 let good = repository.resolve_revision(&self.good)?;
                 let bad = repository.resolve_revision(&self.bad)?;
-                repository.range_check(&good.git_hash, &bad.git_hash)?;
+                if self.kind != Kind::Pairwise {
+                    repository.range_check(&good.git_hash, &bad.git_hash)?;
+                }
                 (good, bad)
             }
             None => (Commit::new("", &*self.good), Commit::new("", &*self.bad)),
         };
-        let spec = BisectionSpec {
-            strategy: self.strategy,
-            // A command's chart is fixed by its first run.
-            chart: self.chart.clone().filter(|_| self.runs),
-            magnitude: self.magnitude,
-            direction: self.direction.unwrap_or_default(),
-            confidence: self.confidence,
-            build_cost: self.build_cost,
-            priors: self.priors.clone(),
-            seed: self.seed,
-            max_runs: self.max_runs,
-            max_builds: self.max_builds,
-            max_time: self.max_time,
-            ..BisectionSpec::new(Range::Between {
-                good: good.clone().into(),
-                bad: bad.clone().into(),
-            })
-        };
-        Bisection::new(spec.clone())?;
+        let spec = self.spec(&good, &bad)?;
         let config = Config {
             direction_by_unit: self.direction.is_none() && !self.runs,
             builds: self.builds,
@@ -125,13 +112,61 @@ impl Search {
             },
         };
         Ok(NewJob {
-            kind: KIND.into(),
+            kind: kind.stored().into(),
             title,
             repository: found.map_or_else(String::new, |it| it.path().display().to_string()),
-            spec: serde_json::to_value(spec)?,
+            spec,
             config: serde_json::to_value(config)?,
             ..NewJob::default()
         })
+    }
+
+    /// The spec of its machine, found to be one that can be carried out.
+    fn spec(&self, good: &Commit, bad: &Commit) -> Result<serde_json::Value, Failure> {
+        let (good, bad) = (
+            CombinedCommit::from(good.clone()),
+            CombinedCommit::from(bad.clone()),
+        );
+        let direction = self.direction.unwrap_or_default();
+        if self.kind == Kind::Pairwise {
+            let spec = PairwiseSpec {
+                chart: self.chart.clone(),
+                direction,
+                pairs: self.pairs,
+                early_stopping: self.early_stopping,
+                seed: self.seed,
+                max_time: self.max_time,
+                ..PairwiseSpec::new(good, bad)
+            };
+            Pairwise::new(spec.clone())?;
+            return Ok(serde_json::to_value(spec)?);
+        }
+        let spec = BisectionSpec {
+            strategy: self.strategy,
+            // A command's chart is fixed by its first run.
+            chart: self.chart.clone().filter(|_| self.runs),
+            magnitude: self.magnitude,
+            direction,
+            confidence: self.confidence,
+            build_cost: self.build_cost,
+            priors: self.priors.clone(),
+            seed: self.seed,
+            max_runs: self.max_runs,
+            max_builds: self.max_builds,
+            max_time: self.max_time,
+            ..BisectionSpec::new(Range::Between { good, bad })
+        };
+        if self.kind == Kind::CulpritFinder {
+            let spec = CulpritFinderSpec {
+                version: CULPRIT_FINDER_SPEC_VERSION,
+                bisection: spec,
+                pairs: self.pairs,
+            };
+            CulpritFinder::new(spec.clone())?;
+            return Ok(serde_json::to_value(spec)?);
+        }
+        Bisection::new(spec.clone())?;
+        Ok(serde_json::to_value(spec)?)
     }
 
     fn local(
@@ -156,8 +191,8 @@ impl Search {
             env: self.env,
             patch: None,
             format: parsed("format", &self.format)?,
+            every_chart: self.kind == Kind::Pairwise && self.chart.is_none(),
             chart: self.chart,
-            every_chart: false,
             aggregate: (self.aggregate.as_deref())
                 .map(|name| parsed("aggregate", name))
                 .transpose()?,

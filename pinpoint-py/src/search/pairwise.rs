@@ -132,6 +132,14 @@ impl Pairwise {
     }
 }
 
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/pairwise_outcome"))]
+#[pyfunction]
+pub(crate) fn pairwise_outcome<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+    let found: PairwiseOutcome = serde_json::from_str(text)
+        .map_err(|error| PyValueError::new_err(format!("this is no comparison: {error}")))?;
+    outcome(py, &found)
+}
+
 pub(super) fn record_pair<M: Saved>(
     search: &mut Batches<M>,
     pair: &Bound<'_, PyAny>,
