@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "sqlite")]
 use futures_util::stream::TryStreamExt;
 #[cfg(feature = "postgres")]
 use sqlx::postgres::PgRow;
@@ -61,7 +62,6 @@ impl From<&str> for Value {
 /// The words in which databases differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
-    #[cfg_attr(not(feature = "sqlite"), expect(dead_code))]
     Sqlite,
     #[cfg_attr(not(feature = "postgres"), expect(dead_code))]
     Postgres,
@@ -159,6 +159,7 @@ macro_rules! bound {
         query
     }};
 }
+#[cfg(feature = "postgres")]
 pub(super) use bound;
 
 /// A database, and how messages call it.
