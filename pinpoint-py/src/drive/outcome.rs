@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::executor::PythonExecutor;
 use super::failure::Failure;
-use crate::search::reason;
+use crate::search::caveat;
 
 /// What `bisect` answers, and the store keeps.
 #[derive(Debug, Serialize)]
@@ -98,7 +98,7 @@ impl Found {
         Ok(Self {
             job_id: job.id.to_string(),
             status: outcome.status,
-            reason: reason(&outcome.stopped),
+            reason: caveat(outcome.status, &outcome.stopped, &outcome.unmeasured),
             good: names.of(Position::Good).await?,
             bad: names.of(Position::Bad).await?,
             chart: metric.as_ref().and_then(|metric| metric.chart.clone()),

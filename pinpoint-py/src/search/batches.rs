@@ -17,7 +17,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use pinpoint_core::{
-    Action, Event, Machine, MachineError, PairedRun, Position, SpecError, Stopped, Task,
+    Action, Event, Machine, MachineError, PairedRun, Position, SpecError, Status, Stopped, Task,
+    Unmeasured,
 };
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -546,10 +547,35 @@ fn event(action: u64, answer: Answer) -> Event {
     }
 }
 
+/// Why the outcome of a bisection says less than its status: it ended early, or
+/// it found no regression where an end gave no value.
+pub(crate) fn caveat(
+    status: Status,
+    stopped: &Stopped,
+    unmeasured: &[Unmeasured],
+) -> Option<String> {
+    reason(stopped).or_else(|| {
+        let end = unmeasured
+            .first()
+            .filter(|_| status == Status::NoRegression)?;
+        let failed = end.reason.as_deref().unwrap_or("unknown");
+        let ends = match unmeasured.len() {
+            1 => "an end",
+            _ => "either end",
+        };
+        Some(format!(
+            "only failures were compared, as no run of {ends} gave a value; the first: {failed}"
+        ))
+    })
+}
+
 /// Why a search ended before everything was decided.
 pub(crate) fn reason(stopped: &Stopped) -> Option<String> {
     match stopped {
         Stopped::Decided => None,
+        Stopped::Unlisted { reason } => Some(format!(
+            "what lies between two neighbours could not be listed: {reason}"
+        )),
         Stopped::NothingToLearn => Some("more runs would hardly tell more".into()),
         Stopped::RunBudget => Some("the budget of runs is spent".into()),
         Stopped::BuildBudget => Some("the budget of builds is spent".into()),
