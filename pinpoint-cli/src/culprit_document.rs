@@ -45,16 +45,17 @@ impl CulpritDocument {
         let checked: Vec<CheckedCulprit> = (outcome.culprits.into_iter())
             .chain(outcome.unconfirmed)
             .collect();
-        let (candidates, posterior, comparisons, skipped) =
+        let (candidates, posterior, comparisons, skipped, unmeasured) =
             outcome.bisection.map_or_else(Default::default, |search| {
                 let Outcome {
                     candidates,
                     posterior,
                     comparisons,
                     skipped,
+                    unmeasured,
                     ..
                 } = search;
-                (candidates, posterior, comparisons, skipped)
+                (candidates, posterior, comparisons, skipped, unmeasured)
             });
         let search = Outcome {
             version: OUTCOME_VERSION,
@@ -65,6 +66,7 @@ impl CulpritDocument {
             posterior,
             comparisons,
             skipped,
+            unmeasured,
             runs: outcome.runs,
             builds: outcome.builds,
         };

@@ -42,6 +42,9 @@ pub(crate) struct Document {
     /// What was noticed about the runs, a sentence each.
     #[serde(default)]
     pub(crate) warnings: Vec<String>,
+    /// Ends that gave no value in any run, so that only failures were compared.
+    #[serde(default)]
+    pub(crate) unmeasured: Vec<NamedUnmeasured>,
     /// Seconds from the job's creation to its end.
     pub(crate) duration_s: f64,
 }
@@ -113,6 +116,16 @@ pub(crate) struct NamedSkip {
     pub(crate) reason: String,
 }
 
+/// An end of the range none of whose runs gave a value.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct NamedUnmeasured {
+    pub(crate) commit: CombinedCommit,
+    /// All of them failed.
+    pub(crate) runs: u32,
+    /// What went wrong in the first of them.
+    pub(crate) reason: Option<String>,
+}
+
 impl Document {
     /// Gives the positions of an outcome their names.
     pub(crate) async fn new(
@@ -177,6 +190,14 @@ impl Document {
                 reason: skip.reason,
             });
         }
+        let mut unmeasured = Vec::new();
+        for end in outcome.unmeasured {
+            unmeasured.push(NamedUnmeasured {
+                commit: names.of(end.commit).await?,
+                runs: end.runs,
+                reason: end.reason,
+            });
+        }
         let metric = executor.metric();
         Ok(Self {
             version: VERSION,
@@ -195,6 +216,7 @@ impl Document {
             comparisons,
             skipped,
             warnings: executor.warnings()?,
+            unmeasured,
             duration_s: duration_of(job),
         })
     }

@@ -84,6 +84,7 @@ fn write(text: &mut Text, document: &Document, display: &Display) -> std::fmt::R
     for culprit in &document.culprits {
         write_culprit(text, document, culprit)?;
     }
+    write_unmeasured(text, document)?;
     write_candidates(text, document)?;
     if !document.skipped.is_empty() {
         writeln!(text, "\n{BOLD}skipped{BOLD:#}")?;
@@ -118,7 +119,9 @@ fn headline(text: &mut Text, document: &Document, display: &Display) -> std::fmt
             let better = (document.comparisons.iter().any(is_improvement))
                 || (document.posterior.as_ref())
                     .is_some_and(|posterior| posterior.better > posterior.no_change / 2.0);
-            let what = if better {
+            let what = if !document.unmeasured.is_empty() {
+                only_failures(document)
+            } else if better {
                 "changed for the better only"
             } else {
                 "no difference was found"
@@ -146,9 +149,41 @@ fn headline(text: &mut Text, document: &Document, display: &Display) -> std::fmt
     }
 }
 
+/// That the values of the two ends were not compared, as an end has none.
+pub(crate) fn only_failures(document: &Document) -> &'static str {
+    match document.unmeasured.len() {
+        1 => "one end gave no value, and only failures were compared",
+        _ => "nothing was measured, as neither end gave a value; only failures were compared",
+    }
+}
+
+/// The ends whose runs all failed. What a culprit did says it itself.
+fn write_unmeasured(text: &mut Text, document: &Document) -> std::fmt::Result {
+    if let Status::CulpritFound | Status::Failed = document.status {
+        return Ok(());
+    }
+    for end in &document.unmeasured {
+        write!(
+            text,
+            "  all {} of {} failed",
+            count(end.runs.into(), "run"),
+            short(&end.commit)
+        )?;
+        match &end.reason {
+            Some(reason) => writeln!(text, ": {}", plain(reason))?,
+            None => writeln!(text)?,
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn why(stopped: &Stopped) -> String {
     match stopped {
         Stopped::Decided => "no single commit explains what was measured".into(),
+        Stopped::Unlisted { reason } => format!(
+            "what lies between two neighbours could not be listed: {}",
+            plain(reason)
+        ),
         Stopped::NothingToLearn => "more runs would add little information".into(),
         Stopped::RunBudget => "the budget of runs does not allow the next comparison".into(),
         Stopped::BuildBudget => "the budget of builds does not allow the next commit".into(),
@@ -257,6 +292,12 @@ pub(crate) fn dependency_change(change: &DependencyChange) -> String {
     text
 }
 
+/// By how many percent values differ, when a number says it.
+pub(crate) fn percent(effect: &Effect) -> Option<f64> {
+    let percent = 100.0 * (effect.estimate? / effect.before.abs());
+    percent.is_finite().then_some(percent)
+}
+
 /// By how much two commits differ, on one line.
 pub(crate) fn effect(document: &Document, effect: &Effect) -> String {
     let level = digits(effect.confidence * 100.0);
@@ -266,13 +307,14 @@ pub(crate) fn effect(document: &Document, effect: &Effect) -> String {
             let unit = document.unit.as_deref();
             let chart = name(document.chart.as_deref().unwrap_or("value"));
             let mut text = format!(
-                "{chart} {} → {}: {}",
+                "{chart} {} → {}",
                 quantity(effect.before, unit),
                 quantity(effect.after, unit),
-                change(effect.estimate, unit),
             );
-            if effect.before != 0.0 {
-                let percent = 100.0 * effect.estimate / effect.before.abs();
+            if let Some(estimate) = effect.estimate {
+                let _ = write!(text, ": {}", change(estimate, unit));
+            }
+            if let Some(percent) = percent(effect) {
                 let _ = write!(text, " ({percent:+.1} %)");
             }
             if let Some(interval) = &effect.interval {

@@ -6,7 +6,7 @@ use crate::adaptive::AdaptiveSearch;
 use crate::lab::{BuildState, Exhausted, Lab};
 use crate::machine::{Charts, Machine, MachineError};
 use crate::outcome::{
-    Comparison, Culprit, OUTCOME_VERSION, Outcome, Posterior, Skipped, Status, Stopped,
+    Comparison, Culprit, OUTCOME_VERSION, Outcome, Posterior, Skipped, Status, Stopped, Unmeasured,
 };
 use crate::pinpoint::PinpointSearch;
 use crate::{
@@ -187,10 +187,18 @@ impl Bisection {
         self.lab.cancel_all();
     }
 
+    /// Ends it from outside, as a machine does that is composed of others.
+    pub(crate) fn stop(&mut self, stopped: Stopped) {
+        if self.ending.is_none() {
+            self.conclude(stopped);
+        }
+    }
+
     /// An end that can't be measured, a range that can't be listed, or weights
     /// for a range of another length.
     fn failure(&self) -> Option<Stopped> {
-        if let Some(reason) = self.lab.unlisted() {
+        // What is hidden between two neighbours is looked for elsewhere, too.
+        if let Some(reason) = self.lab.unlisted(0) {
             return Some(Stopped::Failed {
                 commit: None,
                 reason: reason.to_owned(),
@@ -205,15 +213,77 @@ impl Bisection {
                 reason: error.to_string(),
             });
         }
-        [Position::Good, Position::Bad].into_iter().find_map(|end| {
-            match &self.lab.get(end)?.build {
+        [Position::Good, Position::Bad]
+            .into_iter()
+            .find_map(|end| match &self.lab.get(end)?.build {
                 BuildState::Skipped(reason) => Some(Stopped::Failed {
                     commit: Some(end),
                     reason: reason.clone(),
                 }),
                 _ => None,
-            }
-        })
+            })
+            .or_else(|| self.failing_ends())
+    }
+
+    /// The ends none of whose runs gave a value.
+    fn unmeasured(&self) -> Vec<Unmeasured> {
+        [Position::Good, Position::Bad]
+            .into_iter()
+            .filter_map(|commit| {
+                let end = self.lab.get(commit).filter(|end| end.only_failed())?;
+                Some(Unmeasured {
+                    commit,
+                    runs: end.runs(),
+                    reason: end.failure().map(str::to_owned),
+                })
+            })
+            .collect()
+    }
+
+    /// All first runs of both ends failed. That is no sameness: it says nothing
+    /// of the values. The reference compares the rates of failure all the same.
+    fn failing_ends(&self) -> Option<Stopped> {
+        if self.spec.strategy != Strategy::Adaptive {
+            return None;
+        }
+        let first = AdaptiveSearch::first_runs(&self.spec);
+        match &self.unmeasured()[..] {
+            [good, bad] if good.runs.min(bad.runs) >= first => Some(Stopped::Failed {
+                commit: None,
+                reason: format!(
+                    "the benchmark fails at both ends: none of {} and {} runs gave a value{}",
+                    good.runs,
+                    bad.runs,
+                    of_the_first(good),
+                ),
+            }),
+            _ => None,
+        }
+    }
+
+    /// Nothing is left to decide. That there is no regression can be said only
+    /// of ends that gave values.
+    fn decided(&self) -> Stopped {
+        match &self.unmeasured()[..] {
+            [end, ..] if self.says_nothing(&self.search.get().candidates()) => Stopped::Failed {
+                commit: Some(end.commit),
+                reason: format!(
+                    "none of its {} runs gave a value{}",
+                    end.runs,
+                    of_the_first(end)
+                ),
+            },
+            _ => Stopped::Decided,
+        }
+    }
+
+    /// The search found nothing, and it does not know whether there is something,
+    /// as the values of the two ends were never compared.
+    fn says_nothing(&self, candidates: &[Position]) -> bool {
+        self.spec.strategy == Strategy::Adaptive
+            && candidates.is_empty()
+            && !self.unmeasured().is_empty()
+            && (self.search.get().culprits(&self.lab)).is_ok_and(|culprits| culprits.is_empty())
     }
 
     fn summarise(&self, stopped: Stopped) -> Outcome {
@@ -228,11 +298,22 @@ impl Bisection {
             ),
         };
         let candidates = self.search.get().candidates();
+        let says_nothing = self.says_nothing(&candidates);
+        let unmeasured = match &culprits[..] {
+            [] => self.unmeasured(),
+            _ => Vec::new(),
+        };
+        let stopped = match (stopped, self.lab.any_unlisted()) {
+            (Stopped::Decided, Some(reason)) if !candidates.is_empty() => Stopped::Unlisted {
+                reason: reason.to_owned(),
+            },
+            (stopped, _) => stopped,
+        };
         let status = match &stopped {
             Stopped::Failed { .. } => Status::Failed,
             Stopped::Canceled => Status::Canceled,
             _ if !culprits.is_empty() => Status::CulpritFound,
-            _ if candidates.is_empty() => Status::NoRegression,
+            _ if candidates.is_empty() && !says_nothing => Status::NoRegression,
             _ => Status::Inconclusive,
         };
         let skipped = self
@@ -252,9 +333,13 @@ impl Bisection {
             stopped,
             culprits,
             candidates,
-            posterior: self.search.get().posterior(),
+            // What rests on failures alone is not the probability of a change.
+            posterior: (unmeasured.is_empty())
+                .then(|| self.search.get().posterior())
+                .flatten(),
             comparisons: self.search.get().comparisons(),
             skipped,
+            unmeasured,
             runs: self.lab.runs(),
             builds: self.lab.builds(),
         }
@@ -292,13 +377,19 @@ impl Machine for Bisection {
                 self.conclude(failure);
             } else {
                 match self.search.get_mut().advance(&mut self.lab) {
-                    Ok(false) => {}
-                    Ok(true) => self.conclude(match self.search.get().exhausted() {
-                        None => Stopped::Decided,
-                        Some(Exhausted::Runs) => Stopped::RunBudget,
-                        Some(Exhausted::Builds) => Stopped::BuildBudget,
-                        Some(Exhausted::Knowledge) => Stopped::NothingToLearn,
-                    }),
+                    Ok(false) if !self.lab.is_idle() => {}
+                    // A strategy that asks for nothing more would wait for ever.
+                    Ok(false) => self.conclude(
+                        self.search
+                            .get()
+                            .exhausted()
+                            .unwrap_or(Exhausted::Knowledge)
+                            .into(),
+                    ),
+                    Ok(true) => self.conclude(
+                        (self.search.get().exhausted())
+                            .map_or_else(|| self.decided(), Stopped::from),
+                    ),
                     Err(error) => self.conclude(Stopped::Failed {
                         commit: None,
                         reason: error.to_string(),
@@ -340,6 +431,10 @@ impl Machine for Bisection {
     fn max_time(&self) -> Option<u64> {
         self.spec.max_time
     }
+}
+
+fn of_the_first(end: &Unmeasured) -> String {
+    (end.reason.as_ref()).map_or_else(String::new, |reason| format!("; the first: {reason}"))
 }
 
 /// How far a search has come.

@@ -2,11 +2,14 @@
 //!
 //! Strategies decide which commits to measure; the lab does the bookkeeping
 //! that every strategy needs: which commits are built, their runs, what is
-//! still under way, the budgets, and the handling of lost answers.
+//! still under way, and the handling of lost answers. The budgets are kept below
+//! it, in the ledger through which it asks.
 
 use std::collections::BTreeMap;
 
-use crate::machine::{Ledger, MachineError};
+use crate::budget::BudgetedLedger;
+use crate::machine::MachineError;
+use crate::outcome::Stopped;
 use crate::random::SplitMix64;
 use crate::{Action, BisectionSpec, Event, Position, SpecError, Task};
 
@@ -45,6 +48,8 @@ pub(crate) struct Measured {
     next_index: u32,
     pub(crate) pending: u32,
     lost_in_a_row: u32,
+    /// Of the failed run with the lowest index: that index, and what went wrong.
+    failure: Option<(u32, String)>,
 }
 
 impl Measured {
@@ -79,6 +84,16 @@ impl Measured {
             .count() as u32
     }
 
+    /// It was run, and no run gave a value.
+    pub(crate) fn only_failed(&self) -> bool {
+        self.runs() > 0 && self.failures() == self.runs()
+    }
+
+    /// What went wrong in the first of its failed runs.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.failure.as_ref().map(|(_, reason)| reason.as_str())
+    }
+
     pub(crate) fn is_skipped(&self) -> bool {
         matches!(self.build, BuildState::Skipped(_))
     }
@@ -105,20 +120,34 @@ pub(crate) enum Exhausted {
     Knowledge,
 }
 
+impl From<Exhausted> for Stopped {
+    fn from(exhausted: Exhausted) -> Self {
+        match exhausted {
+            Exhausted::Runs => Self::RunBudget,
+            Exhausted::Builds => Self::BuildBudget,
+            Exhausted::Knowledge => Self::NothingToLearn,
+        }
+    }
+}
+
+/// What is known of the commits strictly inside a range.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Listing {
+    Asked,
+    Counted(u64),
+    /// It can't be had: why.
+    Lost(String),
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct Lab {
-    ledger: Ledger,
+    ledger: BudgetedLedger,
     random: SplitMix64,
     chart: Option<String>,
     commits: BTreeMap<Position, Measured>,
-    /// Commits strictly inside each range; absent until it is listed.
-    ranges: Vec<Option<u64>>,
+    ranges: Vec<Listing>,
     /// Listings lost in a row.
     lost_listings: u32,
-    /// A listing that could not be had: why.
-    unlisted: Option<String>,
-    runs_left: Option<u64>,
-    builds_left: Option<u64>,
     runs: u64,
     builds: u64,
 }
@@ -126,15 +155,12 @@ pub(crate) struct Lab {
 impl Lab {
     pub(crate) fn new(spec: &BisectionSpec) -> Self {
         Self {
-            ledger: Ledger::default(),
+            ledger: BudgetedLedger::new(spec.max_runs, spec.max_builds),
             random: SplitMix64::new(spec.seed),
             chart: spec.chart.clone(),
             commits: BTreeMap::new(),
             ranges: Vec::new(),
             lost_listings: 0,
-            unlisted: None,
-            runs_left: spec.max_runs,
-            builds_left: spec.max_builds,
             runs: 0,
             builds: 0,
         }
@@ -154,7 +180,7 @@ impl Lab {
 
     /// Runs that may still be asked for.
     pub(crate) fn runs_left(&self) -> Option<u64> {
-        self.runs_left
+        self.ledger.runs_left()
     }
 
     /// Commits that were built.
@@ -164,7 +190,7 @@ impl Lab {
 
     /// Builds that may still be asked for.
     pub(crate) fn builds_left(&self) -> Option<u64> {
-        self.builds_left
+        self.ledger.builds_left()
     }
 
     pub(crate) fn get(&self, commit: Position) -> Option<&Measured> {
@@ -179,40 +205,47 @@ impl Lab {
 
     /// Commits strictly inside a range, once it is listed.
     pub(crate) fn count(&self, range: u32) -> Option<u64> {
-        self.ranges.get(range as usize).copied().flatten()
+        match self.ranges.get(range as usize) {
+            Some(Listing::Counted(count)) => Some(*count),
+            _ => None,
+        }
     }
 
     /// Why a range could not be listed.
-    pub(crate) fn unlisted(&self) -> Option<&str> {
-        self.unlisted.as_deref()
+    pub(crate) fn unlisted(&self, range: u32) -> Option<&str> {
+        match self.ranges.get(range as usize) {
+            Some(Listing::Lost(reason)) => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// Why some range could not be listed.
+    pub(crate) fn any_unlisted(&self) -> Option<&str> {
+        (0..self.ranges.len() as u32).find_map(|range| self.unlisted(range))
     }
 
     /// A range whose count is known without asking.
     pub(crate) fn know(&mut self, count: u64) -> u32 {
-        self.ranges.push(Some(count));
+        self.ranges.push(Listing::Counted(count));
         (self.ranges.len() - 1) as u32
     }
 
     pub(crate) fn list(&mut self, lower: Position, higher: Position) -> u32 {
         let range = self.ranges.len() as u32;
-        self.ranges.push(None);
-        self.ledger.ask(Task::List {
-            range,
-            lower,
-            higher,
-        });
+        self.ranges.push(Listing::Asked);
+        self.ledger.list(range, lower, higher);
         range
     }
 
     pub(crate) fn build(&mut self, commit: Position) -> Result<(), Exhausted> {
-        spend(&mut self.builds_left, 1).ok_or(Exhausted::Builds)?;
-        self.ledger.ask(Task::Build { commit });
+        self.ledger.ask(Task::Build { commit })?;
         self.commits.entry(commit).or_insert(Measured {
             build: BuildState::Asked,
             runs: BTreeMap::new(),
             next_index: 0,
             pending: 0,
             lost_in_a_row: 0,
+            failure: None,
         });
         Ok(())
     }
@@ -230,8 +263,10 @@ impl Lab {
                 (*commit, total.saturating_sub(known))
             })
             .collect();
-        let sum = wanted.iter().map(|(_, runs)| u64::from(*runs)).sum();
-        spend(&mut self.runs_left, sum).ok_or(Exhausted::Runs)?;
+        let sum: u64 = wanted.iter().map(|(_, runs)| u64::from(*runs)).sum();
+        if self.runs_left().is_some_and(|left| left < sum) {
+            return Err(Exhausted::Runs);
+        }
         loop {
             wanted.retain(|(_, runs)| *runs > 0);
             if wanted.is_empty() {
@@ -241,16 +276,26 @@ impl Lab {
             for (commit, runs) in &mut wanted {
                 *runs -= 1;
                 if let Some(measured) = self.commits.get_mut(commit) {
-                    let index = measured.next_index;
-                    measured.next_index += 1;
-                    measured.pending += 1;
                     self.ledger.ask(Task::Run {
                         commit: *commit,
-                        index,
+                        index: measured.next_index,
                         bot: None,
-                    });
+                    })?;
+                    measured.next_index += 1;
+                    measured.pending += 1;
                 }
             }
+        }
+    }
+
+    /// A commit of which no run gave a value can't be used.
+    pub(crate) fn skip_failing(&mut self, commit: Position) {
+        if let Some(measured) = self.commits.get_mut(&commit) {
+            let runs = measured.runs();
+            let first = (measured.failure())
+                .map_or_else(String::new, |reason| format!("; the first: {reason}"));
+            measured.build =
+                BuildState::Skipped(format!("none of its {runs} runs gave a value{first}"));
         }
     }
 
@@ -288,11 +333,11 @@ impl Lab {
                 },
             ) if range == listed => {
                 self.lost_listings = 0;
-                if count <= SpecError::MOST_COMMITS {
-                    self.ranges[range as usize] = Some(count);
+                self.ranges[range as usize] = if count <= SpecError::MOST_COMMITS {
+                    Listing::Counted(count)
                 } else {
-                    self.unlisted = Some(SpecError::Commits { found: count }.to_string());
-                }
+                    Listing::Lost(SpecError::Commits { found: count }.to_string())
+                };
             }
             (Task::Build { commit }, Event::Built { .. }) => {
                 self.builds += 1;
@@ -313,8 +358,24 @@ impl Lab {
                 let values = self.deciding(number, values)?;
                 self.ran(commit, index, values, bot, started);
             }
-            (Task::Run { commit, index, .. }, Event::RunFailed { bot, started, .. }) => {
+            (
+                Task::Run { commit, index, .. },
+                Event::RunFailed {
+                    bot,
+                    started,
+                    reason,
+                    ..
+                },
+            ) => {
                 self.ran(commit, index, Vec::new(), bot, started);
+                if let Some(measured) = self.commits.get_mut(&commit)
+                    && measured
+                        .failure
+                        .as_ref()
+                        .is_none_or(|(first, _)| index < *first)
+                {
+                    measured.failure = Some((index, reason));
+                }
             }
             (Task::Cancel { .. }, Event::Cancelled { .. } | Event::GaveUp { .. }) => {}
             (task, Event::GaveUp { reason, .. }) => {
@@ -385,20 +446,21 @@ impl Lab {
     /// times in a row.
     fn lost(&mut self, task: Task, reason: String) {
         match task {
-            Task::List { .. } => {
+            Task::List {
+                range,
+                lower,
+                higher,
+            } => {
                 self.lost_listings += 1;
                 if self.lost_listings < LOST_IN_A_ROW {
-                    self.ledger.ask(task);
+                    self.ledger.list(range, lower, higher);
                 } else {
-                    self.unlisted = Some(reason);
+                    self.lost_listings = 0;
+                    self.ranges[range as usize] = Listing::Lost(reason);
                 }
             }
             Task::Build { commit } => {
-                if self.count_loss(commit) < LOST_IN_A_ROW
-                    && spend(&mut self.builds_left, 1).is_some()
-                {
-                    self.ledger.ask(task);
-                } else {
+                if self.count_loss(commit) >= LOST_IN_A_ROW || self.ledger.ask(task).is_err() {
                     self.set_build(commit, BuildState::Skipped(reason));
                 }
             }
@@ -406,9 +468,9 @@ impl Lab {
                 let losses = self.count_loss(commit);
                 if losses >= LOST_IN_A_ROW {
                     self.give_up(commit, reason);
-                } else if spend(&mut self.runs_left, 1).is_some() {
-                    self.ledger.ask(task);
-                } else if let Some(measured) = self.commits.get_mut(&commit) {
+                } else if self.ledger.ask(task).is_err()
+                    && let Some(measured) = self.commits.get_mut(&commit)
+                {
                     measured.pending -= 1;
                 }
             }
@@ -432,12 +494,4 @@ impl Lab {
             measured.pending = 0;
         }
     }
-}
-
-/// Takes from a budget, if it has that much.
-fn spend(left: &mut Option<u64>, amount: u64) -> Option<()> {
-    if let Some(left) = left {
-        *left = left.checked_sub(amount)?;
-    }
-    Some(())
 }

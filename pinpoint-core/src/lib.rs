@@ -139,6 +139,7 @@ mod atlas;
 mod bisection;
 #[cfg(feature = "bots")]
 pub mod bots;
+mod budget;
 mod commit;
 mod culprit_finder;
 mod drive;
@@ -178,7 +179,7 @@ pub use journal::{Detail, Journal, JournalError, Record};
 pub use machine::{Charts, Machine, MachineError};
 pub use outcome::{
     Comparison, Culprit, Effect, EffectOf, OUTCOME_VERSION, Outcome, Posterior, Skipped, Span,
-    Status, Stopped,
+    Status, Stopped, Unmeasured,
 };
 pub use pairwise::{
     ChartComparison, PAIRWISE_OUTCOME_VERSION, PAIRWISE_SPEC_VERSION, Pairwise, PairwiseOutcome,

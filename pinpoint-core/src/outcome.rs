@@ -34,6 +34,10 @@ pub struct Outcome {
     pub comparisons: Vec<Comparison>,
     /// Commits that could not be used, oldest first.
     pub skipped: Vec<Skipped>,
+    /// Ends of the range that gave no value in any run, where no culprit was
+    /// found: failures were compared then, and values were not.
+    #[serde(default)]
+    pub unmeasured: Vec<Unmeasured>,
     /// Runs that were made, failed ones included.
     pub runs: u64,
     /// Commits that were built.
@@ -92,6 +96,12 @@ pub enum Status {
 pub enum Stopped {
     /// Nothing was left to decide.
     Decided,
+    /// What is hidden between two neighbours, such as a roll, could not be
+    /// listed: which of it changed the benchmark is not known.
+    Unlisted {
+        /// What went wrong.
+        reason: String,
+    },
     /// Something was left to decide, but more runs would hardly tell more.
     NothingToLearn,
     /// The next comparison would have exceeded the budget of runs.
@@ -102,9 +112,9 @@ pub enum Stopped {
     TimeBudget,
     /// Somebody asked for it.
     Canceled,
-    /// An end of the range can't be measured, or a range can't be listed.
+    /// An end of the range can't be measured, or the range can't be listed.
     Failed {
-        /// The end that can't be measured.
+        /// The end that can't be measured, when it is one.
         commit: Option<Position>,
         /// What went wrong.
         reason: String,
@@ -131,10 +141,11 @@ pub struct Effect {
     /// Which of a run's results differ.
     pub of: EffectOf,
     /// The difference, newer minus older: of values the Hodges-Lehmann shift,
-    /// in the chart's unit; of failures the difference of their rates.
-    pub estimate: f64,
+    /// in the chart's unit; of failures the difference of their rates. Absent
+    /// when it is beyond the range of `f64`.
+    pub estimate: Option<f64>,
     /// Where it lies with the confidence below; absent when the samples are
-    /// too small to say.
+    /// too small to say, or an end of it is beyond the range of `f64`.
     pub interval: Option<Interval>,
     /// The confidence of the interval.
     pub confidence: f64,
@@ -151,11 +162,16 @@ impl Effect {
         after: &[f64],
         confidence: f64,
     ) -> Result<Self, CompareError> {
-        let shift = hodges_lehmann(before, after, confidence)?;
+        let (estimate, interval) = match hodges_lehmann(before, after, confidence) {
+            Ok(shift) => (Some(shift.estimate), shift.interval),
+            Err(CompareError::Overflow { .. }) => (None, None),
+            Err(error) => return Err(error),
+        };
         Ok(Self {
             of: EffectOf::Values,
-            estimate: shift.estimate,
-            interval: shift.interval,
+            estimate,
+            interval: interval
+                .filter(|interval| interval.low.is_finite() && interval.high.is_finite()),
             confidence,
             before: median(before).unwrap_or_default(),
             after: median(after).unwrap_or_default(),
@@ -171,7 +187,7 @@ impl Effect {
         let change = difference_of_rates(before, after, confidence)?;
         Ok(Self {
             of: EffectOf::Failures,
-            estimate: change.estimate,
+            estimate: Some(change.estimate),
             interval: Some(change.interval),
             confidence,
             before: change.control_rate,
@@ -207,6 +223,17 @@ pub struct Comparison {
     pub functional: FunctionalComparison,
     /// Whether values are alike; absent when the failures decided.
     pub performance: Option<PerformanceComparison>,
+}
+
+/// An end of the range none of whose runs gave a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unmeasured {
+    /// The end.
+    pub commit: Position,
+    /// Its runs, all of which failed.
+    pub runs: u32,
+    /// What went wrong in the first of them.
+    pub reason: Option<String>,
 }
 
 /// A commit that could not be used.

@@ -22,7 +22,8 @@
 //! ```
 
 use pinpoint_compare::{
-    CompareError, Direction, Verdict, compare_functional, compare_performance, median,
+    CompareError, Direction, PerformanceComparison, Verdict, compare_functional,
+    compare_performance, median,
 };
 
 use crate::bisection::{OpenRange, Searching};
@@ -254,6 +255,9 @@ impl PinpointSearch {
 
     fn open(&mut self, index: usize, lab: &mut Lab) {
         match lab.count(self.pairs[index].between.range) {
+            None if (lab.unlisted(self.pairs[index].between.range)).is_some() => {
+                self.pairs[index].state = PairState::Undecided;
+            }
             None => {}
             Some(0) => self.pairs[index].state = PairState::Culprit,
             Some(count) => {
@@ -508,7 +512,7 @@ impl Question {
                 Some(Magnitude::Percent(percent)) => lab
                     .get(Position::Good)
                     .and_then(|good| median(&good.values()))
-                    .map(|median| (median * percent / 100.0).abs()),
+                    .map(|median| (median * percent / 100.0).abs().min(f64::MAX)),
             };
         }
     }
@@ -539,12 +543,7 @@ impl Question {
         let performance = if functional.verdict == Verdict::Different {
             None
         } else {
-            Some(compare_performance(
-                &lower.values(),
-                &higher.values(),
-                self.magnitude,
-                self.direction,
-            )?)
+            Some(self.compare_values(&lower.values(), &higher.values())?)
         };
         let verdict = match performance.as_ref().map(|performance| performance.verdict) {
             None | Some(Verdict::Nil) => functional.verdict,
@@ -560,6 +559,30 @@ impl Question {
             functional,
             performance,
         })
+    }
+
+    /// Values so far apart that no number says how far are compared at half
+    /// their size, which changes nothing but that.
+    fn compare_values(
+        &self,
+        lower: &[f64],
+        higher: &[f64],
+    ) -> Result<PerformanceComparison, CompareError> {
+        match compare_performance(lower, higher, self.magnitude, self.direction) {
+            Err(CompareError::Overflow { .. }) => {
+                let halves =
+                    |values: &[f64]| values.iter().map(|value| value / 2.0).collect::<Vec<_>>();
+                let magnitude = self.magnitude.map(|magnitude| magnitude / 2.0);
+                compare_performance(&halves(lower), &halves(higher), magnitude, self.direction).map(
+                    |comparison| PerformanceComparison {
+                        mean_diff: None,
+                        median_diff: None,
+                        ..comparison
+                    },
+                )
+            }
+            compared => compared,
+        }
     }
 
     fn effect(

@@ -13,7 +13,7 @@ use pinpoint_core::{
     Bisection, BisectionSpec, CombinedCommit, Commit, Direction, EffectOf, Event, Machine,
     Magnitude, Outcome, Position, Range, SpecError, Status, Stopped, Strategy, Task,
 };
-use world::{World, at, culprits};
+use world::{World, at, culprits, value_by_value};
 
 fn searches(scenario: &Scenario, magnitude: Option<f64>, count: u64) -> Vec<Trial> {
     let spec = BisectionSpec {
@@ -61,7 +61,7 @@ fn finds_the_one_commit_that_is_slower() {
         assert!(outcome.culprits[0].probability.unwrap() >= 0.95);
         let effect = &outcome.culprits[0].effect;
         assert_eq!(effect.of, EffectOf::Values);
-        assert!((effect.estimate - 5.0).abs() < 0.1, "{effect:?}");
+        assert!((effect.estimate.unwrap() - 5.0).abs() < 0.1, "{effect:?}");
         assert!(outcome.runs <= 30, "{} runs", outcome.runs);
     }
 }
@@ -319,6 +319,87 @@ fn failing_and_slowing_down_are_told_apart() {
     assert_eq!(culprits(&outcome), [at(4), at(9)]);
     assert_eq!(outcome.culprits[0].effect.of, EffectOf::Values);
     assert_eq!(outcome.culprits[1].effect.of, EffectOf::Failures);
+}
+
+fn why_failed(outcome: &Outcome) -> (Option<Position>, &str) {
+    assert_eq!(outcome.status, Status::Failed, "{outcome:?}");
+    assert_eq!(outcome.posterior, None);
+    let Stopped::Failed { commit, reason } = &outcome.stopped else {
+        panic!("{outcome:?}");
+    };
+    (*commit, reason)
+}
+
+#[test]
+fn ends_that_only_fail_are_not_the_same() {
+    for (attempts, confidence, runs) in [(None, 0.95, 3), (Some(20), 0.95, 20), (None, 0.3, 3)] {
+        let spec = BisectionSpec {
+            attempts,
+            confidence,
+            ..World::of(6).adaptive().spec()
+        };
+        let outcome = value_by_value(spec, |_, _| None);
+        let (commit, reason) = why_failed(&outcome);
+        assert_eq!(commit, None);
+        assert_eq!(
+            reason,
+            format!(
+                "the benchmark fails at both ends: none of {runs} and {runs} runs gave a value; \
+                 the first: Address already in use"
+            )
+        );
+        assert_eq!(outcome.unmeasured.len(), 2);
+    }
+}
+
+/// An end without a value can't be compared: that it fails as often as the other
+/// says nothing of the values.
+#[test]
+fn an_end_that_only_fails_is_not_the_same_as_one_that_gives_values() {
+    let spec = || World::of(6).adaptive().spec();
+    let outcome = value_by_value(spec(), |commit, index| {
+        (commit != Position::Good).then(|| 10.0 + 0.01 * f64::from(index % 7))
+    });
+    let (commit, reason) = why_failed(&outcome);
+    assert_eq!(commit, Some(Position::Good));
+    assert!(
+        reason.contains("gave a value; the first: Address already in use"),
+        "{reason}"
+    );
+
+    // The other one gave a single value.
+    let outcome = value_by_value(spec(), |commit, index| {
+        (commit == Position::Good && index == 1).then_some(10.0)
+    });
+    let (commit, _) = why_failed(&outcome);
+    assert_eq!(commit, Some(Position::Bad));
+    assert_eq!(outcome.unmeasured.len(), 1);
+}
+
+/// The ends pass, and no run between them.
+#[test]
+fn commits_that_only_fail_leave_a_range() {
+    let outcome = value_by_value(World::of(40).adaptive().spec(), |commit, index| {
+        let level = match commit {
+            Position::Within {
+                offset: 15..=25, ..
+            } => return None,
+            Position::Within { offset, .. } if offset < 20 => 10.0,
+            Position::Good => 10.0,
+            _ => 15.0,
+        };
+        Some(level + 0.01 * f64::from(index % 7))
+    });
+    assert_eq!(outcome.status, Status::Inconclusive, "{outcome:?}");
+    assert!(outcome.candidates.contains(&at(20)), "{outcome:?}");
+    assert!(outcome.candidates.len() <= 12, "{outcome:?}");
+    assert!(outcome.runs < 200, "{} runs", outcome.runs);
+    let reason = &outcome.skipped[0].reason;
+    assert!(
+        reason.starts_with("none of its ")
+            && reason.ends_with(" runs gave a value; the first: Address already in use"),
+        "{reason}"
+    );
 }
 
 #[test]

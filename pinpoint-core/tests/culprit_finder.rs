@@ -497,6 +497,7 @@ fn specs() -> impl Strategy<Value = CulpritFinderSpec> {
         3..20_u32,
         any::<u64>(),
         prop::option::of(0_u64..1_000),
+        prop::option::of(2_u64..12),
         prop::option::of(1_u64..1_000_000),
         prop_oneof![
             Just(Direction::Up),
@@ -504,20 +505,23 @@ fn specs() -> impl Strategy<Value = CulpritFinderSpec> {
             Just(Direction::Unknown)
         ],
     )
-        .prop_map(|(between, half, seed, max_runs, max_time, direction)| {
-            let mut spec = CulpritFinderSpec::new(Range::Counted { between });
-            spec.pairs = 2 * half;
-            spec.bisection = BisectionSpec {
-                strategy: SearchStrategy::Pinpoint,
-                seed,
-                // Two verifications and the ends of the search fit at least.
-                max_runs: max_runs.map(|more| 8 * u64::from(half) + 40 + more),
-                max_time,
-                direction,
-                ..spec.bisection
-            };
-            spec
-        })
+        .prop_map(
+            |(between, half, seed, max_runs, max_builds, max_time, direction)| {
+                let mut spec = CulpritFinderSpec::new(Range::Counted { between });
+                spec.pairs = 2 * half;
+                spec.bisection = BisectionSpec {
+                    strategy: SearchStrategy::Pinpoint,
+                    seed,
+                    // Two verifications and the ends of the search fit at least.
+                    max_runs: max_runs.map(|more| 8 * u64::from(half) + 40 + more),
+                    max_builds,
+                    max_time,
+                    direction,
+                    ..spec.bisection
+                };
+                spec
+            },
+        )
 }
 
 proptest! {
@@ -535,7 +539,12 @@ proptest! {
                 prop_assert!(times <= 3, "{commit:?} was built {times} times");
             }
         }
-        prop_assert!(spec.bisection.max_runs.is_none_or(|most| outcome.runs <= most));
+        let runs = walk.count(|task| matches!(task, Task::Run { .. }))
+            + 2 * walk.count(|task| matches!(task, Task::RunPair { .. }));
+        let builds = walk.count(|task| matches!(task, Task::Build { .. }));
+        prop_assert!(spec.bisection.max_runs.is_none_or(|most| runs <= most), "{runs} runs");
+        prop_assert!(spec.bisection.max_builds.is_none_or(|most| builds <= most), "{builds} builds");
+        prop_assert!(outcome.runs <= runs && outcome.builds <= builds);
         for checked in &outcome.culprits {
             let comparison = checked.comparison.as_ref().unwrap();
             prop_assert_eq!(comparison.status, PairwiseStatus::Different);

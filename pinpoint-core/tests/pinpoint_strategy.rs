@@ -13,7 +13,7 @@ use pinpoint_core::{
     Verdict,
 };
 use proptest::prelude::*;
-use world::{World, at, culprits, ran};
+use world::{World, at, culprits, ran, value_by_value};
 
 #[test]
 fn finds_the_one_commit_that_is_slower() {
@@ -30,7 +30,7 @@ fn finds_the_one_commit_that_is_slower() {
         assert_eq!(outcome.candidates, []);
         let effect = &outcome.culprits[0].effect;
         assert_eq!(effect.of, EffectOf::Values);
-        assert!((effect.estimate - 5.0).abs() < 0.1, "{effect:?}");
+        assert!((effect.estimate.unwrap() - 5.0).abs() < 0.1, "{effect:?}");
     }
 }
 
@@ -563,9 +563,17 @@ fn specs_that_make_no_sense_are_refused() {
 }
 
 /// Listings alone, everything else well.
-fn with_listings(mut list: impl FnMut(u64, u32) -> Event) -> Outcome {
+fn with_listings(list: impl FnMut(u64, u32) -> Event) -> Outcome {
+    with_listings_of(Strategy::Pinpoint, list)
+}
+
+fn with_listings_of(strategy: Strategy, mut list: impl FnMut(u64, u32) -> Event) -> Outcome {
     let world = World::of(30).slower_from(3, 5.0).slower_from(20, 5.0);
-    let mut machine = Bisection::new(between_commits()).unwrap();
+    let spec = BisectionSpec {
+        strategy,
+        ..between_commits()
+    };
+    let mut machine = Bisection::new(spec).unwrap();
     let mut opened = Default::default();
     while machine.outcome().is_none() {
         for action in machine.poll() {
@@ -591,6 +599,109 @@ fn a_range_of_impossible_length_fails_the_job() {
         panic!("{outcome:?}");
     };
     assert!(reason.contains("18446744073709551615 commits"), "{reason}");
+}
+
+/// Only the ends are a matter of the job: what is hidden between two neighbours
+/// is a matter of these.
+#[test]
+fn a_listing_that_is_lost_leaves_the_commit_that_it_would_have_opened() {
+    for strategy in [Strategy::Pinpoint, Strategy::Adaptive] {
+        let lost = |action| Event::GaveUp {
+            action,
+            reason: "no network".into(),
+        };
+        let listed = |action, range, count| Event::Listed {
+            action,
+            range,
+            count,
+        };
+        let outcome = with_listings_of(strategy, |action, range| match range {
+            0 => listed(action, range, 30),
+            _ => lost(action),
+        });
+        assert_eq!(outcome.status, Status::Inconclusive, "{outcome:?}");
+        assert_eq!(outcome.candidates, [at(3), at(20)]);
+        let reason = "no network".to_owned();
+        assert_eq!(outcome.stopped, Stopped::Unlisted { reason });
+
+        // The other one is found all the same.
+        let outcome = with_listings_of(strategy, |action, range| match range {
+            0 => listed(action, range, 30),
+            1 => lost(action),
+            _ => listed(action, range, 0),
+        });
+        assert_eq!(outcome.status, Status::CulpritFound, "{outcome:?}");
+        let mut all = culprits(&outcome);
+        assert_eq!((all.len(), outcome.candidates.len()), (1, 1));
+        all.extend(outcome.candidates);
+        all.sort_unstable();
+        assert_eq!(all, [at(3), at(20)]);
+
+        // As is it when there would be more than can be searched.
+        let outcome = with_listings_of(strategy, |action, range| match range {
+            0 => listed(action, range, 30),
+            _ => listed(action, range, u64::MAX),
+        });
+        assert_eq!(outcome.status, Status::Inconclusive, "{outcome:?}");
+        assert_eq!(outcome.candidates, [at(3), at(20)]);
+
+        let outcome = with_listings_of(strategy, |action, _| lost(action));
+        assert_eq!(outcome.status, Status::Failed);
+    }
+}
+
+#[test]
+fn an_effect_beyond_the_range_of_numbers_costs_nothing_but_itself() {
+    for strategy in [Strategy::Pinpoint, Strategy::Adaptive] {
+        // Between the highest and lowest values, but not the middle ones, in the
+        // last case.
+        for (low, high, spread) in [
+            (-1.7e308, 1.7e308, 0.0),
+            (-0.7e308, 1.0e308, 0.0),
+            (-0.87e308, 0.87e308, 0.06),
+        ] {
+            let spec = BisectionSpec {
+                strategy,
+                ..World::of(6).spec()
+            };
+            let outcome = value_by_value(spec, |commit, index| {
+                let level = match commit {
+                    Position::Good => low,
+                    Position::Within { offset, .. } if offset < 4 => low,
+                    _ => high,
+                };
+                Some(level * (1.0 + spread * (f64::from(index % 3) - 1.0)))
+            });
+            assert_eq!(culprits(&outcome), [at(4)], "{outcome:?}");
+            let effect = &outcome.culprits[0].effect;
+            assert_eq!(effect.estimate.is_none(), high - low == f64::INFINITY);
+            let text = serde_json::to_string(&outcome).unwrap();
+            let read: Outcome = serde_json::from_str(&text).unwrap();
+            assert_eq!(read, outcome);
+        }
+    }
+}
+
+/// That rates of failure are alike is all that the reference asks for. The
+/// outcome says that nothing else was measured.
+#[test]
+fn ends_that_only_fail_are_the_same_and_said_to_be_unmeasured() {
+    let outcome = value_by_value(World::of(6).spec(), |_, _| None);
+    assert_eq!(outcome.status, Status::NoRegression);
+    let ends: Vec<_> = (outcome.unmeasured.iter())
+        .map(|end| (end.commit, end.runs, end.reason.as_deref()))
+        .collect();
+    let reason = Some("Address already in use");
+    assert_eq!(
+        ends,
+        [(Position::Good, 10, reason), (Position::Bad, 10, reason)]
+    );
+    let outcome = World::of(6).search().outcome();
+    assert_eq!(outcome.unmeasured, []);
+    // What was written before does not say.
+    let mut old = serde_json::to_value(&outcome).unwrap();
+    old.as_object_mut().unwrap().remove("unmeasured");
+    assert_eq!(serde_json::from_value::<Outcome>(old).unwrap(), outcome);
 }
 
 #[test]

@@ -4,10 +4,11 @@
 mod walk;
 
 use pinpoint_core::{
-    Bisection, BisectionSpec, CombinedCommit, Commit, Direction, Event, Machine, Magnitude, Range,
-    Task,
+    Bisection, BisectionSpec, CombinedCommit, Commit, CulpritFinder, CulpritFinderSpec, Direction,
+    Event, Machine, Magnitude, Pairwise, PairwiseSpec, Range, Task,
 };
 use proptest::prelude::*;
+use walk::landscape::landscapes;
 use walk::{How, Step, Walk, check_replay, state, steps};
 
 fn specs() -> impl Strategy<Value = BisectionSpec> {
@@ -127,6 +128,95 @@ proptest! {
         prop_assert_eq!(&outcome, &serde_json::to_string(whole.machine.outcome().unwrap()).unwrap());
         let read: pinpoint_core::Outcome = serde_json::from_str(&outcome).unwrap();
         prop_assert_eq!(Some(&read), whole.machine.outcome());
+    }
+}
+
+/// Of runs, of builds, and the magnitude looked for.
+fn limits() -> impl Strategy<Value = (u64, Option<u64>, Option<Magnitude>)> {
+    let magnitude = prop_oneof![
+        Just(None),
+        Just(Some(Magnitude::Absolute(20.0))),
+        Just(Some(Magnitude::Percent(10.0))),
+    ];
+    (80..600_u64, prop::option::of(2..40_u64), magnitude)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_search_gets_to_an_end_in_any_landscape(
+        landscape in landscapes(120),
+        (max_runs, max_builds, magnitude) in limits(),
+        strategy in prop_oneof![
+            3 => Just(pinpoint_core::Strategy::Adaptive),
+            1 => Just(pinpoint_core::Strategy::Pinpoint),
+        ],
+        seed in any::<u64>(),
+    ) {
+        let spec = BisectionSpec {
+            strategy,
+            magnitude,
+            seed,
+            max_runs: Some(max_runs),
+            max_builds,
+            ..BisectionSpec::new(Range::Counted { between: landscape.between() })
+        };
+        let mut search = Bisection::new(spec).unwrap();
+        // Every action has one answer, and may be ended once.
+        let builds = max_builds.unwrap_or(3 * (landscape.between() + 2));
+        let (runs, built) = landscape.walk(&mut search, 2 * (max_runs + builds));
+        prop_assert!(runs <= max_runs, "{runs} runs");
+        prop_assert!(built <= builds, "{built} builds");
+    }
+
+    #[test]
+    fn a_culprit_finder_gets_to_an_end_in_any_landscape(
+        landscape in landscapes(60),
+        (more_runs, max_builds, magnitude) in limits(),
+        half in 3..8_u32,
+        strategy in prop_oneof![
+            Just(pinpoint_core::Strategy::Adaptive),
+            Just(pinpoint_core::Strategy::Pinpoint),
+        ],
+        seed in any::<u64>(),
+    ) {
+        let range = Range::Counted { between: landscape.between() };
+        let mut spec = CulpritFinderSpec::new(range);
+        spec.pairs = 2 * half;
+        // Two verifications and the first comparison of the search at least.
+        let max_runs = 8 * u64::from(half) + more_runs;
+        spec.bisection = BisectionSpec {
+            strategy,
+            magnitude,
+            seed,
+            max_runs: Some(max_runs),
+            max_builds,
+            ..spec.bisection
+        };
+        let mut finder = CulpritFinder::new(spec).unwrap();
+        let builds = max_builds.unwrap_or(3 * (landscape.between() + 2));
+        let (runs, built) = landscape.walk(&mut finder, 2 * (max_runs + builds));
+        prop_assert!(runs <= max_runs, "{runs} runs");
+        prop_assert!(built <= builds, "{built} builds");
+    }
+
+    #[test]
+    fn a_comparison_gets_to_an_end_in_any_landscape(
+        landscape in landscapes(60),
+        half in 3..40_u32,
+        early_stopping in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        let spec = PairwiseSpec {
+            pairs: 2 * half,
+            seed,
+            early_stopping,
+            ..PairwiseSpec::unnamed()
+        };
+        let mut comparison = Pairwise::new(spec).unwrap();
+        // What is lost is asked for again, and most of it is not.
+        landscape.walk(&mut comparison, 12 * u64::from(half) + 20);
     }
 }
 

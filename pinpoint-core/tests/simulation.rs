@@ -55,7 +55,10 @@ proptest! {
         prop_assert!(trial.changes as usize == scenario.changes.len().min(scenario.commits as usize));
         prop_assert!(trial.found <= trial.changes);
         prop_assert_eq!(trial.named.iter().filter(|(_, is_true)| *is_true).count(), trial.found as usize);
-        prop_assert_ne!(trial.status, Status::Failed);
+        // An end may fail in every run.
+        let may_fail = strategy == Strategy::Adaptive
+            && scenario.failure_rates.iter().any(|rate| *rate > 0.0);
+        prop_assert!(may_fail || trial.status != Status::Failed);
         prop_assert_ne!(trial.status, Status::Canceled);
         prop_assert_eq!(scenario.search(&spec, seed), Ok(trial));
     }

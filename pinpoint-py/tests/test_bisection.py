@@ -196,6 +196,36 @@ def test_the_budget_of_builds_is_kept(max_builds: Any) -> None:
         assert outcome.culprits == ((40, None),)
 
 
+@pytest.mark.parametrize("seed", [80, 642, *range(10)])
+def test_a_build_that_nothing_is_run_of_next_does_not_stop_the_search(seed: Any) -> None:
+    """Several large changes among many small ones, and noise in two modes.
+
+    With the first two seeds the search builds a commit and then runs others: the
+    answers were dropped, and the same runs asked for without end.
+    """
+    chance = random.Random(seed)
+    level, levels = 20.0, []
+    for _ in range(chance.randint(20, 120)):
+        level *= chance.choice([0.6, 1.6]) if chance.random() < 0.04 else chance.uniform(0.98, 1.02)
+        levels.append(level)
+    max_runs, magnitude = chance.choice([200, 400, 800]), chance.choice([None, 2.0, 8.0])
+    broken = {index for index in range(1, len(levels) - 1) if seed % 2 and chance.random() < 0.2}
+    search = bisection(len(levels), strategy="adaptive", max_runs=max_runs, magnitude=magnitude, seed=seed)
+    runs = 0
+    while batch := search.next():
+        for index, asked in batch:
+            if index in broken:
+                search.skip(index)
+                continue
+            values = [
+                levels[index] * (1.6 if chance.random() < 0.3 else 1.0) * chance.gauss(1.0, 0.03) for _ in range(asked)
+            ]
+            search.record(index, values, started=[runs + place for place in range(asked)])
+            runs += asked
+            assert runs <= max_runs
+    assert search.outcome.runs == runs
+
+
 @pytest.mark.parametrize("seed", range(200))
 def test_random_worlds_end_within_their_budgets(seed: Any) -> None:
     """Several changes, noise, failures, broken commits, tight budgets."""

@@ -407,6 +407,13 @@ pub(super) struct LaidOut {
 /// One call for the whole file system: to name each file of a large build would
 /// take longer than the writing. What waits to be written would otherwise be
 /// written in the middle of a measurement.
+#[cfg_attr(
+    target_os = "linux",
+    expect(
+        unsafe_code,
+        reason = "syncfs is in no safe interface of the standard library"
+    )
+)]
 fn sync(directory: &Path) -> Result<(), LocalError> {
     #[cfg(target_os = "linux")]
     {

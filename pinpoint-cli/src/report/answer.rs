@@ -12,7 +12,7 @@ use crate::document::{Document, NamedCulprit};
 use crate::job_result::JobResult;
 use crate::pairwise_document::PairwiseDocument;
 use crate::quantity::{count, quantity};
-use crate::summary::{short, why};
+use crate::summary::{only_failures, short, why};
 
 pub(super) struct Answer {
     /// The status in words.
@@ -107,6 +107,7 @@ fn of_search(document: &Document) -> Answer {
             "good",
             html! {
                 "No regression was found between " (ends)
+                @if !document.unmeasured.is_empty() { ": " (only_failures(document)) }
                 @if let Some(posterior) = &document.posterior {
                     ", with a probability of " (percent(posterior.no_change))
                 }
@@ -151,7 +152,8 @@ fn culprits(document: &Document) -> Markup {
     match &document.culprits[..] {
         [culprit] => html! { (commit_name(&culprit.blamed)) " " (did(document, culprit)) "." },
         several => {
-            let size = |culprit: &NamedCulprit| culprit.effect.estimate.abs();
+            let size =
+                |culprit: &NamedCulprit| culprit.effect.estimate.map_or(f64::INFINITY, f64::abs);
             let largest = (several.iter()).max_by(|a, b| size(a).total_cmp(&size(b)));
             html! {
                 (several.len()) " commits changed " (chart(document))
@@ -182,8 +184,8 @@ fn did(document: &Document, culprit: &NamedCulprit) -> Markup {
                 @if culprit.undone { "was lost, which " }
                 "changed " (chart(document)) " from " strong { (Foreign(&both[0])) }
                 " to " strong { (Foreign(&both[1])) }
-                @if effect.before != 0.0 {
-                    " (" (format!("{:+.1} %", 100.0 * effect.estimate / effect.before.abs())) ")"
+                @if let Some(percent) = crate::summary::percent(effect) {
+                    " (" (format!("{percent:+.1} %")) ")"
                 }
             }
         }

@@ -234,17 +234,19 @@ impl Line {
         }
     }
 
-    /// A site was lost before it told anything: it is a commit of a gap again,
-    /// one that can't be used.
-    pub(crate) fn lose(&mut self, site: usize) {
+    /// A site that tells nothing is a commit of a gap again, one that can't be
+    /// used. False where the commits on its two sides are of different ranges.
+    pub(crate) fn lose(&mut self, site: usize) -> bool {
         let (commit, at) = (self.sites[site], site - 1);
-        if self.gaps[at].range == self.gaps[site].range && self.gap_of(commit).is_none() {
+        let fits = self.gaps[at].range == self.gaps[site].range && self.gap_of(commit).is_none();
+        if fits {
             self.sites.remove(site);
             let higher = self.gaps.remove(site);
             self.gaps[at].high = higher.high;
             self.gaps[at].skipped.extend(higher.skipped);
             self.skip(commit);
         }
+        fits
     }
 
     /// The two neighbours at an empty gap turned out to have commits between.

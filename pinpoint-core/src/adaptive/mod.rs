@@ -111,6 +111,9 @@ pub(crate) struct AdaptiveSearch {
     /// Pairs of neighbours known to have nothing between them.
     listed: Vec<(Position, Position)>,
     listing: Option<(u32, Position, Position)>,
+    /// Pairs of neighbours of which it can't be known which commit made their
+    /// difference: what is between them can't be listed, or one only fails.
+    untraced: Vec<(Position, Position)>,
     exhausted: Option<Exhausted>,
 }
 
@@ -165,6 +168,7 @@ impl AdaptiveSearch {
             beside_culprits: None,
             listed: vec![(Position::Good, Position::Bad)],
             listing: None,
+            untraced: Vec::new(),
             exhausted: None,
         };
         for end in [Position::Good, Position::Bad] {
@@ -196,15 +200,17 @@ impl AdaptiveSearch {
             return false;
         };
         if let Some((range, lower, higher)) = self.listing {
-            let Some(between) = lab.count(range) else {
-                return false;
-            };
-            self.listing = None;
-            if between == 0 {
-                self.listed.push((lower, higher));
-            } else if let Some(gap) = line.sites.iter().position(|site| *site == lower) {
-                line.open(gap, range, between);
+            match lab.count(range) {
+                Some(0) => self.listed.push((lower, higher)),
+                Some(between) => {
+                    if let Some(gap) = line.sites.iter().position(|site| *site == lower) {
+                        line.open(gap, range, between);
+                    }
+                }
+                None if lab.unlisted(range).is_some() => self.untraced.push((lower, higher)),
+                None => return false,
             }
+            self.listing = None;
         }
         for end in [Position::Good, Position::Bad] {
             if lab
@@ -245,6 +251,14 @@ impl AdaptiveSearch {
         gaps
     }
 
+    /// Whether a change in this gap is that of one commit.
+    fn is_traced(&self, line: &Line, gap: usize) -> bool {
+        line.gaps[gap].len() == 0
+            && !self
+                .untraced
+                .contains(&(line.sites[gap], line.sites[gap + 1]))
+    }
+
     /// What the runs say about one change more than those in these gaps.
     fn analyse(&self, line: &Line, runs: &Runs, bots: usize, changes: &[usize]) -> Analysis {
         let prior: Vec<f64> = (0..line.gaps.len()).map(|gap| line.mass(gap)).collect();
@@ -266,10 +280,10 @@ impl AdaptiveSearch {
 
     /// Decides, and asks for what is needed. True when nothing is left.
     fn decide(&mut self, lab: &mut Lab) -> bool {
-        let Some(line) = self.line.take() else {
+        let Some(mut line) = self.line.take() else {
             return false;
         };
-        let done = self.decide_on(&line, lab);
+        let done = self.decide_on(&mut line, lab);
         self.look_beside_culprits(&line, lab);
         self.line = Some(line);
         done
@@ -278,14 +292,52 @@ impl AdaptiveSearch {
     fn look_beside_culprits(&mut self, line: &Line, lab: &Lab) {
         let changes = self.gaps_of_changes(line, None);
         let (culprits, spans): (Vec<usize>, Vec<usize>) =
-            (changes.into_iter()).partition(|gap| line.gaps[*gap].len() == 0);
+            (changes.into_iter()).partition(|gap| self.is_traced(line, *gap));
         self.beside_culprits = (!spans.is_empty()).then(|| {
             let (runs, bots) = collect(line, lab);
             self.analyse(line, &runs, bots, &culprits)
         });
     }
 
-    fn decide_on(&mut self, line: &Line, lab: &mut Lab) -> bool {
+    /// A change of values seen between two sites of which one never gave a value
+    /// may as well be on its other side: the site is treated as one that does not
+    /// build. Absent when both gave some.
+    fn leave_out_failing(
+        &mut self,
+        line: &mut Line,
+        lab: &mut Lab,
+        gap: usize,
+    ) -> Option<Result<(), Exhausted>> {
+        let ends = [line.sites[gap], line.sites[gap + 1]];
+        if self.untraced.contains(&(ends[0], ends[1])) {
+            return None;
+        }
+        let failing: Vec<(Position, u32)> = (ends.into_iter())
+            .filter(|site| matches!(site, Position::Within { .. }))
+            .filter_map(|site| {
+                let measured = lab.get(site).filter(|measured| measured.only_failed())?;
+                (measured.build == BuildState::Built).then(|| (site, measured.runs()))
+            })
+            .collect();
+        let (last, _) = failing.last().copied()?;
+        if failing.iter().any(|(_, runs)| *runs < Self::FIRST_RUNS) {
+            let more: Vec<(Position, u32)> = (failing.iter())
+                .map(|(site, _)| (*site, Self::FIRST_RUNS))
+                .collect();
+            return Some(lab.run_up_to(&more));
+        }
+        let left_out = (line.sites.iter())
+            .position(|site| *site == last)
+            .is_some_and(|site| line.lose(site));
+        if left_out {
+            lab.skip_failing(last);
+        } else {
+            self.untraced.push((ends[0], ends[1]));
+        }
+        Some(Ok(()))
+    }
+
+    fn decide_on(&mut self, line: &mut Line, lab: &mut Lab) -> bool {
         let ends = [Position::Good, Position::Bad];
         // Values need one run more, for their scatter.
         let failed_and_passed = ends.map(|end| {
@@ -323,6 +375,14 @@ impl AdaptiveSearch {
             let Some(gap) = likely else {
                 return self.learn(line, lab, &changes);
             };
+            if (self.analysis.as_ref()).is_some_and(|analysis| !analysis.by_failures[gap])
+                && let Some(asked) = self.leave_out_failing(line, lab, gap)
+            {
+                return match asked {
+                    Ok(()) if lab.runs_under_way() == 0 => self.decide_on(line, lab),
+                    asked => self.ask(asked),
+                };
+            }
             let (lower, higher) = (line.sites[gap], line.sites[gap + 1]);
             let can_build = lab.builds_left() != Some(0);
             if line.gaps[gap].len() > 0 && !line.is_exhausted(gap) {
@@ -358,7 +418,10 @@ impl AdaptiveSearch {
                         }
                     };
                 }
-                if self.question.lists && !self.listed.contains(&(lower, higher)) {
+                if self.question.lists
+                    && !self.listed.contains(&(lower, higher))
+                    && !self.untraced.contains(&(lower, higher))
+                {
                     self.listing = Some((lab.list(lower, higher), lower, higher));
                     return false;
                 }
@@ -587,7 +650,7 @@ impl Searching for AdaptiveSearch {
                 .changes
                 .iter()
                 .find(|change| change.lower == line.sites[gap]);
-            if let Some(change) = known.filter(|_| line.gaps[gap].len() == 0) {
+            if let Some(change) = known.filter(|_| self.is_traced(line, gap)) {
                 let (before, after) = (&line.sites[from..=gap], &line.sites[gap + 1..=to]);
                 found.push(Culprit {
                     commit: change.higher,
@@ -608,7 +671,7 @@ impl Searching for AdaptiveSearch {
         };
         // Changes that could not be told from their neighbours.
         let mut gaps: Vec<usize> = (self.gaps_of_changes(line, None).into_iter())
-            .filter(|gap| line.gaps[*gap].len() > 0)
+            .filter(|gap| !self.is_traced(line, *gap))
             .collect();
         if self.is_open() {
             let likeliest = self.likeliest();

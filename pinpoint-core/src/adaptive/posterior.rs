@@ -82,7 +82,7 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
                     + kinds[2] * exp(value + failure - largest));
             better += prior * exp(evidence.better[gap] - largest);
             small += setting.prior[gap] / mass * exp(evidence.small[gap] - largest);
-            by_failures[gap] = kinds[1] > 0.0 && failure > value;
+            by_failures[gap] = blind[gap] || kinds[1] > 0.0 && failure > value;
         }
     }
     // No change at all, or one that is not worth finding, or an improvement.

@@ -29,7 +29,9 @@ use std::collections::BTreeSet;
 pub use self::outcome::{CULPRIT_FINDER_OUTCOME_VERSION, CheckedCulprit, CulpritFinderOutcome};
 use self::routes::{Part, Routes};
 pub use self::spec::{CULPRIT_FINDER_SPEC_VERSION, CulpritFinderSpec};
-use crate::machine::{Charts, Ledger, Machine, MachineError};
+use crate::budget::BudgetedLedger;
+use crate::lab::Exhausted;
+use crate::machine::{Charts, Machine, MachineError};
 use crate::{
     Action, Bisection, BisectionSpec, CombinedCommit, Culprit, Event, Magnitude, Outcome, Pairwise,
     PairwiseOutcome, PairwiseSpec, PairwiseStatus, Position, RetryPolicy, SpecError, Status,
@@ -98,7 +100,8 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct CulpritFinder {
     spec: CulpritFinderSpec,
-    ledger: Ledger,
+    /// Its budget is that of all parts together.
+    ledger: BudgetedLedger,
     routes: Routes,
     verification: Pairwise,
     bisection: Option<Bisection>,
@@ -138,7 +141,7 @@ impl CulpritFinder {
         // verification.
         Bisection::new(spec.bisection.clone())?;
         let mut finder = Self {
-            ledger: Ledger::default(),
+            ledger: BudgetedLedger::new(spec.bisection.max_runs, spec.bisection.max_builds),
             routes: Routes::default(),
             verification: Pairwise::new(spec.verification())?,
             bisection: None,
@@ -149,7 +152,13 @@ impl CulpritFinder {
             spec,
         };
         for action in finder.verification.poll() {
-            finder.ask(Part::Verification, action);
+            // The two builds of the ends, which the search was just found to
+            // be allowed.
+            (finder.ask(Part::Verification, action)).map_err(|_| SpecError::Budget {
+                what: "builds",
+                needed: 2,
+                allowed: finder.spec.bisection.max_builds.unwrap_or(u64::MAX),
+            })?;
         }
         Ok(finder)
     }
@@ -196,7 +205,7 @@ impl CulpritFinder {
     }
 
     /// Asks for an action of a part under a number of the whole.
-    fn ask(&mut self, part: Part, action: Action) {
+    fn ask(&mut self, part: Part, action: Action) -> Result<(), Exhausted> {
         let task = match action.task {
             Task::List { .. } => action.task,
             Task::Build { commit } => Task::Build {
@@ -226,8 +235,27 @@ impl CulpritFinder {
                 Task::Cancel { action: ended }
             }
         };
-        let number = self.ledger.ask(task);
+        let number = self.ledger.ask(task)?;
         self.routes.add(number, part, action.number);
+        Ok(())
+    }
+
+    /// Ends a part for which the budget of the whole does not suffice.
+    fn stop(&mut self, part: Part, exhausted: Exhausted) {
+        let stopped = exhausted.into();
+        match part {
+            Part::Verification => self.verification.stop(stopped),
+            Part::Bisection => {
+                if let Some(bisection) = &mut self.bisection {
+                    bisection.stop(stopped);
+                }
+            }
+            Part::Confirmation(place) => {
+                if let Some(comparison) = self.confirmation_mut(place) {
+                    comparison.stop(stopped);
+                }
+            }
+        }
     }
 
     /// What a part's position is in the whole: the ends of a confirmation are a
@@ -317,10 +345,17 @@ impl CulpritFinder {
             if actions.is_empty() {
                 return Ok(());
             }
+            let mut is_stopped = false;
             for action in actions {
-                match self.answer_from_memory(part, &action) {
-                    Some(event) => self.tell(part, event)?,
-                    None => self.ask(part, action),
+                // A part that is stopped has ended what it asked for itself.
+                if is_stopped && !matches!(action.task, Task::Cancel { .. }) {
+                    continue;
+                }
+                if let Some(event) = self.answer_from_memory(part, &action) {
+                    self.tell(part, event)?;
+                } else if let Err(exhausted) = self.ask(part, action) {
+                    self.stop(part, exhausted);
+                    is_stopped = true;
                 }
             }
         }
@@ -350,7 +385,11 @@ impl CulpritFinder {
             }
             match Bisection::new(self.search(verification)) {
                 Ok(bisection) => self.bisection = Some(bisection),
-                // The difference of two medians may exceed the largest number.
+                // Asking again for what was lost took what the search needs.
+                Err(SpecError::Budget { .. }) => {
+                    self.conclude(Stopped::RunBudget);
+                    return Ok(());
+                }
                 Err(error) => {
                     self.conclude(Stopped::Failed {
                         commit: None,
@@ -383,8 +422,12 @@ impl CulpritFinder {
         let Some(ended) = ended else {
             return Ok(());
         };
-        let early = (ended.into_iter())
-            .find(|stopped| matches!(stopped, Stopped::Canceled | Stopped::TimeBudget));
+        let early = (ended.into_iter()).find(|stopped| {
+            matches!(
+                stopped,
+                Stopped::Canceled | Stopped::TimeBudget | Stopped::RunBudget | Stopped::BuildBudget
+            )
+        });
         let search = self.bisection.as_ref().and_then(Machine::outcome);
         let search = search.map_or(Stopped::Decided, |outcome| outcome.stopped.clone());
         self.conclude(early.unwrap_or(search));
@@ -396,7 +439,8 @@ impl CulpritFinder {
         let verified = (verification.charts.iter()).find_map(|chart| {
             let comparison = chart.comparison.as_ref().filter(|_| chart.moved())?;
             let difference = comparison.treatment_median - comparison.control_median;
-            Some(Magnitude::Absolute(difference.abs()))
+            // The difference of two medians may exceed the largest number.
+            Some(Magnitude::Absolute(difference.abs().min(f64::MAX)))
         });
         let spec = &self.spec.bisection;
         let known = [Position::Good, Position::Bad]
@@ -410,16 +454,18 @@ impl CulpritFinder {
             magnitude: spec.magnitude.or(verified),
             attempts: Some(attempts),
             // One verification is made, and another one is kept back.
-            max_runs: (spec.max_runs)
-                .map(|most| most.saturating_add(reused))
-                .map(|most| most.saturating_sub(2 * self.spec.verification_runs())),
+            max_runs: (self.ledger.runs_left())
+                .map(|left| left.saturating_add(reused))
+                .map(|left| left.saturating_sub(self.spec.verification_runs())),
+            // The ends are built.
+            max_builds: (self.ledger.builds_left()).map(|left| left.saturating_add(2)),
             ..spec.clone()
         }
     }
 
     fn confirmations_of(&self, outcome: &Outcome) -> Vec<Confirmation> {
         let each = self.spec.verification_runs();
-        let mut left = (self.spec.bisection.max_runs).map(|most| most.saturating_sub(self.runs()));
+        let mut left = self.ledger.runs_left();
         (outcome.culprits.iter().zip(1..))
             .map(|(culprit, place)| {
                 let by = if (culprit.prior, culprit.commit) == (Position::Good, Position::Bad) {

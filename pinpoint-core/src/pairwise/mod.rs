@@ -177,6 +177,13 @@ impl Pairwise {
         })
     }
 
+    /// Ends it from outside, as a machine does that is composed of others.
+    pub(crate) fn stop(&mut self, stopped: Stopped) {
+        if self.ending.is_none() {
+            self.conclude(stopped);
+        }
+    }
+
     fn conclude(&mut self, stopped: Stopped) {
         self.ending = Some(stopped);
         self.ledger.cancel(|_| true);

@@ -6,6 +6,8 @@
     reason = "each test file uses its own part of the vocabulary"
 )]
 
+pub(crate) mod landscape;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 

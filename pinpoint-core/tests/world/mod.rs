@@ -194,6 +194,38 @@ impl World {
     }
 }
 
+/// A search of a counted range in which everything builds, and a run gives this
+/// value or fails.
+pub(crate) fn value_by_value(
+    spec: BisectionSpec,
+    value: impl Fn(Position, u32) -> Option<f64>,
+) -> Outcome {
+    let mut machine = Bisection::new(spec).expect("a valid spec");
+    while machine.outcome().is_none() {
+        let actions = machine.poll();
+        assert!(!actions.is_empty(), "the search is stuck: {machine:?}");
+        for action in actions {
+            let number = action.number;
+            let event = match action.task {
+                Task::Build { .. } => Event::Built { action: number },
+                Task::Run { commit, index, .. } => match value(commit, index) {
+                    Some(value) => ran(number, value),
+                    None => Event::RunFailed {
+                        action: number,
+                        bot: None,
+                        started: 0,
+                        reason: "Address already in use".into(),
+                    },
+                },
+                Task::Cancel { .. } => Event::Cancelled { action: number },
+                other => unreachable!("{other:?}"),
+            };
+            machine.handle(event).expect("a possible event");
+        }
+    }
+    machine.outcome().expect("an outcome").clone()
+}
+
 pub(crate) fn ran(action: u64, value: f64) -> Event {
     Event::Ran {
         action,

@@ -217,8 +217,9 @@ class Effect(NamedTuple):
     ----------
     of : str
         ``"values"``, or ``"failures"`` when it is the rate of failing runs.
-    estimate : float
-        Newer less older: of values the Hodges-Lehmann shift, in their unit.
+    estimate : float or None
+        Newer less older: of values the Hodges-Lehmann shift, in their unit. None
+        when no float is that large.
     ci_low, ci_high : float or None
         Where it lies with the search's confidence; None for too few runs.
     before, after : float
@@ -226,7 +227,7 @@ class Effect(NamedTuple):
     """
 
     of: Literal["values", "failures"]
-    estimate: float
+    estimate: float | None
     ci_low: float | None
     ci_high: float | None
     before: float

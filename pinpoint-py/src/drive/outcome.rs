@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::executor::PythonExecutor;
 use super::failure::Failure;
-use crate::search::reason;
+use crate::search::caveat;
 
 /// What names the commits of a job.
 pub(super) struct Naming<'a> {
@@ -138,7 +138,7 @@ impl Found {
         Ok(Self {
             job_id: job.id.to_string(),
             status: outcome.status,
-            reason: reason(&outcome.stopped),
+            reason: caveat(outcome.status, &outcome.stopped, &outcome.unmeasured),
             good: names.of(Position::Good).await?,
             bad: names.of(Position::Bad).await?,
             chart: metric.as_ref().and_then(|metric| metric.chart.clone()),

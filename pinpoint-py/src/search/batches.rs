@@ -7,13 +7,18 @@
 //! ask for if everything that it wants built did build; that is found out on a
 //! copy. The machine itself hears of nothing before the whole batch is
 //! answered: then of the builds, as they went, and then of the runs. No event
-//! is ever made up or taken back, and the outcome does not depend on the order
-//! in which a batch is answered.
+//! is taken back, and the outcome does not depend on the order in which a batch is
+//! answered.
+//!
+//! A machine may want a commit built and then run others first. Whether it builds
+//! can't be found out then, so it is taken for granted; if it turns out later that
+//! it does not, its runs are lost.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use pinpoint_core::{
-    Action, Event, Machine, MachineError, PairedRun, Position, SpecError, Stopped, Task,
+    Action, Event, Machine, MachineError, PairedRun, Position, SpecError, Status, Stopped, Task,
+    Unmeasured,
 };
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -24,6 +29,9 @@ use crate::arguments;
 
 /// The version of what [`Batches::to_json`] writes.
 const VERSION: u32 = 1;
+
+/// Why a commit can't be used that the caller skipped.
+const SKIPPED: &str = "skipped by the caller";
 
 /// A machine that is saved as its spec and its events.
 pub(crate) trait Saved: Machine + Clone + Sized {
@@ -314,7 +322,7 @@ impl<M: Saved> Batches<M> {
         for (action, commit) in self.builds() {
             // A build that the batch did not ask for stays open.
             if self.skipped.contains(&commit) {
-                let reason = "skipped by the caller".to_owned();
+                let reason = SKIPPED.to_owned();
                 self.hear(Event::BuildFailed { action, reason })?;
             } else if answered.contains(&commit) {
                 self.hear(Event::Built { action })?;
@@ -326,7 +334,20 @@ impl<M: Saved> Batches<M> {
                 self.hear(event(action, answer))?;
             }
         }
+        // A commit whose build was taken for granted. The machine asks again for a
+        // run that was lost, a limited number of times.
+        while let Some(action) = self.skipped_execution() {
+            let reason = SKIPPED.to_owned();
+            self.hear(Event::GaveUp { action, reason })?;
+        }
         Ok(())
+    }
+
+    /// What the machine wants to be run of a commit that does not build.
+    fn skipped_execution(&self) -> Option<u64> {
+        (self.executions().into_iter())
+            .find(|(_, asked)| asked.commits().iter().any(|it| self.skipped.contains(it)))
+            .map(|(action, _)| action)
     }
 
     /// The batch that follows from what the machine knows.
@@ -337,18 +358,7 @@ impl<M: Saved> Batches<M> {
                 return Ok(());
             }
             let wanted = self.builds();
-            let asked: Vec<Asked> = {
-                let mut guess = self.copy();
-                for (action, _) in &wanted {
-                    guess.hear(Event::Built { action: *action })?;
-                }
-                guess
-                    .executions()
-                    .into_iter()
-                    .map(|(_, asked)| asked)
-                    .collect()
-            };
-            for asked in asked {
+            for asked in self.executions_once_built(wanted.clone())? {
                 append(&mut self.batch, asked, 1);
             }
             if !self.batch.is_empty() {
@@ -357,10 +367,31 @@ impl<M: Saved> Batches<M> {
             if wanted.is_empty() && !ending {
                 return Err(Broken::Stalled);
             }
-            // The budget allows no run of what is to be built. The machine
-            // learns that only once the builds are there.
+            // The budget allows no run of what is to be built, or others are to
+            // be run first. The machine goes on only once the builds are there.
             for (action, _) in wanted {
                 self.hear(Event::Built { action })?;
+            }
+        }
+    }
+
+    /// What is to be run once these commits are built, as far as each of them is
+    /// run then: only so does the caller find out whether it builds, and only then
+    /// does the machine hear of it and take the answers.
+    fn executions_once_built(&self, mut builds: Vec<(u64, u64)>) -> Result<Vec<Asked>, Broken> {
+        loop {
+            let mut guess = self.copy();
+            for (action, _) in &builds {
+                guess.hear(Event::Built { action: *action })?;
+            }
+            let asked: Vec<Asked> = (guess.executions().into_iter())
+                .map(|(_, asked)| asked)
+                .collect();
+            let run: BTreeSet<u64> = asked.iter().flat_map(|it| it.commits()).collect();
+            let before = builds.len();
+            builds.retain(|(_, commit)| run.contains(commit));
+            if builds.len() == before {
+                return Ok(asked);
             }
         }
     }
@@ -516,10 +547,35 @@ fn event(action: u64, answer: Answer) -> Event {
     }
 }
 
+/// Why the outcome of a bisection says less than its status: it ended early, or
+/// it found no regression where an end gave no value.
+pub(crate) fn caveat(
+    status: Status,
+    stopped: &Stopped,
+    unmeasured: &[Unmeasured],
+) -> Option<String> {
+    reason(stopped).or_else(|| {
+        let end = unmeasured
+            .first()
+            .filter(|_| status == Status::NoRegression)?;
+        let failed = end.reason.as_deref().unwrap_or("unknown");
+        let ends = match unmeasured.len() {
+            1 => "an end",
+            _ => "either end",
+        };
+        Some(format!(
+            "only failures were compared, as no run of {ends} gave a value; the first: {failed}"
+        ))
+    })
+}
+
 /// Why a search ended before everything was decided.
 pub(crate) fn reason(stopped: &Stopped) -> Option<String> {
     match stopped {
         Stopped::Decided => None,
+        Stopped::Unlisted { reason } => Some(format!(
+            "what lies between two neighbours could not be listed: {reason}"
+        )),
         Stopped::NothingToLearn => Some("more runs would hardly tell more".into()),
         Stopped::RunBudget => Some("the budget of runs is spent".into()),
         Stopped::BuildBudget => Some("the budget of builds is spent".into()),

@@ -7,7 +7,7 @@ use pinpoint_core::{
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
-use super::batches::{Asked, Batches, Saved, reason};
+use super::batches::{Asked, Batches, Saved, caveat};
 use super::told;
 use crate::arguments;
 use crate::compare::ends;
@@ -142,7 +142,7 @@ impl Bisection {
         let effects = culprits.clone().map(|it| effect(py, &it.effect));
         let fields = (
             status(found.status),
-            reason(&found.stopped),
+            caveat(found.status, &found.stopped, &found.unmeasured),
             PyTuple::new(py, culprits.map(|it| (number(it.commit), it.probability)))?,
             PyTuple::new(py, found.candidates.iter().map(|it| number(*it)))?,
             self.search.runs,
