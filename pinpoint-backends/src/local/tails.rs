@@ -167,11 +167,11 @@ mod tests {
             };
             Tails::open(job).unwrap().add(name, &end).unwrap();
         };
-        write("1", "one\n", "");
+        write("1", "one", "");
         write("2-first", "lost", "lost");
         let whole = fs::read(path(job)).unwrap();
         fs::write(path(job), &whole[..whole.len() - 3]).unwrap();
-        write("3", "", "three\n");
+        write("3", "", "three");
         write("4", "", "");
         write("1", "again", "");
 
