@@ -227,6 +227,10 @@ impl Work {
                 let mut record = vec![0; 4096];
                 let length = register.read_at(&mut record, 0).unwrap_or(0);
                 let leftover = Leftover::on(&String::from_utf8_lossy(&record[..length]));
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "this is the thread that waits for the child"
+                )]
                 while leftover.end() {
                     thread::sleep(Duration::from_millis(1));
                 }

@@ -6,7 +6,7 @@ use pinpoint_backends::store::Job;
 
 use crate::error::CliError;
 use crate::job::{JobConfig, quoted};
-use crate::output::{errln, print_error};
+use crate::output::{errln, is_live, print_error};
 use crate::text::BOLD;
 
 /// Shows what the job runs on this machine, and asks whether it may.
@@ -28,7 +28,7 @@ pub(super) async fn ask(job: &Job, yes: bool) -> Result<(), CliError> {
     if yes {
         return Ok(());
     }
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+    if !std::io::stdin().is_terminal() || !is_live() {
         return Err(CliError::Input(
             "an imported job runs only when this is confirmed: add --yes".into(),
         ));

@@ -208,9 +208,16 @@ impl Runnable for CulpritFinder {
         let (culprits, comparisons): (Vec<_>, Vec<_>) = checked
             .map(|checked| (checked.culprit, checked.comparison))
             .unzip();
-        let (candidates, posterior, skipped) = outcome
+        let (candidates, posterior, skipped, unmeasured) = outcome
             .bisection
-            .map(|search| (search.candidates, search.posterior, search.skipped))
+            .map(|search| {
+                (
+                    search.candidates,
+                    search.posterior,
+                    search.skipped,
+                    search.unmeasured,
+                )
+            })
             .unwrap_or_default();
         let search = Outcome {
             version: OUTCOME_VERSION,
@@ -221,6 +228,7 @@ impl Runnable for CulpritFinder {
             posterior,
             comparisons: Vec::new(),
             skipped,
+            unmeasured,
             runs: outcome.runs,
             builds: outcome.builds,
         };

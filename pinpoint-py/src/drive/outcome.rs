@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::executor::PythonExecutor;
 use super::failure::Failure;
-use crate::search::caveat;
+use crate::search::{caveat, reason};
 
 /// What names the commits of a job.
 pub(super) struct Naming<'a> {
