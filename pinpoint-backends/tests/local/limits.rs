@@ -107,21 +107,3 @@ async fn a_job_keeps_only_so_much_output() {
         "{warnings:?}"
     );
 }
-
-#[tokio::test]
-async fn a_work_tree_that_is_gone_is_no_failure_of_the_benchmark() {
-    let world = World::new();
-    let first = world.commit("file", "1");
-    let executor = world.open(world.config(&first, "echo v: 1 x"), "job");
-    let commit = world.combined(&first);
-    assert_eq!(run(&executor, 1, &commit, 0).await.failure, None);
-    for build in fs::read_dir(world.path("state/builds")).unwrap() {
-        let tree = build.unwrap().path().join("tree");
-        if tree.exists() {
-            fs::remove_dir_all(tree).unwrap();
-        }
-    }
-    let request = crate::world::request(2, &commit, 1);
-    let refused = pinpoint_core::Executor::run(&executor, request).await;
-    assert!(refused.is_err(), "{refused:?}");
-}
