@@ -291,9 +291,15 @@ async fn a_process_that_was_suspended_writes_nothing_more(fixture: Fixture) {
         let lease = loop {
             match fixture.store.lease(&id, "bob", long).await {
                 Ok(lease) => break lease,
-                // Stopped in the middle of a write to a file, it holds up the others.
-                Err(StoreError::Leased { .. } | StoreError::Busy { .. }) => {
+                Err(StoreError::Leased { .. }) => {
                     tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                // Stopped in the middle of a write to a file, it holds up the others for
+                // as long as it is: it is stopped somewhere else.
+                Err(StoreError::Busy { .. }) => {
+                    signal(&child, "-CONT");
+                    tokio::time::sleep(Duration::from_millis(3)).await;
+                    signal(&child, "-STOP");
                 }
                 Err(error) => panic!("{error}"),
             }
