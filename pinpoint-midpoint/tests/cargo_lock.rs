@@ -203,6 +203,13 @@ fn what_is_wrong_is_told_with_its_place() {
         ),
         ("[[package]]\nversion = \"1\"".to_owned(), 1, 1, "syntax"),
         ("a = [".to_owned() + &"[".repeat(100_000), 1, 1, "syntax"),
+        // Once an overflow of the stack.
+        (
+            "a = {\n 'b': {'c': 'x'), 'd': 1}\n".repeat(6_000),
+            1,
+            1,
+            "too large",
+        ),
         ("version = 5\n".to_owned(), 1, 11, "unsupported"),
         (package("source = \"git+https://h/a\""), 4, 10, "meaning"),
         (

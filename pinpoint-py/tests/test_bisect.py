@@ -572,7 +572,8 @@ def test_a_dependency_that_is_set_back_is_blamed_for_the_commit_that_it_lost(tmp
         return float((checkout.path / "d" / "time").read_text()) + spread(checkout.path)
 
     outcome = pinpoint.bisect(
-        path, "HEAD~5", "HEAD", run=run, magnitude=1.0, state_dir=tmp_path / "state"
+        path, "HEAD~5", "HEAD", run=run, magnitude=1.0, state_dir=tmp_path / "state",
+        repositories={str(dependency): dependency},
     )
     assert found(outcome) == ["Dependency 2"]
     assert outcome.culprits[0].undone

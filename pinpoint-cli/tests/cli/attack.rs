@@ -156,7 +156,7 @@ fn a_disk_that_is_full_at_any_moment_makes_no_wrong_answer() {
         disk.resize(256 << 10);
         let list = world.pinpoint(&["jobs", "list", "--output", "json"]);
         let list = disk.seen_by(list).ends_with(0).document();
-        for job in list.as_array().unwrap() {
+        for job in list["jobs"].as_array().unwrap() {
             let id = job["id"].as_str().unwrap();
             assert_eq!(processes_of(id), [] as [String; 0], "{first}");
             if ["pending", "running"].contains(&job["state"].as_str().unwrap()) {

@@ -482,7 +482,8 @@ fn a_dependency_that_is_set_back_is_blamed_for_the_commit_that_it_lost() {
         .collect();
     world.repository = world.path("repos/outer");
     world.commits = line(&world.repository, &commits);
-    let options = ["--format", "lines", "--output", "json"];
+    let allowed = allow([&*path]);
+    let options = with(&allowed, &["--format", "lines", "--output", "json"]);
     let finished = world.bisect(&options, OF_DEPENDENCY).ends_with(0);
     let document = finished.document();
     let found = &document["culprits"][0];

@@ -183,7 +183,7 @@ fn foreign_text_commands_no_terminal() {
     assert_harmless(&world.pinpoint(&["jobs", "export"]).ends_with(0));
     // JSON says the same with escapes.
     let list = world.pinpoint(&["jobs", "list", "--output", "json"]);
-    assert_eq!(list.ends_with(0).document()[0]["name"], "");
+    assert_eq!(list.ends_with(0).document()["jobs"][0]["name"], "");
     let named = (world.jobs().iter()).any(|job| job["name"] == HOSTILE);
     assert!(named);
     assert_harmless(&world.pinpoint(&["jobs", "show", HOSTILE]).ends_with(2));

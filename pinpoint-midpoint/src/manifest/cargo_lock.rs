@@ -15,6 +15,9 @@ use super::{Dependency, Manifest, ManifestError, Problem, Source, check_size};
 /// The newest version of the format that is known.
 const NEWEST: u32 = 4;
 
+/// The most opening braces in a file.
+const MOST_BRACES: usize = 100;
+
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Reads `Cargo.lock`.
@@ -57,6 +60,15 @@ impl Manifest for CargoLock {
     ) -> Result<BTreeMap<String, Dependency>, ManifestError> {
         check_size(self.file(), file)?;
         let error = |offset, problem| ManifestError::at(self.file(), file, offset, problem);
+        // The parser recurses into what looks like tables in tables, however deep, when
+        // something else is wrong with them (crate toml 1.2), and Cargo writes none.
+        if let Some((offset, _)) = file.match_indices('{').nth(MOST_BRACES) {
+            let problem = Problem::TooLarge {
+                what: "inline tables",
+                limit: MOST_BRACES,
+            };
+            return Err(error(offset, problem));
+        }
         let lock: Lock = toml::from_str(file).map_err(|failure| {
             let offset = failure.span().map_or(0, |span| span.start);
             error(offset, Problem::Syntax(failure.message().to_owned()))
