@@ -3,6 +3,8 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Held by the process that works on a job.
 ///
@@ -33,7 +35,8 @@ pub enum LockError {
 }
 
 impl JobLock {
-    /// Takes the lock of a job, or says who has it. Does not wait.
+    /// Takes the lock of a job, or says who has it. It waits only for what a holder
+    /// that was killed had just started, which goes within moments.
     ///
     /// # Errors
     ///
@@ -51,24 +54,79 @@ impl JobLock {
             .truncate(false)
             .open(&path)
             .map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut text = String::new();
-                // The number is for the message only, and the holder may be
-                // just about to write it.
-                let pid = file
-                    .read_to_string(&mut text)
-                    .ok()
-                    .and_then(|_| text.trim().parse().ok());
-                return Err(LockError::Held { pid });
+        let began = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) => {
+                    let pid = holder(&mut file);
+                    let is_dead = pid.is_some_and(is_dead);
+                    if !is_dead || began.elapsed() > PATIENCE {
+                        return Err(LockError::Held { pid });
+                    }
+                    #[expect(
+                        clippy::disallowed_methods,
+                        reason = "for moments, and before the job begins"
+                    )]
+                    thread::sleep(Duration::from_millis(5));
+                }
+                Err(TryLockError::Error(source)) => return Err(failed(source)),
             }
-            Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
         file.set_len(0)
             .and_then(|()| file.rewind())
             .and_then(|()| writeln!(file, "{}", std::process::id()))
             .map_err(failed)?;
         Ok(Self { _file: file })
+    }
+}
+
+/// How long a lock may outlive its holder. A process that the holder had just forked
+/// has a copy of the lock until it becomes another program.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The number that the holder has written; it may be just about to.
+fn holder(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.rewind().ok()?;
+    file.read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+/// Is no such process there any more? Not known where there is no `/proc`.
+fn is_dead(pid: u32) -> bool {
+    let processes = Path::new("/proc");
+    let stat = std::fs::read_to_string(processes.join(format!("{pid}/stat")));
+    match stat {
+        // A zombie has ended, and waits for its parent to look.
+        Ok(stat) => (stat.rsplit_once(") ")).is_some_and(|(_, rest)| rest.starts_with('Z')),
+        Err(_) => processes.join("self").exists(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_outlives_its_holder_for_a_moment_is_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let held = JobLock::acquire(directory.path()).unwrap();
+        let mine = std::process::id();
+        match JobLock::acquire(directory.path()) {
+            Err(LockError::Held { pid }) => assert_eq!(pid, Some(mine)),
+            other => panic!("{other:?}"),
+        }
+        // No process has such a number.
+        std::fs::write(directory.path().join("lock"), "4194999\n").unwrap();
+        let copy = thread::spawn(move || {
+            let began = Instant::now();
+            while began.elapsed() < Duration::from_millis(100) {
+                thread::yield_now();
+            }
+            drop(held);
+        });
+        JobLock::acquire(directory.path()).unwrap();
+        copy.join().unwrap();
     }
 }
