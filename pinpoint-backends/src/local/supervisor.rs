@@ -671,7 +671,7 @@ unsafe fn end_the_rest(
     unsafe {
         // What is not under this process is in the group, if it is anywhere.
         if !cfg!(any(target_os = "linux", target_os = "android")) {
-            signal(leader, libc::SIGKILL);
+            libc::kill(-leader, libc::SIGKILL);
             return (0, 0);
         }
         let linger = if asked { ended } else { ended + LINGER };
@@ -705,7 +705,7 @@ unsafe fn end_the_rest(
                 }
             });
             if !listed {
-                signal(leader, libc::SIGKILL);
+                libc::kill(-leader, libc::SIGKILL);
             }
             if late || (listed && alive > 0 && killed == 0) {
                 return (count, alive);
@@ -808,7 +808,8 @@ unsafe fn reap(leader: pid_t) -> Reaped {
     }
 }
 
-/// Sends a signal to the command and its process group.
+/// Sends a signal to the command and its process group, which it may have left.
+/// For as long as the command is not reaped: its number is nobody else's.
 ///
 /// # Safety
 ///
@@ -817,6 +818,9 @@ unsafe fn signal(leader: pid_t, signal: c_int) {
     // SAFETY: as is said above.
     unsafe {
         libc::kill(-leader, signal);
+        if libc::getpgid(leader) != leader {
+            libc::kill(leader, signal);
+        }
     }
 }
 
