@@ -366,20 +366,20 @@ fn find(
     }
     let path = environment.iter().find(|(name, _)| name == "PATH");
     let path = path.map_or(OsStr::new("/bin:/usr/bin"), |(_, value)| value);
-    let mut error = io::ErrorKind::NotFound;
+    let mut error = libc::ENOENT;
     for place in path.as_bytes().split(|byte| *byte == b':') {
         let place = PathBuf::from(OsString::from_vec(place.to_vec()));
         let file = directory.unwrap_or(Path::new("")).join(place).join(program);
         match file.metadata() {
             Ok(file_is) if !file_is.is_file() => {}
             Ok(file_is) if file_is.permissions().mode() & 0o111 == 0 => {
-                error = io::ErrorKind::PermissionDenied;
+                error = libc::EACCES;
             }
             Ok(_) => return Ok(file),
             Err(_) => {}
         }
     }
-    Err(error.into())
+    Err(io::Error::from_raw_os_error(error))
 }
 
 /// Set by the signal that asks for the end. Only supervisors have its handler.
@@ -912,7 +912,9 @@ mod tests {
         assert_eq!(look("missing:c:a:b").unwrap(), places[1].join("tool"));
         let denied = look("a").unwrap_err();
         assert_eq!(denied.kind(), io::ErrorKind::PermissionDenied);
-        assert_eq!(look("").unwrap_err().kind(), io::ErrorKind::NotFound);
+        let missing = look("").unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+        assert_eq!(missing.raw_os_error(), Some(libc::ENOENT));
         let found = find("./tool".as_ref(), None, &[]).unwrap();
         assert_eq!(found, Path::new("./tool"));
     }
