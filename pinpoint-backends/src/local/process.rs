@@ -250,6 +250,8 @@ impl Work {
             // while it stands in the state.
             unsafe {
                 libc::kill(supervisor, libc::SIGTERM);
+                // One that was stopped would not hear of it.
+                libc::kill(supervisor, libc::SIGCONT);
             }
         }
     }
