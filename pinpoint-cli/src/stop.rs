@@ -1,8 +1,10 @@
 //! What makes a job stop: signals, and `pinpoint jobs cancel`.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::task::Poll;
 use std::time::Duration;
 
+use pinpoint_backends::local::ignores_hangup;
 use pinpoint_backends::store::{JobId, JobStore};
 use pinpoint_core::Stop;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -47,26 +49,26 @@ struct Signals(Vec<Signal>);
 
 impl Signals {
     fn listen() -> std::io::Result<Self> {
-        [
-            SignalKind::interrupt(),
-            SignalKind::terminate(),
-            SignalKind::hangup(),
-        ]
-        .into_iter()
-        .map(signal)
-        .collect::<Result<_, _>>()
-        .map(Self)
+        // To listen would undo what `nohup` has done.
+        let hangup = (!ignores_hangup()).then(SignalKind::hangup);
+        [SignalKind::interrupt(), SignalKind::terminate()]
+            .into_iter()
+            .chain(hangup)
+            .map(signal)
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 
     async fn any(&mut self) {
-        let [first, second, third] = &mut self.0[..] else {
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            _ = first.recv() => {}
-            _ = second.recv() => {}
-            _ = third.recv() => {}
-        }
+        poll_fn(|context| {
+            let heard = (self.0.iter_mut()).any(|signal| signal.poll_recv(context).is_ready());
+            if heard {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        })
+        .await;
     }
 }
 

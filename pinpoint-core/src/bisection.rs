@@ -223,6 +223,20 @@ impl Bisection {
                 _ => None,
             })
             .or_else(|| self.failing_ends())
+            .or_else(|| self.broken_down())
+    }
+
+    /// More runs of a benchmark that works no more tell nothing. The reference
+    /// compares the rates of failure, and makes few runs.
+    fn broken_down(&self) -> Option<Stopped> {
+        if self.spec.strategy != Strategy::Adaptive {
+            return None;
+        }
+        let reason = self.lab.broken_down()?;
+        Some(Stopped::Failed {
+            commit: self.unmeasured().first().map(|end| end.commit),
+            reason,
+        })
     }
 
     /// The ends none of whose runs gave a value.

@@ -16,6 +16,20 @@ use crate::{Action, BisectionSpec, Event, Position, SpecError, Task};
 /// Infrastructure trouble so many times in a row skips a commit.
 pub(crate) const LOST_IN_A_ROW: u32 = 3;
 
+/// So many failed runs in a row, and so many among them of commits that gave values
+/// before: the benchmark has stopped working, whatever the commit.
+const FAILED_IN_A_ROW: u32 = 40;
+const PASSED_BEFORE: u32 = 10;
+
+/// The failed runs since the last one that gave a value.
+#[derive(Debug, Clone, Default)]
+struct Failing {
+    runs: u32,
+    /// Of commits that gave a value before.
+    passed_before: u32,
+    last: String,
+}
+
 /// Whether a commit can be run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum BuildState {
@@ -148,6 +162,7 @@ pub(crate) struct Lab {
     ranges: Vec<Listing>,
     /// Listings lost in a row.
     lost_listings: u32,
+    failing: Failing,
     runs: u64,
     builds: u64,
 }
@@ -161,6 +176,7 @@ impl Lab {
             commits: BTreeMap::new(),
             ranges: Vec::new(),
             lost_listings: 0,
+            failing: Failing::default(),
             runs: 0,
             builds: 0,
         }
@@ -169,6 +185,21 @@ impl Lab {
     /// Runs that were answered.
     pub(crate) fn runs(&self) -> u64 {
         self.runs
+    }
+
+    /// Why no further run is likely to give a value, though earlier ones did.
+    pub(crate) fn broken_down(&self) -> Option<String> {
+        let Failing {
+            runs,
+            passed_before,
+            last,
+        } = &self.failing;
+        (*runs >= FAILED_IN_A_ROW && *passed_before >= PASSED_BEFORE).then(|| {
+            format!(
+                "the benchmark stopped working: none of the last {runs} runs gave a value, \
+                 though earlier runs of the same commits did; the last: {last}"
+            )
+        })
     }
 
     pub(crate) fn runs_under_way(&self) -> u64 {
@@ -368,6 +399,7 @@ impl Lab {
                 },
             ) => {
                 self.ran(commit, index, Vec::new(), bot, started);
+                self.failing.last.clone_from(&reason);
                 if let Some(measured) = self.commits.get_mut(&commit)
                     && measured
                         .failure
@@ -435,6 +467,13 @@ impl Lab {
             sequence: self.runs,
         };
         self.runs += 1;
+        if run.values.is_empty() {
+            let passed = |measured: &Measured| measured.failures() < measured.runs();
+            self.failing.runs += 1;
+            self.failing.passed_before += u32::from(self.get(commit).is_some_and(passed));
+        } else {
+            self.failing = Failing::default();
+        }
         if let Some(measured) = self.commits.get_mut(&commit) {
             measured.runs.insert(index, run);
             measured.pending -= 1;

@@ -8,6 +8,8 @@
 
 mod world;
 
+use std::cell::Cell;
+
 use pinpoint_core::simulation::{Noise, Scenario, Simulation, Summary, Trial};
 use pinpoint_core::{
     Bisection, BisectionSpec, CombinedCommit, Commit, Direction, EffectOf, Event, Machine,
@@ -374,6 +376,39 @@ fn an_end_that_only_fails_is_not_the_same_as_one_that_gives_values() {
     let (commit, _) = why_failed(&outcome);
     assert_eq!(commit, Some(Position::Bad));
     assert_eq!(outcome.unmeasured.len(), 1);
+}
+
+/// A disk that is full, a licence that has run out: from some run on every run
+/// fails, whatever the commit.
+#[test]
+fn a_benchmark_that_stops_working_ends_the_search() {
+    let mut failed = 0;
+    for working in 4..30_u64 {
+        let made = Cell::new(0_u64);
+        let outcome = value_by_value(World::of(40).adaptive().spec(), |commit, index| {
+            made.set(made.get() + 1);
+            let level = match commit {
+                Position::Bad => 15.0,
+                Position::Within { offset: 20.., .. } => 15.0,
+                _ => 10.0,
+            };
+            (made.get() <= working).then_some(level + f64::from(index % 7))
+        });
+        assert!(outcome.runs < 200, "{working}: {} runs", outcome.runs);
+        match &outcome.stopped {
+            Stopped::Decided => assert_eq!(culprits(&outcome), [at(20)], "{working}"),
+            Stopped::Failed { reason, .. } => {
+                failed += 1;
+                assert!(
+                    reason.starts_with("the benchmark stopped working")
+                        && reason.ends_with("the last: Address already in use"),
+                    "{working}: {reason}"
+                );
+            }
+            stopped => panic!("{working}: {stopped:?}"),
+        }
+    }
+    assert!(failed > 5, "{failed}");
 }
 
 /// The ends pass, and no run between them.

@@ -81,6 +81,7 @@ pub use host::Host;
 pub use lend::{Lent, LentPair};
 pub use machine_lock::default_machine_dir;
 pub use metric::{Measure, Metric};
+pub use process::ignores_hangup;
 pub use repository::{Repository, RepositoryError};
 pub use results::Results;
 pub use tails::{OutputTail, output_tails, run_warnings};

@@ -250,6 +250,8 @@ impl Work {
             // while it stands in the state.
             unsafe {
                 libc::kill(supervisor, libc::SIGTERM);
+                // One that was stopped would not hear of it.
+                libc::kill(supervisor, libc::SIGCONT);
             }
         }
     }
@@ -261,6 +263,17 @@ const MEMORY_UNIT: u64 = if cfg!(target_vendor = "apple") {
 } else {
     1024
 };
+
+/// Whether this process ignores that its terminal is closed, as `nohup` has it do.
+pub fn ignores_hangup() -> bool {
+    // SAFETY: an all-zero sigaction is a valid one to be written to, and nothing is
+    // changed.
+    unsafe {
+        let mut action: libc::sigaction = mem::zeroed();
+        libc::sigaction(libc::SIGHUP, std::ptr::null(), &raw mut action) == 0
+            && action.sa_sigaction == libc::SIG_IGN
+    }
+}
 
 /// Returns when the child has ended, and leaves it for [`reap`].
 fn wait_for_end(child: libc::pid_t) {

@@ -428,7 +428,11 @@ impl LocalExecutor {
             Ok(ended) => ended,
             Err(NotRun::Failed(error)) => return Err(error),
             Err(NotRun::Spawn(source)) if is_programs_fault(&source) => {
-                // Without its directory no program can be started.
+                // Without its directory no program can be started. An earlier run, that
+                // of a warm-up at the least, may have removed it.
+                if !tree.is_dir() {
+                    self.check_build(&holds.0, None)?;
+                }
                 tree.metadata().map_err(LocalError::io("enter", &tree))?;
                 return Ok(Err(NotBegun::Program(source)));
             }

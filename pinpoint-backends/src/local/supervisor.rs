@@ -366,20 +366,20 @@ fn find(
     }
     let path = environment.iter().find(|(name, _)| name == "PATH");
     let path = path.map_or(OsStr::new("/bin:/usr/bin"), |(_, value)| value);
-    let mut error = io::ErrorKind::NotFound;
+    let mut error = libc::ENOENT;
     for place in path.as_bytes().split(|byte| *byte == b':') {
         let place = PathBuf::from(OsString::from_vec(place.to_vec()));
         let file = directory.unwrap_or(Path::new("")).join(place).join(program);
         match file.metadata() {
             Ok(file_is) if !file_is.is_file() => {}
             Ok(file_is) if file_is.permissions().mode() & 0o111 == 0 => {
-                error = io::ErrorKind::PermissionDenied;
+                error = libc::EACCES;
             }
             Ok(_) => return Ok(file),
             Err(_) => {}
         }
     }
-    Err(error.into())
+    Err(io::Error::from_raw_os_error(error))
 }
 
 /// Set by the signal that asks for the end. Only supervisors have its handler.
@@ -671,7 +671,7 @@ unsafe fn end_the_rest(
     unsafe {
         // What is not under this process is in the group, if it is anywhere.
         if !cfg!(any(target_os = "linux", target_os = "android")) {
-            signal(leader, libc::SIGKILL);
+            libc::kill(-leader, libc::SIGKILL);
             return (0, 0);
         }
         let linger = if asked { ended } else { ended + LINGER };
@@ -705,7 +705,7 @@ unsafe fn end_the_rest(
                 }
             });
             if !listed {
-                signal(leader, libc::SIGKILL);
+                libc::kill(-leader, libc::SIGKILL);
             }
             if late || (listed && alive > 0 && killed == 0) {
                 return (count, alive);
@@ -808,7 +808,8 @@ unsafe fn reap(leader: pid_t) -> Reaped {
     }
 }
 
-/// Sends a signal to the command and its process group.
+/// Sends a signal to the command and its process group, which it may have left.
+/// For as long as the command is not reaped: its number is nobody else's.
 ///
 /// # Safety
 ///
@@ -817,6 +818,9 @@ unsafe fn signal(leader: pid_t, signal: c_int) {
     // SAFETY: as is said above.
     unsafe {
         libc::kill(-leader, signal);
+        if libc::getpgid(leader) != leader {
+            libc::kill(leader, signal);
+        }
     }
 }
 
@@ -908,7 +912,9 @@ mod tests {
         assert_eq!(look("missing:c:a:b").unwrap(), places[1].join("tool"));
         let denied = look("a").unwrap_err();
         assert_eq!(denied.kind(), io::ErrorKind::PermissionDenied);
-        assert_eq!(look("").unwrap_err().kind(), io::ErrorKind::NotFound);
+        let missing = look("").unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+        assert_eq!(missing.raw_os_error(), Some(libc::ENOENT));
         let found = find("./tool".as_ref(), None, &[]).unwrap();
         assert_eq!(found, Path::new("./tool"));
     }

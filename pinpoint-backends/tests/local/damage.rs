@@ -132,6 +132,25 @@ async fn a_benchmark_may_remove_its_tree_when_it_has_its_values() {
     }
 }
 
+/// The trouble of one commit, which is left out in the end: it ends no job.
+#[tokio::test]
+async fn a_warm_up_that_removes_its_tree_is_a_loss_of_its_commit() {
+    let world = World::new();
+    let first = world.commit("file", "1");
+    let second = world.commit("file", "2");
+    let script = "sh tool; test \"$(cat file)\" = 1 || rm -rf \"$PWD\"";
+    let mut config = config(&world, &first, BUILD, script);
+    config.warmup = 1;
+    let executor = world.open(config, "job");
+    let commit = world.combined(&second);
+    for _ in 0..2 {
+        let lost = unavailable(executor.run(request(1, &commit, 0)).await);
+        assert!(lost.contains("lost tree"), "{lost}");
+    }
+    let report = run(&executor, 2, &world.combined(&first), 0).await;
+    assert_eq!(report.charts["v"].values, [1.0]);
+}
+
 #[tokio::test]
 async fn a_build_command_that_removes_its_tree_fails() {
     let world = World::new();

@@ -147,6 +147,20 @@ async fn a_run_that_takes_too_long_is_ended_with_all_it_started() {
 }
 
 #[tokio::test]
+async fn a_run_that_stops_what_sees_to_its_end_is_ended_too() {
+    let script = "kill -STOP $PPID; sleep 1000";
+    let (_world, report) = at_second(script, Some(Duration::from_secs(2))).await;
+    assert_eq!(report.failure.as_deref(), Some("timed out after 2s"));
+}
+
+#[tokio::test]
+async fn a_run_that_left_its_process_group_is_ended_too() {
+    let script = "exec python3 -c 'import os, time; os.setpgid(0, os.getppid()); time.sleep(1000)'";
+    let (_world, report) = at_second(script, Some(Duration::from_secs(2))).await;
+    assert_eq!(report.failure.as_deref(), Some("timed out after 2s"));
+}
+
+#[tokio::test]
 async fn what_a_run_leaves_behind_is_ended_and_not_waited_for() {
     let script = "sleep 1000 & echo $! > ROOT/child; echo v: 2 x";
     let (world, report) = at_second(script, None).await;

@@ -134,6 +134,24 @@ fn an_interrupt_ends_the_children_and_loses_nothing() {
     }
 }
 
+/// As under `nohup`.
+#[test]
+fn a_job_that_ignores_a_closed_terminal_goes_on() {
+    let held = Held::new();
+    fs::write(&held.gate, "").unwrap();
+    let script = format!(
+        ": > {pid}; while [ -e {gate} ]; do sleep 0.01; done; echo \"v: $(cat value) ms\"",
+        pid = held.pid.display(),
+        gate = held.gate.display(),
+    );
+    let ignoring = ["sh", "-c", "trap '' HUP; exec \"$@\"", "sh"].map(String::from);
+    let running = (held.world.bisect(&[], &script).started_by(&ignoring)).start();
+    until("the gate", || held.pid.exists());
+    running.signal(SIGHUP);
+    held.open();
+    running.ends_with(0).says("culprit ");
+}
+
 #[test]
 fn an_interrupt_ends_children_that_do_not_want_to() {
     for (place, signal) in EVERYWHERE
