@@ -20,13 +20,14 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
+use pinpoint_backends::TokioClock;
 use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, Repository};
 use pinpoint_backends::store::{JobStore, NewJob};
 use pinpoint_core::results::Format;
 use pinpoint_core::{
-    Bisection, BisectionSpec, CombinedCommit, Detail, Journal, Range, Status, drive,
+    Bisection, BisectionSpec, CombinedCommit, Range, Record, Report, Status, drive,
 };
 
 const COMMITS: u32 = 64;
@@ -112,20 +113,24 @@ async fn measure(directory: &Path, rounds: u64) -> Result<f64, Box<dyn Error>> {
         job_dir,
         machine_dir: directory.join("machine"),
     };
-    let executor = LocalExecutor::open(config, location, id.as_str(), SystemTime::now())?;
+    let executor = LocalExecutor::open(config, location, id.as_str())?;
     let mut journal = store.journal(&id).await?;
     let machine = Bisection::new(spec)?;
-    let driven = drive(machine, &executor, &mut journal, std::future::pending()).await?;
+    let never = std::future::pending();
+    let driven = drive(machine, &executor, &mut journal, &TokioClock, never).await?;
     let wall = began.elapsed().as_secs_f64();
 
     assert_eq!(driven.outcome.status, Status::CulpritFound);
     let (mut busy, mut builds, mut runs) = (0.0, 0_u32, Vec::new());
     for record in journal.records().await? {
-        match record.detail {
-            Some(Detail::Run(run)) => {
+        let Record::Reported { report, .. } = record else {
+            continue;
+        };
+        match report {
+            Report::Ran(run) => {
                 runs.push(run.usage.ok_or("a run without usage")?.wall);
             }
-            Some(Detail::Build(build)) => {
+            Report::Built(build) => {
                 builds += 1;
                 busy += build.duration as f64 / 1000.0;
             }

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use pinpoint_core::results::{Aggregate, Format, Method, is_criterion_result};
+use pinpoint_core::results::{Format, is_criterion_result};
+use pinpoint_core::{Aggregate, Method};
 
 static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
     let names = [

@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use pinpoint_backends::store::{JobFilter, JobId};
-use pinpoint_core::results::{Aggregate, Format};
+use pinpoint_core::Aggregate;
+use pinpoint_core::results::Format;
 use pinpoint_core::{Direction, Magnitude, Strategy};
 
 /// Find the commit that made a benchmark slower.

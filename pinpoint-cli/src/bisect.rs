@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError};
+use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError, limits};
 use pinpoint_core::{Bisection, BisectionSpec, Direction, Range};
 
 use crate::arguments::{Bisect, Display};
@@ -114,6 +114,7 @@ impl Search {
             max_runs: arguments.max_runs,
             max_builds: arguments.max_builds,
             max_time: milliseconds(arguments.job.max_time),
+            limits: limits(arguments.job.build_jobs),
             ..BisectionSpec::new(Range::Between {
                 good: good.clone(),
                 bad,

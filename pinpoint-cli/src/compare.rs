@@ -14,8 +14,8 @@ use pinpoint_compare::{
     CompareError, LOW_THRESHOLD, PairwiseComparison, benjamini_hochberg, compare_pairwise,
     compare_performance, hodges_lehmann, median,
 };
-use pinpoint_core::results::{Aggregate, Format, direction_of};
-use pinpoint_core::{Direction, Interval, Magnitude, Series, Verdict};
+use pinpoint_core::results::Format;
+use pinpoint_core::{Aggregate, Direction, Interval, Magnitude, Series, Verdict, direction_of};
 use serde::Serialize;
 
 use crate::arguments::{Compare, Display, Output};

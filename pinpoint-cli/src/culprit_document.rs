@@ -4,7 +4,7 @@
 use pinpoint_backends::local::{LocalError, LocalExecutor};
 use pinpoint_backends::store::Job;
 use pinpoint_core::{
-    CheckedCulprit, CulpritFinderOutcome, Driven, OUTCOME_VERSION, Outcome, PairwiseOutcome,
+    CheckedCulprit, CommitNames, CulpritFinderOutcome, OUTCOME_VERSION, Outcome, PairwiseOutcome,
 };
 use serde::{Deserialize, Serialize};
 
@@ -38,9 +38,9 @@ impl CulpritDocument {
         job: &Job,
         config: &JobConfig,
         executor: &LocalExecutor,
-        driven: Driven<CulpritFinderOutcome>,
+        outcome: CulpritFinderOutcome,
+        names: &CommitNames,
     ) -> Result<Self, LocalError> {
-        let Driven { outcome, atlas } = driven;
         let confirmed = outcome.culprits.len();
         let checked: Vec<CheckedCulprit> = (outcome.culprits.into_iter())
             .chain(outcome.unconfirmed)
@@ -70,11 +70,7 @@ impl CulpritDocument {
             runs: outcome.runs,
             builds: outcome.builds,
         };
-        let driven = Driven {
-            outcome: search,
-            atlas,
-        };
-        let mut search = Document::new(job, config, executor, driven).await?;
+        let mut search = Document::new(job, config, executor, search, names).await?;
         for (named, checked) in search.culprits.iter_mut().zip(checked) {
             named.confirmation = Some(Confirmation {
                 comparison: checked.comparison,

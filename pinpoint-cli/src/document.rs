@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pinpoint_backends::local::{LocalError, LocalExecutor};
 use pinpoint_backends::store::Job;
 use pinpoint_core::{
-    Atlas, CombinedCommit, Commit, Comparison, DependencyChange, Driven, Effect, Followed, Outcome,
+    CombinedCommit, Commit, CommitNames, Comparison, DependencyChange, Effect, Followed, Outcome,
     Position, Posterior, Status, Stopped,
 };
 use serde::{Deserialize, Serialize};
@@ -132,24 +132,21 @@ impl Document {
         job: &Job,
         config: &JobConfig,
         executor: &LocalExecutor,
-        driven: Driven<Outcome>,
+        outcome: Outcome,
+        known: &CommitNames,
     ) -> Result<Self, LocalError> {
-        let Driven { outcome, atlas } = driven;
-        let names = Names {
-            executor,
-            atlas: &atlas,
-        };
+        let names = Names { executor, known };
         let mut culprits = Vec::new();
         for culprit in outcome.culprits {
             let (commit, prior) = (
                 names.of(culprit.commit).await?,
                 names.of(culprit.prior).await?,
             );
-            let blamed = (executor.blamed(&atlas, culprit.commit, &commit, &prior)).await?;
+            let blamed = (executor.blamed(known, culprit.commit, &commit, &prior)).await?;
             culprits.push(NamedCulprit {
                 blamed: blamed.commit,
                 undone: blamed.undone,
-                other_changes: not_followed(&atlas, &prior, &commit),
+                other_changes: not_followed(known, &prior, &commit),
                 reproduce: match (&commit.modified_deps[..], &prior.modified_deps[..]) {
                     ([], []) if commit.main.merged.is_empty() && prior.main.merged.is_empty() => {
                         let ends = (&prior.main.git_hash, &commit.main.git_hash);
@@ -168,7 +165,7 @@ impl Document {
         let candidates: Vec<_> = outcome
             .candidates
             .iter()
-            .filter_map(|candidate| atlas.locate(*candidate))
+            .filter_map(|candidate| known.locate(*candidate))
             .collect();
         let candidates = executor.resolve_all(&candidates).await?;
         let posterior = match outcome.posterior {
@@ -244,11 +241,11 @@ impl From<Comparison> for Evidence {
 }
 
 fn not_followed(
-    atlas: &Atlas,
+    known: &CommitNames,
     prior: &CombinedCommit,
     commit: &CombinedCommit,
 ) -> Vec<DependencyChange> {
-    let changes = atlas
+    let changes = known
         .listing(prior, commit)
         .map_or(&[][..], |listing| &listing.changes);
     changes
@@ -260,12 +257,12 @@ fn not_followed(
 
 pub(crate) struct Names<'a> {
     pub(crate) executor: &'a LocalExecutor,
-    pub(crate) atlas: &'a Atlas,
+    pub(crate) known: &'a CommitNames,
 }
 
 impl Names<'_> {
     pub(crate) async fn of(&self, position: Position) -> Result<CombinedCommit, LocalError> {
-        match self.atlas.locate(position) {
+        match self.known.locate(position) {
             Some(located) => self.executor.resolve(&located).await,
             // Only a range that was listed has offsets.
             None => Err(LocalError::NoSuchOffset {

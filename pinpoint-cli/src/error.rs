@@ -130,10 +130,7 @@ pub(crate) enum Stopped {
 
 impl Stopped {
     pub(crate) fn is_interrupt(&self) -> bool {
-        matches!(
-            self,
-            Self::Interrupted | Self::Drive(DriveError::Interrupted)
-        )
+        matches!(self, Self::Interrupted | Self::Drive(DriveError::Detached))
     }
 
     /// Is something wrong with the command line, so that the same job can't

@@ -2,18 +2,18 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
 use clap::Parser;
+use pinpoint_backends::TokioClock;
 use pinpoint_backends::local::{
     LocalConfig, LocalError, LocalExecutor, Location, Metric, default_machine_dir,
 };
 use pinpoint_backends::store::{Job, JobId, JobLock, Lease, without_password};
 use pinpoint_core::{
-    Bisection, BuildReport, BuildRequest, CombinedCommit, CulpritFinder, Event, Executor,
-    ExecutorError, JobState, Journal, Key, ListRequest, Listing, Located, PairReport, Pairwise,
-    PairwiseStatus, Record, RunPairRequest, RunReport, RunRequest, Status, Stop, drive_watched,
+    Bisection, BuildRequest, CombinedCommit, CulpritFinder, DriveError, Driven, Engine,
+    ExecutorError, InProcess, JobState, Journal, JournalError, Key, Located, Pairwise,
+    PairwiseStatus, Record, Report, Status, Stop, drive, drive_watched, replay,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -274,11 +274,11 @@ impl Session {
             (Ok(_), Err(error)) => error.into(),
         };
         if display.output == Output::Json {
-            let records = match self.storage.jobs.journal(&id).await {
-                Ok(mut journal) => journal.records().await.ok(),
+            let made = match self.storage.jobs.journal(&id).await {
+                Ok(mut journal) => Made::read(&mut journal).await.ok(),
                 Err(_) => None,
             };
-            let document = document_of_stopped(&self.job, self.kind, &error, records.as_deref());
+            let document = document_of_stopped(&self.job, self.kind, &error, made);
             return Err(CliError::Stopped {
                 job: id.to_string(),
                 error: Box::new(error),
@@ -352,7 +352,7 @@ impl Session {
         let mut stopping = std::pin::pin!(stop(interrupted, self.storage.jobs.clone(), id.clone()));
         let mut reporter = Reporter::new(display, id);
 
-        if journal.records().await?.is_empty() {
+        if journal.is_empty().await? {
             let machine: M = self.machine()?;
             let directory = self.storage.job_dir(id);
             let clock = PreparationClock::new(machine.max_time(), &directory);
@@ -363,7 +363,7 @@ impl Session {
             let metric = tokio::select! {
                 metric = prepare(executor, ends.map(|(_, second)| second), id) => metric?,
                 stop = &mut stopping => match stop {
-                    Stop::Interrupt => {
+                    Stop::Detach => {
                         clock.note()?;
                         return Err(Stopped::Interrupted);
                     }
@@ -372,7 +372,10 @@ impl Session {
                 over = clock.run() => {
                     over?;
                     clock.charge(&mut journal).await?;
-                    return self.conclude::<M>(std::future::pending()).await;
+                    // Its budget is spent: it starts nothing.
+                    let never = std::future::pending();
+                    let driven = drive(machine, executor, &mut journal, &TokioClock, never);
+                    return self.result(executor, driven.await?).await;
                 }
             };
             M::fix(&mut spec, &metric, self.config.direction_by_unit);
@@ -386,12 +389,13 @@ impl Session {
             M::of(spec)?,
             executor,
             &mut journal,
+            &TokioClock,
             stopping,
-            |moment, machine, atlas| machine.watch(&mut reporter, &moment, atlas),
+            |event, engine| (engine.machine()).watch(&mut reporter, &event, engine.names()),
         )
         .await;
         reporter.finish();
-        Ok(M::result(&self.job, &self.config, executor, driven?).await?)
+        self.result(executor, driven?).await
     }
 
     /// The machine of the job as it was created.
@@ -450,19 +454,26 @@ impl Session {
 
     /// Tells the machine that it is canceled, and that nothing is under way.
     async fn cancel_now<M: Runnable>(&self) -> Result<JobResult, Stopped> {
-        self.conclude::<M>(std::future::ready(Stop::Cancel)).await
+        let mut journal = self.storage.jobs.leased_journal(&self.lease).await?;
+        let executor = self.executor()?;
+        let mut engine = Engine::new(journal.job(), self.machine::<M>()?);
+        replay(&mut engine, &mut journal).await?;
+        for record in engine.conclude()? {
+            journal.append(&record).await?;
+        }
+        let outcome = engine.machine().outcome().cloned();
+        let outcome = outcome.ok_or(DriveError::Stalled)?;
+        self.result(&executor, Driven { outcome, engine }).await
     }
 
-    /// The result by what is in the journal, with nothing under way.
-    async fn conclude<M: Runnable>(
+    /// The result of a job that has come to its end.
+    async fn result<M: Runnable>(
         &self,
-        stop: impl Future<Output = Stop>,
+        executor: &LocalExecutor,
+        driven: Driven<M>,
     ) -> Result<JobResult, Stopped> {
-        let mut journal = self.storage.jobs.leased_journal(&self.lease).await?;
-        let executor = Idle(self.executor()?);
-        let machine: M = self.machine()?;
-        let driven = drive_watched(machine, &executor, &mut journal, stop, |_, _, _| {}).await?;
-        Ok(M::result(&self.job, &self.config, &executor.0, driven).await?)
+        let Driven { outcome, engine } = driven;
+        Ok(M::result(&self.job, &self.config, executor, outcome, engine.names()).await?)
     }
 
     fn executor(&self) -> Result<LocalExecutor, LocalError> {
@@ -481,13 +492,7 @@ pub(crate) fn open_executor(
         job_dir: storage.job_dir(&job.id),
         machine_dir: default_machine_dir(),
     };
-    let created = u64::try_from(job.created).unwrap_or_default();
-    LocalExecutor::open(
-        config.local.clone(),
-        location,
-        job.id.as_str(),
-        UNIX_EPOCH + Duration::from_millis(created),
-    )
+    LocalExecutor::open(config.local.clone(), location, job.id.as_str())
 }
 
 /// Fixes the metric at the good end, and meanwhile builds the bad end, where
@@ -505,7 +510,10 @@ async fn prepare(
             };
             let commit = Located::Commit(bad.clone());
             // How it ends is heard again when the search asks for it.
-            executor.build(BuildRequest { key, commit }).await.map(drop)
+            executor
+                .build(&BuildRequest { key, commit })
+                .await
+                .map(drop)
         } else {
             Ok(())
         }
@@ -575,64 +583,52 @@ impl PreparationClock {
     async fn charge(&self, journal: &mut impl Journal) -> Result<(), Stopped> {
         if self.most.is_some() {
             let elapsed = self.elapsed();
-            journal
-                .append(&Event::TimePassed { elapsed }.into())
-                .await?;
+            journal.append(&Record::TimePassed { elapsed }).await?;
         }
         Ok(())
     }
 }
 
-/// An executor for a job that is to end: it starts nothing.
-struct Idle(LocalExecutor);
+/// What a job has made so far, by its journal.
+#[derive(Debug, Default)]
+struct Made {
+    runs: u64,
+    pairs: u64,
+    builds: u64,
+}
 
-#[async_trait]
-impl Executor for Idle {
-    async fn list(&self, _: ListRequest) -> Result<Listing, ExecutorError> {
-        std::future::pending().await
-    }
-
-    async fn build(&self, _: BuildRequest) -> Result<BuildReport, ExecutorError> {
-        std::future::pending().await
-    }
-
-    async fn run(&self, _: RunRequest) -> Result<RunReport, ExecutorError> {
-        std::future::pending().await
-    }
-
-    async fn run_pair(&self, _: RunPairRequest) -> Result<PairReport, ExecutorError> {
-        std::future::pending().await
-    }
-
-    async fn cancel(&self, _: Key) -> Result<(), ExecutorError> {
-        Ok(())
-    }
-
-    async fn sleep(&self, _: Duration) {
-        std::future::pending().await
+impl Made {
+    async fn read(journal: &mut impl Journal) -> Result<Self, JournalError> {
+        let mut made = Self::default();
+        let mut count = |record| {
+            if let Record::Reported { report, .. } = record {
+                match report {
+                    Report::Built(build) => made.builds += u64::from(build.failure.is_none()),
+                    Report::Ran(_) => made.runs += 1,
+                    Report::RanPair(_) => {
+                        made.runs += 2;
+                        made.pairs += 1;
+                    }
+                    _ => {}
+                }
+            }
+        };
+        journal.replay(&mut count).await?;
+        Ok(made)
     }
 }
 
 /// The document of a job without a result: it was interrupted, or something
 /// stands in its way. What is not known is null.
-fn document_of_stopped(
-    job: &Job,
-    kind: Kind,
-    error: &Stopped,
-    records: Option<&[Record]>,
-) -> Value {
-    let count = |fits: fn(&Event) -> bool| {
-        records.map(|records| records.iter().filter(|record| fits(&record.event)).count())
-    };
-    let pairs = count(|event| matches!(event, Event::RanPair { .. }));
-    let runs = count(|event| matches!(event, Event::Ran { .. } | Event::RunFailed { .. }));
+fn document_of_stopped(job: &Job, kind: Kind, error: &Stopped, made: Option<Made>) -> Value {
+    let made = made.as_ref();
     let mut document = without_result(Some(job.id.as_str()), error.is_interrupt(), &message(error));
-    document["runs"] = json!(runs.zip(pairs).map(|(runs, pairs)| runs + 2 * pairs));
-    document["builds"] = json!(count(|event| matches!(event, Event::Built { .. })));
+    document["runs"] = json!(made.map(|made| made.runs));
+    document["builds"] = json!(made.map(|made| made.builds));
     document["duration_s"] = Value::Null;
     let lists: &[&str] = match kind {
         Kind::Pairwise => {
-            document["pairs"] = json!(pairs);
+            document["pairs"] = json!(made.map(|made| made.pairs));
             &["charts"]
         }
         Kind::Bisection | Kind::CulpritFinder => {

@@ -3,10 +3,9 @@
 
 use pinpoint_backends::local::{LocalError, LocalExecutor, Metric};
 use pinpoint_backends::store::Job;
-use pinpoint_core::results::direction_of;
 use pinpoint_core::{
-    Atlas, Bisection, BisectionSpec, CulpritFinder, CulpritFinderSpec, Driven, JobState, Machine,
-    Moment, Pairwise, PairwiseSpec, SpecError,
+    Bisection, BisectionSpec, CommitNames, CulpritFinder, CulpritFinderSpec, DriveEvent, JobState,
+    Machine, Pairwise, PairwiseSpec, SpecError, direction_of,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -93,13 +92,14 @@ pub(crate) trait Runnable: Machine<Outcome: Clone> + Sized {
     /// lies only if that was left open.
     fn fix(spec: &mut Self::Spec, metric: &Metric, direction_by_unit: bool);
 
-    fn watch(&self, reporter: &mut Reporter, moment: &Moment<'_>, atlas: &Atlas);
+    fn watch(&self, reporter: &mut Reporter, event: &DriveEvent<'_>, names: &CommitNames);
 
     async fn result(
         job: &Job,
         config: &JobConfig,
         executor: &LocalExecutor,
-        driven: Driven<Self::Outcome>,
+        outcome: Self::Outcome,
+        names: &CommitNames,
     ) -> Result<JobResult, LocalError>;
 }
 
@@ -119,17 +119,18 @@ impl Runnable for Bisection {
         spec.chart.clone_from(&metric.chart);
     }
 
-    fn watch(&self, reporter: &mut Reporter, moment: &Moment<'_>, atlas: &Atlas) {
-        reporter.watch_bisection(moment, self, atlas);
+    fn watch(&self, reporter: &mut Reporter, event: &DriveEvent<'_>, names: &CommitNames) {
+        reporter.watch_bisection(event, self, names);
     }
 
     async fn result(
         job: &Job,
         config: &JobConfig,
         executor: &LocalExecutor,
-        driven: Driven<Self::Outcome>,
+        outcome: Self::Outcome,
+        names: &CommitNames,
     ) -> Result<JobResult, LocalError> {
-        let document = Document::new(job, config, executor, driven).await?;
+        let document = Document::new(job, config, executor, outcome, names).await?;
         Ok(JobResult::Bisection(document))
     }
 }
@@ -153,17 +154,18 @@ impl Runnable for Pairwise {
         }
     }
 
-    fn watch(&self, reporter: &mut Reporter, moment: &Moment<'_>, atlas: &Atlas) {
-        reporter.watch_pairwise(moment, self, atlas);
+    fn watch(&self, reporter: &mut Reporter, event: &DriveEvent<'_>, names: &CommitNames) {
+        reporter.watch_pairwise(event, self, names);
     }
 
     async fn result(
         job: &Job,
         _: &JobConfig,
         executor: &LocalExecutor,
-        driven: Driven<Self::Outcome>,
+        outcome: Self::Outcome,
+        names: &CommitNames,
     ) -> Result<JobResult, LocalError> {
-        let document = PairwiseDocument::new(job, executor, driven).await?;
+        let document = PairwiseDocument::new(job, executor, outcome, names).await?;
         Ok(JobResult::Pairwise(document))
     }
 }
@@ -181,17 +183,18 @@ impl Runnable for CulpritFinder {
         Bisection::fix(&mut spec.bisection, metric, direction_by_unit);
     }
 
-    fn watch(&self, reporter: &mut Reporter, moment: &Moment<'_>, atlas: &Atlas) {
-        reporter.watch_culprit_finder(moment, self, atlas);
+    fn watch(&self, reporter: &mut Reporter, event: &DriveEvent<'_>, names: &CommitNames) {
+        reporter.watch_culprit_finder(event, self, names);
     }
 
     async fn result(
         job: &Job,
         config: &JobConfig,
         executor: &LocalExecutor,
-        driven: Driven<Self::Outcome>,
+        outcome: Self::Outcome,
+        names: &CommitNames,
     ) -> Result<JobResult, LocalError> {
-        let document = CulpritDocument::new(job, config, executor, driven).await?;
+        let document = CulpritDocument::new(job, config, executor, outcome, names).await?;
         Ok(JobResult::CulpritFinder(Box::new(document)))
     }
 }

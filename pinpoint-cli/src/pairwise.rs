@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pinpoint_backends::local::{LocalConfig, Repository};
+use pinpoint_backends::local::{LocalConfig, Repository, limits};
 use pinpoint_core::{CombinedCommit, Commit, Direction, PairwiseSpec, Variant};
 
 use crate::arguments::{Display, Pairwise};
@@ -27,11 +27,13 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
     } = States::of(&arguments, patch.as_ref())?;
     let base = Variant {
         commit: base,
+        artifact: None,
         arguments: arguments.base_arg,
         env: arguments.base_env.into_iter().collect(),
     };
     let experiment = Variant {
         commit: experiment,
+        artifact: None,
         arguments: arguments.experiment_arg,
         env: arguments.experiment_env.into_iter().collect(),
     };
@@ -54,6 +56,7 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         early_stopping: arguments.early_stop,
         seed: arguments.job.seed,
         max_time: milliseconds(arguments.job.max_time),
+        limits: limits(arguments.job.build_jobs),
         ..PairwiseSpec::new(base.clone(), experiment)
     };
     // A spec that can't be carried out is refused before there is a job.

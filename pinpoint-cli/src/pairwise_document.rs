@@ -4,8 +4,8 @@
 use pinpoint_backends::local::{LocalError, LocalExecutor};
 use pinpoint_backends::store::Job;
 use pinpoint_core::{
-    ChartComparison, Driven, FunctionalComparison, PairwiseOutcome, PairwiseSpec, PairwiseStatus,
-    Position, Stopped, Variant,
+    ChartComparison, CommitNames, FunctionalComparison, PairwiseOutcome, PairwiseSpec,
+    PairwiseStatus, Position, Stopped, Variant,
 };
 use serde::{Deserialize, Serialize};
 
@@ -56,13 +56,10 @@ impl PairwiseDocument {
     pub(crate) async fn new(
         job: &Job,
         executor: &LocalExecutor,
-        driven: Driven<PairwiseOutcome>,
+        outcome: PairwiseOutcome,
+        known: &CommitNames,
     ) -> Result<Self, LocalError> {
-        let Driven { outcome, atlas } = driven;
-        let names = Names {
-            executor,
-            atlas: &atlas,
-        };
+        let names = Names { executor, known };
         // The job was run with this spec: it can be read.
         let sides = serde_json::from_value::<PairwiseSpec>(job.spec.clone())
             .ok()

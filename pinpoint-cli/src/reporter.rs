@@ -8,8 +8,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pinpoint_backends::local::Metric;
 use pinpoint_backends::store::JobId;
 use pinpoint_core::{
-    Atlas, Bisection, CombinedCommit, Comparison, CulpritFinder, Detail, Event, Machine, Moment,
-    OpenRange, Pairwise, Position, Progress, Range, Record, Task, Verdict,
+    Bisection, CombinedCommit, CommitNames, Comparison, CulpritFinder, DriveEvent, Event, Machine,
+    OpenRange, Pairwise, Position, Progress, Range, Record, Report, Task, Verdict,
 };
 
 use crate::arguments::Display;
@@ -121,18 +121,18 @@ impl Reporter {
 
     pub(crate) fn watch_pairwise(
         &mut self,
-        moment: &Moment<'_>,
+        event: &DriveEvent<'_>,
         machine: &Pairwise,
-        atlas: &Atlas,
+        names: &CommitNames,
     ) {
         if matches!(self.screen, Screen::Quiet) {
             return;
         }
         let runs = 2 * u64::from(machine.pairs_done());
-        match moment {
-            Moment::Replayed(records) => self.resumed(*records, runs, machine.builds()),
-            Moment::Started(_) => return,
-            Moment::Happened(record) => self.tell_build_or_failure(record),
+        match event {
+            DriveEvent::Replayed(records) => self.resumed(*records, runs, machine.builds()),
+            DriveEvent::Started(_) => return,
+            DriveEvent::Recorded { .. } => self.tell_build_or_failure(event, names),
         }
         let to_come = 2 * u64::from(machine.spec().pairs) - runs;
         let text = format!(
@@ -140,30 +140,30 @@ impl Reporter {
             machine.pairs_done(),
             count(machine.spec().pairs.into(), "pair"),
             self.remaining(runs, to_come),
-            now(machine, atlas),
+            now(machine, names),
         );
         self.show(text);
     }
 
     pub(crate) fn watch_culprit_finder(
         &mut self,
-        moment: &Moment<'_>,
+        event: &DriveEvent<'_>,
         machine: &CulpritFinder,
-        atlas: &Atlas,
+        names: &CommitNames,
     ) {
         if matches!(self.screen, Screen::Quiet) {
             return;
         }
-        match moment {
-            Moment::Replayed(records) => {
+        match event {
+            DriveEvent::Replayed(records) => {
                 self.resumed(*records, machine.runs(), machine.builds());
                 if let Some(bisection) = machine.bisection() {
                     self.told.extend(bisection.comparisons().iter().map(key));
                     self.verified = true;
                 }
             }
-            Moment::Started(_) => return,
-            Moment::Happened(record) => {
+            DriveEvent::Started(_) => return,
+            DriveEvent::Recorded { .. } => {
                 if let Some(bisection) = machine.bisection() {
                     if let Some(verified) = machine.verification().outcome()
                         && !std::mem::replace(&mut self.verified, true)
@@ -171,9 +171,9 @@ impl Reporter {
                         let line = line_of(verified, self.unit.as_deref());
                         self.tell(text!("{BOLD}verified{BOLD:#} by {line}"));
                     }
-                    self.happened(record, bisection, atlas);
+                    self.happened(event, bisection, names);
                 } else {
-                    self.tell_build_or_failure(record);
+                    self.tell_build_or_failure(event, names);
                 }
             }
         }
@@ -184,7 +184,7 @@ impl Reporter {
                     "{} of {} with {}",
                     comparison.pairs_done(),
                     count(comparison.spec().pairs.into(), "pair"),
-                    name(culprit.commit, atlas)
+                    name(culprit.commit, names)
                 ))
             })
             .collect();
@@ -193,15 +193,15 @@ impl Reporter {
                 "verifying the regression: {} of {}\n  {}",
                 machine.verification().pairs_done(),
                 count(machine.spec().pairs.into(), "pair"),
-                now(machine, atlas),
+                now(machine, names),
             ),
             Some(_) if !confirming.is_empty() => format!(
                 "verifying what was found: {}\n  {}",
                 confirming.join(", "),
-                now(machine, atlas)
+                now(machine, names)
             ),
             Some(bisection) if matches!(self.screen, Screen::Live(_)) => {
-                self.picture(bisection, &now(machine, atlas), atlas)
+                self.picture(bisection, &now(machine, names), names)
             }
             Some(_) => return,
         };
@@ -209,7 +209,7 @@ impl Reporter {
     }
 
     /// A job is resumed, or begins.
-    fn resumed(&mut self, records: usize, runs: u64, builds: u64) {
+    fn resumed(&mut self, records: u64, runs: u64, builds: u64) {
         self.began = Some((Instant::now(), runs));
         if records > 0 {
             self.tell(text!(
@@ -222,89 +222,127 @@ impl Reporter {
 
     pub(crate) fn watch_bisection(
         &mut self,
-        moment: &Moment<'_>,
+        event: &DriveEvent<'_>,
         machine: &Bisection,
-        atlas: &Atlas,
+        names: &CommitNames,
     ) {
         if matches!(self.screen, Screen::Quiet) {
             return;
         }
-        match moment {
-            Moment::Replayed(records) => {
+        match event {
+            DriveEvent::Replayed(records) => {
                 let progress = machine.progress();
                 self.resumed(*records, progress.runs, progress.builds);
                 // What was found before was told before.
                 let known = machine.comparisons();
                 self.told.extend(known.iter().map(key));
             }
-            Moment::Started(_) => return,
-            Moment::Happened(record) => self.happened(record, machine, atlas),
+            DriveEvent::Started(_) => return,
+            DriveEvent::Recorded { .. } => self.happened(event, machine, names),
         }
         if matches!(self.screen, Screen::Live(_)) {
-            self.show(self.picture(machine, &now(machine, atlas), atlas));
+            self.show(self.picture(machine, &now(machine, names), names));
         }
     }
 
-    fn happened(&mut self, record: &Record, machine: &Bisection, atlas: &Atlas) {
-        if let Event::Listed {
-            count: commits,
-            range: 0,
+    fn happened(&mut self, event: &DriveEvent<'_>, machine: &Bisection, names: &CommitNames) {
+        if let DriveEvent::Recorded {
+            event:
+                Some(Event::Listed {
+                    count: commits,
+                    range: 0,
+                    ..
+                }),
             ..
-        } = record.event
+        } = event
         {
-            self.tell(text!("{} between the two", count(commits, "commit")));
+            self.tell(text!("{} between the two", count(*commits, "commit")));
         }
-        self.tell_build_or_failure(record);
+        self.tell_build_or_failure(event, names);
         // Comparisons follow runs, and looking costs a little.
-        let ran = matches!(record.detail, Some(Detail::Run(_)));
+        let ran = matches!(
+            event,
+            DriveEvent::Recorded {
+                event: Some(Event::Ran { .. } | Event::RunFailed { .. }),
+                ..
+            }
+        );
         if machine.outcome().is_some() || (ran && !machine.outstanding().iter().any(is_run)) {
-            self.tell_comparisons(machine, atlas);
+            self.tell_comparisons(machine, names);
         }
     }
 
-    fn tell_build_or_failure(&mut self, record: &Record) {
-        let runs = match &record.detail {
-            Some(Detail::Build(build)) => {
-                let how = match (&build.failure, build.cached) {
-                    (Some(reason), _) => format!("does not build: {}", self::reason(reason)),
-                    (None, true) => "built before".into(),
-                    (None, false) => {
-                        format!("built in {}", duration(build.duration as f64 / 1000.0))
-                    }
-                };
-                let log = match (&build.failure, &build.log) {
-                    (Some(_), Some(log)) => format!(" (log: {log})"),
-                    _ => String::new(),
-                };
-                self.tell(text!("{} {DIM}{how}{log}{DIM:#}", line(&build.commit)));
-                return;
+    fn tell_build_or_failure(&mut self, event: &DriveEvent<'_>, names: &CommitNames) {
+        let DriveEvent::Recorded {
+            record,
+            event: Some(event),
+            task: Some(task),
+        } = event
+        else {
+            return;
+        };
+        if let Record::Reported {
+            report: Report::Built(build),
+            ..
+        } = record
+        {
+            let how = match (&build.failure, build.cached) {
+                (Some(reason), _) => format!("does not build: {}", self::reason(reason)),
+                (None, true) => "built before".into(),
+                (None, false) => {
+                    format!("built in {}", duration(build.duration as f64 / 1000.0))
+                }
+            };
+            let log = match (&build.failure, &build.log) {
+                (Some(_), Some(log)) => format!(" (log: {log})"),
+                _ => String::new(),
+            };
+            self.tell(text!("{} {DIM}{how}{log}{DIM:#}", line(&build.commit)));
+        }
+        let failures = match (task, event) {
+            (Task::Run { commit, .. }, Event::RunFailed { reason, .. }) => {
+                vec![(*commit, Some(reason))]
             }
-            Some(Detail::Run(run)) => vec![run],
-            Some(Detail::RunPair(pair)) => vec![&pair.first, &pair.second],
+            (
+                Task::RunPair { first, second, .. },
+                Event::RanPair {
+                    first: first_run,
+                    second: second_run,
+                    ..
+                },
+            ) => vec![
+                (*first, first_run.failure.as_ref()),
+                (*second, second_run.failure.as_ref()),
+            ],
             _ => return,
         };
-        for run in runs {
-            if let Some(failure) = &run.failure {
+        for (commit, failure) in failures {
+            if let Some(failure) = failure {
                 self.tell(text!(
                     "{} {DIM}run failed: {}{DIM:#}",
-                    short(&run.commit),
+                    name(commit, names),
                     reason(failure)
                 ));
             }
         }
     }
 
-    fn tell_comparisons(&mut self, machine: &Bisection, atlas: &Atlas) {
+    fn tell_comparisons(&mut self, machine: &Bisection, names: &CommitNames) {
         let progress = machine.progress();
         for comparison in machine.comparisons() {
             if self.told.insert(key(&comparison)) {
-                let text = self.comparison(&comparison, &progress, atlas);
+                let text = self.comparison(&comparison, &progress, names);
                 self.tell(text);
             }
         }
     }
 
-    fn comparison(&self, comparison: &Comparison, progress: &Progress, atlas: &Atlas) -> Text {
+    fn comparison(
+        &self,
+        comparison: &Comparison,
+        progress: &Progress,
+        names: &CommitNames,
+    ) -> Text {
         let side = |position: Position, runs: u32| {
             let median = progress
                 .measured
@@ -314,7 +352,7 @@ impl Reporter {
                 .map_or_else(String::new, |median| {
                     format!(" {}", quantity(median, self.unit.as_deref()))
                 });
-            format!("{}{median} ({runs})", name(position, atlas))
+            format!("{}{median} ({runs})", name(position, names))
         };
         let verdict = match comparison.verdict {
             Verdict::Different => "different",
@@ -334,13 +372,13 @@ impl Reporter {
     }
 
     /// The range, what is left of it, and what goes on.
-    fn picture(&self, machine: &Bisection, now: &str, atlas: &Atlas) -> String {
+    fn picture(&self, machine: &Bisection, now: &str, names: &CommitNames) -> String {
         let progress = machine.progress();
         let left: u64 = progress.open.iter().map(|open| open.between + 1).sum();
         let remaining = self.remaining(progress.runs, progress.runs_to_come);
         let total = match machine.spec().range {
             Range::Counted { between } => Some(between),
-            Range::Between { .. } => atlas.range(0).map(|listing| listing.count),
+            Range::Between { .. } => names.range(0).map(|listing| listing.count),
         };
         let bar = total.map_or_else(String::new, |total| {
             format!("[{}]\n  ", bar(total, &progress))
@@ -385,8 +423,8 @@ fn key(comparison: &Comparison) -> (Position, Position, u32, u32) {
     )
 }
 
-fn name(position: Position, atlas: &Atlas) -> String {
-    match (atlas.commit(position), position) {
+fn name(position: Position, names: &CommitNames) -> String {
+    match (names.commit(position), position) {
         (Some(commit), _) => short(commit),
         (None, Position::Within { offset, .. }) => format!("commit {}", offset + 1),
         (None, end) => format!("the {end:?} end"),
@@ -394,12 +432,12 @@ fn name(position: Position, atlas: &Atlas) -> String {
 }
 
 /// What builds and what runs now.
-fn now(machine: &impl Machine, atlas: &Atlas) -> String {
+fn now(machine: &impl Machine, names: &CommitNames) -> String {
     let outstanding = machine.outstanding();
     let building: Vec<String> = outstanding
         .iter()
         .filter_map(|action| match action.task {
-            Task::Build { commit } => Some(name(commit, atlas)),
+            Task::Build { commit } => Some(name(commit, names)),
             _ => None,
         })
         .collect();
@@ -412,7 +450,7 @@ fn now(machine: &impl Machine, atlas: &Atlas) -> String {
         .map(|action| &action.task)
     {
         Some(Task::Run { commit, index, .. }) => {
-            format!("running {}, run {}", name(*commit, atlas), index + 1)
+            format!("running {}, run {}", name(*commit, names), index + 1)
         }
         Some(Task::RunPair {
             first,
@@ -421,8 +459,8 @@ fn now(machine: &impl Machine, atlas: &Atlas) -> String {
             ..
         }) => format!(
             "running {} and {}, pair {}",
-            name(*first, atlas),
-            name(*second, atlas),
+            name(*first, names),
+            name(*second, names),
             index + 1
         ),
         _ => "looking at the history".into(),

@@ -88,7 +88,7 @@ pub(crate) async fn stop(
         }
     };
     tokio::select! {
-        () = interrupted => Stop::Interrupt,
+        () = interrupted => Stop::Detach,
         () = canceled => Stop::Cancel,
     }
 }

@@ -34,6 +34,11 @@ pub struct Action {
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
+    /// Run the benchmark once, without counting it, to see what it measures.
+    FindMetric {
+        /// The commit to build and to run.
+        commit: Position,
+    },
     /// Say how many commits lie strictly between two.
     List {
         /// The number by which this range is called from now on.

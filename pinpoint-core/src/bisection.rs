@@ -3,6 +3,7 @@
 use pinpoint_compare::CompareError;
 
 use crate::adaptive::AdaptiveSearch;
+use crate::aggregate::Aggregate;
 use crate::lab::{BuildState, Exhausted, Lab};
 use crate::machine::{Charts, Machine, MachineError};
 use crate::outcome::{
@@ -10,7 +11,7 @@ use crate::outcome::{
 };
 use crate::pinpoint::PinpointSearch;
 use crate::{
-    Action, BisectionSpec, CombinedCommit, Event, Magnitude, Position, Range, RetryPolicy,
+    Action, BisectionSpec, CombinedCommit, Event, Limits, Magnitude, Position, Range, RetryPolicy,
     SPEC_VERSION, SpecError, Strategy,
 };
 
@@ -445,6 +446,14 @@ impl Machine for Bisection {
     fn max_time(&self) -> Option<u64> {
         self.spec.max_time
     }
+
+    fn aggregate(&self) -> Option<Aggregate> {
+        self.spec.aggregate
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.spec.limits
+    }
 }
 
 fn of_the_first(end: &Unmeasured) -> String {
@@ -511,7 +520,7 @@ pub(crate) fn first_runs(spec: &BisectionSpec) -> u64 {
 }
 
 fn check(spec: &BisectionSpec) -> Result<(), SpecError> {
-    if spec.version != SPEC_VERSION {
+    if !(1..=SPEC_VERSION).contains(&spec.version) {
         return Err(SpecError::Version {
             found: spec.version,
         });
@@ -547,6 +556,7 @@ fn check(spec: &BisectionSpec) -> Result<(), SpecError> {
             });
         }
     }
+    spec.limits.check()?;
     spec.retry.check()?;
     match &spec.range {
         Range::Between { good, bad } if good == bad => Err(SpecError::SameEnds),

@@ -44,7 +44,9 @@ impl BudgetedLedger {
             Task::Build { .. } => (&mut self.builds_left, 1, Exhausted::Builds),
             Task::Run { .. } => (&mut self.runs_left, 1, Exhausted::Runs),
             Task::RunPair { .. } => (&mut self.runs_left, 2, Exhausted::Runs),
-            Task::List { .. } | Task::Cancel { .. } => return Ok(self.ledger.ask(task)),
+            Task::FindMetric { .. } | Task::List { .. } | Task::Cancel { .. } => {
+                return Ok(self.ledger.ask(task));
+            }
         };
         if let Some(left) = left {
             *left = left.checked_sub(amount).ok_or(exhausted)?;

@@ -1,573 +1,643 @@
 //! The loop between a machine, an executor and a journal.
 //!
-//! Actions run concurrently; every answer is written to the journal before the
-//! machine hears of it. A job that was killed is driven again with the same
-//! journal: what is written there is replayed, and the machine then asks for
-//! what was under way, under the same numbers.
+//! Actions run concurrently; every fact is journaled before the machine hears of it. A
+//! job that was killed is driven again with the same journal: what is journaled is
+//! replayed, work with a handle is waited for again, and the rest of what was under way
+//! is started again under the same key.
+//!
+//! # How it ends early
+//!
+//! *Detach*: the process ends and the job does not. Work with a handle goes on, other
+//! work is ended. *Cancel*: the machine hears of it, has its work ended, and says what
+//! it knows so far. *Refused*: something can't be carried out. What is under way in this
+//! process is finished and journaled, nothing more is started, and the job pauses.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{AbortHandle, Aborted, BoxFuture, abortable};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt, future, poll, select_biased};
 
+use crate::translate::{Unnamed, accept};
 use crate::{
-    Action, Atlas, BuildReport, BuildRequest, Charts, Detail, Event, Executor, ExecutorError,
-    Journal, JournalError, Key, ListRequest, Listing, Machine, MachineError, PairReport, PairedRun,
-    Position, Record, RetryPolicy, RunPairRequest, RunReport, RunRequest, Series, Task, Variant,
+    Action, Clock, Engine, Event, Executor, ExecutorError, Heartbeat, Journal, JournalError,
+    Limits, Machine, MachineError, Record, Report, Request, RetryPolicy, Task, Ticket,
 };
-
-/// How often a job with a budget of time looks at its clock.
-const CLOCK_TICK: Duration = Duration::from_secs(10);
 
 /// Why a job that could go on is to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// Leave the job as it is: it can be taken up again later.
-    Interrupt,
+    /// This process is to end, and the job is not: it can be resumed, by this or
+    /// another process.
+    Detach,
     /// End the job: the machine hears of it and says what it knows so far.
     Cancel,
 }
 
-/// What a driver tells whoever watches.
+/// What a driver tells the one who watches.
 #[derive(Debug)]
-pub enum Moment<'a> {
+pub enum DriveEvent<'a> {
     /// The journal was replayed: so many records.
-    Replayed(usize),
+    Replayed(u64),
     /// An action was handed to the executor.
     Started(&'a Action),
-    /// Something was written down and handled.
-    Happened(&'a Record),
+    /// A record was journaled and applied.
+    Recorded {
+        /// The record.
+        record: &'a Record,
+        /// What the machine heard of it.
+        event: Option<&'a Event>,
+        /// The task that it is about.
+        task: Option<&'a Task>,
+    },
 }
 
 /// What came of a job.
 #[derive(Debug)]
-pub struct Driven<O> {
+pub struct Driven<M: Machine> {
     /// What the machine found.
-    pub outcome: O,
-    /// What its positions are called.
-    pub atlas: Atlas,
+    pub outcome: M::Outcome,
+    /// The machine, and what its positions are called.
+    pub engine: Engine<M>,
 }
 
 /// Why a job ended without an outcome. Nothing in its journal is lost: it can
 /// be driven again.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
-    /// Somebody interrupted it.
+    /// This process was to end.
     #[error("interrupted")]
-    Interrupted,
+    Detached,
     /// The journal can't be read or written.
     #[error("the journal of the job can't be used: {0}")]
     Journal(#[from] JournalError),
     /// The executor can't do what is needed.
     #[error("{0}")]
     Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The journal or the executor told the machine what can't have happened.
-    #[error("the search was told what can't have happened: {0}")]
+    /// The journal or the executor contradicts the machine.
+    #[error("inconsistent journal: {0}")]
     Machine(#[from] MachineError),
     /// The machine speaks of a commit that has no name.
-    #[error("{task:?} names a commit that was never listed or built")]
-    Unnamed {
-        /// What was asked.
-        task: Task,
-    },
+    #[error(transparent)]
+    Unnamed(#[from] Unnamed),
     /// The machine waits for an answer to nothing.
-    #[error("the search is not finished, and yet asks for nothing")]
+    #[error("internal error: the search is unfinished but has no pending action")]
     Stalled,
 }
 
 /// Drives a machine to its outcome.
 ///
-/// `cancel` resolves when the job is to stop; [`future::pending`] if never.
+/// `stop` resolves when the job is to stop; [`future::pending`] if never.
 pub async fn drive<M>(
     machine: M,
     executor: &dyn Executor,
     journal: &mut dyn Journal,
-    cancel: impl Future<Output = Stop>,
-) -> Result<Driven<M::Outcome>, DriveError>
+    clock: &dyn Clock,
+    stop: impl Future<Output = Stop>,
+) -> Result<Driven<M>, DriveError>
 where
     M: Machine,
     M::Outcome: Clone,
 {
-    drive_watched(machine, executor, journal, cancel, |_, _, _| {}).await
+    drive_watched(machine, executor, journal, clock, stop, |_, _| {}).await
 }
 
 /// [`drive`], with somebody watching.
 ///
-/// `watch` is called between any two steps, with the machine as it is then and
-/// the names known so far; it must not block.
+/// `watch` is called between any two steps, with the engine as it is then; it must not
+/// block.
 pub async fn drive_watched<M>(
-    mut machine: M,
+    machine: M,
     executor: &dyn Executor,
     journal: &mut dyn Journal,
-    cancel: impl Future<Output = Stop>,
-    mut watch: impl FnMut(Moment<'_>, &M, &Atlas),
-) -> Result<Driven<M::Outcome>, DriveError>
+    clock: &dyn Clock,
+    stop: impl Future<Output = Stop>,
+    mut watch: impl FnMut(DriveEvent<'_>, &Engine<M>),
+) -> Result<Driven<M>, DriveError>
 where
     M: Machine,
     M::Outcome: Clone,
 {
-    let job = journal.job().to_owned();
-    let mut atlas = Atlas::of(&machine);
-    let mut elapsed = 0;
-    let records = journal.records().await?;
-    let mut open = BTreeMap::new();
-    for record in &records {
-        if let Event::TimePassed { elapsed: passed } = record.event {
-            elapsed = passed;
-        }
-        take(&mut machine, &mut open);
-        hear(&mut machine, &mut atlas, &mut open, record)?;
-    }
-    watch(Moment::Replayed(records.len()), &machine, &atlas);
-    // After a replay nothing is under way, whatever was handed out before.
-    machine.poll();
-    let mut asked = VecDeque::from(machine.outstanding());
-    open = tasks(asked.iter()).collect();
+    let mut engine = Engine::new(journal.job(), machine);
+    replay(&mut engine, journal).await?;
+    watch(DriveEvent::Replayed(engine.records()), &engine);
 
-    let mut work = Work::new(executor, machine.retry().clone(), job);
-    let mut cancel = pin!(cancel.fuse());
-    let mut clock = pin!(tick(executor, machine.max_time(), elapsed).fuse());
+    let mut work = Work::new(executor, clock, &engine);
+    // After a replay nothing is under way in this process.
+    work.waiting.extend(engine.outstanding());
+    let mut stop = pin!(stop.fuse());
+    let mut ticking = pin!(tick(clock, engine.machine().max_time(), engine.elapsed()).fuse());
+    // Why the job pauses, once what is under way has ended.
+    let mut refused = None;
     let outcome = async {
         loop {
-            if let Some(outcome) = machine.outcome() {
+            if let Some(outcome) = engine.machine().outcome() {
                 return Ok(outcome.clone());
             }
-            // An executor that answers at once, a blocking one, gets one action at
-            // a time: the answer is written down before more work is begun.
-            while work.ready.is_empty()
-                && let Some(action) = asked.pop_front()
+            if refused.is_none() {
+                work.start_what_may(&engine, &mut watch).await?;
+            } else if !work.is_busy_here()
+                && let Some(error) = refused.take()
             {
-                watch(Moment::Started(&action), &machine, &atlas);
-                work.start(action, &machine, &atlas).await?;
+                return Err(DriveError::Refused(error));
             }
             // In this order, and not at random, so that the same executor gives
             // the same journal.
             let record = select_biased! {
-                stop = cancel => match stop {
-                    Stop::Cancel => Event::CancelRequested.into(),
-                    Stop::Interrupt => return Err(DriveError::Interrupted),
+                stop = stop => match stop {
+                    Stop::Cancel => {
+                        refused = None;
+                        Record::CancelRequested
+                    }
+                    Stop::Detach => return Err(DriveError::Detached),
                 },
-                answer = work.next().fuse() => answer?.ok_or(DriveError::Stalled)?,
-                passed = clock => {
-                    elapsed = passed;
-                    clock.set(tick(executor, machine.max_time(), elapsed).fuse());
-                    Event::TimePassed { elapsed }.into()
+                step = work.next().fuse() => match work.step(step.ok_or(DriveError::Stalled)?).await {
+                    Step::Record(record) => record,
+                    Step::Continue => continue,
+                    Step::Refused(error) => {
+                        refused.get_or_insert(error);
+                        continue;
+                    }
+                },
+                elapsed = ticking => {
+                    ticking.set(tick(clock, engine.machine().max_time(), elapsed).fuse());
+                    Record::TimePassed { elapsed }
                 }
             };
             journal.append(&record).await?;
-            hear(&mut machine, &mut atlas, &mut open, &record)?;
-            watch(Moment::Happened(&record), &machine, &atlas);
-            for action in take(&mut machine, &mut open) {
+            let applied = engine.apply(&record)?;
+            watch(
+                DriveEvent::Recorded {
+                    record: &record,
+                    event: applied.event.as_ref(),
+                    task: applied.task.as_ref(),
+                },
+                &engine,
+            );
+            if let Record::Started { action, ticket } = record {
+                work.wait(action, ticket).await;
+            }
+            for action in engine.take() {
                 if let Task::Cancel { action: ended } = action.task {
-                    asked.retain(|waiting: &Action| waiting.number != ended);
+                    work.waiting.retain(|waiting| waiting.number != ended);
                 }
-                asked.push_back(action);
+                work.waiting.push_back(action);
             }
         }
     }
     .await;
     // One action may have failed while others are under way.
-    work.abandon().await;
-    outcome.map(|outcome| Driven { outcome, atlas })
+    work.end_what_is_here().await;
+    outcome.map(|outcome| Driven { outcome, engine })
 }
 
-/// Takes the new actions, and remembers them by their numbers.
-fn take<M: Machine>(machine: &mut M, open: &mut BTreeMap<u64, Task>) -> Vec<Action> {
-    let asked = machine.poll();
-    open.extend(tasks(asked.iter()));
-    asked
-}
-
-fn tasks<'a>(actions: impl Iterator<Item = &'a Action>) -> impl Iterator<Item = (u64, Task)> {
-    actions.map(|action| (action.number, action.task.clone()))
-}
-
-/// Tells atlas and machine what happened.
-fn hear<M: Machine>(
-    machine: &mut M,
-    atlas: &mut Atlas,
-    open: &mut BTreeMap<u64, Task>,
-    record: &Record,
-) -> Result<(), MachineError> {
-    let asked = record
-        .event
-        .action()
-        .and_then(|number| open.remove(&number));
-    atlas.learn(record, asked.as_ref());
-    machine.handle(record.event.clone())
+/// Applies every record of a journal.
+pub async fn replay<M: Machine>(
+    engine: &mut Engine<M>,
+    journal: &mut dyn Journal,
+) -> Result<(), DriveError> {
+    // Machines need not be `Send`, and what a journal is given must be.
+    let mut records = Vec::new();
+    journal.replay(&mut |record| records.push(record)).await?;
+    for record in &records {
+        engine.apply(record)?;
+    }
+    Ok(())
 }
 
 /// The next reading of the job's clock; never, when the job has no budget of
 /// time, or has spent it.
-async fn tick(executor: &dyn Executor, max_time: Option<u64>, elapsed: u64) -> u64 {
-    let Some(left) = max_time
-        .and_then(|most| most.checked_sub(elapsed))
-        .filter(|left| *left > 0 || elapsed == 0)
+///
+/// When the process is killed, the time since the last reading is forgotten: at most a
+/// hundredth of the budget, or 1 s.
+async fn tick(clock: &dyn Clock, max_time: Option<u64>, elapsed: u64) -> u64 {
+    let Some((most, left)) = max_time
+        .and_then(|most| Some((most, most.checked_sub(elapsed)?)))
+        .filter(|(_, left)| *left > 0 || elapsed == 0)
     else {
         return future::pending().await;
     };
-    let wait = Duration::from_millis(left.max(1)).min(CLOCK_TICK);
-    executor.sleep(wait).await;
-    elapsed.saturating_add(wait.as_millis() as u64)
+    let wait = (most / 100).max(1_000).min(left.max(1));
+    clock.sleep(Duration::from_millis(wait)).await;
+    elapsed.saturating_add(wait)
 }
 
-type Answer = Result<Record, DriveError>;
+/// How something that was begun for an action has ended.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
+enum Ended {
+    Started(Result<Ticket, ExecutorError>),
+    Answered(Result<Report, ExecutorError>),
+    /// The pause before the next try is over.
+    Rested,
+    Cancelled(Result<(), ExecutorError>),
+}
+
+/// What follows from it.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
+enum Step {
+    Record(Record),
+    Continue,
+    Refused(Box<dyn std::error::Error + Send + Sync>),
+}
+
+type Begun<'a> = BoxFuture<'a, Result<(u64, Ended), Aborted>>;
 
 /// The actions that are under way.
 struct Work<'a> {
     executor: &'a dyn Executor,
+    clock: &'a dyn Clock,
     retry: RetryPolicy,
-    job: String,
-    under_way: FuturesUnordered<BoxFuture<'a, Result<(u64, Answer), Aborted>>>,
-    /// Answers that were there at once.
-    ready: VecDeque<(u64, Answer)>,
-    handles: BTreeMap<u64, Handle>,
+    limits: Limits,
+    /// Not begun yet.
+    waiting: VecDeque<Action>,
+    begun: FuturesUnordered<Begun<'a>>,
+    /// What ended at once.
+    ready: VecDeque<(u64, Ended)>,
+    under_way: BTreeMap<u64, UnderWay>,
 }
 
-/// What is known of an action that is under way.
-struct Handle {
-    abort: AbortHandle,
-    /// The action whose work it is: for a `Cancel`, the one that it ends.
-    works_on: u64,
+/// An action that is under way.
+struct UnderWay {
+    what: What,
+    phase: Phase,
+    /// Tries that failed.
+    failed: u32,
+    abort: Option<AbortHandle>,
+    /// The `Cancel` to carry out when the start was answered.
+    cancel_by: Option<u64>,
+}
+
+#[derive(Clone)]
+enum What {
+    Request(Arc<Request>),
+    /// Ends other work.
+    Cancel(Ticket),
+}
+
+#[derive(Clone)]
+enum Phase {
+    Starting,
+    Waiting(Ticket),
+    /// Between two tries.
+    Resting,
+}
+
+impl UnderWay {
+    fn new(what: What) -> Self {
+        Self {
+            what,
+            phase: Phase::Starting,
+            failed: 0,
+            abort: None,
+            cancel_by: None,
+        }
+    }
 }
 
 impl<'a> Work<'a> {
-    fn new(executor: &'a dyn Executor, retry: RetryPolicy, job: String) -> Self {
+    fn new<M: Machine>(
+        executor: &'a dyn Executor,
+        clock: &'a dyn Clock,
+        engine: &Engine<M>,
+    ) -> Self {
         Self {
             executor,
-            retry,
-            job,
-            under_way: FuturesUnordered::new(),
+            clock,
+            retry: engine.machine().retry().clone(),
+            limits: engine.machine().limits().clone(),
+            waiting: VecDeque::new(),
+            begun: FuturesUnordered::new(),
             ready: VecDeque::new(),
-            handles: BTreeMap::new(),
+            under_way: BTreeMap::new(),
         }
     }
 
-    async fn start<M: Machine>(
+    /// Starts actions in their order, as far as the limits allow.
+    async fn start_what_may<M: Machine>(
         &mut self,
-        action: Action,
-        machine: &M,
-        atlas: &Atlas,
+        engine: &Engine<M>,
+        watch: &mut impl FnMut(DriveEvent<'_>, &Engine<M>),
     ) -> Result<(), DriveError> {
-        let number = action.number;
-        let works_on = match action.task {
-            Task::Cancel { action } => action,
-            _ => number,
-        };
-        let answer = self.answer(action, machine, atlas)?;
-        let (work, abort) = abortable(answer);
-        self.handles.insert(number, Handle { abort, works_on });
-        let mut work = async move { work.await.map(|answer| (number, answer)) }.boxed();
-        // The first poll is made here and not by the collection, which
-        // promises no order: it is what starts runs in the order asked for.
-        match poll!(&mut work) {
-            std::task::Poll::Ready(Ok(answer)) => self.ready.push_back(answer),
-            std::task::Poll::Ready(Err(Aborted)) => {}
-            std::task::Poll::Pending => self.under_way.push(work),
+        // An executor that answers at once, a blocking one, gets one action at
+        // a time: the answer is journaled before more work is begun.
+        while self.ready.is_empty() {
+            let Some(next) = self.next_allowed() else {
+                return Ok(());
+            };
+            let Some(action) = self.waiting.remove(next) else {
+                return Ok(());
+            };
+            watch(DriveEvent::Started(&action), engine);
+            match (&action.task, engine.request(&action)?) {
+                (Task::Cancel { action: ended }, _) => {
+                    self.cancel(action.number, *ended, engine.ticket(*ended))
+                        .await;
+                }
+                (_, Some(request)) => {
+                    let known = engine.ticket(action.number);
+                    let what = What::Request(Arc::new(request));
+                    self.under_way.insert(action.number, UnderWay::new(what));
+                    if known.is_durable() {
+                        self.wait(action.number, known).await;
+                    } else {
+                        self.start(action.number).await;
+                    }
+                }
+                (_, None) => {}
+            }
         }
         Ok(())
     }
 
-    /// The next answer; absent when nothing is under way.
-    async fn next(&mut self) -> Result<Option<Record>, DriveError> {
-        loop {
-            let (number, answer) = match self.ready.pop_front() {
-                Some(answer) => answer,
-                None => match self.under_way.next().await {
-                    None => return Ok(None),
-                    Some(Err(Aborted)) => continue,
-                    Some(Ok(answer)) => answer,
-                },
+    /// The first action that has a free place: cancelling needs none.
+    fn next_allowed(&self) -> Option<usize> {
+        let count = |builds: bool| {
+            (self.under_way.values())
+                .filter(|it| matches!(&it.what, What::Request(it) if is_build(it) == builds))
+                .count()
+        };
+        let full = |builds: bool| {
+            let most = if builds {
+                self.limits.builds
+            } else {
+                self.limits.runs
             };
-            // What was cancelled has no answer any more.
-            if self.handles.remove(&number).is_some() {
-                return answer.map(Some);
-            }
-        }
-    }
-
-    /// Ends everything that is under way, and returns when it has ended.
-    async fn abandon(&mut self) {
-        self.under_way.clear();
-        let keys: Vec<Key> = std::mem::take(&mut self.handles)
-            .into_values()
-            .map(|handle| self.key(handle.works_on))
-            .collect();
-        // An executor that can't end its work can't be helped from here: it is
-        // asked once.
-        future::join_all(keys.into_iter().map(|key| self.executor.cancel(key))).await;
-    }
-
-    fn key(&self, action: u64) -> Key {
-        Key {
-            job: self.job.clone(),
-            action,
-        }
-    }
-
-    /// The work behind an action.
-    fn answer<M: Machine>(
-        &mut self,
-        Action { number, task }: Action,
-        machine: &M,
-        atlas: &Atlas,
-    ) -> Result<BoxFuture<'a, Answer>, DriveError> {
-        let executor = self.executor;
-        let key = self.key(number);
-        let retry = self.retry.clone();
-        let unnamed = || DriveError::Unnamed { task: task.clone() };
-        Ok(match task.clone() {
-            Task::List {
-                range,
-                lower,
-                higher,
-            } => {
-                let request = ListRequest {
-                    key,
-                    lower: atlas.commit(lower).ok_or_else(unnamed)?.clone(),
-                    higher: atlas.commit(higher).ok_or_else(unnamed)?.clone(),
-                };
-                async move {
-                    let listing = persist(executor, &retry, || executor.list(request.clone()));
-                    record(number, listing.await, |listing| {
-                        listed(number, range, listing)
-                    })
-                }
-                .boxed()
-            }
-            Task::Build { commit } => {
-                let request = BuildRequest {
-                    key,
-                    commit: atlas.locate(commit).ok_or_else(unnamed)?,
-                };
-                async move {
-                    let report = persist(executor, &retry, || executor.build(request.clone()));
-                    record(number, report.await, |report| built(number, report))
-                }
-                .boxed()
-            }
-            Task::Run { commit, index, bot } => {
-                let request = RunRequest {
-                    key,
-                    commit: atlas.commit(commit).ok_or_else(unnamed)?.clone(),
-                    index,
-                    bot,
-                };
-                let charts = machine.charts();
-                async move {
-                    let report = persist(executor, &retry, || executor.run(request.clone()));
-                    record(number, report.await, |report| ran(number, &charts, report))
-                }
-                .boxed()
-            }
-            Task::RunPair {
-                first,
-                second,
-                index,
-                bot,
-            } => {
-                let variant = |position: Position| {
-                    let commit = atlas.commit(position)?.clone();
-                    Some(match machine.variant(position) {
-                        Some(variant) => Variant {
-                            commit,
-                            ..variant.clone()
-                        },
-                        None => commit.into(),
-                    })
-                };
-                let request = RunPairRequest {
-                    key,
-                    first: variant(first).ok_or_else(unnamed)?,
-                    second: variant(second).ok_or_else(unnamed)?,
-                    index,
-                    bot,
-                };
-                let charts = machine.charts();
-                async move {
-                    let report = persist(executor, &retry, || executor.run_pair(request.clone()));
-                    record(number, report.await, |report| {
-                        ran_pair(number, &charts, report)
-                    })
-                }
-                .boxed()
-            }
-            Task::Cancel { action } => {
-                if let Some(handle) = self.handles.remove(&action) {
-                    handle.abort.abort();
-                }
-                let ended = self.key(action);
-                async move {
-                    let end = persist(executor, &retry, || executor.cancel(ended.clone()));
-                    record(number, end.await, |()| {
-                        Event::Cancelled { action: number }.into()
-                    })
-                }
-                .boxed()
-            }
+            count(builds) >= most as usize
+        };
+        let (builds_full, runs_full) = (full(true), full(false));
+        (self.waiting.iter()).position(|action| match action.task {
+            Task::Cancel { .. } => true,
+            Task::Build { .. } => !builds_full,
+            _ => !runs_full,
         })
     }
-}
 
-/// How a request ended that was tried as often as the policy says.
-enum Persisted<T> {
-    Answered(T),
-    GaveUp(String),
-    Refused(Box<dyn std::error::Error + Send + Sync>),
-}
-
-async fn persist<'a, T>(
-    executor: &dyn Executor,
-    retry: &RetryPolicy,
-    request: impl Fn() -> BoxFuture<'a, Result<T, ExecutorError>>,
-) -> Persisted<T> {
-    let mut tries = 0;
-    loop {
-        match request().await {
-            Ok(answer) => return Persisted::Answered(answer),
-            Err(ExecutorError::Refused(error)) => return Persisted::Refused(error),
-            Err(ExecutorError::Unavailable(error)) => {
-                tries += 1;
-                match retry.wait_after(tries) {
-                    Some(wait) => executor.sleep(Duration::from_millis(wait)).await,
-                    None => return Persisted::GaveUp(error.to_string()),
-                }
-            }
+    async fn start(&mut self, number: u64) {
+        if let Some(What::Request(request)) = self.enter(number, Phase::Starting) {
+            let executor = self.executor;
+            let start = async move { Ended::Started(executor.start(&request).await) };
+            self.begin(number, start.boxed()).await;
         }
     }
-}
 
-fn record<T>(action: u64, persisted: Persisted<T>, answer: impl FnOnce(T) -> Record) -> Answer {
-    match persisted {
-        Persisted::Answered(it) => Ok(answer(it)),
-        Persisted::GaveUp(reason) => Ok(Event::GaveUp { action, reason }.into()),
-        Persisted::Refused(error) => Err(DriveError::Refused(error)),
-    }
-}
-
-fn listed(action: u64, range: u32, listing: Listing) -> Record {
-    Record {
-        event: Event::Listed {
-            action,
-            range,
-            count: listing.count,
-        },
-        detail: Some(Detail::Listed(listing)),
-    }
-}
-
-fn built(action: u64, report: BuildReport) -> Record {
-    Record {
-        event: match &report.failure {
-            None => Event::Built { action },
-            Some(reason) => Event::BuildFailed {
-                action,
-                reason: reason.clone(),
-            },
-        },
-        detail: Some(Detail::Build(report)),
-    }
-}
-
-fn ran(action: u64, charts: &Charts, mut report: RunReport) -> Record {
-    let (bot, started) = (report.bot.clone(), report.started);
-    let event = match values(charts, &report) {
-        Ok(values) => Event::Ran {
-            action,
-            bot,
-            started,
-            values,
-        },
-        Err(reason) => Event::RunFailed {
-            action,
-            bot,
-            started,
-            reason,
-        },
-    };
-    drop_what_is_no_number(&mut report);
-    Record {
-        event,
-        detail: Some(Detail::Run(report)),
-    }
-}
-
-fn ran_pair(action: u64, charts: &Charts, mut report: PairReport) -> Record {
-    let run = |report: &RunReport| {
-        let (values, failure) = match values(charts, report) {
-            Ok(values) => (values, None),
-            Err(reason) => (BTreeMap::new(), Some(reason)),
+    /// Waits for work that was started.
+    async fn wait(&mut self, number: u64, ticket: Ticket) {
+        let Some(What::Request(request)) = self.enter(number, Phase::Waiting(ticket.clone()))
+        else {
+            return;
         };
-        PairedRun {
-            started: report.started,
-            values,
-            failure,
+        if let Some(cancel) = self.under_way[&number].cancel_by {
+            return self.cancel(cancel, number, ticket).await;
         }
-    };
-    let event = Event::RanPair {
-        action,
-        bot: report.first.bot.clone(),
-        first: run(&report.first),
-        second: run(&report.second),
-    };
-    drop_what_is_no_number(&mut report.first);
-    drop_what_is_no_number(&mut report.second);
-    Record {
-        event,
-        detail: Some(Detail::RunPair(Box::new(report))),
+        let (executor, clock, limits) = (self.executor, self.clock, self.limits.clone());
+        let wait = async move {
+            Ended::Answered(wait_for(executor, clock, &limits, &request, &ticket).await)
+        };
+        self.begin(number, wait.boxed()).await;
     }
-}
 
-/// A journal in JSON has no NaN: the reason of the failure tells of it.
-fn drop_what_is_no_number(report: &mut RunReport) {
-    let finite = |series: &Series| series.values.iter().all(|value| value.is_finite());
-    report.charts.retain(|_, series| finite(series));
-    report.usage = report.usage.filter(|usage| {
-        [usage.wall, usage.user, usage.system]
-            .iter()
-            .all(|seconds| seconds.is_finite())
-    });
-}
-
-/// What the machine hears of a run, or why the run counts as failed.
-fn values(charts: &Charts, report: &RunReport) -> Result<BTreeMap<String, Vec<f64>>, String> {
-    if let Some(failure) = &report.failure {
-        return Err(failure.clone());
-    }
-    let given: BTreeMap<String, Vec<f64>> = match charts {
-        Charts::All => (report.charts.iter())
-            .filter(|(_, series)| !series.values.is_empty())
-            .map(|(chart, series)| (chart.clone(), series.values.clone()))
-            .collect(),
-        Charts::Deciding(chart) => {
-            let only = || match report.charts.len() {
-                1 => report.charts.keys().next().cloned(),
-                _ => None,
-            };
-            let chart = chart
-                .clone()
-                .or_else(|| report.chart.clone())
-                .or_else(only)
-                .ok_or("the run does not say which of its charts decides")?;
-            match report.charts.get(&chart) {
-                Some(series) if !series.values.is_empty() => {
-                    BTreeMap::from([(chart, series.values.clone())])
+    /// Ends the work of an action, by another one. `known` is the ticket to end it by
+    /// when nothing is under way in this process.
+    async fn cancel(&mut self, number: u64, ended: u64, known: Ticket) {
+        let ticket = match self.under_way.get_mut(&ended) {
+            None => known,
+            Some(it) => match &it.phase {
+                // It can't be ended before its ticket is there.
+                Phase::Starting => {
+                    it.cancel_by = Some(number);
+                    return;
                 }
-                _ => return Err(format!("the run gave no value for chart {chart:?}")),
+                Phase::Waiting(ticket) => ticket.clone(),
+                Phase::Resting => known,
+            },
+        };
+        if let Some(abort) = self.under_way.remove(&ended).and_then(|it| it.abort) {
+            abort.abort();
+        }
+        self.under_way
+            .insert(number, UnderWay::new(What::Cancel(ticket)));
+        self.try_cancel(number).await;
+    }
+
+    async fn try_cancel(&mut self, number: u64) {
+        if let Some(What::Cancel(ticket)) = self.enter(number, Phase::Starting) {
+            let executor = self.executor;
+            let cancel = async move { Ended::Cancelled(executor.cancel(&ticket).await) };
+            self.begin(number, cancel.boxed()).await;
+        }
+    }
+
+    async fn rest(&mut self, number: u64, wait: u64) {
+        if self.enter(number, Phase::Resting).is_some() {
+            let clock = self.clock;
+            let rest = async move {
+                clock.sleep(Duration::from_millis(wait)).await;
+                Ended::Rested
+            };
+            self.begin(number, rest.boxed()).await;
+        }
+    }
+
+    fn enter(&mut self, number: u64, phase: Phase) -> Option<What> {
+        let it = self.under_way.get_mut(&number)?;
+        it.phase = phase;
+        Some(it.what.clone())
+    }
+
+    async fn begin(&mut self, number: u64, future: BoxFuture<'a, Ended>) {
+        let (future, abort) = abortable(future);
+        if let Some(it) = self.under_way.get_mut(&number) {
+            it.abort = Some(abort);
+        }
+        let mut begun = async move { future.await.map(|ended| (number, ended)) }.boxed();
+        // The first poll is made here and not by the collection, which
+        // promises no order: it is what starts runs in the order asked for.
+        match poll!(&mut begun) {
+            std::task::Poll::Ready(Ok(ended)) => self.ready.push_back(ended),
+            std::task::Poll::Ready(Err(Aborted)) => {}
+            std::task::Poll::Pending => self.begun.push(begun),
+        }
+    }
+
+    /// The next thing that ended; absent when nothing is under way.
+    async fn next(&mut self) -> Option<(u64, Ended)> {
+        loop {
+            if let Some(ended) = self.ready.pop_front() {
+                return Some(ended);
+            }
+            if let Ok(ended) = self.begun.next().await? {
+                return Some(ended);
             }
         }
-    };
-    if given.is_empty() {
-        return Err("the run gave no values".into());
     }
-    for (chart, values) in &given {
-        if let Some(value) = values.iter().find(|value| !value.is_finite()) {
-            return Err(format!("the run gave {value} for chart {chart:?}"));
+
+    /// Goes on with an action.
+    async fn step(&mut self, (number, ended): (u64, Ended)) -> Step {
+        let Some(it) = self.under_way.get(&number) else {
+            // It was cancelled when it had just ended.
+            return Step::Continue;
+        };
+        match ended {
+            Ended::Started(Ok(ticket)) if ticket.is_durable() && it.cancel_by.is_none() => {
+                Step::Record(Record::Started {
+                    action: number,
+                    ticket,
+                })
+            }
+            Ended::Started(Ok(ticket)) => {
+                self.wait(number, ticket).await;
+                Step::Continue
+            }
+            Ended::Answered(Ok(report)) => {
+                let what = self.under_way.remove(&number).map(|it| it.what);
+                let report = match what {
+                    Some(What::Request(request)) => accept(request.charts(), report),
+                    _ => report,
+                };
+                Step::Record(Record::Reported {
+                    action: number,
+                    report,
+                })
+            }
+            Ended::Rested => {
+                match it.what {
+                    What::Request(_) => self.start(number).await,
+                    What::Cancel(_) => self.try_cancel(number).await,
+                }
+                Step::Continue
+            }
+            Ended::Cancelled(Ok(())) => {
+                self.under_way.remove(&number);
+                Step::Record(Record::Cancelled { action: number })
+            }
+            Ended::Started(Err(error))
+            | Ended::Answered(Err(error))
+            | Ended::Cancelled(Err(error)) => self.failed(number, error).await,
         }
     }
-    Ok(given)
+
+    /// A try failed: another one follows, or the end.
+    async fn failed(&mut self, number: u64, error: ExecutorError) -> Step {
+        let Some(it) = self.under_way.get_mut(&number) else {
+            return Step::Continue;
+        };
+        if let Some(cancel) = it.cancel_by {
+            let What::Request(request) = &it.what else {
+                return Step::Continue;
+            };
+            // The start may have got through: the key finds it.
+            let ticket = Ticket::in_process(request.key().clone());
+            it.phase = Phase::Resting;
+            self.cancel(cancel, number, ticket).await;
+            return Step::Continue;
+        }
+        it.failed += 1;
+        let wait = self.retry.wait_after(it.failed);
+        match (error, wait) {
+            (ExecutorError::Refused(error), _) => {
+                self.under_way.remove(&number);
+                Step::Refused(error)
+            }
+            (ExecutorError::Lost, Some(_)) => {
+                self.start(number).await;
+                Step::Continue
+            }
+            (ExecutorError::Unavailable(_), Some(wait)) => {
+                self.rest(number, wait).await;
+                Step::Continue
+            }
+            (error, None) => {
+                self.under_way.remove(&number);
+                Step::Record(Record::GaveUp {
+                    action: number,
+                    reason: error.to_string(),
+                })
+            }
+        }
+    }
+
+    /// Is work under way that would be lost with this process?
+    fn is_busy_here(&self) -> bool {
+        (self.under_way.values()).any(|it| match (&it.what, &it.phase) {
+            (_, Phase::Resting) => false,
+            (What::Request(_), Phase::Waiting(ticket)) => !ticket.is_durable(),
+            _ => true,
+        })
+    }
+
+    /// Ends the work that ends with this process, and returns when it has ended. Work
+    /// with a handle goes on.
+    async fn end_what_is_here(&mut self) {
+        self.begun.clear();
+        let under_way = std::mem::take(&mut self.under_way);
+        let tickets = (under_way.into_values()).filter_map(|it| match (it.what, it.phase) {
+            (What::Cancel(ticket), _) | (What::Request(_), Phase::Waiting(ticket)) => {
+                (!ticket.is_durable()).then_some(ticket)
+            }
+            _ => None,
+        });
+        let executor = self.executor;
+        // An executor that can't end its work can't be helped from here: it is
+        // asked once.
+        future::join_all(tickets.map(|ticket| async move {
+            let _ = executor.cancel(&ticket).await;
+        }))
+        .await;
+    }
+}
+
+fn is_build(request: &Request) -> bool {
+    matches!(request, Request::Build(_))
+}
+
+/// Waits for work, for as long as the limits allow.
+async fn wait_for(
+    executor: &dyn Executor,
+    clock: &dyn Clock,
+    limits: &Limits,
+    request: &Request,
+    ticket: &Ticket,
+) -> Result<Report, ExecutorError> {
+    let heartbeat = Heartbeat::default();
+    let mut answer = executor.wait(request, ticket, &heartbeat).fuse();
+    let mut longest = pin!(sleep(clock, limits.longest_try).fuse());
+    let mut silent = pin!(silence(clock, limits, ticket, &heartbeat).fuse());
+    let why = select_biased! {
+        answer = answer => return answer,
+        limit = longest => format!("there was no answer within {}", seconds(limit)),
+        limit = silent => format!("there was no sign of life for {}", seconds(limit)),
+    };
+    drop(answer);
+    executor.cancel(ticket).await?;
+    Err(ExecutorError::Unavailable(why.into()))
+}
+
+/// Resolves when the heart stands still for too long: that of work elsewhere. Work in
+/// this process can't get lost.
+async fn silence(clock: &dyn Clock, limits: &Limits, ticket: &Ticket, heart: &Heartbeat) -> u64 {
+    let limit = limits.heartbeat.filter(|_| ticket.is_durable());
+    let mut beats = heart.count();
+    loop {
+        let limit = sleep(clock, limit).await;
+        if heart.count() == beats {
+            return limit;
+        }
+        beats = heart.count();
+    }
+}
+
+async fn sleep(clock: &dyn Clock, limit: Option<u64>) -> u64 {
+    let Some(limit) = limit else {
+        return future::pending().await;
+    };
+    clock.sleep(Duration::from_millis(limit)).await;
+    limit
+}
+
+fn seconds(milliseconds: u64) -> String {
+    format!("{} s", milliseconds as f64 / 1000.0)
 }

@@ -4,12 +4,22 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Metric;
+
 /// Something that happened. All but two kinds answer an action, and name it.
 ///
-/// Events are what a journal keeps: a machine is its spec and its events.
+/// A machine is its spec and its events. A journal keeps the facts that events follow
+/// from, see [`translate`](crate::translate).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
+    /// What the benchmark measures.
+    MetricFound {
+        /// The action answered.
+        action: u64,
+        /// The metric.
+        metric: Metric,
+    },
     /// What lies between two commits.
     Listed {
         /// The action answered.
@@ -107,7 +117,8 @@ impl Event {
     /// The action that this answers.
     pub fn action(&self) -> Option<u64> {
         match self {
-            Self::Listed { action, .. }
+            Self::MetricFound { action, .. }
+            | Self::Listed { action, .. }
             | Self::Built { action }
             | Self::BuildFailed { action, .. }
             | Self::Ran { action, .. }
@@ -122,7 +133,8 @@ impl Event {
     /// The same answer to the action of another number.
     pub(crate) fn answering(mut self, number: u64) -> Self {
         match &mut self {
-            Self::Listed { action, .. }
+            Self::MetricFound { action, .. }
+            | Self::Listed { action, .. }
             | Self::Built { action }
             | Self::BuildFailed { action, .. }
             | Self::Ran { action, .. }

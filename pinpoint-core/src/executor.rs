@@ -1,263 +1,58 @@
-//! The world, as a search needs it: list commits, build them, run them, alone or
-//! in pairs.
+//! Who carries a search out: one contract for a process on this machine, a build of
+//! six hours on another, and a service.
 //!
-//! Requests and answers are plain values and every request carries a [`Key`],
-//! so that a method can be called again after a crash, or on another machine,
-//! without building or running twice what is finished.
+//! Work is *started* and *waited for*. [`Executor::start`] gives a [`Ticket`]. A
+//! ticket with a handle names work that outlives this process: it is journaled
+//! before anything waits for it, so that the next process waits for the same work.
+//! A ticket without one is for work inside this process.
 //!
 //! Three kinds of trouble are kept apart, because a search does different
 //! things with them. A *failed build* skips the commit. A *failed run* is a
 //! sample: pass/fail regressions are found with it. *Trouble of the
-//! infrastructure* says nothing about the commit, and is tried again.
+//! infrastructure*, an [`ExecutorError`], says nothing about the commit, and is tried
+//! again.
+//!
+//! An embedder whose work ends with its process implements [`InProcess`]: `build`
+//! and `run`, and has the rest by default.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::{CombinedCommit, Direction};
+use crate::{
+    BuildReport, BuildRequest, FindMetricRequest, Key, ListRequest, Listing, Metric, PairReport,
+    Report, Request, RunPairRequest, RunReport, RunRequest,
+};
 
-/// Names a request: the same key is the same work.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Key {
-    /// The job.
-    pub job: String,
-    /// The action in the job's machine.
-    pub action: u64,
-}
-
-/// A range with its ends: what [`Executor::list`] was asked and answered.
+/// Work that was started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Listing {
-    /// The older end, not part of the range.
-    pub lower: CombinedCommit,
-    /// The newer end, not part of the range.
-    pub higher: CombinedCommit,
-    /// Commits strictly between them.
-    pub count: u64,
-    /// The dependencies that the two hold at different revisions, where the
-    /// range was looked for in them: by path, then by repository.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<DependencyChange>,
-}
-
-/// A dependency that two commits hold at different revisions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DependencyChange {
-    /// Where the manifest puts it, or what the manifest calls it.
-    pub path: String,
-    /// Its repository; of a package that is no repository, its name.
-    pub repository: String,
-    /// The older end's revision or version; absent when it has no such
-    /// dependency.
-    pub before: Option<String>,
-    /// The newer end's.
-    pub after: Option<String>,
-    /// Whether its commits are part of the range.
-    pub followed: Followed,
-}
-
-/// Whether the commits of a changed dependency are searched.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Followed {
-    /// They are, from the older to the newer.
-    Forward,
-    /// They are, from the newer to the older: it was set back, and the range
-    /// is walked in reverse.
-    Backward,
-    /// They are not: why, in a line. The change may be the cause, and can't be
-    /// bisected further.
-    No {
-        /// Why.
-        reason: String,
-    },
-}
-
-/// A commit that has a name, or one that is still a place in a range.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a request has one, and a box would stand in the way of taking it apart"
-)]
-pub enum Located {
-    /// A commit by its name.
-    Commit(CombinedCommit),
-    /// The commit at an offset of a range, 0 being the oldest.
-    Offset {
-        /// The range.
-        listing: Box<Listing>,
-        /// The place in it, below `listing.count`.
-        offset: u64,
-    },
-}
-
-/// Asks what lies between two commits.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ListRequest {
-    /// The name of this request.
+pub struct Ticket {
+    /// The key of the request.
     pub key: Key,
-    /// The older end.
-    pub lower: CombinedCommit,
-    /// The newer end.
-    pub higher: CombinedCommit,
+    /// What another process finds the work by: a build's id, a task's id. Absent for
+    /// work that ends with this process.
+    pub handle: Option<String>,
 }
 
-/// Asks for a build.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BuildRequest {
-    /// The name of this request.
-    pub key: Key,
-    /// What to build.
-    pub commit: Located,
-}
+impl Ticket {
+    /// For work that ends with this process.
+    pub fn in_process(key: Key) -> Self {
+        Self { key, handle: None }
+    }
 
-/// Asks for one execution of the benchmark.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunRequest {
-    /// The name of this request.
-    pub key: Key,
-    /// The commit, built before.
-    pub commit: CombinedCommit,
-    /// How many runs of this commit the job asked for before this one.
-    pub index: u32,
-    /// Where to run; anywhere when absent.
-    pub bot: Option<String>,
-}
-
-/// A commit, and what the benchmark is given there beyond what it is given
-/// everywhere.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Variant {
-    /// The commit.
-    pub commit: CombinedCommit,
-    /// Arguments behind those of the benchmark's command.
-    #[serde(default)]
-    pub arguments: Vec<String>,
-    /// Variables set for the benchmark, not for the build.
-    #[serde(default)]
-    pub env: BTreeMap<String, String>,
-}
-
-impl From<CombinedCommit> for Variant {
-    fn from(commit: CombinedCommit) -> Self {
+    /// For work that outlives it.
+    pub fn durable(key: Key, handle: impl Into<String>) -> Self {
         Self {
-            commit,
-            arguments: Vec::new(),
-            env: BTreeMap::new(),
+            key,
+            handle: Some(handle.into()),
         }
     }
-}
 
-/// Asks for two executions of the benchmark, back to back on one bot, with
-/// nothing else on that bot from the beginning of the first to the end of the
-/// second.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunPairRequest {
-    /// The name of this request.
-    pub key: Key,
-    /// What to run first; it was built before.
-    pub first: Variant,
-    /// What to run right after it; it was built before.
-    pub second: Variant,
-    /// How many pairs of these two the job asked for before this one.
-    pub index: u32,
-    /// Where to run; anywhere when absent.
-    pub bot: Option<String>,
-}
-
-/// How a build ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct BuildReport {
-    /// What was built, by name.
-    pub commit: CombinedCommit,
-    /// Why it failed, in a line; absent when it can be run.
-    #[serde(default)]
-    pub failure: Option<String>,
-    /// The build existed already.
-    #[serde(default)]
-    pub cached: bool,
-    /// How long it took, in milliseconds.
-    #[serde(default)]
-    pub duration: u64,
-    /// Where its output is.
-    #[serde(default)]
-    pub log: Option<String>,
-}
-
-/// What the operating system measured of one execution.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Usage {
-    /// Seconds from start to end.
-    pub wall: f64,
-    /// Seconds of processor time in the program and its children.
-    pub user: f64,
-    /// Seconds of processor time in the kernel on their behalf.
-    pub system: f64,
-    /// The largest resident set of any one of its processes, in bytes.
-    pub peak_memory: u64,
-}
-
-/// The values of one chart of one run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Series {
-    /// The values, in the order in which the benchmark gave them.
-    pub values: Vec<f64>,
-    /// What they count, as the benchmark writes it.
-    #[serde(default)]
-    pub unit: Option<String>,
-    /// Where better lies, if the format of the output says so.
-    #[serde(default, skip_serializing_if = "is_unknown")]
-    pub direction: Direction,
-}
-
-/// Nothing is written for it, so that what was stored before there were
-/// directions reads back as it was.
-fn is_unknown(direction: &Direction) -> bool {
-    *direction == Direction::Unknown
-}
-
-/// How one execution of the benchmark ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunReport {
-    /// The commit.
-    pub commit: CombinedCommit,
-    /// The index that the request gave.
-    pub index: u32,
-    /// Where it ran.
-    #[serde(default)]
-    pub bot: Option<String>,
-    /// When it started, in milliseconds since the job began.
-    pub started: u64,
-    /// The chart that decides, where the executor was left to choose it.
-    #[serde(default)]
-    pub chart: Option<String>,
-    /// Why there are no values, in a line; absent when there are.
-    #[serde(default)]
-    pub failure: Option<String>,
-    /// Everything it measured, by chart.
-    #[serde(default)]
-    pub charts: BTreeMap<String, Series>,
-    /// What the operating system measured, when it could.
-    #[serde(default)]
-    pub usage: Option<Usage>,
-    /// The exit code; absent when a signal ended it.
-    #[serde(default)]
-    pub exit_code: Option<i32>,
-    /// Where its output is.
-    #[serde(default)]
-    pub log: Option<String>,
-}
-
-/// How the two executions of a pair ended, in the order asked for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PairReport {
-    /// The one that ran first.
-    pub first: RunReport,
-    /// The one that ran right after it, on the same bot.
-    pub second: RunReport,
+    /// Does the work outlive the process that started it?
+    pub fn is_durable(&self) -> bool {
+        self.handle.is_some()
+    }
 }
 
 /// Why an executor could not answer.
@@ -267,37 +62,127 @@ pub enum ExecutorError {
     /// of the job says.
     #[error("{0}")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The work of a ticket is not known any more: the request is started again.
+    #[error("the work is not known any more")]
+    Lost,
     /// The request can't be carried out, now or later: the command does not
-    /// exist, the disk is full. The job stops, and can be resumed once
-    /// somebody has mended it.
+    /// exist, the disk is full. The job pauses, and can be resumed once
+    /// somebody has fixed it.
     #[error("{0}")]
     Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// Says that work goes on, while it is waited for.
+#[derive(Debug, Default)]
+pub struct Heartbeat(AtomicU64);
+
+impl Heartbeat {
+    /// The work was seen to go on.
+    pub fn beat(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often it was seen so far.
+    pub fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// Carries out what a search asks for.
 ///
-/// Methods are called concurrently. Runs are called in the order in which they
-/// are to start. Dropping the future of a call abandons the work: whatever it
-/// started is ended.
+/// Methods are called concurrently. Runs are started in the order in which they
+/// are to be executed.
 #[async_trait]
 pub trait Executor: Send + Sync {
-    /// How many commits lie strictly between two.
-    async fn list(&self, request: ListRequest) -> Result<Listing, ExecutorError>;
+    /// Starts the work, or finds it started: the same key is the same work.
+    async fn start(&self, request: &Request) -> Result<Ticket, ExecutorError>;
 
+    /// Waits for the end of the work. A failed build and a failed run are answers,
+    /// not errors.
+    ///
+    /// It may be called again, and by another process. Work with a handle goes on
+    /// when the future is dropped; work without one may end with it. While work with a
+    /// handle goes on, the heart beats at least as often as
+    /// [`Limits::heartbeat`](crate::Limits::heartbeat) asks.
+    async fn wait(
+        &self,
+        request: &Request,
+        ticket: &Ticket,
+        heartbeat: &Heartbeat,
+    ) -> Result<Report, ExecutorError>;
+
+    /// Ends the work, if it is still going on, and returns once it has ended. The
+    /// ticket of work whose start was not answered has no handle: the key finds it.
+    async fn cancel(&self, ticket: &Ticket) -> Result<(), ExecutorError>;
+}
+
+/// An executor for work that ends with this process.
+///
+/// Each method does its work within its future, and ends it when the future is
+/// dropped. Every such type is an [`Executor`].
+#[async_trait]
+pub trait InProcess: Send + Sync {
     /// Builds a commit. A failed build is an answer, not an error.
-    async fn build(&self, request: BuildRequest) -> Result<BuildReport, ExecutorError>;
+    async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError>;
 
     /// Runs the benchmark once. A failed run is an answer, not an error.
-    async fn run(&self, request: RunRequest) -> Result<RunReport, ExecutorError>;
+    async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError>;
+
+    /// How many commits lie strictly between two. Needed for ranges that are not
+    /// [counted](crate::Range::Counted).
+    async fn list(&self, _: &ListRequest) -> Result<Listing, ExecutorError> {
+        Err(ExecutorError::Refused(
+            "this executor lists no commits: count them when the job is created".into(),
+        ))
+    }
 
     /// Runs the benchmark at two commits, one right after the other on the same
-    /// bot. A failed run is an answer, and the other one is made nevertheless.
-    async fn run_pair(&self, request: RunPairRequest) -> Result<PairReport, ExecutorError>;
+    /// bot. When one fails the other one is run nevertheless.
+    async fn run_pair(&self, request: &RunPairRequest) -> Result<PairReport, ExecutorError> {
+        let [first, second] = request.runs();
+        Ok(PairReport {
+            first: self.run(&first).await?,
+            second: self.run(&second).await?,
+        })
+    }
 
-    /// Ends the work under this key, if there is any, and returns once it has
-    /// ended.
-    async fn cancel(&self, key: Key) -> Result<(), ExecutorError>;
+    /// Finds out what the benchmark measures. Needed for jobs that do not name their
+    /// metric.
+    async fn find_metric(&self, _: &FindMetricRequest) -> Result<Metric, ExecutorError> {
+        Err(ExecutorError::Refused(
+            "this executor finds no metric: name a chart when the job is created".into(),
+        ))
+    }
 
-    /// Returns when the time has passed.
-    async fn sleep(&self, duration: Duration);
+    /// Returns once nothing is left of the work under this key, whose future was
+    /// dropped.
+    async fn ended(&self, _: &Key) -> Result<(), ExecutorError> {
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl<T: InProcess> Executor for T {
+    async fn start(&self, request: &Request) -> Result<Ticket, ExecutorError> {
+        Ok(Ticket::in_process(request.key().clone()))
+    }
+
+    async fn wait(
+        &self,
+        request: &Request,
+        _: &Ticket,
+        _: &Heartbeat,
+    ) -> Result<Report, ExecutorError> {
+        Ok(match request {
+            Request::FindMetric(request) => Report::Metric(self.find_metric(request).await?),
+            Request::List(request) => Report::Listed(self.list(request).await?),
+            Request::Build(request) => Report::Built(self.build(request).await?),
+            Request::Run(request) => Report::Ran(self.run(request).await?),
+            Request::RunPair(request) => Report::RanPair(Box::new(self.run_pair(request).await?)),
+        })
+    }
+
+    async fn cancel(&self, ticket: &Ticket) -> Result<(), ExecutorError> {
+        self.ended(&ticket.key).await
+    }
 }

@@ -1,44 +1,82 @@
-//! The memory of a job: every event, written before it is handled.
+//! The memory of a job: facts, each written once, before it counts.
+//!
+//! A journal and the job's spec are all there is to a job: the events that a
+//! machine handles, the names of commits and the work under way follow from them
+//! (see [`Engine`](crate::Engine)).
+
+mod version_1;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::{BuildReport, Event, Listing, PairReport, RunReport};
+pub use self::version_1::{DetailVersion1, RecordVersion1};
+use crate::{Report, Ticket};
 
-/// An event with all that was learned with it.
-///
-/// The machine needs the event; the detail is for people, and for naming
-/// commits again after a restart.
+/// A fact of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
-    /// What the machine is told.
-    pub event: Event,
-    /// What is known beyond that.
-    #[serde(default)]
-    pub detail: Option<Detail>,
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is written down and read, one at a time"
+)]
+pub enum Record {
+    /// Work was started that outlives the process: whoever drives the job next
+    /// waits for the same ticket.
+    Started {
+        /// The action.
+        action: u64,
+        /// The work.
+        ticket: Ticket,
+    },
+    /// The executor answered.
+    Reported {
+        /// The action answered.
+        action: u64,
+        /// The answer.
+        report: Report,
+    },
+    /// The infrastructure failed, and trying again did not help.
+    GaveUp {
+        /// The action.
+        action: u64,
+        /// Why, in a line.
+        reason: String,
+    },
+    /// An action was ended.
+    Cancelled {
+        /// The number of the [`Task::Cancel`](crate::Task::Cancel).
+        action: u64,
+    },
+    /// The user wants the search to end.
+    CancelRequested,
+    /// The job's clock, for searches with a budget of time.
+    TimePassed {
+        /// Milliseconds spent so far.
+        elapsed: u64,
+    },
 }
 
-impl From<Event> for Record {
-    fn from(event: Event) -> Self {
-        Self {
-            event,
-            detail: None,
+impl Record {
+    /// The action that this is about.
+    pub fn action(&self) -> Option<u64> {
+        match self {
+            Self::Started { action, .. }
+            | Self::Reported { action, .. }
+            | Self::GaveUp { action, .. }
+            | Self::Cancelled { action } => Some(*action),
+            Self::CancelRequested | Self::TimePassed { .. } => None,
         }
     }
 }
 
-/// The executor's whole answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Detail {
-    /// With [`Event::Listed`].
-    Listed(Listing),
-    /// With [`Event::Built`] and [`Event::BuildFailed`].
-    Build(BuildReport),
-    /// With [`Event::Ran`] and [`Event::RunFailed`].
-    Run(RunReport),
-    /// With [`Event::RanPair`].
-    RunPair(Box<PairReport>),
+/// The job that a journal is of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobKey {
+    /// Its id.
+    pub id: String,
+    /// When it was created, in milliseconds since 1970.
+    pub created: u64,
 }
 
 /// A journal could not be read or written.
@@ -50,11 +88,50 @@ pub struct JournalError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 #[async_trait]
 pub trait Journal: Send {
     /// The job whose journal this is.
-    fn job(&self) -> &str;
+    fn job(&self) -> JobKey;
 
-    /// Every record so far, oldest first.
-    async fn records(&mut self) -> Result<Vec<Record>, JournalError>;
+    /// Hands out every record so far, oldest first, one at a time.
+    async fn replay(&mut self, each: &mut (dyn FnMut(Record) + Send)) -> Result<(), JournalError>;
 
     /// Adds a record. It survives the death of the process once this returns.
     async fn append(&mut self, record: &Record) -> Result<(), JournalError>;
+}
+
+/// A journal that ends with its process: for tests, and for jobs that need not
+/// survive.
+#[derive(Debug, Clone)]
+pub struct MemoryJournal {
+    job: JobKey,
+    /// What was journaled so far, oldest first.
+    pub records: Vec<Record>,
+}
+
+impl MemoryJournal {
+    /// The journal of a new job, created at the beginning of 1970.
+    pub fn new(job: impl Into<String>) -> Self {
+        Self {
+            job: JobKey {
+                id: job.into(),
+                created: 0,
+            },
+            records: Vec::new(),
+        }
+    }
+}
+
+#[async_trait]
+impl Journal for MemoryJournal {
+    fn job(&self) -> JobKey {
+        self.job.clone()
+    }
+
+    async fn replay(&mut self, each: &mut (dyn FnMut(Record) + Send)) -> Result<(), JournalError> {
+        self.records.iter().cloned().for_each(each);
+        Ok(())
+    }
+
+    async fn append(&mut self, record: &Record) -> Result<(), JournalError> {
+        self.records.push(record.clone());
+        Ok(())
+    }
 }

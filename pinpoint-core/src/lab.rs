@@ -11,6 +11,7 @@ use crate::budget::BudgetedLedger;
 use crate::machine::MachineError;
 use crate::outcome::Stopped;
 use crate::random::SplitMix64;
+use crate::rotation::Rotation;
 use crate::{Action, BisectionSpec, Event, Position, SpecError, Task};
 
 /// Infrastructure trouble so many times in a row skips a commit.
@@ -157,6 +158,7 @@ pub(crate) enum Listing {
 pub(crate) struct Lab {
     ledger: BudgetedLedger,
     random: SplitMix64,
+    bots: Rotation,
     chart: Option<String>,
     commits: BTreeMap<Position, Measured>,
     ranges: Vec<Listing>,
@@ -172,6 +174,7 @@ impl Lab {
         Self {
             ledger: BudgetedLedger::new(spec.max_runs, spec.max_builds),
             random: SplitMix64::new(spec.seed),
+            bots: Rotation::new(&spec.bots, spec.seed),
             chart: spec.chart.clone(),
             commits: BTreeMap::new(),
             ranges: Vec::new(),
@@ -310,7 +313,7 @@ impl Lab {
                     self.ledger.ask(Task::Run {
                         commit: *commit,
                         index: measured.next_index,
-                        bot: None,
+                        bot: self.bots.at(measured.next_index),
                     })?;
                     measured.next_index += 1;
                     measured.pending += 1;
@@ -514,7 +517,7 @@ impl Lab {
                 }
             }
             // A lab asks for no pairs.
-            Task::Cancel { .. } | Task::RunPair { .. } => {}
+            Task::FindMetric { .. } | Task::Cancel { .. } | Task::RunPair { .. } => {}
         }
     }
 

@@ -17,96 +17,72 @@
 //! # Bring an executor and a journal
 //!
 //! [`drive`] runs the loop on the caller's async runtime. An [`Executor`] lists,
-//! builds and runs; a [`Journal`] keeps every event, written before the machine
+//! builds and runs; a [`Journal`] keeps every fact, written before the machine
 //! hears it. A job that was killed is driven again with the same journal, and
 //! nothing that is written there is done twice.
 //!
+//! Work that ends with its process is an [`InProcess`] executor, of two methods. Work
+//! elsewhere, which outlives the process, is an [`Executor`] of its own: it is started,
+//! its [`Ticket`] is journaled, and this process or the next one waits for it.
+//!
 //! ```
-//! use std::collections::BTreeMap;
 //! use std::time::Duration;
 //!
 //! use async_trait::async_trait;
-//! use pinpoint_core::*;
+//! use pinpoint_core::prelude::*;
 //!
 //! /// Commits are numbers, and the commit 5 is where it became slower.
 //! struct Numbers;
 //!
 //! #[async_trait]
-//! impl Executor for Numbers {
-//!     async fn list(&self, request: ListRequest) -> Result<Listing, ExecutorError> {
+//! impl InProcess for Numbers {
+//!     async fn list(&self, request: &ListRequest) -> Result<Listing, ExecutorError> {
 //!         let number = |commit: &CombinedCommit| commit.main.git_hash.parse::<u64>().unwrap();
 //!         let count = number(&request.higher) - number(&request.lower) - 1;
-//!         Ok(Listing { lower: request.lower, higher: request.higher, count, changes: Vec::new() })
+//!         Ok(Listing::new(request, count))
 //!     }
 //!
-//!     async fn build(&self, request: BuildRequest) -> Result<BuildReport, ExecutorError> {
-//!         let commit = match request.commit {
-//!             Located::Commit(commit) => commit,
-//!             // The range begins behind the commit 0.
+//!     async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError> {
+//!         Ok(BuildReport::built(match &request.commit {
+//!             Located::Commit(commit) => commit.clone(),
+//!             // The range begins after the commit 0.
 //!             Located::Offset { offset, .. } => Commit::new("numbers", (offset + 1).to_string()).into(),
-//!         };
-//!         Ok(BuildReport { commit, failure: None, cached: false, duration: 0, log: None })
+//!         }))
 //!     }
 //!
-//!     async fn run(&self, request: RunRequest) -> Result<RunReport, ExecutorError> {
-//!         let slow = request.commit.main.git_hash.parse::<u64>().unwrap() >= 5;
+//!     async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
+//!         let slow = request.variant.commit.main.git_hash.parse::<u64>().unwrap() >= 5;
 //!         let time = if slow { 12.0 } else { 10.0 } + 0.01 * f64::from(request.index % 7);
-//!         Ok(RunReport {
-//!             commit: request.commit,
-//!             index: request.index,
-//!             bot: None,
-//!             started: 0,
-//!             chart: None,
-//!             failure: None,
-//!             charts: BTreeMap::from([("time".into(), Series { values: vec![time], ..Series::default() })]),
-//!             usage: None,
-//!             exit_code: Some(0),
-//!             log: None,
-//!         })
+//!         Ok(RunReport::new(0).value("time", time))
 //!     }
-//!
-//!     async fn run_pair(&self, _: RunPairRequest) -> Result<PairReport, ExecutorError> {
-//!         Err(ExecutorError::Refused("a bisection asks for no pairs".into()))
-//!     }
-//!
-//!     async fn cancel(&self, _: Key) -> Result<(), ExecutorError> {
-//!         Ok(())
-//!     }
-//!
-//!     async fn sleep(&self, _: Duration) {}
 //! }
-//!
-//! /// Forgets everything when the process ends; a real one writes to a disk.
-//! #[derive(Default)]
-//! struct Memory(Vec<Record>);
 //!
 //! #[async_trait]
-//! impl Journal for Memory {
-//!     fn job(&self) -> &str {
-//!         "a job"
-//!     }
-//!
-//!     async fn records(&mut self) -> Result<Vec<Record>, JournalError> {
-//!         Ok(self.0.clone())
-//!     }
-//!
-//!     async fn append(&mut self, record: &Record) -> Result<(), JournalError> {
-//!         self.0.push(record.clone());
-//!         Ok(())
+//! impl Clock for Numbers {
+//!     async fn sleep(&self, duration: Duration) {
+//!         tokio::time::sleep(duration).await;
 //!     }
 //! }
 //!
-//! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
 //! let end = |number: &str| CombinedCommit::from(Commit::new("numbers", number));
 //! let spec = BisectionSpec::new(Range::Between { good: end("0"), bad: end("9") });
 //! let machine = Bisection::new(spec)?;
-//! let found = drive(machine, &Numbers, &mut Memory::default(), std::future::pending()).await?;
+//! let mut journal = MemoryJournal::new("a job");
+//! let never = std::future::pending();
+//! let found = drive(machine, &Numbers, &mut journal, &Numbers, never).await?;
 //! let culprit = found.outcome.culprits[0].commit;
-//! assert_eq!(found.atlas.commit(culprit), Some(&end("5")));
+//! assert_eq!(found.engine.names().commit(culprit), Some(&end("5")));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Bring another driver
+//!
+//! [`drive`] is a short loop over an [`Engine`], which says what to do next and takes in
+//! what happened, and over the pure functions of [`translate`]. A workflow, or a loop of
+//! one's own, uses the same.
 //!
 //! # Where to find what
 //!
@@ -118,9 +94,11 @@
 //! | the machine | [`Machine`], [`Progress`] |
 //! | what it says and hears | [`Action`], [`Task`], [`Position`], [`Event`] |
 //! | what it found | [`Outcome`], [`PairwiseOutcome`], [`CulpritFinderOutcome`], [`Culprit`], [`Effect`], [`Comparison`], [`Posterior`] |
-//! | the loop | [`drive`], [`drive_watched`], [`Atlas`], [`Stop`], [`DriveError`] |
-//! | the world behind it | [`Executor`], its requests and reports, [`ExecutorError`] |
-//! | the memory of a job | [`Journal`], [`Record`], [`JobState`] |
+//! | jobs | [`JobSpec`], [`JobMachine`], [`JobOutcome`], [`JobState`], [`FindMetric`] |
+//! | the loop | [`drive`], [`drive_watched`], [`Stop`], [`DriveError`], [`Clock`] |
+//! | what follows from a journal | [`Engine`], [`CommitNames`], [`translate`] |
+//! | the world | [`Executor`], [`InProcess`], [`Request`], [`Report`], [`Ticket`], [`ExecutorError`] |
+//! | the memory of a job | [`Journal`], [`Record`] |
 //! | what a benchmark printed | [`results`] |
 //! | what clients ask and hear | [`api`] |
 //! | where benchmarks run | [`bots`] |
@@ -133,50 +111,64 @@
 
 mod action;
 mod adaptive;
+mod aggregate;
 #[cfg(feature = "api")]
 pub mod api;
-mod atlas;
 mod bisection;
 #[cfg(feature = "bots")]
 pub mod bots;
 mod budget;
+mod clock;
 mod commit;
+mod commit_names;
 mod culprit_finder;
 mod drive;
+mod engine;
 mod event;
 mod executor;
 mod job;
 mod journal;
 mod lab;
 mod machine;
+mod metric;
 mod outcome;
 mod pairwise;
 mod pinpoint;
 mod random;
+mod report;
+mod request;
 #[cfg(feature = "results")]
 pub mod results;
+mod rotation;
 #[cfg(feature = "simulation")]
 pub mod simulation;
 mod spec;
+pub mod translate;
+mod unit;
 
 pub use action::{Action, Position, Task};
-pub use atlas::Atlas;
+pub use aggregate::{Aggregate, Method, UnknownAggregate};
 pub use bisection::{Bisection, MeasuredCommit, OpenRange, Progress, ReplayError};
+pub use clock::Clock;
 pub use commit::{CombinedCommit, Commit, ModifiedDependency, Patch};
+pub use commit_names::CommitNames;
 pub use culprit_finder::{
     CULPRIT_FINDER_OUTCOME_VERSION, CULPRIT_FINDER_SPEC_VERSION, CheckedCulprit, CulpritFinder,
     CulpritFinderOutcome, CulpritFinderSpec,
 };
-pub use drive::{DriveError, Driven, Moment, Stop, drive, drive_watched};
+pub use drive::{DriveError, DriveEvent, Driven, Stop, drive, drive_watched, replay};
+pub use engine::{Applied, Engine};
 pub use event::{Event, PairedRun};
-pub use executor::{
-    BuildReport, BuildRequest, DependencyChange, Executor, ExecutorError, Followed, Key,
-    ListRequest, Listing, Located, PairReport, RunPairRequest, RunReport, RunRequest, Series,
-    Usage, Variant,
+pub use executor::{Executor, ExecutorError, Heartbeat, InProcess, Ticket};
+pub use job::{
+    FindMetric, JobKind, JobMachine, JobOutcome, JobSpec, JobState, Search, UnknownJobKind,
+    UnknownJobState,
 };
-pub use job::{JobState, UnknownJobState};
-pub use journal::{Detail, Journal, JournalError, Record};
+pub use journal::{
+    DetailVersion1, JobKey, Journal, JournalError, MemoryJournal, Record, RecordVersion1,
+};
 pub use machine::{Charts, Machine, MachineError};
+pub use metric::{Measure, Metric};
 pub use outcome::{
     Comparison, Culprit, Effect, EffectOf, OUTCOME_VERSION, Outcome, Posterior, Skipped, Span,
     Status, Stopped, Unmeasured,
@@ -188,4 +180,24 @@ pub use pairwise::{
 pub use pinpoint_compare::{
     Direction, FunctionalComparison, Interval, PairwiseComparison, PerformanceComparison, Verdict,
 };
-pub use spec::{BisectionSpec, Magnitude, Range, RetryPolicy, SPEC_VERSION, SpecError, Strategy};
+pub use report::{
+    Artifact, BuildReport, DependencyChange, Followed, Listing, PairReport, Report, RunReport,
+    Series, Usage,
+};
+pub use request::{
+    BuildRequest, FindMetricRequest, Key, ListRequest, Located, Request, RunPairRequest,
+    RunRequest, Variant,
+};
+pub use spec::{
+    BisectionSpec, Limits, Magnitude, Range, RetryPolicy, SPEC_VERSION, SpecError, Strategy,
+};
+pub use unit::direction_of;
+
+/// What most embedders need.
+pub mod prelude {
+    pub use crate::{
+        Bisection, BisectionSpec, BuildReport, BuildRequest, Clock, CombinedCommit, Commit,
+        Direction, Executor, ExecutorError, InProcess, Journal, ListRequest, Listing, Located,
+        Magnitude, MemoryJournal, Range, RunReport, RunRequest, Stop, drive,
+    };
+}

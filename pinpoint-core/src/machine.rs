@@ -8,7 +8,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Action, CombinedCommit, Event, Position, RetryPolicy, Task, Variant};
+use serde::{Deserialize, Serialize};
+
+use crate::aggregate::Aggregate;
+use crate::{Action, CombinedCommit, Event, Limits, Position, RetryPolicy, Task, Variant};
 
 /// A search that does no I/O.
 pub trait Machine {
@@ -48,10 +51,18 @@ pub trait Machine {
 
     /// The budget of time, in milliseconds.
     fn max_time(&self) -> Option<u64>;
+
+    /// What is made of the values that one run gives for one chart; all of them count
+    /// when absent.
+    fn aggregate(&self) -> Option<Aggregate>;
+
+    /// How long a try may take, and how much may be under way.
+    fn limits(&self) -> &Limits;
 }
 
 /// The charts of a run that a machine hears of.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Charts {
     /// The one that decides: by its name, or the one that the executor chose. A
     /// run without it failed.
@@ -98,6 +109,7 @@ impl MachineError {
         Self::WrongAnswer {
             action,
             asked: match asked {
+                Task::FindMetric { .. } => "the metric",
                 Task::List { .. } => "a listing",
                 Task::Build { .. } => "a build",
                 Task::Run { .. } => "a run",
@@ -105,6 +117,7 @@ impl MachineError {
                 Task::Cancel { .. } => "an end",
             },
             answered: match answered {
+                Event::MetricFound { .. } => "a metric",
                 Event::Listed { .. } => "a listing of another range, or unasked",
                 Event::Built { .. } | Event::BuildFailed { .. } => "a build's",
                 Event::Ran { .. } | Event::RunFailed { .. } => "a run's",

@@ -4,9 +4,10 @@ use pinpoint_compare::Direction;
 use serde::{Deserialize, Serialize};
 
 use crate::CombinedCommit;
+use crate::aggregate::Aggregate;
 
-/// The version of [`BisectionSpec`] that this library writes and reads.
-pub const SPEC_VERSION: u32 = 1;
+/// The version of [`BisectionSpec`] that this library writes. It reads all up to it.
+pub const SPEC_VERSION: u32 = 2;
 
 /// A bisection: its range, its question, its limits.
 ///
@@ -31,6 +32,10 @@ pub struct BisectionSpec {
     pub chart: Option<String>,
     /// The smallest change worth finding.
     pub magnitude: Option<Magnitude>,
+    /// What is made of the values that one run gives: one value by this method, or all
+    /// of them count when absent.
+    #[serde(default)]
+    pub aggregate: Option<Aggregate>,
     /// Where better lies.
     pub direction: Direction,
     /// The confidence of the intervals reported, between 0 and 1, and for the
@@ -60,6 +65,13 @@ pub struct BisectionSpec {
     pub max_time: Option<u64>,
     /// What to do about trouble of the infrastructure.
     pub retry: RetryPolicy,
+    /// How long a try may take, and how much may be under way.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Where to run: each commit is run on all of these equally often. Anywhere when
+    /// empty.
+    #[serde(default)]
+    pub bots: Vec<String>,
 }
 
 impl BisectionSpec {
@@ -70,6 +82,7 @@ impl BisectionSpec {
             range,
             strategy: Strategy::default(),
             chart: None,
+            aggregate: None,
             magnitude: None,
             direction: Direction::Unknown,
             confidence: 0.95,
@@ -81,6 +94,8 @@ impl BisectionSpec {
             max_builds: None,
             max_time: None,
             retry: RetryPolicy::default(),
+            limits: Limits::default(),
+            bots: Vec::new(),
         }
     }
 }
@@ -157,6 +172,43 @@ impl Default for RetryPolicy {
             first_wait: 1_000,
             factor: 2.0,
             longest_wait: 60_000,
+        }
+    }
+}
+
+/// How long a try may take, and how much may be under way at once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Milliseconds for a try to list, build or run, from its start to its answer; after
+    /// it the try has failed. Time spent in a queue of the executor counts. No limit when
+    /// absent.
+    pub longest_try: Option<u64>,
+    /// Milliseconds that work elsewhere may show no sign of life. Work in this process
+    /// is not watched.
+    pub heartbeat: Option<u64>,
+    /// Builds under way at once.
+    pub builds: u32,
+    /// Runs, and pairs of them, under way at once.
+    pub runs: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            longest_try: None,
+            heartbeat: Some(15 * 60 * 1000),
+            builds: 64,
+            runs: 64,
+        }
+    }
+}
+
+impl Limits {
+    pub(crate) fn check(&self) -> Result<(), SpecError> {
+        if self.builds > 0 && self.runs > 0 {
+            Ok(())
+        } else {
+            Err(SpecError::Limits)
         }
     }
 }
@@ -270,6 +322,9 @@ pub enum SpecError {
         "the prior weights must have a positive, finite sum: give some commit a weight above 0"
     )]
     PriorsSum,
+    /// Nothing could ever be started.
+    #[error("at least one build and one run must be allowed at once")]
+    Limits,
     /// The ends are the same state.
     #[error("both ends of the search are the same commit")]
     SameEnds,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use pinpoint_compare::Direction;
 use pinpoint_core::api::*;
 use pinpoint_core::bots::{Bots, ConfigFile};
-use pinpoint_core::results::{Aggregate, Method};
+use pinpoint_core::{Aggregate, Method};
 use pinpoint_core::{BisectionSpec, Commit, Magnitude, ModifiedDependency, Patch, Range};
 use proptest::prelude::*;
 use prost::Message;
@@ -708,6 +708,7 @@ fn bisections() -> impl Strategy<Value = ValidBisection> {
                         magnitude: Some(Magnitude::Absolute(magnitude)),
                         direction,
                         attempts: Some(attempts),
+                        aggregate: workload.aggregate,
                         ..BisectionSpec::new(Range::Between { good, bad })
                     },
                     workload,

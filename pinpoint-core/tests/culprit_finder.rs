@@ -106,6 +106,7 @@ impl World {
             }
             Task::Cancel { .. } => Event::Cancelled { action: number },
             Task::List { .. } => unreachable!("the range is counted"),
+            Task::FindMetric { .. } => unreachable!("a search knows its metric"),
         }
     }
 

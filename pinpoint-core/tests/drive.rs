@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pinpoint_core::{
-    Bisection, BisectionSpec, BuildReport, BuildRequest, CombinedCommit, Commit, Detail,
-    DriveError, Event, Executor, ExecutorError, Journal, JournalError, Key, ListRequest, Listing,
-    Located, Moment, Outcome, PairReport, Position, Range, Record, RetryPolicy, RunPairRequest,
-    RunReport, RunRequest, Series, Status, Stop, Stopped, Strategy, Usage, drive, drive_watched,
+    Bisection, BisectionSpec, BuildReport, BuildRequest, Clock, CombinedCommit, Commit, DriveError,
+    DriveEvent, ExecutorError, InProcess, JobKey, Journal, JournalError, Key, ListRequest, Listing,
+    Located, Outcome, Position, Range, Record, Report, RetryPolicy, RunReport, RunRequest, Series,
+    Status, Stop, Stopped, Strategy, Usage, drive, drive_watched,
 };
 use tokio::time::sleep;
 
@@ -54,7 +54,7 @@ enum Fault {
 }
 
 type Faults = Box<dyn FnMut(u64, &'static str) -> Option<Fault> + Send>;
-type Reports = Box<dyn Fn(RunReport) -> RunReport + Send + Sync>;
+type Reports = Box<dyn Fn(bool, RunReport) -> RunReport + Send + Sync>;
 
 /// Does one thing at a time, in the order in which it was asked.
 struct World {
@@ -75,7 +75,7 @@ impl World {
             queue: tokio::sync::Mutex::new(()),
             takes: Duration::from_millis(50),
             faults: Mutex::new(Box::new(|_, _| None)),
-            reports: Box::new(|report| report),
+            reports: Box::new(|_, report| report),
             done: Mutex::default(),
             started: Mutex::default(),
             cancelled: Mutex::default(),
@@ -90,7 +90,7 @@ impl World {
         }
     }
 
-    fn reporting(reports: impl Fn(RunReport) -> RunReport + Send + Sync + 'static) -> Self {
+    fn reporting(reports: impl Fn(bool, RunReport) -> RunReport + Send + Sync + 'static) -> Self {
         Self {
             reports: Box::new(reports),
             ..Self::new()
@@ -122,8 +122,8 @@ fn is_slow(commit: &CombinedCommit) -> bool {
 }
 
 #[async_trait]
-impl Executor for World {
-    async fn list(&self, request: ListRequest) -> Result<Listing, ExecutorError> {
+impl InProcess for World {
+    async fn list(&self, request: &ListRequest) -> Result<Listing, ExecutorError> {
         self.work(&request.key, "list").await?;
         let ends = (&request.lower, &request.higher);
         let count = if ends == (&commit("good"), &commit("bad")) {
@@ -132,58 +132,43 @@ impl Executor for World {
             0
         };
         Ok(Listing {
-            lower: request.lower,
-            higher: request.higher,
+            lower: request.lower.clone(),
+            higher: request.higher.clone(),
             count,
             changes: Vec::new(),
         })
     }
 
-    async fn build(&self, request: BuildRequest) -> Result<BuildReport, ExecutorError> {
+    async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError> {
         self.work(&request.key, "build").await?;
-        Ok(BuildReport {
-            commit: match request.commit {
-                Located::Commit(commit) => commit,
-                Located::Offset { offset, .. } => commit(&offset.to_string()),
-            },
-            failure: None,
-            cached: false,
-            duration: 7,
-            log: None,
-        })
-    }
-
-    async fn run(&self, request: RunRequest) -> Result<RunReport, ExecutorError> {
-        self.work(&request.key, "run").await?;
-        let noise = f64::from(request.index * 7 % 10) / 100.0;
-        let time = if is_slow(&request.commit) { 12.0 } else { 10.0 } + noise;
-        Ok((self.reports)(RunReport {
-            commit: request.commit,
-            index: request.index,
-            bot: Some("here".into()),
-            started: 0,
-            chart: None,
-            failure: None,
-            charts: BTreeMap::from([("time".to_owned(), series(&[time]))]),
-            usage: Some(Usage {
-                wall: time,
-                ..Usage::default()
-            }),
-            exit_code: Some(0),
-            log: None,
+        Ok(BuildReport::built(match &request.commit {
+            Located::Commit(commit) => commit.clone(),
+            Located::Offset { offset, .. } => commit(&offset.to_string()),
         }))
     }
 
-    async fn run_pair(&self, _: RunPairRequest) -> Result<PairReport, ExecutorError> {
-        unreachable!("a bisection asks for no pairs")
+    async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
+        self.work(&request.key, "run").await?;
+        let noise = f64::from(request.index * 7 % 10) / 100.0;
+        let slow = is_slow(&request.variant.commit);
+        let time = if slow { 12.0 } else { 10.0 } + noise;
+        let mut report = RunReport::new(0).bot("here").value("time", time);
+        report.usage = Some(Usage {
+            wall: time,
+            ..Usage::default()
+        });
+        Ok((self.reports)(slow, report))
     }
 
-    async fn cancel(&self, key: Key) -> Result<(), ExecutorError> {
+    async fn ended(&self, key: &Key) -> Result<(), ExecutorError> {
         self.cancelled.lock().unwrap().push(key.action);
         sleep(Duration::from_millis(1)).await;
         Ok(())
     }
+}
 
+#[async_trait]
+impl Clock for World {
     async fn sleep(&self, duration: Duration) {
         self.slept.lock().unwrap().push(duration);
         sleep(duration).await;
@@ -243,12 +228,16 @@ impl Memory {
 
 #[async_trait]
 impl Journal for Memory {
-    fn job(&self) -> &str {
-        "job"
+    fn job(&self) -> JobKey {
+        JobKey {
+            id: "job".into(),
+            created: 0,
+        }
     }
 
-    async fn records(&mut self) -> Result<Vec<Record>, JournalError> {
-        Ok(self.read())
+    async fn replay(&mut self, each: &mut (dyn FnMut(Record) + Send)) -> Result<(), JournalError> {
+        self.read().into_iter().for_each(each);
+        Ok(())
     }
 
     async fn append(&mut self, record: &Record) -> Result<(), JournalError> {
@@ -267,7 +256,7 @@ impl Journal for Memory {
 }
 
 async fn finish(spec: &BisectionSpec, world: &World, journal: &mut Memory) -> Outcome {
-    drive(search(spec), world, journal, pending())
+    drive(search(spec), world, journal, world, pending())
         .await
         .unwrap()
         .outcome
@@ -296,7 +285,7 @@ async fn killed_after<T>(polls: u32, future: impl Future<Output = T>) -> Option<
 
 fn answers(records: &[Record]) -> BTreeMap<u64, u32> {
     let mut answers = BTreeMap::new();
-    for number in records.iter().filter_map(|record| record.event.action()) {
+    for number in records.iter().filter_map(|record| record.action()) {
         *answers.entry(number).or_default() += 1;
     }
     answers
@@ -308,6 +297,7 @@ async fn finds_the_culprit_and_names_it() {
         search(&spec()),
         &World::new(),
         &mut Memory::default(),
+        &World::new(),
         pending(),
     )
     .await
@@ -320,7 +310,7 @@ async fn finds_the_culprit_and_names_it() {
     };
     assert_eq!(found, place);
     assert_eq!(
-        driven.atlas.commit(found),
+        driven.engine.names().commit(found),
         Some(&commit(&SLOW_FROM.to_string()))
     );
 }
@@ -333,9 +323,10 @@ async fn work_starts_in_the_order_asked_for_even_in_a_queue() {
         search(&spec()),
         &world,
         &mut Memory::default(),
+        &world,
         pending(),
-        |moment, _, _| {
-            if let Moment::Started(action) = moment {
+        |moment, _| {
+            if let DriveEvent::Started(action) = moment {
                 asked.push(action.number);
             }
         },
@@ -357,8 +348,9 @@ async fn an_event_is_written_before_the_machine_hears_it() {
                 search(&spec()),
                 &World::new(),
                 &mut journal,
+                &World::new(),
                 pending(),
-                |moment, _, _| heard += usize::from(matches!(moment, Moment::Happened(_))),
+                |moment, _| heard += usize::from(matches!(moment, DriveEvent::Recorded { .. })),
             )
             .await
             .unwrap_err();
@@ -384,12 +376,18 @@ async fn a_replay_repeats_nothing_that_is_written() {
             for (action, times) in answers(&records) {
                 let written = records[..cut]
                     .iter()
-                    .any(|record| record.event.action() == Some(action));
+                    .any(|record| record.action() == Some(action));
                 let expected = if written { None } else { Some(&times) };
                 assert_eq!(done.get(&action), expected, "action {action}, cut at {cut}");
             }
         }
     }
+}
+
+/// The waits between tries.
+fn rests(world: &World) -> Vec<u64> {
+    let slept = world.slept.lock().unwrap();
+    slept.iter().map(|wait| wait.as_millis() as u64).collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -413,11 +411,8 @@ async fn trouble_is_tried_again_after_growing_waits() {
     let mut journal = Memory::default();
     let outcome = finish(&spec, &world, &mut journal).await;
     assert_eq!(outcome.status, Status::CulpritFound);
-    let waits: Vec<u64> = (world.slept.lock().unwrap().iter())
-        .map(|wait| wait.as_millis() as u64)
-        .collect();
-    assert_eq!(waits, [1_000, 3_000, 5_000]);
-    let gave_up = |record: &Record| matches!(record.event, Event::GaveUp { .. });
+    assert_eq!(rests(&world), [1_000, 3_000, 5_000]);
+    let gave_up = |record: &Record| matches!(record, Record::GaveUp { .. });
     assert!(!journal.read().iter().any(gave_up));
 }
 
@@ -431,34 +426,35 @@ async fn after_the_last_try_the_machine_hears_that_it_was_lost() {
     let mut journal = Memory::default();
     let outcome = finish(&spec(), &world, &mut journal).await;
     assert_eq!(outcome.status, Status::CulpritFound);
-    let waits: Vec<u64> = (world.slept.lock().unwrap().iter())
-        .map(|wait| wait.as_millis() as u64)
-        .collect();
-    assert_eq!(waits, [1_000, 2_000]);
-    let given_up: Vec<Event> = (journal.read().into_iter())
-        .map(|record| record.event)
-        .filter(|event| matches!(event, Event::GaveUp { .. }))
+    assert_eq!(rests(&world), [1_000, 2_000]);
+    let given_up: Vec<Record> = (journal.read().into_iter())
+        .filter(|record| matches!(record, Record::GaveUp { .. }))
         .collect();
     assert!(
-        matches!(&given_up[..], [Event::GaveUp { action: 3, reason }] if reason == "bot died"),
+        matches!(&given_up[..], [Record::GaveUp { action: 3, reason }] if reason == "bot died"),
         "{given_up:?}"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_ends_the_job_and_loses_nothing() {
+async fn a_refusal_pauses_the_job_and_throws_no_work_away() {
     let (outcome, records) = undisturbed(&spec()).await;
     for action in answers(&records).into_keys() {
         let world = World::failing(move |number, _| (number == action).then_some(Fault::Refused));
         let mut journal = Memory::default();
-        let error = drive(search(&spec()), &world, &mut journal, pending())
+        let error = drive(search(&spec()), &world, &mut journal, &world, pending())
             .await
             .unwrap_err();
         assert!(matches!(error, DriveError::Refused(_)));
         assert_eq!(error.to_string(), "disk full");
+        // Everything that was begun is done and journaled, and nothing was ended.
         assert_eq!(*world.done.lock().unwrap(), answers(&journal.read()));
+        assert!(world.cancelled.lock().unwrap().is_empty());
+        let begun = world.started.lock().unwrap().len();
+        assert_eq!(begun, journal.read().len() + 1);
+        // Only what was refused is left, so that it comes later than it would have.
         assert_eq!(finish(&spec(), &World::new(), &mut journal).await, outcome);
-        assert_eq!(journal.read(), records);
+        assert_eq!(answers(&journal.read()), answers(&records));
     }
 }
 
@@ -474,11 +470,12 @@ async fn what_is_answered_at_once_is_written_before_more_is_begun() {
         search(&spec()),
         &world,
         &mut Memory::default(),
+        &world,
         pending(),
-        |moment, _, _| match moment {
-            Moment::Started(action) => steps.push(("started", Some(action.number))),
-            Moment::Happened(record) => steps.push(("happened", record.event.action())),
-            Moment::Replayed(_) => {}
+        |moment, _| match moment {
+            DriveEvent::Started(action) => steps.push(("started", Some(action.number))),
+            DriveEvent::Recorded { record, .. } => steps.push(("happened", record.action())),
+            DriveEvent::Replayed(_) => {}
         },
     )
     .await
@@ -500,23 +497,26 @@ async fn an_interrupt_ends_what_is_under_way_and_writes_nothing() {
         let mut journal = Memory::default();
         let stop = async {
             sleep(Duration::from_millis(at)).await;
-            Stop::Interrupt
+            Stop::Detach
         };
         let mut asked = Vec::new();
         let error = drive_watched(
             search(&spec()),
             &world,
             &mut journal,
+            &world,
             stop,
-            |moment, _, _| match moment {
-                Moment::Started(action) => asked.push(action.number),
-                Moment::Happened(record) => asked.retain(|n| Some(*n) != record.event.action()),
-                Moment::Replayed(_) => {}
+            |moment, _| match moment {
+                DriveEvent::Started(action) => asked.push(action.number),
+                DriveEvent::Recorded { record, .. } => {
+                    asked.retain(|n| Some(*n) != record.action())
+                }
+                DriveEvent::Replayed(_) => {}
             },
         )
         .await
         .unwrap_err();
-        assert!(matches!(error, DriveError::Interrupted));
+        assert!(matches!(error, DriveError::Detached));
         assert_eq!(journal.read(), records[..written]);
         assert!(!asked.is_empty());
         assert_eq!(*world.cancelled.lock().unwrap(), asked);
@@ -532,7 +532,7 @@ async fn a_cancelled_job_has_an_outcome() {
         sleep(Duration::from_millis(475)).await;
         Stop::Cancel
     };
-    let outcome = drive(search(&spec()), &world, &mut journal, stop)
+    let outcome = drive(search(&spec()), &world, &mut journal, &world, stop)
         .await
         .unwrap()
         .outcome;
@@ -555,19 +555,19 @@ async fn an_interrupt_while_work_is_being_ended_ends_it_too() {
         sleep(Duration::from_millis(25)).await;
         Stop::Cancel
     };
-    let job = drive(search(&spec()), &world, &mut journal, first);
+    let job = drive(search(&spec()), &world, &mut journal, &world, first);
     let cut = tokio::time::timeout(Duration::from_micros(25_500), job).await;
     assert!(cut.is_err(), "it was still ending its work");
     assert_eq!(*world.cancelled.lock().unwrap(), [0, 1, 2]);
     world.cancelled.lock().unwrap().clear();
     let stop = async {
         sleep(Duration::from_micros(500)).await;
-        Stop::Interrupt
+        Stop::Detach
     };
-    let error = drive(search(&spec()), &world, &mut journal, stop)
+    let error = drive(search(&spec()), &world, &mut journal, &world, stop)
         .await
         .unwrap_err();
-    assert!(matches!(error, DriveError::Interrupted));
+    assert!(matches!(error, DriveError::Detached));
     // Asked by the machine, and once more by the interrupt.
     assert_eq!(*world.cancelled.lock().unwrap(), [0, 1, 2, 0, 1, 2]);
     let outcome = finish(&spec(), &world, &mut journal).await;
@@ -576,8 +576,8 @@ async fn an_interrupt_while_work_is_being_ended_ends_it_too() {
 
 fn times(records: &[Record]) -> Vec<u64> {
     (records.iter())
-        .filter_map(|record| match record.event {
-            Event::TimePassed { elapsed } => Some(elapsed),
+        .filter_map(|record| match record {
+            Record::TimePassed { elapsed } => Some(*elapsed),
             _ => None,
         })
         .collect()
@@ -586,28 +586,26 @@ fn times(records: &[Record]) -> Vec<u64> {
 #[tokio::test(start_paused = true)]
 async fn the_budget_of_time_goes_on_after_a_resume() {
     let spec = BisectionSpec {
-        max_time: Some(45_000),
+        max_time: Some(200_000),
         ..spec()
     };
     let world = || World {
-        takes: Duration::from_secs(4),
+        takes: Duration::from_secs(20),
         ..World::new()
     };
     let mut journal = Memory::default();
-    let job = drive(search(&spec), &World { ..world() }, &mut journal, async {
+    let stop = async {
         sleep(Duration::from_secs(25)).await;
-        Stop::Interrupt
-    })
-    .await;
-    assert!(matches!(job, Err(DriveError::Interrupted)));
-    assert_eq!(times(&journal.read()), [10_000, 20_000]);
+        Stop::Detach
+    };
+    let job = drive(search(&spec), &world(), &mut journal, &world(), stop).await;
+    assert!(matches!(job, Err(DriveError::Detached)));
+    let every_two_seconds = |last: u64| (1..=last / 2_000).map(|it| it * 2_000).collect::<Vec<_>>();
+    assert_eq!(times(&journal.read()), every_two_seconds(24_000));
     let outcome = finish(&spec, &world(), &mut journal).await;
     assert_eq!(outcome.stopped, Stopped::TimeBudget);
     // Once it is spent, the clock is silent while the work is being ended.
-    assert_eq!(
-        times(&journal.read()),
-        [10_000, 20_000, 30_000, 40_000, 45_000]
-    );
+    assert_eq!(times(&journal.read()), every_two_seconds(200_000));
 }
 
 #[tokio::test(start_paused = true)]
@@ -616,30 +614,22 @@ async fn a_clock_whose_time_is_up_does_not_fill_the_journal() {
     struct Slow(World);
 
     #[async_trait]
-    impl Executor for Slow {
-        async fn list(&self, request: ListRequest) -> Result<Listing, ExecutorError> {
+    impl InProcess for Slow {
+        async fn list(&self, request: &ListRequest) -> Result<Listing, ExecutorError> {
             self.0.list(request).await
         }
 
-        async fn build(&self, request: BuildRequest) -> Result<BuildReport, ExecutorError> {
+        async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError> {
             self.0.build(request).await
         }
 
-        async fn run(&self, request: RunRequest) -> Result<RunReport, ExecutorError> {
+        async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
             self.0.run(request).await
         }
 
-        async fn run_pair(&self, _: RunPairRequest) -> Result<PairReport, ExecutorError> {
-            unreachable!("a bisection asks for no pairs")
-        }
-
-        async fn cancel(&self, _: Key) -> Result<(), ExecutorError> {
+        async fn ended(&self, _: &Key) -> Result<(), ExecutorError> {
             sleep(Duration::from_secs(60)).await;
             Ok(())
-        }
-
-        async fn sleep(&self, duration: Duration) {
-            self.0.sleep(duration).await;
         }
     }
 
@@ -650,7 +640,7 @@ async fn a_clock_whose_time_is_up_does_not_fill_the_journal() {
         };
         let mut journal = Memory::default();
         let world = Slow(World::new());
-        let job = drive(search(&spec), &world, &mut journal, pending());
+        let job = drive(search(&spec), &world, &mut journal, &world.0, pending());
         assert_eq!(job.await.unwrap().outcome.stopped, Stopped::TimeBudget);
         assert_eq!(times(&journal.read()).len(), 1);
     }
@@ -711,8 +701,8 @@ async fn runs_without_a_usable_value_are_failed_runs_with_a_reason() {
     ];
     for (chart, spoil, expected) in cases {
         // The bad end is spoilt: a functional regression.
-        let world = World::reporting(move |mut report| {
-            if is_slow(&report.commit) {
+        let world = World::reporting(move |slow, mut report| {
+            if slow {
                 spoil(&mut report);
             } else if chart.is_some() {
                 let time = report.charts["time"].clone();
@@ -729,8 +719,11 @@ async fn runs_without_a_usable_value_are_failed_runs_with_a_reason() {
         assert_eq!(outcome.status, Status::CulpritFound, "{expected}");
         // What was written can be read, and says why.
         let reasons: Vec<String> = (journal.read().into_iter())
-            .filter_map(|record| match record.event {
-                Event::RunFailed { reason, .. } => Some(reason),
+            .filter_map(|record| match record {
+                Record::Reported {
+                    report: Report::Ran(run),
+                    ..
+                } => run.failure,
                 _ => None,
             })
             .collect();
@@ -745,7 +738,7 @@ async fn runs_without_a_usable_value_are_failed_runs_with_a_reason() {
 
 #[tokio::test(start_paused = true)]
 async fn a_number_that_is_none_beside_the_deciding_chart_harms_nobody() {
-    let world = World::reporting(|mut report| {
+    let world = World::reporting(|_, mut report| {
         report.chart = Some("time".into());
         report.charts.insert("ratio".into(), series(&[f64::NAN]));
         report.usage = Some(Usage {
@@ -757,12 +750,12 @@ async fn a_number_that_is_none_beside_the_deciding_chart_harms_nobody() {
     let mut journal = Memory::default();
     let outcome = finish(&spec(), &world, &mut journal).await;
     assert_eq!(outcome.status, Status::CulpritFound);
-    let runs = journal
-        .read()
-        .into_iter()
-        .filter_map(|record| record.detail);
-    for run in runs {
-        if let Detail::Run(report) = run {
+    for record in journal.read() {
+        if let Record::Reported {
+            report: Report::Ran(report),
+            ..
+        } = record
+        {
             assert_eq!(report.charts.keys().collect::<Vec<_>>(), ["time"]);
             assert_eq!(report.usage, None);
         }
@@ -806,7 +799,7 @@ async fn endure(
             _ => None,
         }));
         let polls = random.below(120) as u32;
-        let job = drive(search(spec), &world, &mut journal, pending());
+        let job = drive(search(spec), &world, &mut journal, &world, pending());
         if let Some(Ok(driven)) = killed_after(polls, job).await {
             return (driven.outcome, journal, life);
         }
@@ -821,7 +814,7 @@ async fn crashes_change_nothing() {
         assert_eq!(outcome.status, Status::CulpritFound);
         let mut lives = 0;
         for seed in 0..300 {
-            let (found, journal, lived) = endure(seed, &spec, 0, 20).await;
+            let (found, journal, lived) = endure(seed, &spec, 0, 0).await;
             assert_eq!(found, outcome, "seed {seed}");
             assert_eq!(journal.read(), records, "seed {seed}");
             lives += lived;

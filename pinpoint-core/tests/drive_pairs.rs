@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pinpoint_core::{
-    BuildReport, BuildRequest, CombinedCommit, Commit, Detail, DriveError, Event, Executor,
-    ExecutorError, Journal, JournalError, Key, ListRequest, Listing, Located, PairReport, Pairwise,
-    PairwiseOutcome, PairwiseSpec, PairwiseStatus, Position, Record, RunPairRequest, RunReport,
-    RunRequest, Series, Variant, drive,
+    Artifact, BuildReport, BuildRequest, Charts, Clock, CombinedCommit, Commit, DriveError,
+    ExecutorError, InProcess, JobKey, Journal, JournalError, Located, PairReport, Pairwise,
+    PairwiseOutcome, PairwiseSpec, PairwiseStatus, Position, Record, Report, RunPairRequest,
+    RunReport, RunRequest, Variant, drive,
 };
 
 fn commit(name: &str) -> CombinedCommit {
@@ -49,30 +49,15 @@ impl World {
         }
     }
 
-    fn run(&self, variant: Variant, index: u32) -> RunReport {
+    fn run_one(&self, variant: &Variant, index: u32) -> RunReport {
         let slow = variant.arguments == ["--slow"];
         assert_eq!(slow, variant.env.contains_key("MODE"));
         let level = if slow { 11.0 } else { 10.0 };
-        let series = |value| Series {
-            values: vec![value],
-            ..Series::default()
-        };
         let time = level + f64::from(index * 7 % 13) / 100.0;
-        let mut report = RunReport {
-            commit: variant.commit,
-            index,
-            bot: Some("here".into()),
-            started: u64::from(index),
-            chart: None,
-            failure: None,
-            charts: BTreeMap::from([
-                ("memory".to_owned(), series(5.0)),
-                ("time".to_owned(), series(time)),
-            ]),
-            usage: None,
-            exit_code: Some(0),
-            log: None,
-        };
+        let mut report = RunReport::new(u64::from(index))
+            .bot("here")
+            .value("memory", 5.0)
+            .value("time", time);
         if slow {
             (self.change)(&mut report);
         }
@@ -81,59 +66,63 @@ impl World {
 }
 
 #[async_trait]
-impl Executor for World {
-    async fn list(&self, _: ListRequest) -> Result<Listing, ExecutorError> {
-        unreachable!("two commits need no list")
-    }
-
-    async fn build(&self, request: BuildRequest) -> Result<BuildReport, ExecutorError> {
-        let Located::Commit(commit) = request.commit else {
+impl InProcess for World {
+    async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError> {
+        let Located::Commit(commit) = &request.commit else {
             unreachable!("both have names");
         };
-        Ok(BuildReport {
-            commit,
-            failure: None,
-            cached: false,
-            duration: 7,
-            log: None,
-        })
+        Ok(BuildReport::built(commit.clone()).artifact(Artifact::Digest("d1".into())))
     }
 
-    async fn run(&self, _: RunRequest) -> Result<RunReport, ExecutorError> {
+    async fn run(&self, _: &RunRequest) -> Result<RunReport, ExecutorError> {
         unreachable!("all runs are paired")
     }
 
-    async fn run_pair(&self, request: RunPairRequest) -> Result<PairReport, ExecutorError> {
+    async fn run_pair(&self, request: &RunPairRequest) -> Result<PairReport, ExecutorError> {
         if let Some(fault) = (self.faults.lock().unwrap())(request.key.action) {
             return Err(fault);
         }
         self.asked.lock().unwrap().push(request.clone());
         Ok(PairReport {
-            first: self.run(request.first, request.index),
-            second: self.run(request.second, request.index),
+            first: self.run_one(&request.first, request.index),
+            second: self.run_one(&request.second, request.index),
         })
     }
+}
 
-    async fn cancel(&self, _: Key) -> Result<(), ExecutorError> {
-        Ok(())
+#[async_trait]
+impl Clock for World {
+    async fn sleep(&self, duration: Duration) {
+        // The pauses between tries are over at once, and no limit is reached.
+        if duration > Duration::from_secs(60) {
+            pending().await
+        }
     }
-
-    async fn sleep(&self, _: Duration) {}
 }
 
 /// Keeps records as a file would: as text.
 #[derive(Default)]
 struct Memory(Vec<String>);
 
+impl Memory {
+    fn records(&self) -> Vec<Record> {
+        let read = |line: &String| serde_json::from_str(line).unwrap();
+        self.0.iter().map(read).collect()
+    }
+}
+
 #[async_trait]
 impl Journal for Memory {
-    fn job(&self) -> &str {
-        "a job"
+    fn job(&self) -> JobKey {
+        JobKey {
+            id: "a job".into(),
+            created: 0,
+        }
     }
 
-    async fn records(&mut self) -> Result<Vec<Record>, JournalError> {
-        let read = |line: &String| serde_json::from_str(line).unwrap();
-        Ok(self.0.iter().map(read).collect())
+    async fn replay(&mut self, each: &mut (dyn FnMut(Record) + Send)) -> Result<(), JournalError> {
+        self.records().into_iter().for_each(each);
+        Ok(())
     }
 
     async fn append(&mut self, record: &Record) -> Result<(), JournalError> {
@@ -148,7 +137,9 @@ async fn compare(
     journal: &mut Memory,
 ) -> Result<PairwiseOutcome, DriveError> {
     let machine = Pairwise::new(spec.clone()).unwrap();
-    Ok(drive(machine, world, journal, pending()).await?.outcome)
+    Ok(drive(machine, world, journal, world, pending())
+        .await?
+        .outcome)
 }
 
 #[tokio::test]
@@ -170,17 +161,23 @@ async fn each_side_runs_with_what_is_its_own_and_all_charts_are_heard() {
     assert_eq!(slow_first, 15);
 
     // Everything about a pair is kept, in the order in which it was run.
-    let records = journal.records().await.unwrap();
+    let records = journal.records();
     let pairs: Vec<&PairReport> = (records.iter())
-        .filter_map(|record| match &record.detail {
-            Some(Detail::RunPair(report)) => Some(&**report),
+        .filter_map(|record| match record {
+            Record::Reported {
+                report: Report::RanPair(report),
+                ..
+            } => Some(&**report),
             _ => None,
         })
         .collect();
     assert_eq!(pairs.len(), 30);
     for (pair, request) in pairs.into_iter().zip(&asked) {
-        assert_eq!(pair.first.commit, request.first.commit);
-        assert_eq!(pair.second.index, request.index);
+        assert_eq!(pair.second.started, u64::from(request.index));
+        // Each is told which build to run.
+        for variant in [&request.first, &request.second] {
+            assert_eq!(variant.artifact, Some(Artifact::Digest("d1".into())));
+        }
     }
 }
 
@@ -190,15 +187,14 @@ async fn only_the_chart_asked_for_is_heard() {
         chart: Some("memory".into()),
         ..spec()
     };
-    let mut journal = Memory::default();
-    let outcome = compare(&only, &World::new(), &mut journal).await.unwrap();
+    let (world, mut journal) = (World::new(), Memory::default());
+    let outcome = compare(&only, &world, &mut journal).await.unwrap();
     assert_eq!(outcome.status, PairwiseStatus::Same);
-    for record in journal.records().await.unwrap() {
-        if let Event::RanPair { first, second, .. } = record.event {
-            for run in [first, second] {
-                assert_eq!(run.values.into_keys().collect::<Vec<_>>(), ["memory"]);
-            }
-        }
+    let names: Vec<&str> = outcome.charts.iter().map(|it| it.chart.as_str()).collect();
+    assert_eq!(names, ["memory"]);
+    // The executor hears which chart is wanted.
+    for request in world.asked.into_inner().unwrap() {
+        assert_eq!(request.charts, Charts::Deciding(Some("memory".into())));
     }
 }
 
@@ -248,14 +244,17 @@ async fn a_run_without_a_usable_value_is_a_failed_run_with_a_reason() {
         let outcome = compare(&spec, &world, &mut journal).await.unwrap();
         assert_eq!(outcome.status, PairwiseStatus::Different, "{reason}");
         assert_eq!(outcome.functional.unwrap().treatment_rate, 1.0);
-        let records = journal.records().await.unwrap();
-        let told = records.iter().any(|record| match &record.event {
-            Event::RanPair { first, second, .. } => [first, second]
+        let records = journal.records();
+        let says_why = records.iter().any(|record| match record {
+            Record::Reported {
+                report: Report::RanPair(pair),
+                ..
+            } => [&pair.first, &pair.second]
                 .iter()
-                .any(|run| run.failure.as_deref() == Some(reason) && run.values.is_empty()),
+                .any(|run| run.failure.as_deref() == Some(reason)),
             _ => false,
         });
-        assert!(told, "{reason}");
+        assert!(says_why, "{reason}");
     }
 }
 
@@ -302,8 +301,8 @@ async fn trouble_of_the_infrastructure_is_retried_and_then_asked_for_again() {
     let outcome = compare(&spec(), &world, &mut journal).await.unwrap();
     assert_eq!(outcome.status, PairwiseStatus::Different);
     assert_eq!(outcome.pairs, 30);
-    let records = journal.records().await.unwrap();
-    let lost = |record: &&Record| matches!(record.event, Event::GaveUp { .. });
+    let records = journal.records();
+    let lost = |record: &&Record| matches!(record, Record::GaveUp { .. });
     assert_eq!(records.iter().filter(lost).count(), 6);
 }
 

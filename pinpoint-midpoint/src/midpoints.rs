@@ -228,7 +228,7 @@ impl Midpoints {
     /// # Arguments
     ///
     /// `dependency` is its URL, or its path in the manifest; `revision` whatever
-    /// [`History::resolve`] understands.
+    /// [`History::resolve`](crate::History::resolve) understands.
     ///
     /// # Errors
     ///

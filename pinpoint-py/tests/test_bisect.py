@@ -414,6 +414,30 @@ def test_an_executor_goes_on_with_its_job(tmp_path: Any) -> None:
     assert outcome.culprits[0].commit.main.git_hash == "700"
 
 
+class Waiting(Numbers):
+    """The first run waits for ever, the second one fails."""
+
+    concurrency = 2
+    runs = 0
+    ended = False
+
+    async def run(self, commit: Any) -> Any:
+        self.runs += 1
+        if self.runs == 2:
+            raise OwnError
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.ended = True
+
+
+def test_an_exception_ends_what_goes_on_beside_it(tmp_path: Any) -> None:
+    world = Waiting()
+    with pytest.raises(OwnError):
+        pinpoint.bisect(executor=world, good="0", bad="9", state_dir=tmp_path / "state")
+    assert world.ended
+
+
 @pytest.mark.parametrize("gives", [None, float("nan"), [], {}])
 def test_a_good_end_that_gives_no_value_is_an_error(bisect: Any, tmp_path: Any, gives: Any) -> None:
     with pytest.raises(pinpoint.ExecutionError, match="no value at the good end .*, 3 times of 3: the run gave"):
@@ -438,9 +462,10 @@ def test_a_good_end_whose_runs_fail_is_an_error(bisect: Any, tmp_path: Any) -> N
             pinpoint.bisect(executor=Failing(), good="0", bad="9", max_runs=most, state_dir=tmp_path / "state")
 
 
-def test_a_chart_that_is_not_there_is_an_error(bisect: Any) -> None:
+@pytest.mark.parametrize("most", [6, None])
+def test_a_chart_that_is_not_there_is_an_error(bisect: Any, most: Any) -> None:
     with pytest.raises(pinpoint.ExecutionError, match="no chart `tiem` .* it gives `size`, `time`"):
-        bisect(run=lambda checkout: {"time": measured(checkout), "size": 5.0}, chart="tiem")
+        bisect(run=lambda checkout: {"time": measured(checkout), "size": 5.0}, chart="tiem", max_runs=most)
 
 
 def test_a_good_end_that_fails_now_and_then_is_none(bisect: Any) -> None:

@@ -44,7 +44,7 @@ fn jobs(hexadecimal: fn(&str) -> String) -> String {
          'benchmark-' || {benchmark}, 'bot-' || {bot}, 'user-' || {user}, '/src/tool', \
          'pinpoint bisect v1 main -- ./benchmark-' || {benchmark} || ' --mode=topic' || {topic} \
          || ' --input=rare' || {rare}, \
-         20, 2, 1, '0.1.0', \
+         20, 2, 2, '0.1.0', \
          'pinpoint bisect v1 main src tool mode input bot user benchmark ' || {benchmark} \
          || ' topic' || {topic} || ' rare' || {rare} \
          || ' benchmark＝benchmark＿' || {benchmark} || ' bot＝bot＿' || {bot} \
@@ -64,15 +64,16 @@ fn records(runs: u64, series: &str) -> String {
     let action = "CAST(r AS TEXT)";
     let commit = "0123456789abcdef0123456789abcdef01234567";
     format!(
-        "INSERT INTO records (job, sequence, recorded, kind, event, detail) \
+        "INSERT INTO records (job, sequence, recorded, kind, event) \
          SELECT number, r, created + r, CASE WHEN r < 2 THEN 'built' ELSE 'ran' END, \
-         CASE WHEN r < 2 THEN '{{\"built\":{{\"action\":' || {action} || '}}}}' \
-         ELSE '{{\"ran\":{{\"action\":' || {action} || ',\"bot\":null,\"started\":60,\"values\":\
-{{\"wall\":[0.05123456]}}}}}}' END, \
-         CASE WHEN r < 2 THEN NULL ELSE '{{\"run\":{{\"commit\":{{\"main\":{{\"repository\":\"/src/tool\",\
-\"git_hash\":\"{commit}\"}},\"modified_deps\":[],\"patch\":null}},\"index\":7,\"started\":60,\
-\"charts\":{{\"wall\":{{\"values\":[0.05123456],\"unit\":\"s\"}},\
-\"user\":{{\"values\":[0.043],\"unit\":\"s\"}}}},\"exit_code\":0,\"log\":\"runs/7.log\"}}}}' END \
+         '{{\"reported\":{{\"action\":' || {action} || ',\"report\":{{' || \
+         CASE WHEN r < 2 THEN '\"built\":{{\"commit\":{{\"main\":{{\"repository\":\"/src/tool\",\
+\"git_hash\":\"{commit}\"}},\"modified_deps\":[],\"patch\":null}},\"failure\":null,\
+\"cached\":false,\"duration\":60,\"log\":\"builds/7.log\"}}' \
+         ELSE '\"ran\":{{\"bot\":null,\"started\":1704067260000,\"chart\":\"wall\",\
+\"failure\":null,\"charts\":{{\"wall\":{{\"values\":[0.05123456],\"unit\":\"s\"}},\
+\"user\":{{\"values\":[0.043],\"unit\":\"s\"}}}},\"usage\":null,\"exit_code\":0,\
+\"log\":\"runs/{commit}/7.log\"}}' END || '}}}}}}' \
          FROM jobs, {series} ORDER BY number, r",
         series = series.replace("LAST", &(runs + 1).to_string()),
     )

@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Parser, ValueEnum};
 use pinpoint_backends::store::{Durability, JobFilter, JobStore, NewJob, Place};
-use pinpoint_core::{JobState, Journal, Record};
+use pinpoint_core::{JobState, Record};
 
 use crate::a_run::run;
 
@@ -119,6 +119,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn measure(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn Error>> {
+    // What was made by the database is what the store would have written.
+    let mut made = store.journal(&fill::id(1).parse_id()).await?;
+    assert!(!made.records().await?.is_empty());
     lists(store, jobs, factor).await?;
     append(store, factor).await?;
     open(store, factor).await

@@ -1,6 +1,6 @@
 //! Which commit is to blame for what a culprit changed.
 
-use pinpoint_core::{Atlas, CombinedCommit, Commit, Followed, Position};
+use pinpoint_core::{CombinedCommit, Commit, CommitNames, Followed, Position};
 
 use super::{LocalError, LocalExecutor};
 
@@ -17,19 +17,19 @@ pub struct Blamed {
 
 impl LocalExecutor {
     /// The commit that made the difference between a culprit and its prior.
-    /// `position` is the culprit's place in the search whose names `atlas` holds.
+    /// `position` is the culprit's place in the search whose commits `names` knows.
     ///
     /// # Errors
     ///
     /// When a repository can't be read.
     pub async fn blamed(
         &self,
-        atlas: &Atlas,
+        names: &CommitNames,
         position: Position,
         culprit: &CombinedCommit,
         prior: &CombinedCommit,
     ) -> Result<Blamed, LocalError> {
-        let lost = lost(atlas, position, culprit, prior);
+        let lost = lost(names, position, culprit, prior);
         let undone = lost.is_some();
         let commit = match lost {
             Some(lost) => lost,
@@ -45,7 +45,7 @@ impl LocalExecutor {
 /// The commit that a culprit lost against its prior, where a dependency was set
 /// back.
 fn lost(
-    atlas: &Atlas,
+    names: &CommitNames,
     position: Position,
     commit: &CombinedCommit,
     prior: &CombinedCommit,
@@ -54,7 +54,7 @@ fn lost(
         return None;
     };
     let moved = commit.moved_since(prior);
-    let change = atlas.range(range)?.changes.iter().find(|change| {
+    let change = names.range(range)?.changes.iter().find(|change| {
         change.repository == moved.repository && change.followed == Followed::Backward
     })?;
     let held = prior.modified_deps.iter().rfind(|held| {

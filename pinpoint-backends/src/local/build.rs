@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use pinpoint_core::{BuildReport, CombinedCommit, Commit, Located, Patch};
+use pinpoint_core::{Artifact, BuildReport, CombinedCommit, Commit, Located, Patch};
 use pinpoint_midpoint::{History, HistoryError, MidpointError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -115,25 +115,20 @@ impl LocalExecutor {
         // Git takes its time to describe a commit, and the build does not need it.
         let (made, commit) =
             tokio::try_join!(self.built(&commit, work), self.describe(commit.clone()))?;
-        let report = BuildReport {
-            failure: None,
-            cached: false,
-            duration: 0,
-            log: log.exists().then(|| log.display().to_string()),
-            commit,
-        };
-        Ok(match made {
-            Made::Ready(build) => BuildReport {
-                cached: build.cached,
-                duration: build.duration,
-                ..report
-            },
-            Made::Failed(failure) => BuildReport {
-                failure: Some(failure.reason.clone()),
-                duration: failure.duration,
-                ..report
-            },
-        })
+        let mut report = BuildReport::built(commit);
+        report.log = log.exists().then(|| log.display().to_string());
+        match made {
+            Made::Ready(build) => {
+                report.cached = build.cached;
+                report.duration = build.duration;
+                report.artifact = Some(Artifact::Directory(build.tree.display().to_string()));
+            }
+            Made::Failed(failure) => {
+                report.failure = Some(failure.reason.clone());
+                report.duration = failure.duration;
+            }
+        }
+        Ok(report)
     }
 
     fn build_log(&self, key: &str) -> PathBuf {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use pinpoint_core::CombinedCommit;
-use pinpoint_core::results::{Aggregate, Format};
+use pinpoint_core::results::Format;
+use pinpoint_core::{Aggregate, Limits};
 use serde::{Deserialize, Serialize};
 
 /// How a job builds and runs its commits. It is stored with the job, so that
@@ -94,4 +95,15 @@ pub struct Location {
     /// always [`default_machine_dir`](super::default_machine_dir); two jobs
     /// with different ones disturb each other's measurements.
     pub machine_dir: PathBuf,
+}
+
+/// How much a [`LocalExecutor`](super::LocalExecutor) should be given at once. It runs
+/// one benchmark at a time: a second one is enough to follow without a pause, and what
+/// waits is not begun when something can't be carried out.
+pub fn limits(build_jobs: u32) -> Limits {
+    Limits {
+        builds: build_jobs.max(1),
+        runs: 2,
+        ..Limits::default()
+    }
 }

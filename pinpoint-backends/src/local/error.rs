@@ -10,6 +10,12 @@ use super::RepositoryError;
 /// The local executor could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
+    /// The metric of the job names a format that is not known.
+    #[error("the format of the job's metric: {source}")]
+    Format {
+        /// What is wrong with it.
+        source: pinpoint_core::results::FormatError,
+    },
     /// A file or directory of ours could not be used.
     #[error("can't {action} {path}: {source}; {}", advice(source))]
     Io {

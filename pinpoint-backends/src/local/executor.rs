@@ -5,12 +5,12 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use pinpoint_core::{
-    BuildReport, BuildRequest, CombinedCommit, Commit, Executor, ExecutorError, Key, ListRequest,
-    Listing, Located, PairReport, RunPairRequest, RunReport, RunRequest,
+    BuildReport, BuildRequest, CombinedCommit, Commit, ExecutorError, FindMetricRequest, InProcess,
+    Key, ListRequest, Listing, Located, PairReport, RunPairRequest, RunReport, RunRequest,
 };
 use pinpoint_midpoint::{Between, History, MidpointError, Midpoints, Repositories};
 use tokio::sync::{OnceCell, Semaphore};
@@ -31,7 +31,7 @@ use super::{LocalConfig, LocalError, Location, Metric};
 ///
 /// Builds run side by side, up to [`LocalConfig::build_jobs`]. Benchmarks run
 /// one at a time on the whole machine, the two of a pair with nothing between, in the order in which the futures of
-/// [`run`](Executor::run) and [`run_pair`](Executor::run_pair) are first polled,
+/// [`run`](InProcess::run) and [`run_pair`](InProcess::run_pair) are first polled,
 /// and never beside a build of any job. It must be used within a `tokio` runtime
 /// that has its clock enabled.
 pub struct LocalExecutor {
@@ -59,7 +59,7 @@ pub struct LocalExecutor {
     path_ranges: Mutex<HashMap<(String, String), Arc<Hashes>>>,
     /// By the request; what [`LocalExecutor::prepare`] does has none.
     works: Mutex<HashMap<Option<Key>, Arc<Work>>>,
-    /// When this process took up the job, counted from the job's beginning.
+    /// The same moment on both clocks.
     opened: (Duration, Instant),
 }
 
@@ -112,7 +112,6 @@ impl LocalExecutor {
         config: LocalConfig,
         location: Location,
         job: impl Into<String>,
-        began: SystemTime,
     ) -> Result<Self, LocalError> {
         if config.command.first().is_none_or(String::is_empty) {
             return Err(LocalError::NoCommand);
@@ -144,8 +143,7 @@ impl LocalExecutor {
             // Ours would be those of a Pinpoint that runs this one.
             !is_gits(name) && !name.as_encoded_bytes().starts_with(b"PINPOINT_")
         };
-        // A clock that was set back since is no reason to fail.
-        let since = SystemTime::now().duration_since(began).unwrap_or_default();
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH);
         Ok(Self {
             sources,
             workspace: Workspace::open(&location.state_dir)?,
@@ -163,7 +161,7 @@ impl LocalExecutor {
             tails: Mutex::new(Tails::open(&job_dir)?),
             path_ranges: Mutex::default(),
             works: Mutex::default(),
-            opened: (since, Instant::now()),
+            opened: (unix.unwrap_or_default(), Instant::now()),
             config,
             job: job.into(),
             job_dir,
@@ -187,6 +185,11 @@ impl LocalExecutor {
         let work = self.begin(None);
         let mut warmed = self.turn.lock().await;
         Ok(self.fixed_metric(&work.0, &mut warmed).await?.clone())
+    }
+
+    async fn find_metric_now(&self, work: &Arc<Work>) -> Result<pinpoint_core::Metric, LocalError> {
+        let mut warmed = self.turn.lock().await;
+        Ok(self.fixed_metric(work, &mut warmed).await?.into())
     }
 
     /// Ends whatever is under way, and returns when no process of it is left.
@@ -352,31 +355,41 @@ impl LocalExecutor {
         EndOnDrop(work)
     }
 
-    /// Milliseconds from the job's beginning.
-    pub(super) fn since_beginning(&self, moment: Instant) -> u64 {
-        let (before, opened) = self.opened;
-        let since = before + moment.saturating_duration_since(opened);
+    /// Milliseconds since 1970, on a clock that is never set back while a job runs.
+    pub(super) fn unix_time(&self, moment: Instant) -> u64 {
+        let (unix, opened) = self.opened;
+        let since = unix + moment.saturating_duration_since(opened);
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     }
 }
 
 #[async_trait]
-impl Executor for LocalExecutor {
-    async fn list(&self, request: ListRequest) -> Result<Listing, ExecutorError> {
-        let ListRequest { lower, higher, .. } = request;
-        let (count, changes) = match self.find(&lower, &higher).await? {
+impl InProcess for LocalExecutor {
+    async fn find_metric(
+        &self,
+        request: &FindMetricRequest,
+    ) -> Result<pinpoint_core::Metric, ExecutorError> {
+        let work = self.begin(Some(&request.key));
+        let metric = tokio::select! {
+            biased;
+            () = work.0.abandoned() => Err(LocalError::Cancelled),
+            metric = self.find_metric_now(&work.0) => metric,
+        };
+        Ok(metric?)
+    }
+
+    async fn list(&self, request: &ListRequest) -> Result<Listing, ExecutorError> {
+        let (count, changes) = match self.find(&request.lower, &request.higher).await? {
             Found::Paths(hashes) => (hashes.count(), Vec::new()),
             Found::Between(between) => (between.count(), between.changes().to_vec()),
         };
         Ok(Listing {
-            lower,
-            higher,
-            count,
             changes,
+            ..Listing::new(request, count)
         })
     }
 
-    async fn build(&self, request: BuildRequest) -> Result<BuildReport, ExecutorError> {
+    async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError> {
         let work = self.begin(Some(&request.key));
         let report = tokio::select! {
             biased;
@@ -386,37 +399,33 @@ impl Executor for LocalExecutor {
         Ok(report?)
     }
 
-    async fn run(&self, request: RunRequest) -> Result<RunReport, ExecutorError> {
+    async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
         let work = self.begin(Some(&request.key));
         let report = tokio::select! {
             biased;
             () = work.0.abandoned() => Err(LocalError::Cancelled),
-            report = self.run_once(&request, &work.0) => report,
+            report = self.run_once(request, &work.0) => report,
         };
         Ok(report?)
     }
 
-    async fn run_pair(&self, request: RunPairRequest) -> Result<PairReport, ExecutorError> {
+    async fn run_pair(&self, request: &RunPairRequest) -> Result<PairReport, ExecutorError> {
         let work = self.begin(Some(&request.key));
         let report = tokio::select! {
             biased;
             () = work.0.abandoned() => Err(LocalError::Cancelled),
-            report = self.run_pair_once(&request, &work.0) => report,
+            report = self.run_pair_once(request, &work.0) => report,
         };
         Ok(report?)
     }
 
-    async fn cancel(&self, key: Key) -> Result<(), ExecutorError> {
-        let work = locked(&self.works).remove(&Some(key));
+    async fn ended(&self, key: &Key) -> Result<(), ExecutorError> {
+        let work = locked(&self.works).remove(&Some(key.clone()));
         if let Some(work) = work {
             work.abandon();
             work.over().await;
         }
         Ok(())
-    }
-
-    async fn sleep(&self, duration: Duration) {
-        tokio::time::sleep(duration).await;
     }
 }
 

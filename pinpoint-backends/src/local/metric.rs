@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use pinpoint_core::results::{Aggregate, Format, Output, ReadError};
-use pinpoint_core::{Direction, Series, Usage};
+use pinpoint_core::results::{Format, Output, ReadError};
+use pinpoint_core::{Aggregate, Direction, Measure, Series, Usage};
 use serde::{Deserialize, Serialize};
 
 use super::LocalError;
@@ -29,13 +29,30 @@ pub struct Metric {
     pub charts: BTreeMap<String, Measure>,
 }
 
-/// What a chart counts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Measure {
-    /// The unit, as the benchmark writes it.
-    pub unit: Option<String>,
-    /// Where better lies, if the format says so.
-    pub direction: Direction,
+impl From<&Metric> for pinpoint_core::Metric {
+    fn from(metric: &Metric) -> Self {
+        Self {
+            format: metric.format.to_string(),
+            chart: metric.chart.clone(),
+            unit: metric.unit.clone(),
+            direction: metric.direction,
+            charts: metric.charts.clone(),
+        }
+    }
+}
+
+impl TryFrom<&pinpoint_core::Metric> for Metric {
+    type Error = LocalError;
+
+    fn try_from(metric: &pinpoint_core::Metric) -> Result<Self, LocalError> {
+        Ok(Self {
+            format: (metric.format.parse()).map_err(|source| LocalError::Format { source })?,
+            chart: metric.chart.clone(),
+            unit: metric.unit.clone(),
+            direction: metric.direction,
+            charts: metric.charts.clone(),
+        })
+    }
 }
 
 /// The charts that a job is about.

@@ -73,14 +73,15 @@ mod workspace;
 
 pub use blame::Blamed;
 pub use commit_diff::FileChange;
-pub use config::{LocalConfig, Location};
+pub use config::{LocalConfig, Location, limits};
 pub use error::LocalError;
 pub use executor::LocalExecutor;
 pub use history::{LocalHistory, LocalRepositories};
 pub use host::Host;
 pub use lend::{Lent, LentPair};
 pub use machine_lock::default_machine_dir;
-pub use metric::{Measure, Metric};
+pub use metric::Metric;
+pub use pinpoint_core::Measure;
 pub use process::ignores_hangup;
 pub use repository::{Repository, RepositoryError};
 pub use results::Results;

@@ -9,18 +9,20 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use pinpoint_core::{PairReport, RunReport};
+use pinpoint_core::{CombinedCommit, RunReport};
 use serde::{Deserialize, Serialize};
 
 use super::{LocalError, files};
 
-/// How the execution or the two executions of an action ended. A pair is kept
-/// when both are done: one alone would have to wait for the other after a kill.
+/// What an action ran, and how each of its executions ended: one, or the two of a pair.
+/// A pair is kept when both are done: one alone would have to wait for the other after a
+/// kill.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Report {
-    Run(Box<RunReport>),
-    Pair(Box<PairReport>),
+pub(super) struct Ran {
+    pub(super) commits: Vec<CombinedCommit>,
+    /// The index of the run among those of its commits.
+    pub(super) index: u32,
+    pub(super) reports: Vec<RunReport>,
 }
 
 /// The reports by the number of their action.
@@ -30,7 +32,7 @@ pub(super) struct Reports {
     file: File,
     /// Where the whole lines end.
     length: u64,
-    known: HashMap<u64, Report>,
+    known: HashMap<u64, Ran>,
 }
 
 impl Reports {
@@ -57,45 +59,54 @@ impl Reports {
         })
     }
 
-    pub(super) fn get(&self, action: u64) -> Option<&Report> {
-        self.known.get(&action)
+    /// How the executions of an action ended, if it ran this.
+    ///
+    /// After a loss of power the journal may lack its last records, and the number may
+    /// stand for another run than it did.
+    pub(super) fn get(
+        &self,
+        action: u64,
+        commits: &[&CombinedCommit],
+        index: u32,
+    ) -> Option<&[RunReport]> {
+        let ran = self.known.get(&action)?;
+        (ran.index == index && ran.commits.iter().eq(commits.iter().copied()))
+            .then_some(&ran.reports[..])
     }
 
-    pub(super) fn add(&mut self, action: u64, report: Report) -> Result<(), LocalError> {
+    pub(super) fn add(&mut self, action: u64, ran: Ran) -> Result<(), LocalError> {
         let write = || {
-            let mut line = serde_json::to_vec(&(action, &report))?;
+            let mut line = serde_json::to_vec(&(action, &ran))?;
             line.push(b'\n');
             // What a full disk cuts off is written over the next time.
             self.file.write_all_at(&line, self.length)?;
             Ok(line.len() as u64)
         };
         self.length += write().map_err(LocalError::io("write", &self.path))?;
-        self.known.insert(action, report);
+        self.known.insert(action, ran);
         Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use pinpoint_core::Commit;
 
     use super::*;
 
-    fn run(index: u32) -> RunReport {
-        RunReport {
-            commit: Commit::new("repository", "hash").into(),
+    fn ran(commits: &[&str], index: u32) -> Ran {
+        Ran {
+            commits: (commits.iter())
+                .map(|hash| Commit::new("repository", *hash).into())
+                .collect(),
             index,
-            bot: None,
-            started: 0,
-            chart: None,
-            failure: None,
-            charts: BTreeMap::new(),
-            usage: None,
-            exit_code: Some(0),
-            log: None,
+            reports: vec![RunReport::new(7).value("time", 1.5); commits.len()],
         }
+    }
+
+    fn get(reports: &Reports, action: u64, ran: &Ran) -> Option<Vec<RunReport>> {
+        let commits: Vec<&CombinedCommit> = ran.commits.iter().collect();
+        (reports.get(action, &commits, ran.index)).map(<[_]>::to_vec)
     }
 
     #[test]
@@ -103,25 +114,35 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("runs.jsonl");
         let mut reports = Reports::open(&path).unwrap();
-        let single = Report::Run(Box::new(run(0)));
-        let pair = Report::Pair(Box::new(PairReport {
-            first: run(1),
-            second: run(2),
-        }));
+        let (single, pair) = (ran(&["one"], 0), ran(&["one", "two"], 1));
         reports.add(3, single.clone()).unwrap();
         reports.add(5, pair.clone()).unwrap();
         let whole = fs::read(&path).unwrap();
         for length in 0..whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
             let mut cut = Reports::open(&path).unwrap();
-            assert_eq!(cut.get(5), None);
-            if cut.get(3).is_none() {
+            assert_eq!(get(&cut, 5, &pair), None);
+            if get(&cut, 3, &single).is_none() {
                 cut.add(3, single.clone()).unwrap();
             }
             cut.add(5, pair.clone()).unwrap();
             let mended = Reports::open(&path).unwrap();
-            assert_eq!(mended.get(3), Some(&single));
-            assert_eq!(mended.get(5), Some(&pair));
+            assert_eq!(get(&mended, 3, &single), Some(single.reports.clone()));
+            assert_eq!(get(&mended, 5, &pair), Some(pair.reports.clone()));
+        }
+    }
+
+    #[test]
+    fn a_number_that_stands_for_another_run_is_not_answered() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut reports = Reports::open(&directory.path().join("runs.jsonl")).unwrap();
+        reports.add(3, ran(&["one", "two"], 0)).unwrap();
+        for other in [
+            ran(&["one", "two"], 1),
+            ran(&["two", "one"], 0),
+            ran(&["one"], 0),
+        ] {
+            assert_eq!(get(&reports, 3, &other), None);
         }
     }
 }

@@ -8,7 +8,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
-use pinpoint_core::results::{Aggregate, Format, ReadError};
+use pinpoint_core::Aggregate;
+use pinpoint_core::results::{Format, ReadError};
 use pinpoint_core::{
     CombinedCommit, Commit, PairReport, RunPairRequest, RunReport, RunRequest, Series, Variant,
 };
@@ -19,7 +20,7 @@ use super::files;
 use super::machine_lock::RunHold;
 use super::metric::{Unfit, Wanted};
 use super::process::{self, Ended, Launch, Limits, NotRun, Work};
-use super::reports::Report;
+use super::reports::Ran;
 use super::results::{self, Results};
 use super::{LocalError, LocalExecutor, Metric, OutputTail, tails, workspace};
 
@@ -90,19 +91,17 @@ impl LocalExecutor {
         let action = request.key.action;
         // Fair: turns come in the order in which they were first asked for.
         let mut warmed = self.turn.lock().await;
-        // After a loss of power the journal may lack its last records, and the
-        // number may stand for another run than it did.
-        if let Some(Report::Run(report)) = locked(&self.reports).get(action)
-            && report.commit == request.commit
-            && report.index == request.index
-        {
-            return Ok((**report).clone());
+        let commit = &request.variant.commit;
+        if let Some([report]) = locked(&self.reports).get(action, &[commit], request.index) {
+            return Ok(report.clone());
         }
-        let metric = self.fixed_metric(work, &mut warmed).await?;
-        let made = self.built(&request.commit, work).await?;
+        let metric = self
+            .metric_for(request.metric.as_ref(), work, &mut warmed)
+            .await?;
+        let made = self.built(commit, work).await?;
         let machine = Arc::new(self.machine.for_run().await?);
         let one = One {
-            variant: &request.commit.clone().into(),
+            variant: &request.variant,
             index: request.index,
             bot: request.bot.as_ref(),
             name: action.to_string(),
@@ -110,7 +109,12 @@ impl LocalExecutor {
         };
         self.warm_up(&one, &mut warmed, work).await?;
         let report = self.count(&one, metric, work).await?;
-        locked(&self.reports).add(action, Report::Run(Box::new(report.clone())))?;
+        let ran = Ran {
+            commits: vec![commit.clone()],
+            index: request.index,
+            reports: vec![report.clone()],
+        };
+        locked(&self.reports).add(action, ran)?;
         Ok(report)
     }
 
@@ -122,13 +126,16 @@ impl LocalExecutor {
         let RunPairRequest { first, second, .. } = request;
         let action = request.key.action;
         let mut warmed = self.turn.lock().await;
-        if let Some(Report::Pair(pair)) = locked(&self.reports).get(action)
-            && (&pair.first.commit, &pair.second.commit) == (&first.commit, &second.commit)
-            && pair.first.index == request.index
-        {
-            return Ok((**pair).clone());
+        let commits = [&first.commit, &second.commit];
+        if let Some([first, second]) = locked(&self.reports).get(action, &commits, request.index) {
+            return Ok(PairReport {
+                first: first.clone(),
+                second: second.clone(),
+            });
         }
-        let metric = self.fixed_metric(work, &mut warmed).await?;
+        let metric = self
+            .metric_for(request.metric.as_ref(), work, &mut warmed)
+            .await?;
         // Both before the machine is taken: a build needs it, too.
         let made = [
             self.built(&first.commit, work).await?,
@@ -152,7 +159,12 @@ impl LocalExecutor {
             first: self.count(&first, metric, work).await?,
             second: self.count(&second, metric, work).await?,
         };
-        locked(&self.reports).add(action, Report::Pair(Box::new(pair.clone())))?;
+        let ran = Ran {
+            commits: commits.map(Clone::clone).to_vec(),
+            index: request.index,
+            reports: vec![pair.first.clone(), pair.second.clone()],
+        };
+        locked(&self.reports).add(action, ran)?;
         Ok(pair)
     }
 
@@ -183,18 +195,9 @@ impl LocalExecutor {
         work: &Arc<Work>,
     ) -> Result<RunReport, LocalError> {
         let began = Instant::now();
-        let mut report = RunReport {
-            commit: one.variant.commit.clone(),
-            index: one.index,
-            bot: one.bot.cloned(),
-            started: self.since_beginning(began),
-            chart: metric.chart.clone(),
-            failure: None,
-            charts: BTreeMap::new(),
-            usage: None,
-            exit_code: None,
-            log: None,
-        };
+        let mut report = RunReport::new(self.unix_time(began));
+        report.bot = one.bot.cloned();
+        report.chart.clone_from(&metric.chart);
         let holds = match &one.ready {
             Ok(holds) => holds,
             Err(failure) => {
@@ -215,7 +218,7 @@ impl LocalExecutor {
             }
         };
         let ended = &execution.ended;
-        report.started = self.since_beginning(ended.started);
+        report.started = self.unix_time(ended.started);
         report.usage = Some(ended.usage);
         report.exit_code = ended.status.code();
         match self.judge(metric, &execution) {
@@ -237,6 +240,22 @@ impl LocalExecutor {
         Ok(report)
     }
 
+    /// The metric that a request names, or that of the job.
+    async fn metric_for(
+        &self,
+        requested: Option<&pinpoint_core::Metric>,
+        work: &Arc<Work>,
+        warmed: &mut HashMap<String, u32>,
+    ) -> Result<&Metric, LocalError> {
+        let known = async {
+            match requested {
+                Some(requested) => Metric::try_from(requested),
+                None => self.fix_metric(work, warmed).await,
+            }
+        };
+        self.metric.get_or_try_init(|| known).await
+    }
+
     /// The metric, fixed now if it is not yet.
     pub(super) async fn fixed_metric(
         &self,
@@ -256,9 +275,9 @@ impl LocalExecutor {
         warmed: &mut HashMap<String, u32>,
     ) -> Result<Metric, LocalError> {
         let good = &Variant {
-            commit: self.config.good.clone(),
             arguments: self.config.good_arguments.clone(),
             env: self.config.good_env.clone(),
+            ..Variant::from(self.config.good.clone())
         };
         let commit = || called(&good.commit);
         let build = match self.built(&good.commit, work).await? {

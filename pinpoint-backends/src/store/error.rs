@@ -190,14 +190,14 @@ pub enum StoreError {
     },
     /// The journal's records are of a version that this program lacks.
     #[error(
-        "job {id} was written by pinpoint {written_by} in journal version {found}, and this pinpoint reads version {supported}; use pinpoint {written_by}"
+        "job {id} was written by pinpoint {written_by} in journal version {found}, and this pinpoint reads up to version {supported}; use pinpoint {written_by}"
     )]
     JournalVersion {
         /// The job.
         id: JobId,
         /// The version of its journal.
         found: u32,
-        /// The version that this program reads.
+        /// The last version that this program reads.
         supported: u32,
         /// The version of pinpoint that wrote it.
         written_by: String,

@@ -9,13 +9,13 @@
 
 use std::io::{BufRead, Read, Write};
 
-use pinpoint_core::{Detail, Event, JobState};
+use pinpoint_core::JobState;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::database::{Access, Database, Row, Transaction};
 use super::error::brief;
-use super::journal::{NewRow, insert, kind, parsed};
+use super::journal::{NewRow, insert, kind, parsed, record_of};
 use super::{JOURNAL_VERSION, Job, JobFilter, JobId, JobStore, Place, StoreError, jobs, text};
 
 /// The version of the lines that this program writes and reads.
@@ -333,10 +333,10 @@ async fn import_job(
     let count = |rows: &[super::database::Row]| rows.len();
     let sql = "SELECT 1 FROM jobs WHERE id = $1";
     let there = count(&transaction.fetch(sql, [id.as_str().into()]).await?) > 0;
-    if job.journal_version != JOURNAL_VERSION {
+    if !(1..=JOURNAL_VERSION).contains(&job.journal_version) {
         return Err(lines.wrong(format!(
             "job {id} was written by pinpoint {} in journal version {}, and this pinpoint reads \
-             version {JOURNAL_VERSION}",
+             up to version {JOURNAL_VERSION}",
             job.written_by, job.journal_version
         )));
     }
@@ -405,7 +405,7 @@ async fn import_job(
         let Some(Line::Record(record)) = lines.next()? else {
             return Err(lines.wrong(format!("a record of job {id} is missing")));
         };
-        rows.push(new_row(lines, &record)?);
+        rows.push(new_row(lines, &record, job.created)?);
         bytes += lines.line.len();
         // Not all of a long job at once.
         if rows.len() == RECORDS || bytes > BYTES || left == 0 {
@@ -425,20 +425,18 @@ async fn import_job(
 }
 
 /// Nothing goes in that could not be replayed.
-fn new_row(lines: &Lines<'_>, record: &RecordLine) -> Result<NewRow, StoreError> {
-    let event: Event = serde_json::from_str(record.event.get())
-        .map_err(|error| lines.wrong(format!("not a valid event: {error}")))?;
-    if let Some(detail) = &record.detail {
-        serde_json::from_str::<Detail>(detail.get())
-            .map_err(|error| lines.wrong(format!("not a valid detail: {error}")))?;
-    }
+fn new_row(lines: &Lines<'_>, record: &RecordLine, created: i64) -> Result<NewRow, StoreError> {
+    let detail = record.detail.as_deref().map(RawValue::get);
+    let created = u64::try_from(created).unwrap_or_default();
+    let read = record_of(record.event.get(), detail, created)
+        .map_err(|error| lines.wrong(format!("not a valid record: {error}")))?;
     if !(0..=LAST_TIME).contains(&record.recorded) {
         return Err(lines.wrong(format!("a time out of range: {}", record.recorded)));
     }
     Ok(NewRow {
-        kind: kind(&event),
+        kind: kind(&read),
         event: record.event.get().to_owned(),
-        detail: record.detail.as_ref().map(|detail| detail.get().to_owned()),
+        detail: detail.map(str::to_owned),
         recorded: record.recorded,
         withdrawn: record.withdrawn,
     })

@@ -140,7 +140,7 @@ pub struct Job {
     pub runs: u64,
     /// Commits built so far, failed ones not.
     pub builds: u64,
-    /// The version of its journal's records.
+    /// The version of the records with which its journal began.
     pub journal_version: u32,
     /// The version of pinpoint that created it.
     pub written_by: String,

@@ -359,13 +359,14 @@ impl JobStore {
         let rows = self
             .database
             .fetch(
-                "SELECT number, lease, journal_version, written_by FROM jobs WHERE id = $1",
+                "SELECT number, lease, journal_version, written_by, created FROM jobs \
+                 WHERE id = $1",
                 [id.as_str().into()],
             )
             .await?;
         let row = rows.first().ok_or_else(|| unknown(id))?;
         let found = version(row, 2).map_err(failed)?;
-        if found != JOURNAL_VERSION {
+        if !(1..=JOURNAL_VERSION).contains(&found) {
             return Err(StoreError::JournalVersion {
                 id: id.clone(),
                 found,
@@ -375,7 +376,8 @@ impl JobStore {
         }
         let (job, token) = (row.int(0).map_err(failed)?, row.int(1).map_err(failed)?);
         let lease = Lease::none(id.clone(), job, token);
-        Ok(JobJournal::new(self.database.clone(), lease))
+        let created = u64::try_from(row.int(4).map_err(failed)?).unwrap_or_default();
+        Ok(JobJournal::new(self.database.clone(), lease, created))
     }
 
     /// The journal of a job, for as long as the lease is good.
@@ -384,9 +386,7 @@ impl JobStore {
     ///
     /// As of [`JobStore::journal`].
     pub async fn leased_journal(&self, lease: &Lease) -> Result<JobJournal, StoreError> {
-        // For the check of its version.
-        self.journal(&lease.id).await?;
-        Ok(JobJournal::new(self.database.clone(), lease.clone()))
+        Ok(self.journal(&lease.id).await?.under(lease.clone()))
     }
 
     /// Asks the worker of a job to end it.

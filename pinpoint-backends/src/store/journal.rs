@@ -1,15 +1,22 @@
 //! A job's journal: one row a record.
+//!
+//! A row of version 2 has the record in its column `event`, as JSON. A row of version 1
+//! has what the machine was told there, and what the executor had answered in `detail`;
+//! it stays as it is, and is read as the record that it stands for. A job that was begun
+//! in version 1 has rows of both once it is resumed, so that each row is read by itself.
 
 use async_trait::async_trait;
-use pinpoint_core::{Detail, Event, Journal, JournalError, Record};
+use pinpoint_core::{
+    Event, JobKey, Journal, JournalError, Record, RecordVersion1, Report, RunReport,
+};
 use serde::de::DeserializeOwned;
 
 use super::database::{Access, Database, Row, Transaction, Value};
 use super::error::brief;
 use super::{Lease, StoreError, now};
 
-/// The version of the records that this program writes and reads.
-pub const JOURNAL_VERSION: u32 = 1;
+/// The version of the records that this program writes. It reads all versions up to this.
+pub const JOURNAL_VERSION: u32 = 2;
 
 /// Rows written by one statement: fewer take longer, more hardly less.
 const ROWS: usize = 100;
@@ -28,6 +35,8 @@ const ROWS: usize = 100;
 pub struct JobJournal {
     database: Database,
     lease: Lease,
+    /// When the job was created, in milliseconds since 1970.
+    created: u64,
     next: Next,
 }
 
@@ -42,12 +51,42 @@ enum Next {
 }
 
 impl JobJournal {
-    pub(super) fn new(database: Database, lease: Lease) -> Self {
+    pub(super) fn new(database: Database, lease: Lease, created: u64) -> Self {
         Self {
             database,
             lease,
+            created,
             next: Next::Unread,
         }
+    }
+
+    /// The same journal, written under this lease.
+    pub(super) fn under(self, lease: Lease) -> Self {
+        Self { lease, ..self }
+    }
+
+    /// Is there no record to replay? Cheap, however long the journal is.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub async fn is_empty(&mut self) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM records WHERE job = $1 AND withdrawn = 0 LIMIT 1";
+        let values = [self.lease.job.into()];
+        let until = self.lease.until();
+        let rows = self.database.fetch_until(until, sql, values).await?;
+        Ok(rows.is_empty())
+    }
+
+    /// Every record, oldest first. [`Journal::replay`] holds one at a time.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read, or is damaged.
+    pub async fn records(&mut self) -> Result<Vec<Record>, StoreError> {
+        let mut records = Vec::new();
+        self.read(&mut |record| records.push(record)).await?;
+        Ok(records)
     }
 
     /// Adds records, all of them or none. Many at once take hardly longer than one.
@@ -160,65 +199,98 @@ impl JobJournal {
         }
     }
 
-    async fn read(&mut self) -> Result<Vec<Record>, StoreError> {
+    /// Hands out every record once, also when the connection breaks meanwhile.
+    async fn read(&mut self, each: &mut (dyn FnMut(Record) + Send)) -> Result<(), StoreError> {
         let mut tries = self.database.tries(self.lease.until());
+        let mut next = 0;
         loop {
-            match self.try_read().await {
+            match self.try_read(&mut next, each).await {
                 Err(error) if tries.again(&error).await => {}
                 Err(error) => return Err(error),
-                Ok((records, next)) => {
+                Ok(()) => {
                     self.next = Next::Known(next);
-                    return Ok(records);
+                    return Ok(());
                 }
             }
         }
     }
 
-    /// The records, and the number of the next one.
-    async fn try_read(&self) -> Result<(Vec<Record>, i64), StoreError> {
+    /// Hands out the records from this number on, and raises it past each.
+    async fn try_read(
+        &self,
+        next: &mut i64,
+        each: &mut (dyn FnMut(Record) + Send),
+    ) -> Result<(), StoreError> {
         let failed = |source| self.database.failed(source);
-        // One statement sees one state of the store, so that the number of the
-        // next record goes with the records that were seen.
+        // One statement sees one state of the store, so that the number of the next
+        // record goes with the records that were seen. What another statement saw
+        // before is still so: records are only added.
         let sql = "SELECT sequence, withdrawn, event, detail FROM records \
-                   WHERE job = $1 ORDER BY sequence";
-        let mut next = 0;
-        let mut records = Vec::new();
+                   WHERE job = $1 AND sequence >= $2 ORDER BY sequence";
+        let values = [self.lease.job.into(), (*next).into()];
         let take = |row: Row| {
             let sequence = row.int(0).map_err(failed)?;
-            next = sequence + 1;
-            if row.int(1).map_err(failed)? != 0 {
-                return Ok(());
+            if row.int(1).map_err(failed)? == 0 {
+                let event = row.text(2).map_err(failed)?;
+                let detail = row.optional_text(3).map_err(failed)?;
+                let record = record_of(&event, detail.as_deref(), self.created);
+                each(record.map_err(|source| {
+                    let place = format!("record {sequence} of job {}", self.lease.id);
+                    damaged(&self.database.name, place, &source.to_string())
+                })?);
             }
-            let place = || format!("record {sequence} of job {}", self.lease.id);
-            let event = row.text(2).map_err(failed)?;
-            let detail = row.optional_text(3).map_err(failed)?;
-            records.push(Record {
-                event: parsed(&self.database.name, place, &event)?,
-                detail: detail
-                    .map(|detail| parsed(&self.database.name, place, &detail))
-                    .transpose()?,
-            });
+            *next = sequence + 1;
             Ok(())
         };
-        let values = [self.lease.job.into()];
-        self.database.fetch_each(sql, values, take).await?;
-        Ok((records, next))
+        self.database.fetch_each(sql, values, take).await
     }
 }
 
 #[async_trait]
 impl Journal for JobJournal {
-    fn job(&self) -> &str {
-        self.lease.id.as_str()
+    fn job(&self) -> JobKey {
+        JobKey {
+            id: self.lease.id.to_string(),
+            created: self.created,
+        }
     }
 
-    async fn records(&mut self) -> Result<Vec<Record>, JournalError> {
-        Ok(self.read().await?)
+    async fn replay(&mut self, each: &mut (dyn FnMut(Record) + Send)) -> Result<(), JournalError> {
+        Ok(self.read(each).await?)
     }
 
     async fn append(&mut self, record: &Record) -> Result<(), JournalError> {
         Ok(self.append_all(std::slice::from_ref(record)).await?)
     }
+}
+
+/// The record of a row, of whichever version the row is. `created` is the time at which
+/// its job was created.
+pub(super) fn record_of(
+    event: &str,
+    detail: Option<&str>,
+    created: u64,
+) -> Result<Record, serde_json::Error> {
+    let version_1 = |detail| {
+        let event: Event = serde_json::from_str(event)?;
+        Ok(RecordVersion1 { event, detail }.upgrade(created))
+    };
+    // Only rows of version 1 have details.
+    if let Some(detail) = detail {
+        return version_1(Some(serde_json::from_str(detail)?));
+    }
+    serde_json::from_str(event).or_else(|error| {
+        version_1(None).map_err(|older: serde_json::Error| {
+            // The version that the row is of was read further than the name of the
+            // record.
+            let place = |error: &serde_json::Error| (error.line(), error.column());
+            if place(&older) > place(&error) {
+                older
+            } else {
+                error
+            }
+        })
+    })
 }
 
 /// A record as it is written.
@@ -243,11 +315,10 @@ impl NewRow {
             what: format!("a record for job {id}"),
             source,
         };
-        let detail = record.detail.as_ref().map(serde_json::to_string);
         Ok(Self {
-            kind: kind(&record.event),
-            event: serde_json::to_string(&record.event).map_err(json)?,
-            detail: detail.transpose().map_err(json)?,
+            kind: kind(record),
+            event: serde_json::to_string(record).map_err(json)?,
+            detail: None,
             recorded: now(),
             withdrawn: false,
         })
@@ -314,7 +385,7 @@ fn is_taken(error: &sqlx::Error) -> bool {
         .is_some_and(|error| error.is_unique_violation())
 }
 
-/// Executions of the benchmark in an event of this name.
+/// Executions of the benchmark in a record of this name.
 fn runs(kind: &str) -> i64 {
     match kind {
         "ran" | "run_failed" => 1,
@@ -323,24 +394,30 @@ fn runs(kind: &str) -> i64 {
     }
 }
 
-/// Builds in an event of this name.
+/// Builds in a record of this name.
 fn builds(kind: &str) -> i64 {
     i64::from(kind == "built")
 }
 
-/// The name of an event, as `serde` writes it.
-pub(super) fn kind(event: &Event) -> &'static str {
-    match event {
-        Event::Listed { .. } => "listed",
-        Event::Built { .. } => "built",
-        Event::BuildFailed { .. } => "build_failed",
-        Event::Ran { .. } => "ran",
-        Event::RunFailed { .. } => "run_failed",
-        Event::RanPair { .. } => "ran_pair",
-        Event::GaveUp { .. } => "gave_up",
-        Event::Cancelled { .. } => "cancelled",
-        Event::CancelRequested => "cancel_requested",
-        Event::TimePassed { .. } => "time_passed",
+/// What a record is counted as. Those that version 1 had are called as they were.
+pub(super) fn kind(record: &Record) -> &'static str {
+    match record {
+        Record::Started { .. } => "started",
+        Record::Reported { report, .. } => match report {
+            Report::Metric(_) => "metric",
+            Report::Listed(_) => "listed",
+            Report::Built(report) if report.failure.is_some() => "build_failed",
+            Report::Built(_) => "built",
+            Report::Ran(report) if report.failure.is_some() => "run_failed",
+            Report::Ran(_) => "ran",
+            Report::RanPair(_) => "ran_pair",
+            _ => "reported",
+        },
+        Record::GaveUp { .. } => "gave_up",
+        Record::Cancelled { .. } => "cancelled",
+        Record::CancelRequested => "cancel_requested",
+        Record::TimePassed { .. } => "time_passed",
+        _ => "other",
     }
 }
 
@@ -354,17 +431,12 @@ fn check_finite(record: &Record) -> Result<(), (String, f64)> {
         Some(value) => Err((place(), *value)),
         None => Ok(()),
     };
-    let heard = match &record.event {
-        Event::Ran { values, .. } => vec![values],
-        Event::RanPair { first, second, .. } => vec![&first.values, &second.values],
-        _ => Vec::new(),
-    };
-    for (chart, values) in heard.into_iter().flatten() {
-        check(&|| format!("chart {chart}"), values)?;
-    }
-    let reports = match &record.detail {
-        Some(Detail::Run(report)) => vec![report],
-        Some(Detail::RunPair(pair)) => vec![&pair.first, &pair.second],
+    let reports: Vec<&RunReport> = match record {
+        Record::Reported { report, .. } => match report {
+            Report::Ran(report) => vec![report],
+            Report::RanPair(pair) => vec![&pair.first, &pair.second],
+            _ => Vec::new(),
+        },
         _ => Vec::new(),
     };
     for report in reports {
@@ -416,11 +488,9 @@ mod tests {
         let id = store.create(&job).await.unwrap();
         let mut journal = store.journal(&id).await.unwrap();
         limit(&journal, "PRAGMA max_page_count = 40").await;
-        let failed = |action| {
-            Record::from(Event::GaveUp {
-                action,
-                reason: "x".repeat(500),
-            })
+        let failed = |action| Record::GaveUp {
+            action,
+            reason: "x".repeat(500),
         };
 
         let mut written = Vec::new();
@@ -440,13 +510,13 @@ mod tests {
             assert!(error.to_string().contains(words), "{error}");
         }
         assert!(written.len() > 10);
-        assert_eq!(journal.read().await.unwrap(), written);
+        assert_eq!(journal.records().await.unwrap(), written);
 
         // With room again, the same journal goes on.
         limit(&journal, "PRAGMA max_page_count = 2000").await;
         written.push(failed(99));
         journal.append(&failed(99)).await.unwrap();
         let mut anew = store.journal(&id).await.unwrap();
-        assert_eq!(anew.read().await.unwrap(), written);
+        assert_eq!(anew.records().await.unwrap(), written);
     }
 }

@@ -33,7 +33,7 @@
 //!
 //! ```
 //! use pinpoint_backends::store::{JobFilter, JobStore, NewJob, Place};
-//! use pinpoint_core::{Event, Journal, JobState};
+//! use pinpoint_core::{BuildReport, Commit, JobState, Journal, Record, Report};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -52,7 +52,9 @@
 //!     .await?;
 //! store.set_state(&id, JobState::Running, None, None).await?;
 //! let mut journal = store.journal(&id).await?;
-//! journal.append(&Event::Built { action: 1 }.into()).await?;
+//! let built = BuildReport::built(Commit::new("/src/tool", "1f2e3d4").into());
+//! let report = Report::Built(built);
+//! journal.append(&Record::Reported { action: 1, report }).await?;
 //! assert_eq!(journal.records().await?.len(), 1);
 //!
 //! let filter = JobFilter {

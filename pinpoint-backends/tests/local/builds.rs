@@ -2,10 +2,10 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use pinpoint_backends::local::{CleanOptions, CleanReport, LocalConfig, LocalExecutor, clean};
-use pinpoint_core::{Executor, ExecutorError, ListRequest, Located, Patch};
+use pinpoint_core::{ExecutorError, InProcess, ListRequest, Located, Patch};
 use sha2::{Digest, Sha256};
 
 use crate::world::{World, build, git, key, lives, refusal, request, run, snapshot, until};
@@ -58,7 +58,7 @@ async fn the_users_repository_stays_as_it_is() {
         lower: world.combined(&first),
         higher: world.combined(&second),
     };
-    executor.list(request).await.unwrap();
+    executor.list(&request).await.unwrap();
     drop(executor);
     clean(&world.path("state"), CleanOptions::default()).unwrap();
 
@@ -411,7 +411,7 @@ async fn cleaning_spares_the_repository_of_a_build_that_waits_for_its_turn() {
     let (first, second) = (other.commit("file", "1"), other.commit("file", "2"));
     let open = |job: &str| {
         let config = with_build(&other, &first, "true");
-        LocalExecutor::open(config, world.location(job), job, SystemTime::now()).unwrap()
+        LocalExecutor::open(config, world.location(job), job).unwrap()
     };
     // Makes the repository, which no build needs afterwards.
     build(&open("one"), 1, &other.combined(&first))
@@ -487,12 +487,7 @@ async fn a_state_directory_that_cannot_be_written_is_named() {
     let mut location = world.location("job");
     location.state_dir = world.path("occupied").join("state");
     let config = world.config(&first, "true");
-    let opened = pinpoint_backends::local::LocalExecutor::open(
-        config,
-        location,
-        "job",
-        std::time::SystemTime::now(),
-    );
+    let opened = pinpoint_backends::local::LocalExecutor::open(config, location, "job");
     let message = opened.err().unwrap().to_string();
     assert!(message.contains("occupied/state"), "{message}");
 }
@@ -506,7 +501,7 @@ async fn a_full_disk_stops_the_job_and_can_be_mended() {
     // Every write to this device fails for want of room.
     let full = world.path("jobs/job/metric.json.new");
     std::os::unix::fs::symlink("/dev/full", &full).unwrap();
-    let message = refusal(executor.run(request(7, &commit, 0)).await);
+    let message = refusal(executor.run(&request(7, &commit, 0)).await);
     assert!(message.contains("metric.json"), "{message}");
     assert!(
         message.contains("make room") && message.contains("resume"),
@@ -530,7 +525,7 @@ async fn a_cancelled_build_leaves_no_process_and_can_be_asked_for_again() {
     let commit = world.combined(&first);
     let (built, ()) = tokio::join!(build(&executor, 1, &commit), async {
         until("the build's start", || child.exists() && lines(&child) == 1).await;
-        executor.cancel(key(1)).await.unwrap();
+        executor.ended(&key(1)).await.unwrap();
         until("the child's end", || !lives(&child)).await;
     });
     assert!(
@@ -542,5 +537,5 @@ async fn a_cancelled_build_leaves_no_process_and_can_be_asked_for_again() {
         key: key(2),
         commit: located,
     };
-    assert_eq!(executor.build(request).await.unwrap().failure, None);
+    assert_eq!(executor.build(&request).await.unwrap().failure, None);
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use pinpoint_backends::local::{CleanOptions, LocalConfig, LocalExecutor, clean};
-use pinpoint_core::{Executor, ExecutorError};
+use pinpoint_core::{ExecutorError, InProcess};
 
 use crate::world::{World, build, refusal, request, run};
 
@@ -94,7 +94,7 @@ async fn a_build_that_lost_a_part_is_made_again_and_one_that_gained_some_is_not(
     assert_eq!(run(&executor, 2, &commit, 0).await.failure, None);
 
     fs::remove_file(only_tree(&world).join("tool")).unwrap();
-    let lost = unavailable(executor.run(request(3, &commit, 1)).await);
+    let lost = unavailable(executor.run(&request(3, &commit, 1)).await);
     assert!(lost.contains("tree/tool"), "{lost}");
     assert_eq!(run(&executor, 3, &commit, 1).await.failure, None);
     assert_eq!(made(&world), 2);
@@ -114,8 +114,8 @@ async fn a_benchmark_that_removes_its_own_build_fails_by_itself() {
     let script = "sh tool; rm tool; test \"$(cat file)\" = 1";
     let executor = world.open(config(&world, &first, BUILD, script), "job");
     let commit = world.combined(&second);
-    unavailable(executor.run(request(1, &commit, 0)).await);
-    let report = executor.run(request(1, &commit, 0)).await.unwrap();
+    unavailable(executor.run(&request(1, &commit, 0)).await);
+    let report = executor.run(&request(1, &commit, 0)).await.unwrap();
     assert!(report.failure.unwrap().contains("exit code 1"));
 }
 
@@ -144,7 +144,7 @@ async fn a_warm_up_that_removes_its_tree_is_a_loss_of_its_commit() {
     let executor = world.open(config, "job");
     let commit = world.combined(&second);
     for _ in 0..2 {
-        let lost = unavailable(executor.run(request(1, &commit, 0)).await);
+        let lost = unavailable(executor.run(&request(1, &commit, 0)).await);
         assert!(lost.contains("lost tree"), "{lost}");
     }
     let report = run(&executor, 2, &world.combined(&first), 0).await;
@@ -405,12 +405,7 @@ async fn a_state_directory_whose_name_is_no_text_is_refused() {
     let mut location = world.location("job");
     let name = std::ffi::OsStr::from_bytes(b"st\xffate");
     location.state_dir = world.path("").join(name);
-    let opened = LocalExecutor::open(
-        world.config(&first, "true"),
-        location,
-        "job",
-        std::time::SystemTime::now(),
-    );
+    let opened = LocalExecutor::open(world.config(&first, "true"), location, "job");
     let message = opened.err().unwrap().to_string();
     assert!(message.contains("UTF-8"), "{message}");
 }
@@ -430,6 +425,6 @@ async fn a_build_made_already_that_is_gone_ends_the_job() {
     config.good.main.git_hash = String::new();
     let commit = config.good.clone();
     let executor = world.open(config, "job");
-    let message = refusal(executor.run(request(1, &commit, 0)).await);
+    let message = refusal(executor.run(&request(1, &commit, 0)).await);
     assert!(message.contains("by-hand"), "{message}");
 }

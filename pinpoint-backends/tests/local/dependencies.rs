@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pinpoint_backends::local::{CleanOptions, LocalConfig, LocalExecutor, clean};
-use pinpoint_core::{CombinedCommit, Commit, Executor, ExecutorError, ModifiedDependency};
+use pinpoint_core::{CombinedCommit, Commit, ExecutorError, InProcess, ModifiedDependency};
 use sha2::{Digest, Sha256};
 
 use crate::world::{World, build, git, key, refusal, snapshot, until};
@@ -186,13 +186,9 @@ async fn holding_what_is_named_anyway_gives_the_same_tree() {
         let mut location = world.location("job");
         location.state_dir = world.path(state);
         location.job_dir = world.path("jobs").join(state);
-        let executor = LocalExecutor::open(
-            config(&world, &first, &[&outer], "true"),
-            location,
-            "job",
-            std::time::SystemTime::now(),
-        )
-        .unwrap();
+        let executor =
+            LocalExecutor::open(config(&world, &first, &[&outer], "true"), location, "job")
+                .unwrap();
         printed(&executor, 1, &holding(&world, &first, &held)).await;
         trees.push(tree_of(&world, state));
     }
@@ -619,7 +615,7 @@ async fn a_layout_can_be_cancelled_in_the_middle() {
             tree().is_some_and(|tree| tree.join("DEPS").exists())
         })
         .await;
-        executor.cancel(key(1)).await.unwrap();
+        executor.ended(&key(1)).await.unwrap();
     });
     assert!(
         matches!(built, Err(ExecutorError::Unavailable(_))),

@@ -3,7 +3,7 @@
 use std::fs;
 
 use pinpoint_backends::local::{Repository, RepositoryError};
-use pinpoint_core::{Executor, ListRequest, Located};
+use pinpoint_core::{InProcess, ListRequest, Located};
 
 use crate::world::{World, git, key};
 
@@ -167,7 +167,7 @@ async fn between(world: &World, lower: &str, higher: &str, paths: &[&str]) -> Ve
         lower: world.combined(lower),
         higher: world.combined(higher),
     };
-    let listing = executor.list(request).await.unwrap();
+    let listing = executor.list(&request).await.unwrap();
     let mut hashes = Vec::new();
     for offset in 0..listing.count {
         let listing = Box::new(listing.clone());

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use pinpoint_core::Executor;
+use pinpoint_core::InProcess;
 
 use crate::world::{World, key, request, run};
 
@@ -78,6 +78,7 @@ async fn who_was_lent_the_machine_for_a_run_has_it_alone() {
         fs::write(&given_back, "").unwrap();
         drop(lent);
     };
-    let (report, ()) = tokio::join!(executor.run(request(2, &commit, 0)), giving_back);
+    let request = request(2, &commit, 0);
+    let (report, ()) = tokio::join!(executor.run(&request), giving_back);
     assert_eq!(report.unwrap().charts["v"].values, [1.0]);
 }

@@ -5,10 +5,9 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location};
-use pinpoint_core::Executor;
+use pinpoint_core::InProcess;
 
 use crate::world::{World, build, lives, request, run, until};
 
@@ -34,8 +33,7 @@ async fn no_run_is_beside_another_or_beside_a_build() {
         // Other state directories, and still one machine.
         let mut location = world.location(job);
         location.state_dir = world.path(job);
-        let executor =
-            LocalExecutor::open(config.clone(), location, job, SystemTime::now()).unwrap();
+        let executor = LocalExecutor::open(config.clone(), location, job).unwrap();
         let executor = Arc::new(executor);
         for (number, hash) in (0..).zip(&commits) {
             let commit = world.combined(hash);
@@ -45,7 +43,7 @@ async fn no_run_is_beside_another_or_beside_a_build() {
                 assert_eq!(report.failure, None);
                 for index in 0..3 {
                     let request = request(100 + 10 * number + u64::from(index), &commit, index);
-                    assert_eq!(executor.run(request).await.unwrap().failure, None);
+                    assert_eq!(executor.run(&request).await.unwrap().failure, None);
                 }
             }));
         }
@@ -86,7 +84,7 @@ async fn other_process() {
         machine_dir,
     };
     let good = config.good.clone();
-    let executor = LocalExecutor::open(config, location, "killed", SystemTime::now()).unwrap();
+    let executor = LocalExecutor::open(config, location, "killed").unwrap();
     if what == "build" {
         build(&executor, 1, &good).await.unwrap();
     } else {
@@ -182,7 +180,7 @@ async fn what_was_left_by_a_process_killed_with_its_supervisor_is_ended_by_the_n
         location.state_dir = world.path("other-state");
         let good = config.good.clone();
         let config = world.config(&good.main.git_hash, "echo v: 1 x");
-        let executor = LocalExecutor::open(config, location, "other", SystemTime::now()).unwrap();
+        let executor = LocalExecutor::open(config, location, "other").unwrap();
         assert_eq!(run(&executor, 1, &good, 0).await.failure, None);
         assert!(!lives(&leader));
         let child = fs::read_to_string(child).unwrap();
@@ -255,6 +253,6 @@ fn a_machine_directory_may_have_to_be_made() {
     let mut location = world.location("job");
     location.machine_dir = world.path("deep/in/machine");
     let config = world.config(&first, "true");
-    LocalExecutor::open(config, location, "job", SystemTime::now()).unwrap();
+    LocalExecutor::open(config, location, "job").unwrap();
     assert!(world.path("deep/in/machine").is_dir());
 }

@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use pinpoint_backends::local::LocalConfig;
-use pinpoint_core::results::{Aggregate, Format, Method};
+use pinpoint_core::results::Format;
+use pinpoint_core::{Aggregate, Method};
 
 use crate::world::{World, refusal, run};
 

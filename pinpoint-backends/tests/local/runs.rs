@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pinpoint_backends::local::output_tails;
-use pinpoint_core::{Executor, ExecutorError};
+use pinpoint_core::{ExecutorError, InProcess};
 
 use crate::world::{World, key, lives, request, run, until};
 
@@ -22,7 +22,7 @@ async fn a_run_knows_its_number_and_its_commit() {
     for (action, index) in [(5, 0), (6, 1), (7, 2)] {
         let report = run(&executor, action, &commit, index).await;
         assert_eq!(report.charts["v"].values, [f64::from(index) * 10.0]);
-        assert_eq!((report.index, report.exit_code), (index, Some(0)));
+        assert_eq!(report.exit_code, Some(0));
         let tails = output_tails(&world.path("jobs/job")).unwrap();
         let output = &tails[&action.to_string()].stdout;
         assert!(output.contains(&format!("{first} job high")), "{output}");
@@ -105,7 +105,7 @@ async fn runs_start_in_the_order_in_which_they_were_asked_for() {
         // One of the two has no build yet, and must not be overtaken for it.
         let request = request(index, &commits[(index % 2) as usize], index as u32);
         // The runtime has one thread: tasks begin in the order of spawning.
-        tasks.push(tokio::spawn(async move { executor.run(request).await }));
+        tasks.push(tokio::spawn(async move { executor.run(&request).await }));
     }
     for task in tasks {
         task.await.unwrap().unwrap();
@@ -231,13 +231,14 @@ async fn a_cancelled_run_is_ended_whether_or_not_it_is_waited_for() {
     let commit = world.combined(&first);
     let started = || fs::read_to_string(&child).is_ok_and(|text| text.ends_with('\n'));
 
-    let mut waited_for = Box::pin(executor.run(request(1, &commit, 0)));
+    let first_request = request(1, &commit, 0);
+    let mut waited_for = Box::pin(executor.run(&first_request));
     let ended = tokio::select! {
         ended = &mut waited_for => ended,
         () = async {
             until("the run's start", started).await;
             // Not polled meanwhile: cancelling must not depend on it.
-            executor.cancel(key(1)).await.unwrap();
+            executor.ended(&key(1)).await.unwrap();
         } => waited_for.await,
     };
     assert!(
@@ -247,14 +248,15 @@ async fn a_cancelled_run_is_ended_whether_or_not_it_is_waited_for() {
     until("the child's end", || !lives(&child)).await;
     fs::remove_file(&child).unwrap();
 
+    let second_request = request(2, &commit, 0);
     tokio::select! {
-        ended = executor.run(request(2, &commit, 0)) => panic!("{ended:?}"),
+        ended = executor.run(&second_request) => panic!("{ended:?}"),
         () = until("the run's start", started) => {}
     }
     // The run's future was dropped; the next run begins after its end.
     until("the child's end", || !lives(&child)).await;
-    executor.cancel(key(2)).await.unwrap();
-    executor.cancel(key(3)).await.unwrap();
+    executor.ended(&key(2)).await.unwrap();
+    executor.ended(&key(3)).await.unwrap();
 }
 
 #[tokio::test]

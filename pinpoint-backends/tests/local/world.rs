@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, Repository};
 use pinpoint_core::results::Format;
 use pinpoint_core::{
-    BuildReport, BuildRequest, CombinedCommit, Executor, ExecutorError, Key, Located, RunReport,
-    RunRequest,
+    BuildReport, BuildRequest, Charts, CombinedCommit, ExecutorError, InProcess, Key, Located,
+    RunReport, RunRequest,
 };
 
 pub(crate) struct World {
@@ -107,7 +107,7 @@ impl World {
     }
 
     pub(crate) fn open(&self, config: LocalConfig, job: &str) -> LocalExecutor {
-        LocalExecutor::open(config, self.location(job), job, SystemTime::now()).unwrap()
+        LocalExecutor::open(config, self.location(job), job).unwrap()
     }
 }
 
@@ -125,15 +125,17 @@ pub(crate) async fn build(
 ) -> Result<BuildReport, ExecutorError> {
     let commit = Located::Commit(commit.clone());
     let key = key(action);
-    executor.build(BuildRequest { key, commit }).await
+    executor.build(&BuildRequest { key, commit }).await
 }
 
 pub(crate) fn request(action: u64, commit: &CombinedCommit, index: u32) -> RunRequest {
     RunRequest {
         key: key(action),
-        commit: commit.clone(),
+        variant: commit.clone().into(),
         index,
         bot: None,
+        charts: Charts::Deciding(None),
+        metric: None,
     }
 }
 
@@ -143,7 +145,7 @@ pub(crate) async fn run(
     commit: &CombinedCommit,
     index: u32,
 ) -> RunReport {
-    executor.run(request(action, commit, index)).await.unwrap()
+    executor.run(&request(action, commit, index)).await.unwrap()
 }
 
 /// Why the executor refuses.

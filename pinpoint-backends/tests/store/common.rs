@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use pinpoint_backends::store::{
     JobFilter, JobId, JobJournal, JobStore, JobSummary, NewJob, Place, StoreError,
 };
-use pinpoint_core::{Event, Journal, JournalError, Record};
+use pinpoint_core::{
+    BuildReport, CombinedCommit, Commit, Journal, JournalError, Record, Report, RunReport,
+};
+use sqlx::AssertSqlSafe;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, PgConnection, SqliteConnection};
@@ -91,7 +94,8 @@ impl Fixture {
     }
 
     /// Carries out what only a test does, beside the store's connections.
-    pub(crate) async fn behind_its_back(&self, sql: &'static str) {
+    pub(crate) async fn behind_its_back(&self, sql: &str) {
+        let sql = AssertSqlSafe(sql.to_owned());
         match &self.database {
             Some(database) => {
                 let mut connection = raw_postgres(database.url()).await;
@@ -166,7 +170,21 @@ pub(crate) fn new_job(title: &str) -> NewJob {
 
 /// Something that can be told from its neighbours.
 pub(crate) fn tick(elapsed: u64) -> Record {
-    Event::TimePassed { elapsed }.into()
+    Record::TimePassed { elapsed }
+}
+
+pub(crate) fn a_commit() -> CombinedCommit {
+    Commit::new("/src/tool", "0123456789abcdef").into()
+}
+
+pub(crate) fn built(action: u64) -> Record {
+    let report = Report::Built(BuildReport::built(a_commit()));
+    Record::Reported { action, report }
+}
+
+pub(crate) fn run_failed(action: u64) -> Record {
+    let report = Report::Ran(RunReport::failed(1_717_986_918_401, "exit code 1"));
+    Record::Reported { action, report }
 }
 
 pub(crate) fn ticks(count: u64) -> Vec<Record> {

@@ -4,7 +4,7 @@ use std::io::{BufRead, Read};
 use std::time::Duration;
 
 use pinpoint_backends::store::{Imported, Job, JobFilter, JobStore, NewJob, StoreError};
-use pinpoint_core::{Event, JobState, Journal};
+use pinpoint_core::{JobState, Record};
 
 use crate::a_run::run;
 use crate::common::{Backend, Fixture, all, append_all, new_job, ticks};
@@ -34,11 +34,7 @@ async fn fill(store: &JobStore) {
         let id = store.create(&job).await.unwrap();
         let mut journal = store.journal(&id).await.unwrap();
         append_all(&mut journal, &ticks(2)).await;
-        append_all(
-            &mut journal,
-            &[run(2), Event::CancelRequested.into(), run(3)],
-        )
-        .await;
+        append_all(&mut journal, &[run(2), Record::CancelRequested, run(3)]).await;
         if state == JobState::Canceled {
             assert_eq!(store.withdraw_cancellation(&id).await.unwrap(), 2);
         }
@@ -205,7 +201,7 @@ async fn damaged_input_is_refused_with_its_line(fixture: Fixture) {
     refused(changed("\"version\":1", "\"version\":2"), 1, "version 2").await;
     refused(changed("\"id\":\"0", "\"id\":\"x"), 2, "whole name").await;
     refused(
-        changed("\"journal_version\":1", "\"journal_version\":8"),
+        changed("\"journal_version\":2", "\"journal_version\":8"),
         2,
         "journal version 8",
     )
@@ -217,7 +213,12 @@ async fn damaged_input_is_refused_with_its_line(fixture: Fixture) {
     )
     .await;
     refused(changed("\"kind\":", "\"kinds\":"), 2, "kinds").await;
-    refused(changed("time_passed", "time_flown"), 4, "not a valid event").await;
+    refused(
+        changed("time_passed", "time_flown"),
+        4,
+        "not a valid record",
+    )
+    .await;
     refused(format!("{whole}\n"), lines.len() + 1, "").await;
     refused(format!("{whole}{whole}"), lines.len() + 1, "follows").await;
     assert_eq!(import(store, whole.trim_end()).await.unwrap().added, 6);
@@ -251,7 +252,12 @@ async fn what_cannot_be_read_again_is_not_imported(fixture: Fixture) {
         (&*nested, TICK, 2, "recursion limit"),
         ("{}", &*nested, 3, ""),
         (&number, TICK, 2, "spec"),
-        ("{}", &format!("{{\"{number}\":1}}"), 3, "not a valid event"),
+        (
+            "{}",
+            &format!("{{\"{number}\":1}}"),
+            3,
+            "not a valid record",
+        ),
         (&long, TICK, 2, "16 MiB"),
     ] {
         let error = import(store, &lines(spec, record)).await.unwrap_err();

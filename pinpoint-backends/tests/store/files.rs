@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use pinpoint_backends::store::{JobStore, Place, SCHEMA_VERSION, StoreError};
-use pinpoint_core::{JobState, Journal};
+use pinpoint_core::{JobState, Journal, Record, Report, RunReport};
 use sqlx::Connection;
 
 use crate::a_run::run;
-use crate::common::{Fixture, all, append_all, cause, raw, ticks};
+use crate::common::{Fixture, all, append_all, raw, ticks};
 
 /// Opening is refused, and the file stays as it is.
 async fn refused(state_dir: &Path) -> StoreError {
@@ -125,7 +125,7 @@ async fn a_file_that_is_cut_off_is_an_error() {
         fs::write(&path, &whole[..whole.len() * share / 10]).unwrap();
         let read = async {
             let store = JobStore::open(directory.path()).await?;
-            store.journal(&id).await?.records().await.map_err(cause)
+            store.journal(&id).await?.records().await
         };
         let error = read.await.unwrap_err();
         assert!(
@@ -261,7 +261,16 @@ async fn a_file_of_version_1_becomes_one_of_this_version() {
         Some("exit code 3")
     );
     let mut journal = store.journal(&job.id).await.unwrap();
-    assert_eq!(journal.records().await.unwrap().len(), 3);
+    let records = journal.records().await.unwrap();
+    // What it kept counted from the beginning of the job.
+    let began = 1717986918401;
+    let ran = |action, report| Record::Reported {
+        action,
+        report: Report::Ran(report),
+    };
+    assert_eq!(records.len(), 3);
+    assert_eq!(records[1], ran(2, RunReport::failed(began, "x")));
+    assert_eq!(records[2], ran(3, RunReport::new(began).value("v", 0.1)));
     append_all(&mut journal, &[run(9)]).await;
     let words = pinpoint_backends::store::JobFilter {
         text: Some("bench exit".into()),

@@ -1,10 +1,12 @@
 //! Jobs: made, found, listed, moved from state to state.
 
 use pinpoint_backends::store::{JOURNAL_VERSION, JobFilter, JobId, StoreError};
-use pinpoint_core::{Event, JobState, Journal, Record};
+use pinpoint_core::{JobState, Journal, Record};
 
 use crate::a_run::run;
-use crate::common::{Fixture, all, append_all, found, new_job, open, tick, ticks};
+use crate::common::{
+    Fixture, all, append_all, built, found, new_job, open, run_failed, tick, ticks,
+};
 use crate::on_both;
 
 on_both! {
@@ -87,14 +89,7 @@ async fn a_list_is_newest_first_and_counts(fixture: Fixture) {
         .await
         .unwrap();
     let mut journal = fixture.store.journal(&ids[1]).await.unwrap();
-    let failed = Record::from(Event::RunFailed {
-        action: 3,
-        bot: None,
-        started: 0,
-        reason: "exit code 1".into(),
-    });
-    let built = Record::from(Event::Built { action: 1 });
-    append_all(&mut journal, &[built, run(2), failed, tick(9)]).await;
+    append_all(&mut journal, &[built(1), run(2), run_failed(3), tick(9)]).await;
 
     let list = all(&fixture.store).await;
     let titles: Vec<&str> = list.iter().map(|job| job.title.as_str()).collect();
@@ -179,7 +174,7 @@ async fn a_cancellation_is_asked_for_seen_and_forgotten(fixture: Fixture) {
 
 async fn a_withdrawn_cancellation_is_kept_and_not_replayed(fixture: Fixture) {
     let (id, other) = (fixture.job().await, fixture.job().await);
-    let cancel = Record::from(Event::CancelRequested);
+    let cancel = Record::CancelRequested;
     let mut journal = fixture.store.journal(&id).await.unwrap();
     append_all(&mut journal, &ticks(3)).await;
     append_all(
@@ -234,11 +229,11 @@ async fn what_to_find_stands_once_the_search_has_begun(fixture: Fixture) {
 
     // A job that is canceled before it begins has begun nothing.
     let mut journal = store.journal(&id).await.unwrap();
-    journal
-        .append(&Event::CancelRequested.into())
-        .await
-        .unwrap();
+    assert!(journal.is_empty().await.unwrap());
+    journal.append(&Record::CancelRequested).await.unwrap();
+    assert!(!journal.is_empty().await.unwrap());
     assert_eq!(store.withdraw_cancellation(&id).await.unwrap(), 1);
+    assert!(journal.is_empty().await.unwrap());
     store.set_spec(&id, &spec).await.unwrap();
     assert_eq!(store.get(id.as_str()).await.unwrap().spec, spec);
 

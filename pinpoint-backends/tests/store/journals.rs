@@ -1,19 +1,18 @@
 //! Journals: what goes in comes out, from one writer.
 
-use std::collections::BTreeMap;
-
 use futures_util::FutureExt;
 use pinpoint_backends::store::StoreError;
 use pinpoint_core::{
-    BuildReport, CombinedCommit, Commit, DependencyChange, Detail, Direction, Event, Followed,
-    Journal, Listing, ModifiedDependency, Patch, Record, RunReport, Series, Usage,
+    Artifact, BuildReport, CombinedCommit, Commit, DependencyChange, Direction, Followed, JobKey,
+    Journal, Key, Listing, Measure, Metric, ModifiedDependency, PairReport, Patch, Record, Report,
+    RunReport, Series, Ticket, Usage,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 
-use crate::a_run::run;
-use crate::common::{Fixture, append_all, cause, tick, ticks};
+use crate::a_run::{report, run};
+use crate::common::{Fixture, a_commit, append_all, built, cause, run_failed, tick, ticks};
 use crate::on_both;
 
 on_both! {
@@ -23,7 +22,8 @@ on_both! {
     a_number_that_json_cannot_hold_is_refused,
     a_journal_of_another_version_is_refused,
     a_record_that_is_not_ours_is_named,
-    the_file_calls_events_as_the_journal_does,
+    records_are_counted_under_their_names,
+    a_journal_knows_its_job,
 }
 
 async fn a_second_writer_is_refused_and_overwrites_nothing(fixture: Fixture) {
@@ -85,13 +85,9 @@ async fn an_append_that_was_dropped_must_be_looked_at_first(fixture: Fixture) {
 async fn a_number_that_json_cannot_hold_is_refused(fixture: Fixture) {
     let id = fixture.job().await;
     let mut journal = fixture.store.journal(&id).await.unwrap();
-    let spoilt: [fn(&mut Event, &mut RunReport); 4] = [
-        |event, _| {
-            if let Event::Ran { values, .. } = event {
-                values.insert("bad".into(), vec![1.0, f64::NAN]);
-            }
-        },
-        |_, report| {
+    let spoilt: [fn(&mut RunReport); 4] = [
+        |report| report.charts.get_mut("user").unwrap().values.push(f64::NAN),
+        |report| {
             let values = vec![f64::INFINITY];
             report.charts.insert(
                 "bad".into(),
@@ -101,19 +97,30 @@ async fn a_number_that_json_cannot_hold_is_refused(fixture: Fixture) {
                 },
             );
         },
-        |_, report| report.usage.as_mut().unwrap().user = f64::NEG_INFINITY,
-        |_, report| report.usage.as_mut().unwrap().wall = f64::NAN,
+        |report| report.usage.as_mut().unwrap().user = f64::NEG_INFINITY,
+        |report| report.usage.as_mut().unwrap().wall = f64::NAN,
     ];
     for (number, spoil) in spoilt.iter().enumerate() {
-        let mut record = run(1);
-        if let Some(Detail::Run(report)) = &mut record.detail {
-            spoil(&mut record.event, report);
+        let mut spoilt = report(1);
+        spoil(&mut spoilt);
+        let pair = |first: &RunReport, second: &RunReport| {
+            Report::RanPair(Box::new(PairReport {
+                first: first.clone(),
+                second: second.clone(),
+            }))
+        };
+        for report in [
+            pair(&spoilt, &report(1)),
+            pair(&report(1), &spoilt),
+            Report::Ran(spoilt),
+        ] {
+            let record = Record::Reported { action: 1, report };
+            let error = cause(journal.append(&record).await.unwrap_err());
+            assert!(
+                matches!(error, StoreError::NotFinite { .. }),
+                "{number}: {error}"
+            );
         }
-        let error = cause(journal.append(&record).await.unwrap_err());
-        assert!(
-            matches!(error, StoreError::NotFinite { .. }),
-            "{number}: {error}"
-        );
     }
     append_all(&mut journal, &[run(1)]).await;
     assert_eq!(journal.records().await.unwrap(), [run(1)]);
@@ -138,15 +145,29 @@ async fn a_record_that_is_not_ours_is_named(fixture: Fixture) {
     let id = fixture.job().await;
     let mut journal = fixture.store.journal(&id).await.unwrap();
     append_all(&mut journal, &ticks(3)).await;
-    fixture
-        .behind_its_back("UPDATE records SET event = '{\"built\": ' WHERE sequence = 1")
-        .await;
-    let error = cause(journal.records().await.unwrap_err());
-    assert!(matches!(error, StoreError::Damaged { .. }));
-    assert!(
-        error.to_string().contains(&format!("record 1 of job {id}")),
-        "{error}"
-    );
+    // Of either version, and it is said what is wrong with the row as it is.
+    for (event, reason) in [
+        (r#"{"built": "#, "EOF"),
+        (r#"{"ran":{"action":1}}"#, "missing field `started`"),
+        (r#"{"reported":{"action":1}}"#, "missing field `report`"),
+        (
+            r#"{"reported":{"action":1,"report":{"run":7}}}"#,
+            "variant `run`",
+        ),
+        (r#"{"flown":{"action":1}}"#, "variant `flown`"),
+    ] {
+        let sql = format!("UPDATE records SET event = '{event}' WHERE sequence = 1");
+        fixture.behind_its_back(&sql).await;
+        let error = journal.records().await.unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains(&format!("record 1 of job {id}")), "{text}");
+        match error {
+            StoreError::Damaged { source, .. } => {
+                assert!(source.to_string().contains(reason), "{source}");
+            }
+            other => panic!("{other}"),
+        }
+    }
 }
 
 fn text() -> BoxedStrategy<String> {
@@ -202,41 +223,7 @@ fn commit() -> BoxedStrategy<CombinedCommit> {
         .boxed()
 }
 
-fn event() -> BoxedStrategy<Event> {
-    let charts = btree_map(text(), vec(number(), 0..4), 0..3);
-    prop_oneof![
-        any::<(u64, u32, u64)>().prop_map(|(action, range, count)| Event::Listed {
-            action,
-            range,
-            count
-        }),
-        any::<u64>().prop_map(|action| Event::Built { action }),
-        (any::<u64>(), text()).prop_map(|(action, reason)| Event::BuildFailed { action, reason }),
-        (any::<u64>(), option::of(text()), any::<u64>(), charts).prop_map(
-            |(action, bot, started, values)| Event::Ran {
-                action,
-                bot,
-                started,
-                values
-            }
-        ),
-        (any::<u64>(), option::of(text()), any::<u64>(), text()).prop_map(
-            |(action, bot, started, reason)| Event::RunFailed {
-                action,
-                bot,
-                started,
-                reason
-            }
-        ),
-        (any::<u64>(), text()).prop_map(|(action, reason)| Event::GaveUp { action, reason }),
-        any::<u64>().prop_map(|action| Event::Cancelled { action }),
-        Just(Event::CancelRequested),
-        any::<u64>().prop_map(|elapsed| Event::TimePassed { elapsed }),
-    ]
-    .boxed()
-}
-
-fn detail() -> BoxedStrategy<Detail> {
+fn report_of_any_kind() -> BoxedStrategy<Report> {
     let followed = prop_oneof![
         Just(Followed::Forward),
         Just(Followed::Backward),
@@ -266,25 +253,50 @@ fn detail() -> BoxedStrategy<Detail> {
             changes,
         },
     );
+    let artifact = prop_oneof![
+        text().prop_map(Artifact::Directory),
+        text().prop_map(Artifact::Digest),
+        text().prop_map(Artifact::Handle),
+    ];
     let build = (
         commit(),
         option::of(text()),
+        option::of(artifact),
         any::<bool>(),
         any::<u64>(),
         option::of(text()),
     )
-        .prop_map(|(commit, failure, cached, duration, log)| BuildReport {
-            commit,
-            failure,
-            cached,
-            duration,
-            log,
+        .prop_map(|(commit, failure, artifact, cached, duration, log)| {
+            let mut report = BuildReport::built(commit);
+            report.failure = failure;
+            report.artifact = artifact;
+            report.cached = cached;
+            report.duration = duration;
+            report.log = log;
+            report
         });
     let direction = prop_oneof![
         Just(Direction::Unknown),
         Just(Direction::Up),
         Just(Direction::Down)
-    ];
+    ]
+    .boxed();
+    let measure = (option::of(text()), direction.clone())
+        .prop_map(|(unit, direction)| Measure { unit, direction });
+    let metric = (
+        text(),
+        option::of(text()),
+        option::of(text()),
+        direction.clone(),
+        btree_map(text(), measure, 0..3),
+    )
+        .prop_map(|(format, chart, unit, direction, charts)| Metric {
+            format,
+            chart,
+            unit,
+            direction,
+            charts,
+        });
     let series = (vec(number(), 0..4), option::of(text()), direction).prop_map(
         |(values, unit, direction)| Series {
             values,
@@ -302,8 +314,7 @@ fn detail() -> BoxedStrategy<Detail> {
     );
     let run = (
         (
-            commit(),
-            any::<u32>(),
+            option::of(text()),
             option::of(text()),
             any::<u64>(),
             option::of(text()),
@@ -313,33 +324,48 @@ fn detail() -> BoxedStrategy<Detail> {
             option::of(usage),
             any::<Option<i32>>(),
         ),
-        option::of(text()),
+        (option::of(text()), vec(text(), 0..2)),
     )
         .prop_map(
-            |((commit, index, bot, started, failure), (charts, usage, exit_code), log)| RunReport {
-                chart: None,
-                commit,
-                index,
-                bot,
-                started,
-                failure,
-                charts,
-                usage,
-                exit_code,
-                log,
+            |((chart, bot, started, failure), (charts, usage, exit_code), (log, warnings))| {
+                let mut report = RunReport::new(started);
+                report.chart = chart;
+                report.bot = bot;
+                report.failure = failure;
+                report.charts = charts;
+                report.usage = usage;
+                report.exit_code = exit_code;
+                report.log = log;
+                report.warnings = warnings;
+                report
             },
-        );
+        )
+        .boxed();
+    let pair = (run.clone(), run.clone()).prop_map(|(first, second)| PairReport { first, second });
     prop_oneof![
-        listing.prop_map(Detail::Listed),
-        build.prop_map(Detail::Build),
-        run.prop_map(Detail::Run),
+        metric.prop_map(Report::Metric),
+        listing.prop_map(Report::Listed),
+        build.prop_map(Report::Built),
+        run.prop_map(Report::Ran),
+        pair.prop_map(|pair| Report::RanPair(Box::new(pair))),
     ]
     .boxed()
 }
 
 fn records() -> BoxedStrategy<Vec<Record>> {
-    let record =
-        (event(), option::of(detail())).prop_map(|(event, detail)| Record { event, detail });
+    let ticket = (text(), any::<u64>(), option::of(text())).prop_map(|(job, action, handle)| {
+        let key = Key { job, action };
+        Ticket { key, handle }
+    });
+    let record = prop_oneof![
+        1 => (any::<u64>(), ticket).prop_map(|(action, ticket)| Record::Started { action, ticket }),
+        6 => (any::<u64>(), report_of_any_kind())
+            .prop_map(|(action, report)| Record::Reported { action, report }),
+        1 => (any::<u64>(), text()).prop_map(|(action, reason)| Record::GaveUp { action, reason }),
+        1 => any::<u64>().prop_map(|action| Record::Cancelled { action }),
+        1 => Just(Record::CancelRequested),
+        1 => any::<u64>().prop_map(|elapsed| Record::TimePassed { elapsed }),
+    ];
     vec(record, 0..12).boxed()
 }
 
@@ -367,50 +393,74 @@ fn records_come_back_as_they_went_in() {
     result.unwrap();
 }
 
-/// The names of events in the file are those that `serde` writes.
-async fn the_file_calls_events_as_the_journal_does(fixture: Fixture) {
+/// Version 1 called them so, and what counts runs and builds goes by it.
+async fn records_are_counted_under_their_names(fixture: Fixture) {
     let id = fixture.job().await;
     let mut journal = fixture.store.journal(&id).await.unwrap();
-    let (bot, reason) = (None, String::new());
-    let events = [
-        Event::Listed {
+    let reported = |report| Record::Reported { action: 1, report };
+    let reason = String::new();
+    let ticket = Ticket::durable(
+        Key {
+            job: id.to_string(),
             action: 1,
-            range: 1,
-            count: 1,
         },
-        Event::Built { action: 1 },
-        Event::BuildFailed {
-            action: 1,
-            reason: reason.clone(),
-        },
-        Event::Ran {
-            action: 1,
-            bot: bot.clone(),
-            started: 0,
-            values: BTreeMap::new(),
-        },
-        Event::RunFailed {
-            action: 1,
-            bot,
-            started: 0,
-            reason: reason.clone(),
-        },
-        Event::GaveUp { action: 1, reason },
-        Event::Cancelled { action: 1 },
-        Event::CancelRequested,
-        Event::TimePassed { elapsed: 1 },
+        "build 7",
+    );
+    let listing = Listing {
+        lower: a_commit(),
+        higher: a_commit(),
+        count: 1,
+        changes: Vec::new(),
+    };
+    let pair = PairReport {
+        first: report(1),
+        second: RunReport::failed(0, "exit code 1"),
+    };
+    let named = [
+        ("started", Record::Started { action: 1, ticket }),
+        ("metric", reported(Report::Metric(Metric::default()))),
+        ("listed", reported(Report::Listed(listing))),
+        ("built", built(1)),
+        (
+            "build_failed",
+            reported(Report::Built(BuildReport::failed(a_commit(), "no"))),
+        ),
+        ("ran", run(1)),
+        ("run_failed", run_failed(1)),
+        ("ran_pair", reported(Report::RanPair(Box::new(pair)))),
+        ("gave_up", Record::GaveUp { action: 1, reason }),
+        ("cancelled", Record::Cancelled { action: 1 }),
+        ("time_passed", tick(1)),
+        ("cancel_requested", Record::CancelRequested),
     ];
-    append_all(&mut journal, &events.map(Record::from)).await;
+    let (names, records): (Vec<_>, Vec<_>) = named.into_iter().unzip();
+    append_all(&mut journal, &records).await;
     let rows = fixture
-        .seen_behind_its_back("SELECT kind, event FROM records")
+        .seen_behind_its_back("SELECT kind, event FROM records ORDER BY sequence")
         .await;
-    assert_eq!(rows.len(), 9);
-    for (kind, event) in rows {
-        let tag = match serde_json::from_str(&event).unwrap() {
-            serde_json::Value::String(tag) => tag,
-            serde_json::Value::Object(members) => members.keys().next().unwrap().clone(),
-            other => panic!("{other}"),
-        };
-        assert_eq!(kind, tag);
-    }
+    let kinds: Vec<&str> = rows.iter().map(|(kind, _)| kind.as_str()).collect();
+    assert_eq!(kinds, names);
+    let counts = async || {
+        let job = fixture.store.get(id.as_str()).await.unwrap();
+        (job.runs, job.builds)
+    };
+    assert_eq!(counts().await, (4, 1));
+    // Counted anew.
+    fixture.store.withdraw_cancellation(&id).await.unwrap();
+    assert_eq!(counts().await, (4, 1));
+}
+
+async fn a_journal_knows_its_job(fixture: Fixture) {
+    let id = fixture.job().await;
+    let job = fixture.store.get(id.as_str()).await.unwrap();
+    let key = JobKey {
+        id: id.to_string(),
+        created: job.created as u64,
+    };
+    let journal = fixture.store.journal(&id).await.unwrap();
+    assert_eq!(journal.job(), key);
+    let time = std::time::Duration::from_secs(60);
+    let lease = fixture.store.lease(&id, "ada", time).await.unwrap();
+    let journal = fixture.store.leased_journal(&lease).await.unwrap();
+    assert_eq!(journal.job(), key);
 }

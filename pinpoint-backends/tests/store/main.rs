@@ -21,3 +21,4 @@ mod processes;
 // The tests of the command line use all of it.
 #[allow(dead_code)]
 mod proxy;
+mod versions;

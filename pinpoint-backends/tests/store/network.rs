@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use pinpoint_backends::store::{JobId, JobStore, Lease, Patience, StoreError};
-use pinpoint_core::{JobState, Journal};
+use pinpoint_core::{JobState, Journal, Record};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::sync::OnceCell;
 
@@ -175,6 +175,28 @@ async fn a_second_writer_is_found_out_after_a_reset_as_well() {
     assert!(matches!(error, StoreError::SecondWriter { .. }), "{error}");
     assert!(network.proxy.has_lost());
     assert_eq!(first.records().await.unwrap(), [run(7)]);
+}
+
+/// A journal that is read is handed out record by record.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_read_before_a_reset_is_not_read_twice() {
+    let network = Network::new(server().await, Patience::default()).await;
+    let mut journal = network.store.leased_journal(&network.lease).await.unwrap();
+    let mut records: Vec<_> = (0..300).map(run).collect();
+    // Often enough that some of it is in one piece, wherever the answer is cut.
+    records.push(Record::GaveUp {
+        action: 300,
+        reason: "over the edge ".repeat(20),
+    });
+    records.extend((301..400).map(run));
+    journal.append_all(&records).await.unwrap();
+    for _ in 0..3 {
+        network.proxy.lose(b"over the edge");
+        let read = ends(journal.records()).await.unwrap();
+        assert!(network.proxy.has_lost());
+        assert!(read == records, "{}", read.len());
+    }
+    journal.append(&run(400)).await.unwrap();
 }
 
 /// One reset for some appends, at any moment of them.

@@ -7,6 +7,8 @@ use std::env;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use pinpoint_backends::store::{
@@ -89,9 +91,22 @@ async fn what_was_acknowledged_survives_a_kill_at_any_moment(fixture: Fixture) {
     for kill in 0..40_u64 {
         let mut child = start("child_appends", &fixture.place(), id.as_str());
         let told = heard(&mut child);
-        let reader = std::thread::spawn(move || told.last());
-        // Spread over start, first records and steady work, up to 300 ms.
-        let moment = kill * 23_757 % 300_000;
+        let seen = Arc::new(AtomicU64::new(0));
+        let count = seen.clone();
+        let reader = std::thread::spawn(move || {
+            let counted = told.inspect(|_| _ = count.fetch_add(1, Ordering::SeqCst));
+            counted.last()
+        });
+        // Every second one at a moment of its start, which takes up to 300 ms; the others
+        // after some records, however long a busy machine takes for them.
+        let moment = if kill % 2 == 0 {
+            kill * 23_757 % 300_000
+        } else {
+            while seen.load(Ordering::SeqCst) < kill / 2 && !reader.is_finished() {
+                tokio::time::sleep(Duration::from_micros(200)).await;
+            }
+            kill * 1_757 % 10_000
+        };
         tokio::time::sleep(Duration::from_micros(moment)).await;
         child.kill().unwrap();
         child.wait().unwrap();
@@ -181,7 +196,7 @@ async fn labor(
             .await?;
     }
     let mut journal = store.leased_journal(lease).await?;
-    let begun = journal.records().await.map_err(cause)?.len() as u64;
+    let begun = journal.records().await?.len() as u64;
     let length = if endless { u64::MAX } else { LENGTH };
     for number in begun..length {
         tokio::time::sleep(Duration::from_millis(3)).await;

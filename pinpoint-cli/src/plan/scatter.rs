@@ -2,13 +2,12 @@
 
 use std::io::Read;
 use std::path::Path;
-use std::time::SystemTime;
 
 use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, default_machine_dir};
-use pinpoint_core::results::direction_of;
 use pinpoint_core::simulation::Noise;
 use pinpoint_core::{
-    BuildRequest, Direction, Executor, ExecutorError, Key, Located, Magnitude, RunRequest,
+    BuildRequest, Charts, Direction, ExecutorError, InProcess, Key, Located, Magnitude, RunRequest,
+    direction_of,
 };
 
 use crate::arguments::Display;
@@ -189,7 +188,7 @@ pub(crate) async fn measure(
         machine_dir: default_machine_dir(),
     };
     let stopped = |error: ExecutorError| CliError::Measurement(Box::new(error.into()));
-    let executor = LocalExecutor::open(config, location, &job, SystemTime::now())
+    let executor = LocalExecutor::open(config, location, &job)
         .map_err(|error| CliError::Measurement(Box::new(error.into())))?;
     let say = |text: &str| {
         if !display.quiet {
@@ -207,17 +206,19 @@ pub(crate) async fn measure(
         key: key(0),
         commit: Located::Commit(good.clone()),
     };
-    let build = executor.build(build).await.map_err(stopped)?;
+    let build = executor.build(&build).await.map_err(stopped)?;
     let (mut values, mut times, mut failed) = (Vec::new(), Vec::new(), None);
     for index in 0..runs {
         say(&format!("run {} of {runs}", index + 1));
         let run = RunRequest {
             key: key(u64::from(index) + 1),
-            commit: good.clone(),
+            variant: good.clone().into(),
             index,
             bot: None,
+            charts: Charts::Deciding(metric.chart.clone()),
+            metric: None,
         };
-        let run = executor.run(run).await.map_err(stopped)?;
+        let run = executor.run(&run).await.map_err(stopped)?;
         let chart = metric.chart.as_ref();
         let series = chart.and_then(|chart| run.charts.get(chart));
         match (run.failure, series) {

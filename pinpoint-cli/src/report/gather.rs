@@ -1,19 +1,20 @@
 //! Collects what a report shows, from the store, the state directory and git.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pinpoint_backends::local::{LocalExecutor, OutputTail, Repository, output_tails, run_warnings};
 use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::{
-    Bisection, CulpritFinder, CulpritFinderOutcome, Detail, Driven, Event, JobState, Journal,
-    Outcome, Pairwise, PairwiseOutcome, Posterior, Record, RunReport, Task,
+    Bisection, Commit, CommitNames, CulpritFinder, CulpritFinderOutcome, Event, JobKey, JobState,
+    Journal, Outcome, Pairwise, PairwiseOutcome, Position, Posterior, Record, Report as Answer,
+    RunReport, Task,
 };
 
 use super::foreign::output;
 use super::link::commit_page;
 use super::model::{Pair, Place, Report, Run, Source};
 use super::order::Order;
-use super::replay::{Replayed, replay};
+use super::replay::{Answered, Replayed, replay};
 use super::sessions::{now, sessions};
 use crate::error::{CliError, Stopped, message};
 use crate::job::{JobConfig, open_executor};
@@ -25,24 +26,25 @@ pub(super) async fn gather(storage: &Storage, id: &JobId) -> Result<Report, CliE
     let job = storage.jobs.get(id.as_str()).await?;
     let kind = Kind::of_known(&job)?;
     let config: JobConfig = serde_json::from_value(job.config.clone()).map_err(unreadable(id))?;
-    let records = storage.jobs.journal(id).await?.records().await;
+    let mut journal = storage.jobs.journal(id).await?;
     // A journal that is damaged is no reason to withhold the rest.
-    let (records, damage) = match records {
+    let (records, damage) = match journal.records().await {
         Ok(records) => (records, None),
         Err(error) => (
             Vec::new(),
             Some(format!("the journal can't be read: {}", message(&error))),
         ),
     };
+    let read = (journal.job(), records);
     let mut gathered = match kind {
-        Kind::Bisection => known::<Bisection>(storage, &job, &config, &records).await?,
-        Kind::Pairwise => known::<Pairwise>(storage, &job, &config, &records).await?,
-        Kind::CulpritFinder => known::<CulpritFinder>(storage, &job, &config, &records).await?,
+        Kind::Bisection => known::<Bisection>(storage, &job, &config, read).await?,
+        Kind::Pairwise => known::<Pairwise>(storage, &job, &config, read).await?,
+        Kind::CulpritFinder => known::<CulpritFinder>(storage, &job, &config, read).await?,
     };
     gathered.missing.extend(damage);
     let job_dir = storage.job_dir(id);
     let tails = output_tails(&job_dir)?;
-    let (places, runs, pairs) = gathered.runs(records, tails);
+    let (places, runs, pairs) = gathered.runs(tails);
     let repository = Repository::discover(&config.local.repository).ok();
     let remote = repository.and_then(|repository| repository.remote_url().ok().flatten());
     let mut report = Report {
@@ -80,8 +82,8 @@ struct Known {
     result: Option<JobResult>,
     posterior: Option<Posterior>,
     missing: Vec<String>,
-    asked: BTreeMap<u64, Task>,
-    atlas: pinpoint_core::Atlas,
+    answers: Vec<Answered>,
+    names: CommitNames,
     executor: Option<LocalExecutor>,
     builds: u64,
 }
@@ -113,18 +115,19 @@ async fn known<M: Runnable>(
     storage: &Storage,
     job: &Job,
     config: &JobConfig,
-    records: &[Record],
+    (key, records): (JobKey, Vec<Record>),
 ) -> Result<Known, CliError>
 where
     M::Outcome: HasPosterior,
 {
+    let is_begun = !records.is_empty();
     let spec = serde_json::from_value(job.spec.clone()).map_err(unreadable(&job.id))?;
     let Replayed {
         outcome,
-        atlas,
-        asked,
+        names,
+        answers,
         error,
-    } = replay(M::of(spec)?, records);
+    } = replay(key, M::of(spec)?, records);
     let mut missing = Vec::new();
     if let Some(error) = error {
         missing.push(format!(
@@ -143,76 +146,73 @@ where
     let posterior = outcome.as_ref().and_then(HasPosterior::posterior);
     let result = match (stored, outcome, &executor) {
         (Some(stored), ..) => Some(stored),
-        (None, Some(outcome), Some(executor)) if !records.is_empty() => {
-            let atlas = atlas.clone();
-            let result = M::result(job, config, executor, Driven { outcome, atlas }).await;
+        (None, Some(outcome), Some(executor)) if is_begun => {
+            let result = M::result(job, config, executor, outcome, &names).await;
             result.map_err(|error| missing.push(error.to_string())).ok()
         }
         _ => None,
     };
-    let built = |record: &&Record| matches!(record.event, Event::Built { .. });
+    let built = |answer: &&Answered| matches!(answer.event, Event::Built { .. });
     Ok(Known {
-        builds: records.iter().filter(built).count() as u64,
+        builds: answers.iter().filter(built).count() as u64,
         result,
         posterior,
         missing,
-        asked,
-        atlas,
+        answers,
+        names,
         executor,
     })
 }
 
 impl Known {
-    /// All runs of the records, with the commits that were run, in order.
+    /// All runs of the journal, with the commits that were run, in order.
     fn runs(
         &mut self,
-        records: Vec<Record>,
         mut tails: BTreeMap<String, OutputTail>,
     ) -> (Vec<Place>, Vec<Run>, Vec<Pair>) {
-        let order = Order::of(self.asked.values());
-        let mut commits = BTreeMap::new();
+        let answers = std::mem::take(&mut self.answers);
+        let order = Order::of(answers.iter().map(|answer| &answer.task));
         let mut made = Vec::new();
         let mut add = |name: String, position, report: RunReport, failure| {
-            (commits.entry(position)).or_insert_with(|| report.commit.clone());
             let output = tails.remove(&name).map(|tail| joined(&tail));
             made.push((name, position, report, failure, output));
         };
         let mut pairs = Vec::new();
         let mut count = 0;
-        for Record { event, detail } in records {
-            let task = event.action().and_then(|number| self.asked.get(&number));
-            match (task, event, detail) {
+        for Answered {
+            action,
+            task,
+            report,
+            event,
+        } in answers
+        {
+            match (task, report, event) {
                 (
-                    Some(Task::Run { commit, .. }),
-                    Event::RunFailed { action, reason, .. },
-                    Some(Detail::Run(report)),
+                    Task::Run { commit, .. },
+                    Answer::Ran(report),
+                    Event::RunFailed { reason, .. },
                 ) => {
-                    add(action.to_string(), *commit, report, Some(reason));
+                    add(action.to_string(), commit, report, Some(reason));
+                    count += 1;
+                }
+                (Task::Run { commit, .. }, Answer::Ran(report), Event::Ran { .. }) => {
+                    add(action.to_string(), commit, report, None);
                     count += 1;
                 }
                 (
-                    Some(Task::Run { commit, .. }),
-                    Event::Ran { action, .. },
-                    Some(Detail::Run(report)),
-                ) => {
-                    add(action.to_string(), *commit, report, None);
-                    count += 1;
-                }
-                (
-                    Some(Task::RunPair { first, second, .. }),
+                    Task::RunPair { first, second, .. },
+                    Answer::RanPair(pair),
                     Event::RanPair {
-                        action,
                         first: first_run,
                         second: second_run,
                         ..
                     },
-                    Some(Detail::RunPair(pair)),
                 ) => {
                     let name = |side: &str| format!("{action}-{side}");
-                    add(name("first"), *first, pair.first, first_run.failure);
-                    add(name("second"), *second, pair.second, second_run.failure);
+                    add(name("first"), first, pair.first, first_run.failure);
+                    add(name("second"), second, pair.second, second_run.failure);
                     // The older of two commits is the one that is known.
-                    let base_first = order.key(*first) <= order.key(*second);
+                    let base_first = order.key(first) <= order.key(second);
                     let (base, experiment) = if base_first {
                         (count, count + 1)
                     } else {
@@ -228,10 +228,13 @@ impl Known {
                 _ => {}
             }
         }
-        let mut places: Vec<Place> = (commits.into_iter())
-            .map(|(position, commit)| Place {
-                // A build knows author and subject, too.
-                commit: self.atlas.commit(position).cloned().unwrap_or(commit),
+        let positions: BTreeSet<Position> =
+            made.iter().map(|(_, position, ..)| *position).collect();
+        let mut places: Vec<Place> = (positions.into_iter())
+            .map(|position| Place {
+                // What was run was built, and so has a name.
+                commit: (self.names.commit(position).cloned())
+                    .unwrap_or_else(|| Commit::new("", "").into()),
                 position,
             })
             .collect();

@@ -89,7 +89,7 @@ fn facts(report: &Report) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeSet;
 
     use pinpoint_backends::local::{FileChange, Host};
     use pinpoint_core::{CombinedCommit, Commit, ModifiedDependency, Position, RunReport, Series};
@@ -118,21 +118,13 @@ mod tests {
             unit: Some(HOSTILE.into()),
             ..Series::default()
         };
+        let mut report = RunReport::new(0).series(HOSTILE, series).bot(HOSTILE);
+        report.chart = Some(HOSTILE.into());
+        report.log = Some(HOSTILE.into());
         Run {
             name: HOSTILE.into(),
             place,
-            report: RunReport {
-                commit: hostile_commit("ab").into(),
-                index: 0,
-                bot: Some(HOSTILE.into()),
-                started: 0,
-                chart: Some(HOSTILE.into()),
-                failure: None,
-                charts: BTreeMap::from([(HOSTILE.to_owned(), series)]),
-                usage: None,
-                exit_code: None,
-                log: Some(HOSTILE.into()),
-            },
+            report,
             failure: (place == 0).then(|| HOSTILE.to_owned()),
             output: Some(HOSTILE.into()),
         }

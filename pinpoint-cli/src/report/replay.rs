@@ -1,78 +1,74 @@
 //! The knowledge of a job, from its journal alone.
 //!
-//! The machine is fed the records as a resumed job feeds it. If they do not hold
-//! the end, it is canceled, and then says what it knows.
+//! An engine takes in the records as it does in a resumed job. If they do not hold
+//! the end, the job is canceled in it, and its machine then says what it knows.
 
-use std::collections::BTreeMap;
-
-use pinpoint_core::{Atlas, Event, Machine, MachineError, Record, Task};
+use pinpoint_core::{
+    Applied, CommitNames, Engine, Event, JobKey, Machine, MachineError, Record, Report, Task,
+};
 
 pub(super) struct Replayed<O> {
     /// The result, or what it would be if the job ended now; absent when the journal
     /// can't be replayed.
     pub(super) outcome: Option<O>,
-    pub(super) atlas: Atlas,
-    /// The tasks that were asked for, by the number of the action.
-    pub(super) asked: BTreeMap<u64, Task>,
+    pub(super) names: CommitNames,
+    /// In the order in which they came, as far as the journal can be replayed.
+    pub(super) answers: Vec<Answered>,
     /// Why the journal can't be replayed to its end.
     pub(super) error: Option<MachineError>,
 }
 
+/// The answer to a task.
+pub(super) struct Answered {
+    pub(super) action: u64,
+    pub(super) task: Task,
+    pub(super) report: Report,
+    /// What the machine heard of it.
+    pub(super) event: Event,
+}
+
 pub(super) fn replay<M: Machine<Outcome: Clone>>(
-    mut machine: M,
-    records: &[Record],
+    job: JobKey,
+    machine: M,
+    records: Vec<Record>,
 ) -> Replayed<M::Outcome> {
-    let mut atlas = Atlas::of(&machine);
-    let mut asked = BTreeMap::new();
-    let replayed = feed(&mut machine, records, &mut atlas, &mut asked);
-    let error = replayed.and_then(|()| end(&mut machine)).err();
+    let mut engine = Engine::new(job, machine);
+    let mut answers = Vec::new();
+    let replayed = feed(&mut engine, records, &mut answers);
+    let error = replayed.and_then(|()| engine.conclude()).err();
+    let outcome = engine.machine().outcome();
     Replayed {
-        outcome: machine.outcome().filter(|_| error.is_none()).cloned(),
-        atlas,
-        asked,
+        outcome: outcome.filter(|_| error.is_none()).cloned(),
+        names: engine.names().clone(),
+        answers,
         error,
     }
 }
 
 fn feed<M: Machine>(
-    machine: &mut M,
-    records: &[Record],
-    atlas: &mut Atlas,
-    asked: &mut BTreeMap<u64, Task>,
+    engine: &mut Engine<M>,
+    records: Vec<Record>,
+    answers: &mut Vec<Answered>,
 ) -> Result<(), MachineError> {
     for record in records {
-        take(machine, asked);
-        let task = record.event.action().and_then(|number| asked.get(&number));
-        atlas.learn(record, task);
-        machine.handle(record.event.clone())?;
-    }
-    take(machine, asked);
-    Ok(())
-}
-
-/// Has the machine say what it knows, if it has not ended.
-fn end(machine: &mut impl Machine) -> Result<(), MachineError> {
-    if machine.outcome().is_none() {
-        machine.handle(Event::CancelRequested)?;
-        let ending: Vec<u64> = (machine.outstanding().iter())
-            .filter(|action| matches!(action.task, Task::Cancel { .. }))
-            .map(|action| action.number)
-            .collect();
-        for action in ending {
-            machine.handle(Event::Cancelled { action })?;
+        let Applied { event, task } = engine.apply(&record)?;
+        if let (Record::Reported { action, report }, Some(event), Some(task)) =
+            (record, event, task)
+        {
+            answers.push(Answered {
+                action,
+                task,
+                report,
+                event,
+            });
         }
     }
     Ok(())
 }
 
-fn take(machine: &mut impl Machine, asked: &mut BTreeMap<u64, Task>) {
-    let actions = machine.poll().into_iter();
-    asked.extend(actions.map(|action| (action.number, action.task)));
-}
-
 #[cfg(test)]
 mod tests {
-    use pinpoint_core::{Bisection, BisectionSpec, Range};
+    use pinpoint_core::{Bisection, BisectionSpec, BuildReport, Commit, Listing, Range};
 
     use super::*;
 
@@ -83,21 +79,25 @@ mod tests {
         let mut other = machine.clone();
         let built = other.poll()[0].number;
         assert!(matches!(other.outstanding()[0].task, Task::Build { .. }));
-        let record = |event| Record {
-            event,
-            detail: None,
+        let job = JobKey {
+            id: "0199".into(),
+            created: 0,
         };
-        let right = record(Event::Built { action: built });
+        let reported = |action, report| Record::Reported { action, report };
+        let commit = Commit::new("numbers", "0");
+        let right = reported(built, Report::Built(BuildReport::built(commit.into())));
         // A list, where a build was asked for.
-        let wrong = record(Event::Listed {
-            action: built + 1,
-            range: 0,
+        let listing = Listing {
+            lower: Commit::new("numbers", "0").into(),
+            higher: Commit::new("numbers", "4").into(),
             count: 3,
-        });
-        let whole = replay(machine.clone(), std::slice::from_ref(&right));
+            changes: Vec::new(),
+        };
+        let wrong = reported(built + 1, Report::Listed(listing));
+        let whole = replay(job.clone(), machine.clone(), vec![right.clone()]);
         assert!(whole.error.is_none() && whole.outcome.is_some());
-        let part = replay(machine, &[right, wrong]);
+        let part = replay(job, machine, vec![right, wrong]);
         assert!(part.error.is_some() && part.outcome.is_none());
-        assert!(part.asked.contains_key(&built));
+        assert!(matches!(&part.answers[..], [answer] if answer.action == built));
     }
 }

@@ -64,8 +64,9 @@ fn packed(report: &Report) -> std::io::Result<(String, Vec<String>, usize)> {
             left_out += usize::from(places[number].is_none());
         }
     }
+    let created = u64::try_from(report.job.created).unwrap_or_default();
     let rows: Vec<Value> = (report.runs.iter().zip(places))
-        .map(|(run, place)| row(run, &charts, place))
+        .map(|(run, place)| row(run, created, &charts, place))
         .collect();
     let commits: Vec<String> = (report.places.iter())
         .map(|place| clean(&short(&place.commit)).into_owned())
@@ -90,7 +91,7 @@ fn charts(report: &Report) -> Vec<&str> {
     }
 }
 
-fn row(run: &Run, charts: &[&str], place: Option<(usize, usize)>) -> Value {
+fn row(run: &Run, created: u64, charts: &[&str], place: Option<(usize, usize)>) -> Value {
     let values: Vec<Value> = (charts.iter())
         .map(|chart| match run.value(chart) {
             Some(value) => {
@@ -108,7 +109,7 @@ fn row(run: &Run, charts: &[&str], place: Option<(usize, usize)>) -> Value {
     json!([
         run.name,
         run.place,
-        duration(run.report.started as f64 / 1000.0),
+        duration(run.report.started.saturating_sub(created) as f64 / 1000.0),
         values,
         run.report
             .usage
@@ -117,4 +118,24 @@ fn row(run: &Run, charts: &[&str], place: Option<(usize, usize)>) -> Value {
         output,
         run.report.log,
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use pinpoint_core::RunReport;
+
+    use super::*;
+
+    #[test]
+    fn a_run_began_so_long_after_the_job() {
+        let created = 1_700_000_000_000;
+        let run = Run {
+            name: "3".into(),
+            place: 0,
+            report: RunReport::new(created + 90_000),
+            failure: None,
+            output: None,
+        };
+        assert_eq!(row(&run, created, &[], None)[2], duration(90.0));
+    }
 }

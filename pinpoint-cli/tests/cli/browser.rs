@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use pinpoint_backends::TokioClock;
 use pinpoint_backends::store::{JobStore, NewJob};
 use pinpoint_core::{
-    Bisection, BisectionSpec, BuildReport, BuildRequest, CombinedCommit, Executor, ExecutorError,
-    Key, ListRequest, Listing, Located, PairReport, Range, RunPairRequest, RunReport, RunRequest,
-    Series, Strategy, drive,
+    Bisection, BisectionSpec, BuildReport, BuildRequest, CombinedCommit, ExecutorError, InProcess,
+    Journal, ListRequest, Listing, Located, Range, RunReport, RunRequest, Series, Strategy, drive,
 };
 use serde_json::json;
 
@@ -198,6 +198,8 @@ fn a_report_fits_a_phone_the_night_and_paper() {
 /// Commits whose values double behind the middle, with noise by the run.
 struct Sham {
     commits: Vec<CombinedCommit>,
+    /// When the job was created.
+    created: u64,
 }
 
 impl Sham {
@@ -207,44 +209,26 @@ impl Sham {
             Located::Offset { offset, .. } => self.commits[1 + *offset as usize].clone(),
         }
     }
+
+    fn place(&self, of: &CombinedCommit) -> usize {
+        let place = self.commits.iter().position(|commit| commit == of);
+        place.unwrap()
+    }
 }
 
 #[async_trait]
-impl Executor for Sham {
-    async fn list(&self, request: ListRequest) -> Result<Listing, ExecutorError> {
-        let ListRequest { lower, higher, .. } = request;
-        let place = |end| {
-            self.commits
-                .iter()
-                .position(|commit| *commit == end)
-                .unwrap()
-        };
-        let count = (place(higher.clone()) - place(lower.clone()) - 1) as u64;
-        let changes = Vec::new();
-        Ok(Listing {
-            lower,
-            higher,
-            count,
-            changes,
-        })
+impl InProcess for Sham {
+    async fn list(&self, request: &ListRequest) -> Result<Listing, ExecutorError> {
+        let count = self.place(&request.higher) - self.place(&request.lower) - 1;
+        Ok(Listing::new(request, count as u64))
     }
 
-    async fn build(&self, request: BuildRequest) -> Result<BuildReport, ExecutorError> {
-        Ok(BuildReport {
-            commit: self.name(&request.commit),
-            failure: None,
-            cached: false,
-            duration: 1,
-            log: None,
-        })
+    async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError> {
+        Ok(BuildReport::built(self.name(&request.commit)))
     }
 
-    async fn run(&self, request: RunRequest) -> Result<RunReport, ExecutorError> {
-        let place = self
-            .commits
-            .iter()
-            .position(|commit| *commit == request.commit)
-            .unwrap();
+    async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
+        let place = self.place(&request.variant.commit);
         let step = if place > self.commits.len() / 2 {
             1.05
         } else {
@@ -257,29 +241,11 @@ impl Executor for Sham {
             unit: Some("s".into()),
             ..Series::default()
         };
-        Ok(RunReport {
-            commit: request.commit,
-            index: request.index,
-            bot: None,
-            started: 1000 * request.key.action,
-            chart: Some("time".into()),
-            failure: None,
-            charts: [("time".to_owned(), series)].into(),
-            usage: None,
-            exit_code: Some(0),
-            log: None,
-        })
+        let started = self.created + 1000 * request.key.action;
+        let mut report = RunReport::new(started).series("time", series);
+        report.chart = Some("time".into());
+        Ok(report)
     }
-
-    async fn run_pair(&self, _: RunPairRequest) -> Result<PairReport, ExecutorError> {
-        unreachable!("a bisection runs no pairs")
-    }
-
-    async fn cancel(&self, _: Key) -> Result<(), ExecutorError> {
-        Ok(())
-    }
-
-    async fn sleep(&self, _: Duration) {}
 }
 
 /// A job of at least 10,000 runs in the store, each with two kilobytes of output.
@@ -321,7 +287,9 @@ async fn large_job(world: &World) -> String {
     let mut journal = store.journal(&id).await.unwrap();
     let never = std::future::pending();
     let machine = Bisection::new(spec).unwrap();
-    let driven = drive(machine, &Sham { commits }, &mut journal, never)
+    let created = journal.job().created;
+    let sham = Sham { commits, created };
+    let driven = drive(machine, &sham, &mut journal, &TokioClock, never)
         .await
         .unwrap();
     assert!(driven.outcome.runs >= 10_000, "{}", driven.outcome.runs);

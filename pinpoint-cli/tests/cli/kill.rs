@@ -2,23 +2,17 @@
 //!
 //! `PINPOINT_ATTACKS=1000` kills a thousand times, and `KILL_SEED` repeats a walk.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
 use libc::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
-use pinpoint_core::{Detail, Record};
 use serde_json::Value;
 
-use crate::world::{
-    Dice, Finished, Running, World, assert_nothing_repeated, attacks, processes_of,
-};
+use crate::world::{Dice, Finished, Run, Running, World, attacks, processes_of};
 
 /// The longest that it is let live, in milliseconds.
 const LONGEST: u64 = 500;
-
-/// A run of the benchmark: its commit and its index.
-type Run = (String, u32);
 
 /// What is to happen, with the places where the benchmark tells of itself.
 struct Scene {
@@ -47,19 +41,13 @@ fn executions(world: &World, job: &str) -> Vec<Run> {
     of_job.collect()
 }
 
-fn runs(records: &[Record]) -> BTreeSet<Run> {
-    let run = |record: &Record| match &record.detail {
-        Some(Detail::Run(run)) => Some((run.commit.main.git_hash.clone(), run.index)),
-        _ => None,
-    };
-    records.iter().filter_map(run).collect()
-}
-
 /// A document without what is never the same twice.
 fn comparable(finished: &Finished) -> Value {
     let mut document = finished.document();
     let fields = document.as_object_mut().unwrap();
-    assert!(fields.remove("job_id").is_some() && fields.remove("duration_s").is_some());
+    for field in ["job_id", "duration_s"] {
+        assert!(fields.remove(field).is_some(), "{field}\n{finished}");
+    }
     document
 }
 
@@ -116,9 +104,8 @@ impl Scene {
             if !finished.was_killed() {
                 assert_eq!(processes_of(&job), [] as [String; 0], "{finished}");
             }
-            let records = self.world.journal(&job);
-            assert_nothing_repeated(&records);
-            done.push((executions(&self.world, &job).len(), runs(&records)));
+            let recorded = self.world.recorded_runs(&job);
+            done.push((executions(&self.world, &job).len(), recorded));
             let running = self.resume(&job);
             finished = if self.kills < self.most_kills {
                 self.kill(running)
@@ -127,9 +114,7 @@ impl Scene {
             };
         }
 
-        let records = self.world.journal(&job);
-        assert_nothing_repeated(&records);
-        let journaled = runs(&records);
+        let journaled = self.world.recorded_runs(&job);
         let executed = executions(&self.world, &job);
         for (so_far, journaled) in done {
             let again: Vec<&Run> = executed[so_far..]

@@ -42,5 +42,5 @@ mod screen;
 mod stop;
 #[cfg(feature = "postgres")]
 mod stores;
-
+mod versions;
 mod world;

@@ -3,10 +3,10 @@
 use std::fs;
 
 use libc::{SIGINT, SIGKILL};
-use pinpoint_core::{Detail, Event, Record};
+use pinpoint_core::{Record, Report};
 use serde_json::{Value, json};
 
-use crate::world::{BENCHMARK, Finished, Pinpoint, World, assert_nothing_repeated, git, until};
+use crate::world::{BENCHMARK, Finished, Pinpoint, World, git, until};
 
 /// Prints what the commit's value says, with a little noise that depends on the
 /// commit and the run alone, and what it was given itself.
@@ -16,11 +16,11 @@ const SCRIPT: &str = "n=$(cat value); r=${PINPOINT_RUN:-0}; s=${EXTRA:-0}; \
                       echo \"size: $((500 + r * 13 % 17)) KB\"; \
                       if test \"$n\" = 2; then echo 'new: 1 x'; else echo 'old: 1 x'; fi";
 
-fn pairwise(world: &World, options: &[&str], ends: &[&str], script: &str) -> Pinpoint {
+pub(crate) fn pairwise(world: &World, options: &[&str], ends: &[&str], script: &str) -> Pinpoint {
     (world.pinpoint(&["pairwise"]).and(options).and(ends)).and(&["--", "sh", "-c", script, "bench"])
 }
 
-fn culprit(world: &World, options: &[&str], script: &str) -> Pinpoint {
+pub(crate) fn culprit(world: &World, options: &[&str], script: &str) -> Pinpoint {
     (world.pinpoint(&["culprit"]).and(options)).and(&[
         world.good(),
         world.bad(),
@@ -397,15 +397,7 @@ fn a_culprit_is_verified_found_and_verified() {
         .says("60 runs of the verification served as samples of the search, too");
     let runs = document["runs"].as_u64().unwrap();
     assert_eq!(world.only_job()["runs"], runs);
-    let records = world.journal(job);
-    let counted: u64 = (records.iter())
-        .map(|record| match record.event {
-            Event::Ran { .. } => 1,
-            Event::RanPair { .. } => 2,
-            _ => 0,
-        })
-        .sum();
-    assert_eq!(counted, runs);
+    assert_eq!(runs_of(&world.journal(job)) as u64, runs);
 
     // The command to look at the two again is one that can be given.
     let again = culprits[0]["reproduce"].as_str().unwrap();
@@ -435,9 +427,15 @@ fn comparable(finished: &Finished) -> Value {
 
 fn runs_of(records: &[Record]) -> usize {
     (records.iter())
-        .map(|record| match &record.detail {
-            Some(Detail::Run(_)) => 1,
-            Some(Detail::RunPair(_)) => 2,
+        .map(|record| match record {
+            Record::Reported {
+                report: Report::Ran(_),
+                ..
+            } => 1,
+            Record::Reported {
+                report: Report::RanPair(_),
+                ..
+            } => 2,
             _ => 0,
         })
         .sum()
@@ -474,15 +472,15 @@ fn survives_kills(world: &World, command: impl Fn(&str) -> Pinpoint) {
         running.signal(SIGKILL);
         assert!(running.wait().was_killed());
         kills += 1;
-        assert_nothing_repeated(&world.journal(&job));
+        world.recorded_runs(&job);
         running = world
             .pinpoint(&["jobs", "resume", &job, "--output", "json"])
             .start();
     };
     assert!(kills > 2, "{kills}");
     assert_eq!(comparable(&finished), expected, "{kills} kills\n{finished}");
+    world.recorded_runs(&job);
     let records = world.journal(&job);
-    assert_nothing_repeated(&records);
     // What was under way at a kill is made again, and each process warms its
     // builds up: three runs at most that do not count.
     let made = lines() - first;

@@ -1,6 +1,6 @@
 //! A repository, a state directory and the command, in a temporary place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fmt::{Display, Write as _};
 use std::fs::{self, File};
@@ -11,8 +11,11 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use pinpoint_backends::store::{JobStore, NewJob};
-use pinpoint_core::{Detail, Event, Journal, Record};
+use pinpoint_core::{Applied, Engine, JobMachine, JobSpec, Journal, Record, Report, Task};
 use serde_json::Value;
+
+/// A run of the benchmark: its commit and its index.
+pub(crate) type Run = (String, u32);
 
 /// Longer than anything takes on a busy machine: what has not ended by then
 /// never will.
@@ -247,17 +250,52 @@ impl World {
 
     /// The journal of a job, as the store replays it.
     pub(crate) fn journal(&self, job: &str) -> Vec<Record> {
+        self.stored(job).1
+    }
+
+    /// A job at its beginning, and its journal.
+    pub(crate) fn stored(&self, job: &str) -> (Engine<JobMachine>, Vec<Record>) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
         runtime.block_on(async {
             let store = JobStore::open(&self.state_dir()).await.unwrap();
-            let id = store.get(job).await.unwrap().id;
-            let records = store.journal(&id).await.unwrap().records().await.unwrap();
+            let job = store.get(job).await.unwrap();
+            let mut spec = job.spec;
+            spec["kind"] = job.kind.into();
+            let spec: JobSpec = serde_json::from_value(spec).unwrap();
+            let mut journal = store.journal(&job.id).await.unwrap();
+            let records = journal.records().await.unwrap();
+            let engine = Engine::new(journal.job(), JobMachine::new(spec).unwrap());
             store.close().await;
-            records
+            (engine, records)
         })
+    }
+
+    /// The runs of a search that its journal holds. None is there twice, and no action
+    /// was answered twice.
+    pub(crate) fn recorded_runs(&self, job: &str) -> BTreeSet<Run> {
+        let (mut engine, records) = self.stored(job);
+        let mut runs = BTreeSet::new();
+        for record in &records {
+            let Applied { task, .. } = engine.apply(record).unwrap();
+            assert!(
+                task.is_some() || record.action().is_none(),
+                "answered twice, or never asked: {record:?}"
+            );
+            if let Record::Reported {
+                report: Report::Ran(_),
+                ..
+            } = record
+                && let Some(Task::Run { commit, index, .. }) = task
+            {
+                let commit = engine.names().commit(commit).unwrap();
+                let run = (commit.main.git_hash.clone(), index);
+                assert!(runs.insert(run), "a run was recorded twice: {record:?}");
+            }
+        }
+        runs
     }
 
     /// Stores a job once more as one of another kind, and says how that is called.
@@ -302,27 +340,6 @@ impl World {
         }
         files.sort();
         files
-    }
-}
-
-/// No action of a journal was answered twice, and no run was made twice.
-pub(crate) fn assert_nothing_repeated(records: &[Record]) {
-    let mut actions = BTreeMap::new();
-    let mut runs = BTreeMap::new();
-    for record in records {
-        if let Some(action) = record.event.action()
-            && let Some(before) = actions.insert(action, record)
-        {
-            panic!("action {action} was answered twice: {before:?} and {record:?}");
-        }
-        if let Some(Detail::Run(run)) = &record.detail
-            && matches!(record.event, Event::Ran { .. } | Event::RunFailed { .. })
-        {
-            let key = (run.commit.main.git_hash.clone(), run.index);
-            if let Some(before) = runs.insert(key, record) {
-                panic!("a run was recorded twice: {before:?} and {record:?}");
-            }
-        }
     }
 }
 

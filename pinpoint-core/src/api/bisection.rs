@@ -69,6 +69,7 @@ impl ValidBisection {
             )),
             direction: check.direction(&request.improvement_direction),
             attempts: check.attempts(&request.initial_attempt_count),
+            aggregate,
             ..default
         };
         let tags = match request.tags.trim() {
@@ -127,6 +128,9 @@ impl ValidBisection {
             build_cost,
             priors,
             retry,
+            aggregate,
+            limits,
+            bots: pool,
         } = &self.spec;
         let Some(Magnitude::Absolute(magnitude)) = magnitude else {
             return Err(NotCarried("a magnitude in percent, or none"));
@@ -142,6 +146,12 @@ impl ValidBisection {
             (*build_cost == default.build_cost, "the cost of a build"),
             (*priors == default.priors, "weights of commits"),
             (*retry == default.retry, "a retry policy"),
+            (*limits == default.limits, "limits"),
+            (*pool == default.bots, "several bots"),
+            (
+                *aggregate == self.workload.aggregate,
+                "another aggregation than that of the workload",
+            ),
         ] {
             if !is_default {
                 return Err(NotCarried(what));

@@ -7,8 +7,8 @@ use super::workload::write_arguments;
 use super::{
     CasReference, CombinedCommit, FlatCommit, NotCarried, SchedulePairwiseRequest, Workload,
 };
+use crate::Method;
 use crate::bots::Bots;
-use crate::results::Method;
 
 /// Pairs of runs, where a request does not say.
 const PAIRS: u32 = 30;

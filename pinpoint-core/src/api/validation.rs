@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{FlatCommit, Timestamp, TimestampError, messages};
 use crate::bots::{Bot, Bots, UnknownBot};
-use crate::results::{Aggregate, Method, UnknownAggregate};
+use crate::{Aggregate, Method, UnknownAggregate};
 use crate::{Commit, Patch, SpecError};
 
 /// Something in a request that can't be.

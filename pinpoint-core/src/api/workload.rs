@@ -2,9 +2,9 @@
 
 use super::NotCarried;
 use super::validation::{Check, Problem, text};
+use crate::Aggregate;
 use crate::Commit;
 use crate::bots::{Bot, Bots};
-use crate::results::Aggregate;
 
 /// What a job runs, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -29,13 +29,14 @@ use std::collections::BTreeSet;
 pub use self::outcome::{CULPRIT_FINDER_OUTCOME_VERSION, CheckedCulprit, CulpritFinderOutcome};
 use self::routes::{Part, Routes};
 pub use self::spec::{CULPRIT_FINDER_SPEC_VERSION, CulpritFinderSpec};
+use crate::aggregate::Aggregate;
 use crate::budget::BudgetedLedger;
 use crate::lab::Exhausted;
 use crate::machine::{Charts, Machine, MachineError};
 use crate::{
-    Action, Bisection, BisectionSpec, CombinedCommit, Culprit, Event, Magnitude, Outcome, Pairwise,
-    PairwiseOutcome, PairwiseSpec, PairwiseStatus, Position, RetryPolicy, SpecError, Status,
-    Stopped, Task,
+    Action, Bisection, BisectionSpec, CombinedCommit, Culprit, Event, Limits, Magnitude, Outcome,
+    Pairwise, PairwiseOutcome, PairwiseSpec, PairwiseStatus, Position, RetryPolicy, SpecError,
+    Status, Stopped, Task,
 };
 
 /// Finds the commits that made a benchmark slower, and checks each.
@@ -207,7 +208,7 @@ impl CulpritFinder {
     /// Asks for an action of a part under a number of the whole.
     fn ask(&mut self, part: Part, action: Action) -> Result<(), Exhausted> {
         let task = match action.task {
-            Task::List { .. } => action.task,
+            Task::FindMetric { .. } | Task::List { .. } => action.task,
             Task::Build { commit } => Task::Build {
                 commit: self.outside(part, commit),
             },
@@ -596,5 +597,13 @@ impl Machine for CulpritFinder {
 
     fn max_time(&self) -> Option<u64> {
         self.spec.bisection.max_time
+    }
+
+    fn aggregate(&self) -> Option<Aggregate> {
+        self.spec.bisection.aggregate
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.spec.bisection.limits
     }
 }

@@ -6,8 +6,8 @@ use crate::bisection::first_runs;
 use crate::pairwise::check_pairs;
 use crate::{BisectionSpec, PairwiseSpec, Range, SpecError, Strategy};
 
-/// The version of [`CulpritFinderSpec`] that this library writes and reads.
-pub const CULPRIT_FINDER_SPEC_VERSION: u32 = 1;
+/// The version of [`CulpritFinderSpec`] that this library writes. It reads all up to it.
+pub const CULPRIT_FINDER_SPEC_VERSION: u32 = 2;
 
 /// Runs of each end with which the search of the reference begins.
 const ATTEMPTS: u32 = 20;
@@ -67,6 +67,9 @@ impl CulpritFinderSpec {
             pairs: self.pairs,
             seed: self.bisection.seed,
             max_time: self.bisection.max_time,
+            aggregate: self.bisection.aggregate,
+            limits: self.bisection.limits.clone(),
+            bots: self.bisection.bots.clone(),
             retry: self.bisection.retry.clone(),
             ..PairwiseSpec::unnamed()
         };
@@ -80,7 +83,7 @@ impl CulpritFinderSpec {
     }
 
     pub(crate) fn check(&self) -> Result<(), SpecError> {
-        if self.version != CULPRIT_FINDER_SPEC_VERSION {
+        if !(1..=CULPRIT_FINDER_SPEC_VERSION).contains(&self.version) {
             return Err(SpecError::Version {
                 found: self.version,
             });

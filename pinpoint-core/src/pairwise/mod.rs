@@ -18,12 +18,14 @@ pub use self::outcome::{
 };
 pub(crate) use self::spec::check_pairs;
 pub use self::spec::{PAIRWISE_SPEC_VERSION, PairwiseSpec, Sides};
+use crate::aggregate::Aggregate;
 use crate::lab::LOST_IN_A_ROW;
 use crate::machine::{Charts, Ledger, Machine, MachineError};
 use crate::random::SplitMix64;
+use crate::rotation::Rotation;
 use crate::{
-    Action, CombinedCommit, Event, PairedRun, Position, RetryPolicy, SpecError, Stopped, Task,
-    Variant,
+    Action, CombinedCommit, Event, Limits, PairedRun, Position, RetryPolicy, SpecError, Stopped,
+    Task, Variant,
 };
 
 /// Compares two commits in pairs of runs.
@@ -252,7 +254,13 @@ impl Pairwise {
     }
 
     fn ask_for_pairs(&mut self) {
+        let bots = Rotation::new(&self.spec.bots, self.spec.seed);
+        // Each order is spread over the bots by itself.
+        let mut of_order = [0, 0];
         for (index, base_first) in (0..).zip(&self.base_first) {
+            let before = &mut of_order[usize::from(*base_first)];
+            let bot = bots.at(*before);
+            *before += 1;
             let (first, second) = if *base_first {
                 (Position::Good, Position::Bad)
             } else {
@@ -262,7 +270,7 @@ impl Pairwise {
                 first,
                 second,
                 index,
-                bot: None,
+                bot,
             });
         }
     }
@@ -447,5 +455,13 @@ impl Machine for Pairwise {
 
     fn max_time(&self) -> Option<u64> {
         self.spec.max_time
+    }
+
+    fn aggregate(&self) -> Option<Aggregate> {
+        self.spec.aggregate
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.spec.limits
     }
 }

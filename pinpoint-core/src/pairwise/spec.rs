@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use pinpoint_compare::Direction;
 use serde::{Deserialize, Serialize};
 
-use crate::{CombinedCommit, RetryPolicy, SpecError, Variant};
+use crate::aggregate::Aggregate;
+use crate::{CombinedCommit, Limits, RetryPolicy, SpecError, Variant};
 
-/// The version of [`PairwiseSpec`] that this library writes and reads.
-pub const PAIRWISE_SPEC_VERSION: u32 = 1;
+/// The version of [`PairwiseSpec`] that this library writes. It reads all up to it.
+pub const PAIRWISE_SPEC_VERSION: u32 = 2;
 
 /// A comparison of two commits in pairs of runs: its sides, its charts, its size.
 ///
@@ -31,6 +32,10 @@ pub struct PairwiseSpec {
     /// The only chart that is compared. All of them when absent, so that runs
     /// give the values of every chart they have.
     pub chart: Option<String>,
+    /// What is made of the values that one run gives for a chart: one value by this
+    /// method, or all of them count when absent.
+    #[serde(default)]
+    pub aggregate: Option<Aggregate>,
     /// Where better lies.
     pub direction: Direction,
     /// Where better lies in charts in which it is elsewhere.
@@ -46,6 +51,13 @@ pub struct PairwiseSpec {
     pub max_time: Option<u64>,
     /// What to do about trouble of the infrastructure.
     pub retry: RetryPolicy,
+    /// How long a try may take, and how much may be under way.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Where to run: both orders are run on all of these equally often. Anywhere when
+    /// empty.
+    #[serde(default)]
+    pub bots: Vec<String>,
 }
 
 /// The two sides of a pairwise comparison. They may be the same commit: with
@@ -77,6 +89,7 @@ impl PairwiseSpec {
             version: PAIRWISE_SPEC_VERSION,
             sides: None,
             chart: None,
+            aggregate: None,
             direction: Direction::Unknown,
             directions: BTreeMap::new(),
             pairs: 30,
@@ -84,6 +97,8 @@ impl PairwiseSpec {
             seed: 0,
             max_time: None,
             retry: RetryPolicy::default(),
+            limits: Limits::default(),
+            bots: Vec::new(),
         }
     }
 
@@ -101,12 +116,13 @@ impl PairwiseSpec {
     }
 
     pub(crate) fn check(&self) -> Result<(), SpecError> {
-        if self.version != PAIRWISE_SPEC_VERSION {
+        if !(1..=PAIRWISE_SPEC_VERSION).contains(&self.version) {
             return Err(SpecError::Version {
                 found: self.version,
             });
         }
         check_pairs(self.pairs)?;
+        self.limits.check()?;
         self.retry.check()
     }
 }

@@ -3,12 +3,11 @@
 //! A [`Format`] turns bytes into values by chart, or into a [`ReadError`] that
 //! names the place. There is nothing in between: an output that is damaged
 //! anywhere gives no values at all, because half a result looks like a whole
-//! one to every statistic. An [`Aggregate`] makes one number of many.
+//! one to every statistic. An [`Aggregate`](crate::Aggregate) makes one number of many.
 //!
 //! Everything here is pure. Each format has a file of its own with one
 //! function, `read`; [`Format`] is the list of them.
 
-mod aggregate;
 mod catch2;
 mod charts;
 mod chromium;
@@ -29,15 +28,12 @@ mod recognise;
 mod talos;
 #[cfg(test)]
 mod tests;
-mod unit;
 
-pub use aggregate::{Aggregate, Method, UnknownAggregate};
 pub use criterion::is_criterion_result;
 pub use error::{FormatError, Place, ReadError};
 pub use format::{Format, Output};
 pub use json::JsonPointer;
 pub use pattern::LinePattern;
-pub use unit::direction_of;
 
 /// What a value is called when neither the format nor the output names it.
 const UNNAMED: &str = "value";

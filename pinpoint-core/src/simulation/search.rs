@@ -186,8 +186,8 @@ impl<'a> Simulation<'a> {
                 self.waiting.retain(|waiting| waiting.number != action);
                 Event::Cancelled { action: number }
             }
-            // A bisection asks for no pairs.
-            Task::RunPair { .. } => Event::Cancelled { action: number },
+            // A bisection asks for no pairs, and its metric is known.
+            Task::RunPair { .. } | Task::FindMetric { .. } => Event::Cancelled { action: number },
         }
     }
 

@@ -165,7 +165,9 @@ impl World {
                     ran(number, value)
                 }
             }
-            Task::RunPair { .. } => unreachable!("a bisection asks for no pairs"),
+            Task::RunPair { .. } | Task::FindMetric { .. } => {
+                unreachable!("a bisection asks for no pairs, and knows its metric")
+            }
             Task::Cancel { .. } => Event::Cancelled { action: number },
         }
     }

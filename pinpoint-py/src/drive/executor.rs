@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use pinpoint_backends::local::{LentPair, LocalExecutor};
 use pinpoint_core::{
-    BuildReport, BuildRequest, CombinedCommit, Executor, ExecutorError, Key, ListRequest, Listing,
+    BuildReport, BuildRequest, CombinedCommit, ExecutorError, InProcess, Key, ListRequest, Listing,
     Located, PairReport, RunPairRequest, RunReport, RunRequest, Series,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::sync::watch;
 
 use super::bridge::Bridge;
 use super::good_end::GoodEnd;
@@ -32,9 +33,10 @@ pub(super) struct PythonExecutor {
     /// Commits not to try, when there is no `local` to know them.
     pub(super) skip: Vec<String>,
     pub(super) good: GoodEnd,
-    pub(super) began: SystemTime,
     /// Commits that Python has built in this process.
     pub(super) built: Mutex<BTreeSet<CombinedCommit>>,
+    /// Whether something was refused, upon which the job pauses.
+    pub(super) refused: watch::Sender<bool>,
 }
 
 #[derive(Deserialize)]
@@ -64,7 +66,51 @@ struct There<'a> {
     tree: Option<&'a Path>,
 }
 
+/// A run that Python is to make, unless it has failed already.
+struct Run<'a> {
+    there: There<'a>,
+    report: RunReport,
+}
+
+impl<'a> Run<'a> {
+    /// It begins now, if its commit can be run.
+    fn new(
+        commit: &'a CombinedCommit,
+        tree: Option<&'a Path>,
+        bot: Option<&String>,
+        builds: bool,
+    ) -> Self {
+        let mut report = RunReport::new(now());
+        report.bot = bot.cloned();
+        report.failure = (!builds).then(|| "does not build any more".into());
+        Self {
+            there: There { commit, tree },
+            report,
+        }
+    }
+}
+
 impl PythonExecutor {
+    /// Does some work, and ends it when other work is refused: an exception is raised at
+    /// once, and not after all that waits for its turn.
+    async fn unless_refused<T>(
+        &self,
+        work: impl Future<Output = Result<T, ExecutorError>> + Send,
+    ) -> Result<T, ExecutorError> {
+        let mut refused = self.refused.subscribe();
+        let done = tokio::select! {
+            biased;
+            _ = refused.wait_for(|refused| *refused) => {
+                return Err(ExecutorError::Refused("other work was refused".into()));
+            }
+            done = work => done,
+        };
+        if let Err(ExecutorError::Refused(_)) = &done {
+            self.refused.send_replace(true);
+        }
+        done
+    }
+
     /// The name of a commit.
     pub(super) async fn name(&self, located: &Located) -> Result<CombinedCommit, ExecutorError> {
         match (&self.local, located) {
@@ -113,23 +159,15 @@ impl PythonExecutor {
 
     /// Has Python run the benchmark, in one commit or in two right after each other.
     /// Runs that failed before they began are not asked for.
-    async fn run_there(
-        &self,
-        key: &Key,
-        runs: &mut [(RunReport, Option<&Path>)],
-    ) -> Result<(), ExecutorError> {
+    async fn run_there(&self, key: &Key, runs: &mut [Run<'_>]) -> Result<(), ExecutorError> {
         let mut wanted: Vec<_> = (runs.iter_mut())
-            .filter(|(report, _)| report.failure.is_none())
+            .filter(|run| run.report.failure.is_none())
             .collect();
         if wanted.is_empty() {
             return Ok(());
         }
-        let places = wanted.iter().map(|(report, tree)| There {
-            commit: &report.commit,
-            tree: *tree,
-        });
-        let places: Vec<_> = places.collect();
-        let asked = self.since_beginning();
+        let places: Vec<_> = wanted.iter().map(|run| &run.there).collect();
+        let asked = now();
         let all: Vec<Ran> = self.bridge.ask("run", key.action, &places).await?;
         if all.len() != wanted.len() {
             let wrong = format!(
@@ -139,7 +177,8 @@ impl PythonExecutor {
             );
             return Err(ExecutorError::Refused(wrong.into()));
         }
-        for ((report, _), ran) in wanted.iter_mut().zip(all) {
+        for (run, ran) in wanted.iter_mut().zip(all) {
+            let report = &mut run.report;
             report.started = asked.saturating_add(ran.waited);
             report.failure = ran.failure;
             report.charts = (ran.charts.into_iter())
@@ -151,68 +190,28 @@ impl PythonExecutor {
                     (chart, series)
                 })
                 .collect();
-            self.good.see(report);
+            self.good.see(run.there.commit, report);
         }
         let checked = self.good.check_attempts();
         checked.map_err(|error| ExecutorError::Refused(Box::new(error)))
     }
 
-    /// A run that begins now, if its commit can be run.
-    fn report(
-        &self,
-        commit: &CombinedCommit,
-        index: u32,
-        bot: Option<&String>,
-        builds: bool,
-    ) -> RunReport {
-        RunReport {
-            commit: commit.clone(),
-            index,
-            bot: bot.cloned(),
-            started: self.since_beginning(),
-            chart: None,
-            failure: (!builds).then(|| "does not build any more".into()),
-            charts: BTreeMap::new(),
-            usage: None,
-            exit_code: None,
-            log: None,
-        }
-    }
-
-    /// Milliseconds from the job's beginning.
-    fn since_beginning(&self) -> u64 {
-        let since = self.began.elapsed().unwrap_or_default();
-        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-    }
-
-    fn built(&self) -> std::sync::MutexGuard<'_, BTreeSet<CombinedCommit>> {
-        self.built.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[async_trait]
-impl Executor for PythonExecutor {
-    async fn list(&self, request: ListRequest) -> Result<Listing, ExecutorError> {
+    async fn list_there(&self, request: &ListRequest) -> Result<Listing, ExecutorError> {
         if let Some(local) = &self.local {
             return local.list(request).await;
         }
-        let ListRequest { key, lower, higher } = request;
-        let ends = json!({ "lower": lower, "higher": higher });
-        let Counted { count } = self.bridge.ask("list", key.action, &ends).await?;
-        Ok(Listing {
-            lower,
-            higher,
-            count,
-            changes: Vec::new(),
-        })
+        let ends = json!({ "lower": request.lower, "higher": request.higher });
+        let Counted { count } = self.bridge.ask("list", request.key.action, &ends).await?;
+        Ok(Listing::new(request, count))
     }
 
-    async fn build(&self, request: BuildRequest) -> Result<BuildReport, ExecutorError> {
+    async fn build_once(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError> {
         if let Some(local) = &self.local {
-            let key = request.key.clone();
             let mut report = local.build(request).await?;
             if self.builds && report.failure.is_none() {
-                report.failure = self.build_there(local, &key, &report.commit).await?;
+                report.failure = self
+                    .build_there(local, &request.key, &report.commit)
+                    .await?;
             }
             return Ok(report);
         }
@@ -229,22 +228,13 @@ impl Executor for PythonExecutor {
         } else {
             self.bridge.ask("build", request.key.action, &there).await?
         };
-        Ok(BuildReport {
-            commit: built.commit.unwrap_or(commit),
-            failure: built.failure,
-            cached: false,
-            duration: 0,
-            log: None,
-        })
+        let mut report = BuildReport::built(built.commit.unwrap_or(commit));
+        report.failure = built.failure;
+        Ok(report)
     }
 
-    async fn run(&self, request: RunRequest) -> Result<RunReport, ExecutorError> {
-        let RunRequest {
-            key,
-            commit,
-            index,
-            bot,
-        } = &request;
+    async fn run_once(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
+        let (key, commit) = (&request.key, &request.variant.commit);
         self.rebuild(key, commit).await?;
         let lent = match &self.local {
             Some(local) if self.runs => Some(local.lend_for_run(key, commit).await?),
@@ -253,21 +243,15 @@ impl Executor for PythonExecutor {
         };
         let builds = !matches!(lent, Some(None));
         let tree = lent.as_ref().and_then(|lent| Some(lent.as_ref()?.tree()));
-        let mut runs = [(self.report(commit, *index, bot.as_ref(), builds), tree)];
+        let mut runs = [Run::new(commit, tree, request.bot.as_ref(), builds)];
         self.run_there(key, &mut runs).await?;
-        let [(report, _)] = runs;
-        Ok(report)
+        let [run] = runs;
+        Ok(run.report)
     }
 
-    async fn run_pair(&self, request: RunPairRequest) -> Result<PairReport, ExecutorError> {
-        let RunPairRequest {
-            key,
-            first,
-            second,
-            index,
-            bot,
-        } = &request;
-        let commits = [&first.commit, &second.commit];
+    async fn run_pair_once(&self, request: &RunPairRequest) -> Result<PairReport, ExecutorError> {
+        let key = &request.key;
+        let commits = [&request.first.commit, &request.second.commit];
         for commit in commits {
             self.rebuild(key, commit).await?;
         }
@@ -280,25 +264,47 @@ impl Executor for PythonExecutor {
         let mut runs = [0, 1].map(|place| {
             let tree = trees.and_then(|trees| trees[place]);
             let builds = lent.is_none() || tree.is_some();
-            (
-                self.report(commits[place], *index, bot.as_ref(), builds),
-                tree,
-            )
+            Run::new(commits[place], tree, request.bot.as_ref(), builds)
         });
         self.run_there(key, &mut runs).await?;
-        let [(first, _), (second, _)] = runs;
+        let [first, second] = runs.map(|run| run.report);
         Ok(PairReport { first, second })
     }
 
-    async fn cancel(&self, key: Key) -> Result<(), ExecutorError> {
-        self.bridge.tell("cancel", key.action, &());
-        match &self.local {
-            Some(local) => local.cancel(key).await,
-            None => Ok(()),
-        }
+    fn built(&self) -> std::sync::MutexGuard<'_, BTreeSet<CombinedCommit>> {
+        self.built.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Milliseconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+}
+
+#[async_trait]
+impl InProcess for PythonExecutor {
+    async fn list(&self, request: &ListRequest) -> Result<Listing, ExecutorError> {
+        self.unless_refused(self.list_there(request)).await
     }
 
-    async fn sleep(&self, duration: Duration) {
-        tokio::time::sleep(duration).await;
+    async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError> {
+        self.unless_refused(self.build_once(request)).await
+    }
+
+    async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
+        self.unless_refused(self.run_once(request)).await
+    }
+
+    async fn run_pair(&self, request: &RunPairRequest) -> Result<PairReport, ExecutorError> {
+        self.unless_refused(self.run_pair_once(request)).await
+    }
+
+    async fn ended(&self, key: &Key) -> Result<(), ExecutorError> {
+        self.bridge.tell("cancel", key.action, &());
+        match &self.local {
+            Some(local) => local.ended(key).await,
+            None => Ok(()),
+        }
     }
 }

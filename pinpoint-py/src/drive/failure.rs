@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use pinpoint_backends::local::{LocalError, RepositoryError};
 use pinpoint_backends::store::{LockError, StoreError};
-use pinpoint_core::{DriveError, ExecutorError, JournalError, SpecError};
+use pinpoint_core::{DriveError, ExecutorError, JournalError, MachineError, SpecError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -94,6 +94,12 @@ impl From<JournalError> for Failure {
     }
 }
 
+impl From<MachineError> for Failure {
+    fn from(error: MachineError) -> Self {
+        DriveError::from(error).into()
+    }
+}
+
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
         Self::job(error)
@@ -103,7 +109,7 @@ impl From<serde_json::Error> for Failure {
 impl From<DriveError> for Failure {
     fn from(error: DriveError) -> Self {
         match error {
-            DriveError::Interrupted => Self::Interrupted,
+            DriveError::Detached => Self::Interrupted,
             DriveError::Refused(error) => Self::Execution(error.to_string()),
             other => Self::job(other),
         }

@@ -7,7 +7,9 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use pinpoint_core::{CombinedCommit, Detail, Record, RunReport};
+use pinpoint_core::{CombinedCommit, RunReport};
+
+use super::runs::Run;
 
 const ATTEMPTS: u32 = 3;
 
@@ -23,7 +25,7 @@ struct Seen {
     /// Runs without a value, while there is none with one.
     failed: u32,
     reason: String,
-    /// The charts of runs that did not fail.
+    /// The charts that runs gave values for.
     charts: BTreeSet<String>,
 }
 
@@ -49,26 +51,15 @@ pub(super) enum GoodEndError {
 }
 
 impl GoodEnd {
-    /// The good end, and the chart that is needed there, after these records.
-    pub(super) fn new(
-        commit: Option<&CombinedCommit>,
-        chart: Option<&str>,
-        records: &[Record],
-    ) -> Self {
+    /// The good end, and the chart that is needed there, after these runs.
+    pub(super) fn new(commit: Option<&CombinedCommit>, chart: Option<&str>, runs: &[Run]) -> Self {
         let good = Self {
             commit: commit.cloned(),
             chart: chart.map(str::to_owned),
             seen: Mutex::default(),
         };
-        for record in records {
-            match &record.detail {
-                Some(Detail::Run(report)) => good.see(report),
-                Some(Detail::RunPair(pair)) => {
-                    good.see(&pair.first);
-                    good.see(&pair.second);
-                }
-                _ => {}
-            }
+        for run in runs {
+            good.see(&run.commit, &run.report);
         }
         good
     }
@@ -86,13 +77,13 @@ impl GoodEnd {
         }
     }
 
-    pub(super) fn see(&self, report: &RunReport) {
-        if self.commit.as_ref() != Some(&report.commit) {
+    pub(super) fn see(&self, commit: &CombinedCommit, report: &RunReport) {
+        if self.commit.as_ref() != Some(commit) {
             return;
         }
         let mut seen = self.seen();
         let charts = (report.charts.iter())
-            .filter(|(_, series)| report.failure.is_none() && !series.values.is_empty())
+            .filter(|(_, series)| !series.values.is_empty())
             .map(|(chart, _)| chart.clone());
         let charts: BTreeSet<String> = charts.collect();
         seen.works |= match &self.chart {

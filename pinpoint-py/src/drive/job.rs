@@ -3,17 +3,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
+use pinpoint_backends::TokioClock;
 use pinpoint_backends::local::{LocalExecutor, Location, Metric, default_machine_dir};
 use pinpoint_backends::store::{Job, JobId, JobJournal, JobLock, JobStore, NewJob};
 use pinpoint_core::{
-    Bisection, BuildRequest, CombinedCommit, CulpritFinder, Event, Executor, JobState, Journal,
-    Key, Located, Moment, Pairwise, Record, Stop, drive_watched,
+    Bisection, BuildRequest, CombinedCommit, CulpritFinder, DriveEvent, Driven, Event, InProcess,
+    JobState, Journal, Key, Located, Pairwise, Stop, drive_watched,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::bridge::Bridge;
 use super::executor::PythonExecutor;
@@ -21,6 +22,7 @@ use super::failure::Failure;
 use super::good_end::GoodEnd;
 use super::kind::{Kind, Progress, Runnable};
 use super::outcome::Naming;
+use super::runs::{Run, runs};
 use super::search::{Config, Search};
 
 /// How soon a job hears of `pinpoint jobs cancel`.
@@ -189,9 +191,10 @@ impl Session<'_> {
         let spec: M::Spec = serde_json::from_value(self.job.spec.clone())?;
         let mut journal = self.store.journal(id).await?;
         let records = journal.records().await?;
-        let good = good_end(&M::of(spec)?, &records).again();
-        let executor = self.executor(state_dir, good)?;
         let is_new = records.is_empty();
+        let machine = M::of(spec)?;
+        let runs = runs(journal.job(), machine.clone(), records)?;
+        let executor = self.executor(state_dir, good_end(&machine, &runs).again())?;
         let found = (self.drive::<M>(&executor, &mut journal, is_new, stop)).await;
         if let Some(local) = &executor.local {
             // Nobody else sees to a child that does not want to end.
@@ -201,15 +204,13 @@ impl Session<'_> {
     }
 
     fn executor(&self, state_dir: &Path, good: GoodEnd) -> Result<PythonExecutor, Failure> {
-        let created = u64::try_from(self.job.created).unwrap_or_default();
-        let began: SystemTime = UNIX_EPOCH + Duration::from_millis(created);
         let location = Location {
             state_dir: state_dir.to_owned(),
             job_dir: job_dir(state_dir, &self.job.id),
             machine_dir: default_machine_dir(),
         };
         let local = (self.config.local.clone())
-            .map(|config| LocalExecutor::open(config, location, self.job.id.as_str(), began))
+            .map(|config| LocalExecutor::open(config, location, self.job.id.as_str()))
             .transpose()?;
         Ok(PythonExecutor {
             bridge: Arc::clone(self.bridge),
@@ -218,8 +219,8 @@ impl Session<'_> {
             runs: self.config.runs,
             skip: self.config.skip.clone(),
             good,
-            began,
             built: Mutex::default(),
+            refused: watch::Sender::new(false),
         })
     }
 
@@ -246,25 +247,27 @@ impl Session<'_> {
                 .await?;
         }
         let machine = M::of(spec)?;
-        let driven = drive_watched(
+        let Driven { outcome, engine } = drive_watched(
             machine.clone(),
             executor,
             journal,
+            &TokioClock,
             stopping,
-            |moment, machine, _| self.watch(&moment, machine),
+            |event, engine| self.watch(&event, engine.machine()),
         )
         .await?;
-        let records = journal.records().await?;
-        let state = M::state(&driven.outcome);
+        let runs = runs(journal.job(), machine.clone(), journal.records().await?)?;
+        let state = M::state(&outcome);
         if executor.runs && state == JobState::Completed {
-            let checked = good_end(&machine, &records).check_all();
+            let checked = good_end(&machine, &runs).check_all();
             checked.map_err(|error| Failure::Execution(error.to_string()))?;
         }
         let naming = Naming {
             job: self.job,
             executor,
+            names: engine.names(),
         };
-        Ok((state, M::found(&naming, driven, &records).await?))
+        Ok((state, M::found(&naming, outcome, &runs).await?))
     }
 
     /// Fixes the metric at the good end. What Python builds there must be there
@@ -282,7 +285,7 @@ impl Session<'_> {
                 },
                 commit: Located::Commit(config.good.clone()),
             };
-            if let Some(reason) = executor.build(request).await?.failure {
+            if let Some(reason) = executor.build(&request).await?.failure {
                 return Err(Failure::Execution(format!(
                     "the good end does not build: {reason}"
                 )));
@@ -291,20 +294,20 @@ impl Session<'_> {
         Ok(local.prepare().await?)
     }
 
-    fn watch<M: Runnable>(&self, moment: &Moment<'_>, machine: &M) {
-        let event = match moment {
-            Moment::Replayed(0) | Moment::Started(_) => None,
-            Moment::Replayed(_) => Some("resumed"),
-            Moment::Happened(record) => match &record.event {
-                Event::Built { .. } => Some("built"),
-                Event::BuildFailed { .. } => Some("build_failed"),
-                Event::Ran { .. } => Some("ran"),
-                Event::RanPair { first, second, .. } => {
+    fn watch<M: Runnable>(&self, event: &DriveEvent<'_>, machine: &M) {
+        let event = match event {
+            DriveEvent::Replayed(0) | DriveEvent::Started(_) => None,
+            DriveEvent::Replayed(_) => Some("resumed"),
+            DriveEvent::Recorded { event, .. } => match event {
+                Some(Event::Built { .. }) => Some("built"),
+                Some(Event::BuildFailed { .. }) => Some("build_failed"),
+                Some(Event::Ran { .. }) => Some("ran"),
+                Some(Event::RanPair { first, second, .. }) => {
                     let failed = first.failure.is_some() || second.failure.is_some();
                     Some(if failed { "run_failed" } else { "ran" })
                 }
-                Event::RunFailed { .. } => Some("run_failed"),
-                Event::GaveUp { .. } => Some("gave_up"),
+                Some(Event::RunFailed { .. }) => Some("run_failed"),
+                Some(Event::GaveUp { .. }) => Some("gave_up"),
                 _ => None,
             },
         };
@@ -331,14 +334,14 @@ impl Session<'_> {
             }
         };
         tokio::select! {
-            () = interrupted.notified() => Stop::Interrupt,
+            () = interrupted.notified() => Stop::Detach,
             () = canceled => Stop::Cancel,
         }
     }
 }
 
-/// The end at which the benchmark must work, after these records.
-fn good_end<M: Runnable>(machine: &M, records: &[Record]) -> GoodEnd {
+/// The end at which the benchmark must work, after these runs.
+fn good_end<M: Runnable>(machine: &M, runs: &[Run]) -> GoodEnd {
     let commit: Option<&CombinedCommit> = machine.ends().map(|(good, _)| good);
-    GoodEnd::new(commit, M::chart(machine.spec()), records)
+    GoodEnd::new(commit, M::chart(machine.spec()), runs)
 }

@@ -1,17 +1,17 @@
 //! The kinds of job, each with its machine.
 
 use pinpoint_backends::local::Metric;
-use pinpoint_core::results::direction_of;
 use pinpoint_core::{
-    Bisection, BisectionSpec, CulpritFinder, CulpritFinderOutcome, CulpritFinderSpec, Driven,
-    JobState, Machine, OUTCOME_VERSION, Outcome, Pairwise, PairwiseOutcome, PairwiseSpec,
-    PairwiseStatus, Record, Status,
+    Bisection, BisectionSpec, CulpritFinder, CulpritFinderOutcome, CulpritFinderSpec, JobState,
+    Machine, OUTCOME_VERSION, Outcome, Pairwise, PairwiseOutcome, PairwiseSpec, PairwiseStatus,
+    Status, direction_of,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::failure::Failure;
 use super::outcome::{Found, FoundPairs, Naming};
+use super::runs::Run;
 use crate::search::Saved;
 
 /// What a job does.
@@ -79,8 +79,8 @@ pub(super) trait Runnable: Saved + Machine<Outcome: Clone> {
     /// The outcome with commits by their names, as the store keeps it.
     async fn found(
         naming: &Naming<'_>,
-        driven: Driven<Self::Outcome>,
-        records: &[Record],
+        outcome: Self::Outcome,
+        runs: &[Run],
     ) -> Result<Value, Failure>;
 }
 
@@ -111,12 +111,8 @@ impl Runnable for Bisection {
         state_of(outcome.status)
     }
 
-    async fn found(
-        naming: &Naming<'_>,
-        driven: Driven<Outcome>,
-        records: &[Record],
-    ) -> Result<Value, Failure> {
-        let found = Found::new(naming, driven, records).await?;
+    async fn found(naming: &Naming<'_>, outcome: Outcome, runs: &[Run]) -> Result<Value, Failure> {
+        let found = Found::new(naming, outcome, runs).await?;
         Ok(serde_json::to_value(found)?)
     }
 }
@@ -158,10 +154,10 @@ impl Runnable for Pairwise {
 
     async fn found(
         naming: &Naming<'_>,
-        driven: Driven<PairwiseOutcome>,
-        _: &[Record],
+        outcome: PairwiseOutcome,
+        _: &[Run],
     ) -> Result<Value, Failure> {
-        let found = FoundPairs::new(naming, driven).await?;
+        let found = FoundPairs::new(naming, outcome).await?;
         Ok(serde_json::to_value(found)?)
     }
 }
@@ -199,10 +195,9 @@ impl Runnable for CulpritFinder {
 
     async fn found(
         naming: &Naming<'_>,
-        driven: Driven<CulpritFinderOutcome>,
-        records: &[Record],
+        outcome: CulpritFinderOutcome,
+        runs: &[Run],
     ) -> Result<Value, Failure> {
-        let Driven { outcome, atlas } = driven;
         let confirmed = outcome.culprits.len();
         let checked = outcome.culprits.into_iter().chain(outcome.unconfirmed);
         let (culprits, comparisons): (Vec<_>, Vec<_>) = checked
@@ -232,11 +227,7 @@ impl Runnable for CulpritFinder {
             runs: outcome.runs,
             builds: outcome.builds,
         };
-        let driven = Driven {
-            outcome: search,
-            atlas,
-        };
-        let found = Found::new(naming, driven, records).await?;
+        let found = Found::new(naming, search, runs).await?;
         let found = found.verified(outcome.verification, comparisons, confirmed);
         Ok(serde_json::to_value(found)?)
     }

@@ -13,6 +13,7 @@ mod good_end;
 mod job;
 mod kind;
 mod outcome;
+mod runs;
 mod search;
 
 use std::sync::Arc;

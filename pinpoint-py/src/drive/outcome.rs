@@ -5,19 +5,31 @@ use std::collections::BTreeMap;
 use pinpoint_backends::local::Blamed;
 use pinpoint_backends::store::Job;
 use pinpoint_core::{
-    Atlas, ChartComparison, CombinedCommit, Commit, Detail, Driven, Effect, Event, Outcome,
-    PairedRun, PairwiseOutcome, PairwiseStatus, Position, Posterior, Record, RunReport, Status,
+    ChartComparison, CombinedCommit, Commit, CommitNames, Effect, Outcome, PairwiseOutcome,
+    PairwiseStatus, Position, Posterior, Status,
 };
 use serde::Serialize;
 
 use super::executor::PythonExecutor;
 use super::failure::Failure;
+use super::runs::Run;
 use crate::search::{caveat, reason};
 
 /// What names the commits of a job.
 pub(super) struct Naming<'a> {
     pub(super) job: &'a Job,
     pub(super) executor: &'a PythonExecutor,
+    pub(super) names: &'a CommitNames,
+}
+
+impl Naming<'_> {
+    async fn of(&self, position: Position) -> Result<CombinedCommit, Failure> {
+        match self.names.locate(position) {
+            Some(located) => Ok(self.executor.name(&located).await?),
+            // Only a range that was listed has offsets.
+            None => Err(Failure::job("a commit of the outcome was never listed")),
+        }
+    }
 }
 
 /// What `bisect` and `culprit` answer, and the store keeps.
@@ -93,21 +105,20 @@ struct Measurement {
 impl Found {
     pub(super) async fn new(
         naming: &Naming<'_>,
-        driven: Driven<Outcome>,
-        records: &[Record],
+        outcome: Outcome,
+        runs: &[Run],
     ) -> Result<Self, Failure> {
-        let Naming { job, executor } = naming;
-        let Driven { outcome, atlas } = driven;
-        let names = Names {
+        let Naming {
+            job,
             executor,
-            atlas: &atlas,
-        };
+            names,
+        } = naming;
         let mut culprits = Vec::new();
         for culprit in outcome.culprits {
-            let commit = names.of(culprit.commit).await?;
-            let prior = names.of(culprit.prior).await?;
+            let commit = naming.of(culprit.commit).await?;
+            let prior = naming.of(culprit.prior).await?;
             let blamed = match &executor.local {
-                Some(local) => (local.blamed(&atlas, culprit.commit, &commit, &prior)).await?,
+                Some(local) => (local.blamed(names, culprit.commit, &commit, &prior)).await?,
                 None => Blamed {
                     commit: commit.main.clone(),
                     undone: false,
@@ -125,12 +136,12 @@ impl Found {
         }
         let mut candidates = Vec::new();
         for candidate in outcome.candidates {
-            candidates.push(names.of(candidate).await?);
+            candidates.push(naming.of(candidate).await?);
         }
         let mut skipped = Vec::new();
         for skip in outcome.skipped {
             skipped.push(NamedSkip {
-                commit: names.of(skip.commit).await?,
+                commit: naming.of(skip.commit).await?,
                 reason: skip.reason,
             });
         }
@@ -139,8 +150,8 @@ impl Found {
             job_id: job.id.to_string(),
             status: outcome.status,
             reason: caveat(outcome.status, &outcome.stopped, &outcome.unmeasured),
-            good: names.of(Position::Good).await?,
-            bad: names.of(Position::Bad).await?,
+            good: naming.of(Position::Good).await?,
+            bad: naming.of(Position::Bad).await?,
             chart: metric.as_ref().and_then(|metric| metric.chart.clone()),
             unit: metric.and_then(|metric| metric.unit),
             culprits,
@@ -149,7 +160,7 @@ impl Found {
             runs: outcome.runs,
             builds: outcome.builds,
             skipped,
-            measurements: measurements(records),
+            measurements: measurements(runs),
             verification: None,
             unconfirmed: Vec::new(),
         })
@@ -175,14 +186,9 @@ impl Found {
 impl FoundPairs {
     pub(super) async fn new(
         naming: &Naming<'_>,
-        driven: Driven<PairwiseOutcome>,
+        outcome: PairwiseOutcome,
     ) -> Result<Self, Failure> {
-        let Naming { job, executor } = naming;
-        let Driven { outcome, atlas } = driven;
-        let names = Names {
-            executor,
-            atlas: &atlas,
-        };
+        let Naming { job, executor, .. } = naming;
         let metric = executor.local.as_ref().and_then(|local| local.metric());
         let measures = metric.map_or_else(Default::default, |metric| metric.charts);
         let unit = |chart: &ChartComparison| {
@@ -193,8 +199,8 @@ impl FoundPairs {
             job_id: job.id.to_string(),
             status: outcome.status,
             reason: reason(&outcome.stopped),
-            base: names.of(Position::Good).await?,
-            experiment: names.of(Position::Bad).await?,
+            base: naming.of(Position::Good).await?,
+            experiment: naming.of(Position::Bad).await?,
             units: outcome.charts.iter().filter_map(unit).collect(),
             only_base: outcome.only_base.clone(),
             only_experiment: outcome.only_experiment.clone(),
@@ -205,49 +211,22 @@ impl FoundPairs {
     }
 }
 
-fn measurements(records: &[Record]) -> Vec<Measurement> {
+fn measurements(runs: &[Run]) -> Vec<Measurement> {
     let mut all: Vec<Measurement> = Vec::new();
-    let mut add = |report: &RunReport, values: Option<&BTreeMap<String, Vec<f64>>>| {
-        let place = all.iter().position(|it| it.commit == report.commit);
+    for run in runs {
+        let place = all.iter().position(|it| it.commit == run.commit);
         let place = place.unwrap_or_else(|| {
             all.push(Measurement {
-                commit: report.commit.clone(),
+                commit: run.commit.clone(),
                 values: Vec::new(),
                 failures: 0,
             });
             all.len() - 1
         });
-        match values {
+        match &run.values {
             Some(values) => all[place].values.extend(values.values().flatten()),
             None => all[place].failures += 1,
         }
-    };
-    let of = |run: &PairedRun| run.failure.is_none().then(|| run.values.clone());
-    for record in records {
-        match (&record.detail, &record.event) {
-            (Some(Detail::Run(report)), Event::Ran { values, .. }) => add(report, Some(values)),
-            (Some(Detail::Run(report)), _) => add(report, None),
-            (Some(Detail::RunPair(pair)), Event::RanPair { first, second, .. }) => {
-                add(&pair.first, of(first).as_ref());
-                add(&pair.second, of(second).as_ref());
-            }
-            _ => {}
-        }
     }
     all
-}
-
-struct Names<'a> {
-    executor: &'a PythonExecutor,
-    atlas: &'a Atlas,
-}
-
-impl Names<'_> {
-    async fn of(&self, position: Position) -> Result<CombinedCommit, Failure> {
-        match self.atlas.locate(position) {
-            Some(located) => Ok(self.executor.name(&located).await?),
-            // Only a range that was listed has offsets.
-            None => Err(Failure::job("a commit of the outcome was never listed")),
-        }
-    }
 }

@@ -63,7 +63,7 @@ CREATE TABLE records (
     job       BIGINT NOT NULL,
     sequence  BIGINT NOT NULL,
     recorded  BIGINT NOT NULL,
-    kind      TEXT   NOT NULL,           -- the name of the event, for counting
+    kind      TEXT   NOT NULL,           -- what is recorded, for counting
     event     TEXT   NOT NULL,
     detail    TEXT,
     withdrawn BIGINT NOT NULL DEFAULT 0, -- kept, and not replayed any more

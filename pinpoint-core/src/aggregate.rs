@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 /// Written as text, in `serde` too: `median`, or `ignore-first:5,median`.
 ///
 /// ```
-/// use pinpoint_core::results::Aggregate;
+/// use pinpoint_core::Aggregate;
 ///
 /// let aggregate: Aggregate = "ignore-first:2,median".parse()?;
 /// assert_eq!(aggregate.apply(&[90.0, 50.0, 11.0, 10.0, 12.0]), Some(11.0));
 /// assert_eq!(Aggregate::default(), "median".parse()?);
-/// # Ok::<(), pinpoint_core::results::UnknownAggregate>(())
+/// # Ok::<(), pinpoint_core::UnknownAggregate>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

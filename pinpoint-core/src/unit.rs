@@ -11,7 +11,7 @@ use crate::Direction;
 ///
 /// ```
 /// use pinpoint_core::Direction::{Down, Unknown, Up};
-/// use pinpoint_core::results::direction_of;
+/// use pinpoint_core::direction_of;
 ///
 /// assert_eq!(direction_of(Unknown, Some("µs")), Down);
 /// assert_eq!(direction_of(Unknown, Some("KiB")), Down);

@@ -2,45 +2,54 @@
 
 use std::collections::BTreeMap;
 
-use crate::{CombinedCommit, Detail, Event, Listing, Located, Machine, Position, Record, Task};
+use crate::{Artifact, CombinedCommit, Listing, Located, Machine, Position, Report, Task};
 
-/// Gives the places that a machine speaks of the names that an executor knows.
+/// Gives the positions that a machine speaks of the names that an executor knows.
 ///
-/// It is filled from the records of a job, so that it is whole again after a
+/// It follows from the reports of a job, so that it is whole again after a
 /// restart: a listing names the ends of a range, a build names its commit.
 #[derive(Debug, Clone, Default)]
-pub struct Atlas {
+pub struct CommitNames {
     commits: BTreeMap<Position, CombinedCommit>,
+    artifacts: BTreeMap<Position, Artifact>,
     ranges: BTreeMap<u32, Listing>,
 }
 
-impl Atlas {
+impl CommitNames {
     /// The names that a machine starts with.
     pub fn of<M: Machine>(machine: &M) -> Self {
-        let mut atlas = Self::default();
+        let mut names = Self::default();
         if let Some((good, bad)) = machine.ends() {
-            atlas.commits.insert(Position::Good, good.clone());
-            atlas.commits.insert(Position::Bad, bad.clone());
+            names.commits.insert(Position::Good, good.clone());
+            names.commits.insert(Position::Bad, bad.clone());
         }
-        atlas
+        names
     }
 
-    /// Learns from an answer. `asked` is what it answers, when that is known.
-    pub fn learn(&mut self, record: &Record, asked: Option<&Task>) {
-        match (&record.detail, &record.event, asked) {
-            (Some(Detail::Listed(listing)), Event::Listed { range, .. }, _) => {
+    /// Learns from the report of a task.
+    pub fn learn(&mut self, task: &Task, report: &Report) {
+        match (task, report) {
+            (Task::List { range, .. }, Report::Listed(listing)) => {
                 self.ranges.insert(*range, listing.clone());
             }
-            (Some(Detail::Build(report)), _, Some(Task::Build { commit })) => {
+            (Task::Build { commit }, Report::Built(report)) => {
                 self.commits.insert(*commit, report.commit.clone());
+                if let Some(artifact) = &report.artifact {
+                    self.artifacts.insert(*commit, artifact.clone());
+                }
             }
             _ => {}
         }
     }
 
-    /// The commit at a position, if it was ever built.
+    /// The commit at a position, if it is an end or was ever built.
     pub fn commit(&self, position: Position) -> Option<&CombinedCommit> {
         self.commits.get(&position)
+    }
+
+    /// The build of the commit at a position, if its executor named one.
+    pub fn artifact(&self, position: Position) -> Option<&Artifact> {
+        self.artifacts.get(&position)
     }
 
     /// A range, once it is listed.

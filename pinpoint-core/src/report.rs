@@ -1,0 +1,277 @@
+//! What an executor answers.
+//!
+//! A report holds facts: what was listed, built, measured. What the search makes of
+//! them is [`translate`](crate::translate)'s. Times are milliseconds since 1970.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CombinedCommit, Direction, ListRequest, Metric};
+
+/// The answer to a [`Request`](crate::Request).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Report {
+    /// The metrics that the benchmark gives.
+    Metric(Metric),
+    /// What lies between two commits.
+    Listed(Listing),
+    /// How a build ended.
+    Built(BuildReport),
+    /// How a run ended.
+    Ran(RunReport),
+    /// How a pair of runs ended.
+    RanPair(Box<PairReport>),
+}
+
+/// A range with its ends: the answer to a [`ListRequest`](crate::ListRequest).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listing {
+    /// The older end, not part of the range.
+    pub lower: CombinedCommit,
+    /// The newer end, not part of the range.
+    pub higher: CombinedCommit,
+    /// Commits strictly between them.
+    pub count: u64,
+    /// The dependencies that the two hold at different revisions, where the
+    /// range was looked for in them: by path, then by repository.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<DependencyChange>,
+}
+
+impl Listing {
+    /// The answer to a request: so many commits strictly between its ends.
+    pub fn new(request: &ListRequest, count: u64) -> Self {
+        Self {
+            lower: request.lower.clone(),
+            higher: request.higher.clone(),
+            count,
+            changes: Vec::new(),
+        }
+    }
+}
+
+/// A dependency that two commits hold at different revisions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DependencyChange {
+    /// Where the manifest puts it, or what the manifest calls it.
+    pub path: String,
+    /// Its repository; of a package that is no repository, its name.
+    pub repository: String,
+    /// The older end's revision or version; absent when it has no such
+    /// dependency.
+    pub before: Option<String>,
+    /// The newer end's.
+    pub after: Option<String>,
+    /// Whether its commits are part of the range.
+    pub followed: Followed,
+}
+
+/// Whether the commits of a changed dependency are searched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Followed {
+    /// They are, from the older to the newer.
+    Forward,
+    /// They are, from the newer to the older: it was set back, and the range
+    /// is walked in reverse.
+    Backward,
+    /// They are not: why, in a line. The change may be the cause, and can't be
+    /// bisected further.
+    No {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Names a build, for whatever is going to run it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Artifact {
+    /// A directory of the machine that built.
+    Directory(String),
+    /// The digest under which a content-addressed storage has it.
+    Digest(String),
+    /// Whatever else the executor knows a build by.
+    Handle(String),
+}
+
+/// How a build ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct BuildReport {
+    /// What was built, by name.
+    pub commit: CombinedCommit,
+    /// Why it failed, in a line; absent when it can be run.
+    #[serde(default)]
+    pub failure: Option<String>,
+    /// Where the build is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<Artifact>,
+    /// The build existed already.
+    #[serde(default)]
+    pub cached: bool,
+    /// How long it took, in milliseconds.
+    #[serde(default)]
+    pub duration: u64,
+    /// Where its output is.
+    #[serde(default)]
+    pub log: Option<String>,
+}
+
+impl BuildReport {
+    /// A build that can be run.
+    pub fn built(commit: CombinedCommit) -> Self {
+        Self {
+            commit,
+            failure: None,
+            artifact: None,
+            cached: false,
+            duration: 0,
+            log: None,
+        }
+    }
+
+    /// A commit that does not build: why, in a line.
+    pub fn failed(commit: CombinedCommit, reason: impl Into<String>) -> Self {
+        Self {
+            failure: Some(reason.into()),
+            ..Self::built(commit)
+        }
+    }
+
+    /// With the place of the build.
+    #[must_use]
+    pub fn artifact(mut self, artifact: Artifact) -> Self {
+        self.artifact = Some(artifact);
+        self
+    }
+}
+
+/// What the operating system measured of one execution.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Seconds from start to end.
+    pub wall: f64,
+    /// Seconds of processor time in the program and its children.
+    pub user: f64,
+    /// Seconds of processor time in the kernel on their behalf.
+    pub system: f64,
+    /// The largest resident set of any one of its processes, in bytes.
+    pub peak_memory: u64,
+}
+
+/// The values of one chart of one run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// The values, in the order in which the benchmark gave them.
+    pub values: Vec<f64>,
+    /// What they count, as the benchmark writes it.
+    #[serde(default)]
+    pub unit: Option<String>,
+    /// Where better lies, if the format of the output says so.
+    #[serde(default, skip_serializing_if = "is_unknown")]
+    pub direction: Direction,
+}
+
+/// Nothing is written for it, so that what was stored before there were
+/// directions reads back as it was.
+fn is_unknown(direction: &Direction) -> bool {
+    *direction == Direction::Unknown
+}
+
+/// How one execution of the benchmark ended.
+///
+/// ```
+/// use pinpoint_core::RunReport;
+///
+/// let report = RunReport::new(1_700_000_000_000).value("time", 10.3).value("size", 4096.0);
+/// assert_eq!(report.charts["time"].values, [10.3]);
+/// assert!(RunReport::failed(1_700_000_000_000, "exit code 3").charts.is_empty());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RunReport {
+    /// Where it ran.
+    #[serde(default)]
+    pub bot: Option<String>,
+    /// When it started.
+    pub started: u64,
+    /// The chart that decides, where the executor was left to choose it.
+    #[serde(default)]
+    pub chart: Option<String>,
+    /// Why there are no values, in a line; absent when there are.
+    #[serde(default)]
+    pub failure: Option<String>,
+    /// Every value of every chart that the request wants. Others may be left
+    /// out.
+    #[serde(default)]
+    pub charts: BTreeMap<String, Series>,
+    /// What the operating system measured, when it could.
+    #[serde(default)]
+    pub usage: Option<Usage>,
+    /// The exit code; absent when a signal ended it.
+    #[serde(default)]
+    pub exit_code: Option<i32>,
+    /// Where its output is.
+    #[serde(default)]
+    pub log: Option<String>,
+    /// What the user should know about it, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+impl RunReport {
+    /// A run that started at this time and has no values yet.
+    pub fn new(started: u64) -> Self {
+        Self {
+            started,
+            ..Self::default()
+        }
+    }
+
+    /// A run that failed: why, in a line.
+    pub fn failed(started: u64, reason: impl Into<String>) -> Self {
+        Self {
+            failure: Some(reason.into()),
+            ..Self::new(started)
+        }
+    }
+
+    /// With one more value of a chart.
+    #[must_use]
+    pub fn value(mut self, chart: impl Into<String>, value: f64) -> Self {
+        self.charts
+            .entry(chart.into())
+            .or_default()
+            .values
+            .push(value);
+        self
+    }
+
+    /// With all values of a chart.
+    #[must_use]
+    pub fn series(mut self, chart: impl Into<String>, series: Series) -> Self {
+        self.charts.insert(chart.into(), series);
+        self
+    }
+
+    /// With the bot that it ran on.
+    #[must_use]
+    pub fn bot(mut self, bot: impl Into<String>) -> Self {
+        self.bot = Some(bot.into());
+        self
+    }
+}
+
+/// How the two executions of a pair ended, in the order asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PairReport {
+    /// The one that ran first.
+    pub first: RunReport,
+    /// The one that ran right after it, on the same bot.
+    pub second: RunReport,
+}
