@@ -348,6 +348,8 @@ fn jobs_are_listed_and_shown() {
     let shown = show.ends_with(0).document();
     assert_eq!(shown["id"], job);
     assert_eq!(shown["outcome"]["status"], "culprit_found");
+    // One that runs, and one that follows without a pause.
+    assert_eq!(shown["spec"]["limits"]["runs"], 2);
     // What is finished is told again, and not done again.
     let again = world.pinpoint(&["jobs", "resume", job]).ends_with(0);
     assert!(show_ends_with(&world, job, &again.stdout));
