@@ -67,7 +67,7 @@ pub(crate) fn line(state: &CombinedCommit) -> String {
 /// The longest reason that is written out.
 const LONGEST_REASON: usize = 4_096;
 
-/// Why something failed, as others said it: on any number of lines, but not for ever.
+/// Why something failed, as others said it: on any number of lines, but not of any length.
 pub(crate) fn reason(text: &str) -> String {
     shortened(&plain(text), LONGEST_REASON).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Files that are written as a whole: whoever looks sees what was there before, or
+//! Files that are written as a whole: a reader sees what was there before, or
 //! all of what is there now.
 
 use std::io::{self, Write};

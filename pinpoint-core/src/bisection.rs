@@ -393,7 +393,7 @@ impl Machine for Bisection {
             } else {
                 match self.search.get_mut().advance(&mut self.lab) {
                     Ok(false) if !self.lab.is_idle() => {}
-                    // A strategy that asks for nothing more would wait for ever.
+                    // A strategy that asks for nothing more would wait forever.
                     Ok(false) => self.conclude(
                         self.search
                             .get()

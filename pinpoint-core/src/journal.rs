@@ -21,8 +21,8 @@ use crate::{Report, Ticket};
     reason = "it is written down and read, one at a time"
 )]
 pub enum Record {
-    /// Work was started that outlives the process: whoever drives the job next
-    /// waits for the same ticket.
+    /// Work was started that outlives the process: the next process that drives the
+    /// job waits for the same ticket.
     Started {
         /// The action.
         action: u64,

@@ -13,7 +13,7 @@ use super::{LocalError, LocalRepositories, Repository, RepositoryError};
 /// reading the configuration of every submodule: each is looked for once.
 pub(super) struct AtHand {
     repositories: LocalRepositories,
-    /// What decides what is at hand.
+    /// Names the repositories that are available.
     names: Vec<String>,
     known: Mutex<BTreeMap<String, Option<Repository>>>,
 }

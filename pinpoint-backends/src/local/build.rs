@@ -159,7 +159,7 @@ impl LocalExecutor {
                 .await?
                 .clone();
             match &made {
-                // Whoever removed it did not ask us.
+                // It was removed by another program.
                 Made::Ready(ready) if !ready.tree.is_dir() => self.forget(ready),
                 _ => return Ok(made),
             }

@@ -31,7 +31,7 @@ pub(super) fn open_or_create(path: &Path) -> Result<File, LocalError> {
 }
 
 /// Opens a file that others made, to read it. Anything but a regular file is an
-/// error: to open a pipe can take for ever.
+/// error: opening a pipe can block forever.
 pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
     let file = OpenOptions::new()

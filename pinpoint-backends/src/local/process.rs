@@ -307,7 +307,7 @@ fn reap(child: libc::pid_t) {
 
 /// Ends what is on record of a child, if it lives on.
 ///
-/// Only for whoever holds the lock under which it was started: the process
+/// Only for the holder of the lock under which it was started: the process
 /// that started it is dead then.
 pub(super) async fn end_leftover(record: &str) {
     let leftover = Leftover::on(record);

@@ -427,7 +427,7 @@ impl LocalExecutor {
             }
         }
         // Files, not pipes: a process left in the background keeps a pipe open,
-        // and whoever reads it waits for that process. New ones for each run: what
+        // and its reader waits for that process. New ones for each run: what
         // such a process writes later is nobody's.
         let runs = self.job_dir.join("runs");
         let (stdout, stderr) = (files::create_unnamed(&runs)?, files::create_unnamed(&runs)?);

@@ -391,7 +391,7 @@ extern "C" fn note(signal: c_int) {
     }
 }
 
-/// What is told at the end. It is written by hand into a fixed place.
+/// The report, written into a buffer of fixed size: nothing may be allocated here.
 struct Told {
     text: [u8; REPORT_LENGTH],
     length: usize,

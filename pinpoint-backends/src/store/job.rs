@@ -109,7 +109,7 @@ pub struct Job {
     pub state: JobState,
     /// Milliseconds since 1970.
     pub created: i64,
-    /// When its state changed last, or it was taken up again after its worker had gone,
+    /// When its state changed last, or it was resumed after its worker had gone,
     /// in milliseconds since 1970.
     pub updated: i64,
     /// How long it was running, in milliseconds, all times together; absent until it
@@ -160,7 +160,7 @@ pub struct JobSummary {
     pub state: JobState,
     /// Milliseconds since 1970.
     pub created: i64,
-    /// When its state changed last, or it was taken up again after its worker had gone,
+    /// When its state changed last, or it was resumed after its worker had gone,
     /// in milliseconds since 1970.
     pub updated: i64,
     /// How long it was running, in milliseconds, all times together; absent until it
