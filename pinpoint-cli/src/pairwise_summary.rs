@@ -137,7 +137,7 @@ fn headline(text: &mut Text, document: &PairwiseDocument, display: &Display) -> 
                     reason,
                 } => {
                     let side = match commit {
-                        pinpoint_core::Position::Good => "base",
+                        pinpoint_core::Position::Lower => "base",
                         _ => "experiment",
                     };
                     format!("the {side} can't be measured: {}", self::reason(reason))

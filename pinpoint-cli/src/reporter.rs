@@ -472,8 +472,8 @@ fn now(machine: &impl Machine, names: &CommitNames) -> String {
 fn bar(total: u64, progress: &Progress) -> String {
     // The good end has place 0, the first commit 1, the bad end total + 1.
     let place = |position: Position| match position {
-        Position::Good => Some(0),
-        Position::Bad => Some(total + 1),
+        Position::Lower => Some(0),
+        Position::Higher => Some(total + 1),
         Position::Within { range: 0, offset } => Some(offset + 1),
         Position::Within { .. } => None,
     };
@@ -508,14 +508,14 @@ mod tests {
             builds: 0,
             runs_to_come: 0,
             measured: vec![MeasuredCommit {
-                commit: Position::Good,
+                commit: Position::Lower,
                 runs: 10,
                 failures: 0,
                 median: None,
             }],
             open: vec![OpenRange {
                 lower: at(29),
-                higher: Position::Bad,
+                higher: Position::Higher,
                 between: 28,
             }],
         };

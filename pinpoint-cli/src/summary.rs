@@ -190,7 +190,7 @@ pub(crate) fn why(stopped: &Stopped) -> String {
         Stopped::TimeBudget => "the time budget is used up".into(),
         Stopped::Canceled => "it was canceled".into(),
         Stopped::Failed { commit, reason } => match commit {
-            Some(pinpoint_core::Position::Good) => {
+            Some(pinpoint_core::Position::Lower) => {
                 format!("the good end can't be measured: {}", self::reason(reason))
             }
             Some(_) => format!("the bad end can't be measured: {}", self::reason(reason)),

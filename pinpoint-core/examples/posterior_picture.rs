@@ -120,9 +120,9 @@ fn each(span: &Span) -> f64 {
 
 fn place(commit: Position) -> u64 {
     match commit {
-        Position::Good => 0,
+        Position::Lower => 0,
         Position::Within { offset, .. } => offset + 1,
-        Position::Bad => COMMITS,
+        Position::Higher => COMMITS,
     }
 }
 

@@ -10,9 +10,11 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 pub enum Position {
     /// The lower end of the search.
-    Good,
+    #[serde(alias = "good")]
+    Lower,
     /// The higher end of the search.
-    Bad,
+    #[serde(alias = "bad")]
+    Higher,
     /// A commit strictly between two others.
     Within {
         /// The range, as [`Task::List`] numbered it.

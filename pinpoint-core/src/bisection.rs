@@ -23,8 +23,8 @@ use crate::{
 ///
 /// // 14 commits between the ends; the one at offset 9 makes it slower.
 /// let slow_from = |commit| match commit {
-///     Position::Good => false,
-///     Position::Bad => true,
+///     Position::Lower => false,
+///     Position::Higher => true,
 ///     Position::Within { offset, .. } => offset >= 9,
 /// };
 /// let mut search = Bisection::new(BisectionSpec::new(Range::Counted { between: 14 }))?;
@@ -214,7 +214,7 @@ impl Bisection {
                 reason: error.to_string(),
             });
         }
-        [Position::Good, Position::Bad]
+        [Position::Lower, Position::Higher]
             .into_iter()
             .find_map(|end| match &self.lab.get(end)?.build {
                 BuildState::Skipped(reason) => Some(Stopped::Failed {
@@ -242,7 +242,7 @@ impl Bisection {
 
     /// The ends none of whose runs gave a value.
     fn unmeasured(&self) -> Vec<Unmeasured> {
-        [Position::Good, Position::Bad]
+        [Position::Lower, Position::Higher]
             .into_iter()
             .filter_map(|commit| {
                 let end = self.lab.get(commit).filter(|end| end.only_failed())?;

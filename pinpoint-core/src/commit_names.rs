@@ -20,8 +20,8 @@ impl CommitNames {
     pub fn of<M: Machine>(machine: &M) -> Self {
         let mut names = Self::default();
         if let Some((good, bad)) = machine.ends() {
-            names.commits.insert(Position::Good, good.clone());
-            names.commits.insert(Position::Bad, bad.clone());
+            names.commits.insert(Position::Lower, good.clone());
+            names.commits.insert(Position::Higher, bad.clone());
         }
         names
     }

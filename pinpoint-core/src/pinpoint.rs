@@ -105,7 +105,7 @@ enum PairState {
 impl PinpointSearch {
     pub(crate) fn new(spec: &BisectionSpec, lab: &mut Lab) -> Self {
         let (range, lists) = match spec.range {
-            Range::Between { .. } => (lab.list(Position::Good, Position::Bad), true),
+            Range::Between { .. } => (lab.list(Position::Lower, Position::Higher), true),
             Range::Counted { between } => (lab.know(between), false),
         };
         let mut search = Self {
@@ -118,8 +118,8 @@ impl PinpointSearch {
                 lists,
             },
             pairs: vec![Pair {
-                lower: Position::Good,
-                higher: Position::Bad,
+                lower: Position::Lower,
+                higher: Position::Higher,
                 between: Between {
                     range,
                     low: 0,
@@ -132,7 +132,7 @@ impl PinpointSearch {
             }],
             exhausted: None,
         };
-        for end in [Position::Good, Position::Bad] {
+        for end in [Position::Lower, Position::Higher] {
             search.note(lab.build(end));
         }
         search
@@ -235,7 +235,7 @@ impl PinpointSearch {
             None if self.question.lists => {
                 let (lower, higher) = (self.pairs[index].lower, self.pairs[index].higher);
                 // The two ends of the search were listed when it began.
-                if (lower, higher) == (Position::Good, Position::Bad) {
+                if (lower, higher) == (Position::Lower, Position::Higher) {
                     PairState::Culprit
                 } else {
                     let range = lab.list(lower, higher);
@@ -510,7 +510,7 @@ impl Question {
                 None => None,
                 Some(Magnitude::Absolute(magnitude)) => Some(magnitude.abs()),
                 Some(Magnitude::Percent(percent)) => lab
-                    .get(Position::Good)
+                    .get(Position::Lower)
                     .and_then(|good| median(&good.values()))
                     .map(|median| (median * percent / 100.0).abs().min(f64::MAX)),
             };

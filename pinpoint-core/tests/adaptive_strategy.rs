@@ -52,7 +52,7 @@ fn finds_the_one_commit_that_is_slower() {
         let world = World::of(14).slower_from(place, 5.0).adaptive();
         let outcome = world.search().outcome();
         let expected = if place == 14 {
-            Position::Bad
+            Position::Higher
         } else {
             at(place)
         };
@@ -102,7 +102,7 @@ fn the_posterior_adds_up_and_names_every_commit_once() {
         assert!((sum + posterior.no_change - 1.0).abs() < 1e-9);
         let commits: u64 = posterior.spans.iter().map(|span| span.commits).sum();
         assert_eq!(commits, 1_001);
-        assert_eq!(posterior.spans[0].after, Position::Good);
+        assert_eq!(posterior.spans[0].after, Position::Lower);
         assert!(
             (posterior.spans.windows(2)).all(|pair| pair[0].last == pair[1].after),
             "{posterior:?}"
@@ -222,7 +222,7 @@ fn adjacent_commits_are_listed_again_and_a_roll_is_followed() {
     let world = World::of(0).slower_from(0, 5.0);
     assert_eq!(
         culprits(&world.search_for(between_commits()).outcome()),
-        [Position::Bad]
+        [Position::Higher]
     );
 }
 
@@ -360,10 +360,10 @@ fn ends_that_only_fail_are_not_the_same() {
 fn an_end_that_only_fails_is_not_the_same_as_one_that_gives_values() {
     let spec = || World::of(6).adaptive().spec();
     let outcome = value_by_value(spec(), |commit, index| {
-        (commit != Position::Good).then(|| 10.0 + 0.01 * f64::from(index % 7))
+        (commit != Position::Lower).then(|| 10.0 + 0.01 * f64::from(index % 7))
     });
     let (commit, reason) = why_failed(&outcome);
-    assert_eq!(commit, Some(Position::Good));
+    assert_eq!(commit, Some(Position::Lower));
     assert!(
         reason.contains("gave a value; the first: Address already in use"),
         "{reason}"
@@ -371,10 +371,10 @@ fn an_end_that_only_fails_is_not_the_same_as_one_that_gives_values() {
 
     // The other one gave a single value.
     let outcome = value_by_value(spec(), |commit, index| {
-        (commit == Position::Good && index == 1).then_some(10.0)
+        (commit == Position::Lower && index == 1).then_some(10.0)
     });
     let (commit, _) = why_failed(&outcome);
-    assert_eq!(commit, Some(Position::Bad));
+    assert_eq!(commit, Some(Position::Higher));
     assert_eq!(outcome.unmeasured.len(), 1);
 }
 
@@ -388,7 +388,7 @@ fn a_benchmark_that_stops_working_ends_the_search() {
         let outcome = value_by_value(World::of(40).adaptive().spec(), |commit, index| {
             made.set(made.get() + 1);
             let level = match commit {
-                Position::Bad => 15.0,
+                Position::Higher => 15.0,
                 Position::Within { offset: 20.., .. } => 15.0,
                 _ => 10.0,
             };
@@ -420,7 +420,7 @@ fn commits_that_only_fail_leave_a_range() {
                 offset: 15..=25, ..
             } => return None,
             Position::Within { offset, .. } if offset < 20 => 10.0,
-            Position::Good => 10.0,
+            Position::Lower => 10.0,
             _ => 15.0,
         };
         Some(level + 0.01 * f64::from(index % 7))
@@ -446,7 +446,7 @@ fn two_ends_make_a_range_and_so_do_a_hundred_thousand_commits() {
             .search()
             .outcome();
         let expected = if place == between {
-            Position::Bad
+            Position::Higher
         } else {
             at(place)
         };
@@ -694,7 +694,7 @@ fn a_suspicion_beyond_doubt_is_looked_at_all_the_same() {
                 ..world.spec()
             };
             let outcome = world.search_for(spec).outcome();
-            let bad = Position::Bad;
+            let bad = Position::Higher;
             let expected = if suspect == 63 { bad } else { at(suspect) };
             assert_eq!(culprits(&outcome), [expected], "{outcome:?}");
             assert!(outcome.builds <= 4, "{}", outcome.builds);
@@ -732,7 +732,7 @@ fn time_that_is_over_before_anything_is_known_decides_nothing() {
     let outcome = machine.outcome().unwrap();
     assert_eq!(outcome.stopped, Stopped::TimeBudget);
     assert_eq!(outcome.status, Status::Inconclusive);
-    assert_eq!(outcome.candidates, [Position::Bad]);
+    assert_eq!(outcome.candidates, [Position::Higher]);
 }
 
 /// A batch is asked for when the one before is answered, in an order that the

@@ -46,8 +46,8 @@ impl World {
 
     fn ordinal(&self, commit: Position) -> u64 {
         match commit {
-            Position::Good => 0,
-            Position::Bad => self.between + 1,
+            Position::Lower => 0,
+            Position::Higher => self.between + 1,
             Position::Within { offset, .. } => offset + 1,
         }
     }
@@ -94,7 +94,7 @@ impl World {
                 ..
             } => {
                 let run = |commit| match commit {
-                    Position::Good | Position::Bad => self.run(&self.alone, commit, *index),
+                    Position::Lower | Position::Higher => self.run(&self.alone, commit, *index),
                     Position::Within { .. } => self.run(&self.in_pairs, commit, *index),
                 };
                 Event::RanPair {
@@ -166,7 +166,7 @@ fn each_culprit_is_confirmed_by_runs_of_its_own() {
     for (culprit, parent) in [(at(20), at(19)), (at(45), at(44))] {
         assert_eq!(found.pairs_of(culprit, parent), 30);
     }
-    assert_eq!(found.pairs_of(Position::Good, Position::Bad), 30);
+    assert_eq!(found.pairs_of(Position::Lower, Position::Higher), 30);
     for checked in &outcome.culprits {
         let comparison = checked.comparison.as_ref().unwrap();
         assert_eq!(comparison.status, PairwiseStatus::Different);
@@ -200,7 +200,7 @@ fn the_verification_of_the_ends_serves_the_search() {
         matches!(
             task,
             Task::Run {
-                commit: Position::Good | Position::Bad,
+                commit: Position::Lower | Position::Higher,
                 ..
             }
         )
@@ -301,7 +301,7 @@ fn a_culprit_that_pairs_do_not_confirm_is_listed_with_its_figures() {
 fn two_neighbours_need_no_second_comparison() {
     let world = World::slower_from(0, [(0, 2.0)]);
     let found = world.find(world.spec());
-    assert_eq!(found.culprits(), [Position::Bad]);
+    assert_eq!(found.culprits(), [Position::Higher]);
     let checked = &found.outcome.culprits[0];
     assert!(checked.reused);
     assert_eq!(

@@ -329,8 +329,8 @@ fn positions_of_a_pair_are_the_two_ends() {
 
     let machine = Pairwise::new(spec()).unwrap();
     let variant = |position| machine.variant(position).map(|it| it.arguments.len());
-    assert_eq!(variant(Position::Good), Some(0));
-    assert_eq!(variant(Position::Bad), Some(1));
+    assert_eq!(variant(Position::Lower), Some(0));
+    assert_eq!(variant(Position::Higher), Some(1));
     assert_eq!(
         variant(Position::Within {
             range: 0,

@@ -33,8 +33,8 @@ fn metric() -> Metric {
 
 fn values(commit: Position, index: u32) -> BTreeMap<String, Vec<f64>> {
     let slow = match commit {
-        Position::Good => false,
-        Position::Bad => true,
+        Position::Lower => false,
+        Position::Higher => true,
         Position::Within { offset, .. } => offset >= SLOW_FROM,
     };
     let time = if slow { 12.0 } else { 10.0 } + 0.01 * f64::from(index * 7 % 10);
@@ -117,7 +117,7 @@ fn the_metric_is_found_first_and_decides() {
     for spec in all_specs() {
         let mut machine = finding(spec);
         let first: Vec<Task> = machine.poll().into_iter().map(|it| it.task).collect();
-        let (good, bad) = (Position::Good, Position::Bad);
+        let (good, bad) = (Position::Lower, Position::Higher);
         assert_eq!(
             first,
             [

@@ -37,7 +37,7 @@ fn built(spec: PairwiseSpec) -> (Pairwise, Vec<Action>) {
             .iter()
             .map(|action| action.task.clone())
             .collect::<Vec<_>>(),
-        [Position::Good, Position::Bad].map(|commit| Task::Build { commit })
+        [Position::Lower, Position::Higher].map(|commit| Task::Build { commit })
     );
     for build in builds {
         machine
@@ -54,14 +54,14 @@ fn built(spec: PairwiseSpec) -> (Pairwise, Vec<Action>) {
 fn order(action: &Action) -> (bool, u32) {
     match action.task {
         Task::RunPair {
-            first: Position::Good,
-            second: Position::Bad,
+            first: Position::Lower,
+            second: Position::Higher,
             index,
             ..
         } => (true, index),
         Task::RunPair {
-            first: Position::Bad,
-            second: Position::Good,
+            first: Position::Higher,
+            second: Position::Lower,
             index,
             ..
         } => (false, index),
@@ -413,7 +413,7 @@ fn a_side_that_does_not_build_fails_the_job() {
     assert_eq!(
         outcome.stopped,
         Stopped::Failed {
-            commit: Some(Position::Bad),
+            commit: Some(Position::Higher),
             reason: "no compiler".into()
         }
     );

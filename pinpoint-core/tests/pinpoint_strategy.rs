@@ -21,7 +21,7 @@ fn finds_the_one_commit_that_is_slower() {
         let world = World::of(14).slower_from(place, 5.0);
         let outcome = world.search().outcome();
         let expected = if place == 14 {
-            Position::Bad
+            Position::Higher
         } else {
             at(place)
         };
@@ -49,7 +49,7 @@ fn a_range_without_a_change_takes_twenty_runs() {
     let (outcome, search) = World::of(1_000).search().finish();
     assert_eq!(outcome.status, Status::NoRegression);
     assert_eq!((outcome.runs, outcome.builds), (20, 2));
-    assert_eq!(search.runs_of(Position::Good), 10);
+    assert_eq!(search.runs_of(Position::Lower), 10);
 }
 
 #[test]
@@ -94,7 +94,11 @@ fn undecided_ends(spec: BisectionSpec) -> Vec<(u32, u32)> {
                     // Two mixed samples, the bad one a little higher: the
                     // p-value lies between the thresholds for a while.
                     let noise = f64::from(index * 37 % 101) / 101.0;
-                    let shift = if commit == Position::Bad { 0.07 } else { 0.0 };
+                    let shift = if commit == Position::Higher {
+                        0.07
+                    } else {
+                        0.0
+                    };
                     ran(action.number, 10.0 + noise + shift)
                 }
                 Task::Build { .. } => Event::Built {
@@ -111,7 +115,7 @@ fn undecided_ends(spec: BisectionSpec) -> Vec<(u32, u32)> {
     outcome
         .comparisons
         .iter()
-        .filter(|look| (look.lower, look.higher) == (Position::Good, Position::Bad))
+        .filter(|look| (look.lower, look.higher) == (Position::Lower, Position::Higher))
         .map(|look| (look.lower_runs, look.higher_runs))
         .collect()
 }
@@ -290,7 +294,7 @@ fn an_end_that_does_not_build_fails_the_job() {
     assert_eq!(
         outcome.stopped,
         Stopped::Failed {
-            commit: Some(Position::Bad),
+            commit: Some(Position::Higher),
             reason: "no compiler".into()
         }
     );
@@ -329,7 +333,7 @@ fn a_listing_of_nothing_makes_the_higher_commit_the_culprit() {
     // Good and bad are adjacent.
     let world = World::of(0).slower_from(0, 5.0);
     let outcome = world.search_for(between_commits()).outcome();
-    assert_eq!(culprits(&outcome), [Position::Bad]);
+    assert_eq!(culprits(&outcome), [Position::Higher]);
 }
 
 #[test]
@@ -354,17 +358,17 @@ fn a_lost_run_is_asked_for_again_and_three_in_a_row_fail_an_end() {
             .unwrap();
         index
     };
-    let index = lose(&mut search.machine, Position::Good);
+    let index = lose(&mut search.machine, Position::Lower);
     let again = search.machine.outstanding().pop().unwrap();
     assert_eq!(
         again.task,
         Task::Run {
-            commit: Position::Good,
+            commit: Position::Lower,
             index,
             bot: None
         }
     );
-    lose(&mut search.machine, Position::Good);
+    lose(&mut search.machine, Position::Lower);
     assert!(
         search
             .machine
@@ -372,7 +376,7 @@ fn a_lost_run_is_asked_for_again_and_three_in_a_row_fail_an_end() {
             .iter()
             .any(|a| matches!(a.task, Task::Run { .. }))
     );
-    lose(&mut search.machine, Position::Good);
+    lose(&mut search.machine, Position::Lower);
     let (outcome, _) = search.finish();
     assert_eq!(outcome.status, Status::Failed);
     assert_eq!(outcome.runs, 0);
@@ -666,7 +670,7 @@ fn an_effect_beyond_the_range_of_numbers_costs_nothing_but_itself() {
             };
             let outcome = value_by_value(spec, |commit, index| {
                 let level = match commit {
-                    Position::Good => low,
+                    Position::Lower => low,
                     Position::Within { offset, .. } if offset < 4 => low,
                     _ => high,
                 };
@@ -694,7 +698,10 @@ fn ends_that_only_fail_are_the_same_and_said_to_be_unmeasured() {
     let reason = Some("Address already in use");
     assert_eq!(
         ends,
-        [(Position::Good, 10, reason), (Position::Bad, 10, reason)]
+        [
+            (Position::Lower, 10, reason),
+            (Position::Higher, 10, reason)
+        ]
     );
     let outcome = World::of(6).search().outcome();
     assert_eq!(outcome.unmeasured, []);
@@ -752,7 +759,10 @@ fn a_budget_that_ends_in_a_long_range_leaves_all_of_it() {
 fn every_look_is_kept_as_evidence() {
     let outcome = World::of(6).slower_from(2, 5.0).search().outcome();
     let root = &outcome.comparisons[0];
-    assert_eq!((root.lower, root.higher), (Position::Good, Position::Bad));
+    assert_eq!(
+        (root.lower, root.higher),
+        (Position::Lower, Position::Higher)
+    );
     assert_eq!(root.verdict, Verdict::Different);
     let performance = root.performance.as_ref().unwrap();
     assert_eq!(
@@ -786,7 +796,7 @@ proptest! {
         let outcome = world.search().outcome();
         let usable = |place: u64| place == between || !world.broken.contains(&place);
         let before_usable = |place: u64| place == 0 || !world.broken.contains(&(place - 1));
-        let position = |place: u64| if place == between { Position::Bad } else { at(place) };
+        let position = |place: u64| if place == between { Position::Higher } else { at(place) };
         let found = culprits(&outcome);
         for &place in world.steps.keys() {
             let exact = usable(place) && before_usable(place);
@@ -798,9 +808,9 @@ proptest! {
         }
         for culprit in &found {
             let place = match culprit {
-                Position::Bad => between,
+                Position::Higher => between,
                 Position::Within { offset, .. } => *offset,
-                Position::Good => unreachable!(),
+                Position::Lower => unreachable!(),
             };
             prop_assert!(world.steps.contains_key(&place), "invented {place}");
         }

@@ -115,8 +115,8 @@ fn records_of_version_1_lead_to_the_events_they_held() {
     ];
     let list = Task::List {
         range: 3,
-        lower: pinpoint_core::Position::Good,
-        higher: pinpoint_core::Position::Bad,
+        lower: pinpoint_core::Position::Lower,
+        higher: pinpoint_core::Position::Higher,
     };
     for charts in [time(), Charts::Deciding(None)] {
         let reading = reading(charts, None);

@@ -86,8 +86,8 @@ pub(super) fn at(report: &Report, position: Position) -> Markup {
     let place = report.place_of(position);
     match (place.map(|place| &report.places[place].commit), position) {
         (Some(commit), _) => html! { code { (Foreign(&short(commit))) } },
-        (None, Position::Good) => html! { "the good end" },
-        (None, Position::Bad) => html! { "the bad end" },
+        (None, Position::Lower) => html! { "the good end" },
+        (None, Position::Higher) => html! { "the bad end" },
         (None, Position::Within { offset, .. }) => html! { "commit " (offset + 1) },
     }
 }
@@ -249,7 +249,7 @@ fn of_pairs(document: &PairwiseDocument) -> Answer {
             "bad",
             html! {
                 @match &document.stopped {
-                    Stopped::Failed { commit: Some(Position::Good), reason } => {
+                    Stopped::Failed { commit: Some(Position::Lower), reason } => {
                         "The base can't be measured: " (Foreign(reason))
                     }
                     Stopped::Failed { commit: Some(_), reason } => {

@@ -35,9 +35,9 @@ impl Order {
             // Of two ranges after the same commit, the one opened later is the
             // nearer: it was opened between that commit and its next neighbour.
             key.extend([offset, u64::MAX - u64::from(range)]);
-            place = self.lower.get(&range).copied().unwrap_or(Position::Good);
+            place = self.lower.get(&range).copied().unwrap_or(Position::Lower);
         }
-        key.push(u64::from(place == Position::Bad));
+        key.push(u64::from(place == Position::Higher));
         key.reverse();
         key
     }
@@ -56,14 +56,14 @@ mod tests {
             higher,
         };
         let tasks = [
-            list(0, Position::Good, Position::Bad),
+            list(0, Position::Lower, Position::Higher),
             list(1, within(0, 4), within(0, 5)),
             list(2, within(1, 0), within(1, 1)),
-            list(3, within(0, 9), Position::Bad),
+            list(3, within(0, 9), Position::Higher),
         ];
         let order = Order::of(&tasks);
         let expected = [
-            Position::Good,
+            Position::Lower,
             within(0, 0),
             within(0, 4),
             within(1, 0),
@@ -73,7 +73,7 @@ mod tests {
             within(0, 5),
             within(0, 9),
             within(3, 0),
-            Position::Bad,
+            Position::Higher,
         ];
         let mut sorted = expected;
         sorted.reverse();
@@ -87,17 +87,17 @@ mod tests {
         let tasks = [
             Task::List {
                 range: 0,
-                lower: Position::Good,
-                higher: Position::Bad,
+                lower: Position::Lower,
+                higher: Position::Higher,
             },
             Task::List {
                 range: 1,
-                lower: Position::Good,
+                lower: Position::Lower,
                 higher: within(0, 0),
             },
         ];
         let order = Order::of(&tasks);
-        assert!(order.key(Position::Good) < order.key(within(1, 7)));
+        assert!(order.key(Position::Lower) < order.key(within(1, 7)));
         assert!(order.key(within(1, 7)) < order.key(within(0, 0)));
     }
 }

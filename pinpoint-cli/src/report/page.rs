@@ -200,7 +200,7 @@ mod tests {
             missing: vec![HOSTILE.into()],
             warnings: vec![HOSTILE.into()],
             posterior: None,
-            places: vec![place(Position::Good, &good), place(Position::Bad, &bad)],
+            places: vec![place(Position::Lower, &good), place(Position::Higher, &bad)],
             runs: vec![hostile_run(0), hostile_run(1)],
             pairs: Vec::new(),
             builds: 2,

@@ -62,7 +62,7 @@ fn of_job<'a>(report: &Report, document: &'a PairwiseDocument) -> Part<'a> {
 
 fn of_finder<'a>(report: &Report, document: &'a CulpritDocument) -> Vec<Part<'a>> {
     let unit = document.search.unit.as_deref();
-    let ends = (Position::Good, Position::Bad);
+    let ends = (Position::Lower, Position::Higher);
     let title = html! {
         h2 { "Verification of the regression" }
         p { span.key.base {} "the good end and " span.key.experiment {} "the bad end, in pairs of runs." }

@@ -79,7 +79,7 @@ impl Line {
             cumulative
         });
         Self {
-            sites: vec![Position::Good, Position::Bad],
+            sites: vec![Position::Lower, Position::Higher],
             gaps: vec![Gap {
                 range: 0,
                 low: 0,

@@ -147,7 +147,7 @@ impl AdaptiveSearch {
 
     pub(crate) fn new(spec: &BisectionSpec, lab: &mut Lab) -> Self {
         let (range, lists) = match spec.range {
-            Range::Between { .. } => (lab.list(Position::Good, Position::Bad), true),
+            Range::Between { .. } => (lab.list(Position::Lower, Position::Higher), true),
             Range::Counted { between } => (lab.know(between), false),
         };
         let mut search = Self {
@@ -166,12 +166,12 @@ impl AdaptiveSearch {
             changes: Vec::new(),
             analysis: None,
             beside_culprits: None,
-            listed: vec![(Position::Good, Position::Bad)],
+            listed: vec![(Position::Lower, Position::Higher)],
             listing: None,
             untraced: Vec::new(),
             exhausted: None,
         };
-        for end in [Position::Good, Position::Bad] {
+        for end in [Position::Lower, Position::Higher] {
             if let Err(exhausted) = lab.build(end) {
                 search.exhausted = Some(exhausted);
             }
@@ -212,7 +212,7 @@ impl AdaptiveSearch {
             }
             self.listing = None;
         }
-        for end in [Position::Good, Position::Bad] {
+        for end in [Position::Lower, Position::Higher] {
             if lab
                 .get(end)
                 .is_none_or(|end| end.build != BuildState::Built)
@@ -338,7 +338,7 @@ impl AdaptiveSearch {
     }
 
     fn decide_on(&mut self, line: &mut Line, lab: &mut Lab) -> bool {
-        let ends = [Position::Good, Position::Bad];
+        let ends = [Position::Lower, Position::Higher];
         // Values need one run more, for their scatter.
         let failed_and_passed = ends.map(|end| {
             lab.get(end)
@@ -667,7 +667,7 @@ impl Searching for AdaptiveSearch {
     fn candidates(&self) -> Vec<Position> {
         let Some(line) = &self.line else {
             // Nothing is known yet, not even which commits there are.
-            return vec![Position::Bad];
+            return vec![Position::Higher];
         };
         // Changes that could not be told from their neighbours.
         let mut gaps: Vec<usize> = (self.gaps_of_changes(line, None).into_iter())

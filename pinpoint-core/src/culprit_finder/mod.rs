@@ -57,8 +57,8 @@ use crate::{
 /// // 14 commits between the ends; the one at offset 9 makes it slower.
 /// let values = |commit, index: u32| {
 ///     let slow = match commit {
-///         Position::Good => false,
-///         Position::Bad => true,
+///         Position::Lower => false,
+///         Position::Higher => true,
 ///         Position::Within { offset, .. } => offset >= 9,
 ///     };
 ///     let time = if slow { 12.0 } else { 10.0 } + 0.01 * f64::from(index * 7 % 11);
@@ -267,8 +267,8 @@ impl CulpritFinder {
         };
         let culprit = (self.confirmations.as_ref()).and_then(|all| all.get(place));
         match (culprit, position) {
-            (Some(confirmation), Position::Good) => confirmation.culprit.prior,
-            (Some(confirmation), Position::Bad) => confirmation.culprit.commit,
+            (Some(confirmation), Position::Lower) => confirmation.culprit.prior,
+            (Some(confirmation), Position::Higher) => confirmation.culprit.commit,
             _ => position,
         }
     }
@@ -444,7 +444,7 @@ impl CulpritFinder {
             Some(Magnitude::Absolute(difference.abs().min(f64::MAX)))
         });
         let spec = &self.spec.bisection;
-        let known = [Position::Good, Position::Bad]
+        let known = [Position::Lower, Position::Higher]
             .map(|end| self.verification.runs_of(end).count() as u32);
         let attempts = self.spec.attempts(known[0].min(known[1]));
         let reused: u64 = known
@@ -469,7 +469,7 @@ impl CulpritFinder {
         let mut left = self.ledger.runs_left();
         (outcome.culprits.iter().zip(1..))
             .map(|(culprit, place)| {
-                let by = if (culprit.prior, culprit.commit) == (Position::Good, Position::Bad) {
+                let by = if (culprit.prior, culprit.commit) == (Position::Lower, Position::Higher) {
                     ConfirmedBy::Verification
                 } else if left.is_some_and(|left| left < each) {
                     ConfirmedBy::Nothing

@@ -52,7 +52,7 @@ struct Preparation {
 const FIRST_OF_SEARCH: u64 = 16;
 
 /// The end that is built while the metric is found at the other.
-const OTHER_END: Position = Position::Bad;
+const OTHER_END: Position = Position::Higher;
 
 impl JobMachine {
     /// The machine of a job whose spec says everything.
@@ -70,7 +70,7 @@ impl JobMachine {
     pub fn finding(spec: impl Into<JobSpec>, find: FindMetric) -> Result<Self, SpecError> {
         let mut ledger = Ledger::default();
         ledger.ask(Task::FindMetric {
-            commit: Position::Good,
+            commit: Position::Lower,
         });
         ledger.ask(Task::Build { commit: OTHER_END });
         Ok(Self {
@@ -129,7 +129,7 @@ impl JobMachine {
         for Action { number, task } in self.search.outstanding() {
             let known = match task {
                 Task::Build {
-                    commit: Position::Good,
+                    commit: Position::Lower,
                 } => failure.clone().map(|reason| Event::BuildFailed {
                     action: number,
                     reason,

@@ -30,7 +30,7 @@ use crate::{
 
 /// Compares two commits in pairs of runs.
 ///
-/// The base is [`Position::Good`], the experiment [`Position::Bad`]. Both are
+/// The base is [`Position::Lower`], the experiment [`Position::Higher`]. Both are
 /// built; then all pairs are asked for, half of them beginning with the base, in
 /// an order decided by the seed.
 ///
@@ -67,7 +67,7 @@ use crate::{
 ///             Task::RunPair { first, second, index, .. } => {
 ///                 // The experiment takes 1 % longer; the machine slows down all the time.
 ///                 let run = |side| {
-///                     let time = if side == Position::Bad { 10.1 } else { 10.0 };
+///                     let time = if side == Position::Higher { 10.1 } else { 10.0 };
 ///                     let time = time + f64::from(index) + 0.001 * f64::from(index * 7 % 11);
 ///                     let values = BTreeMap::from([("time".to_owned(), vec![time])]);
 ///                     PairedRun { started: 0, values, failure: None }
@@ -117,7 +117,7 @@ impl Lost {
     fn of(&mut self, task: &Task) -> &mut u32 {
         match task {
             Task::Build {
-                commit: Position::Good,
+                commit: Position::Lower,
             } => &mut self.base_builds,
             Task::Build { .. } => &mut self.experiment_builds,
             _ => &mut self.pairs,
@@ -133,7 +133,7 @@ impl Pairwise {
         let mut base_first: Vec<bool> = (0..pairs).map(|index| index < pairs / 2).collect();
         SplitMix64::new(spec.seed).shuffle(&mut base_first);
         let mut ledger = Ledger::default();
-        for commit in [Position::Good, Position::Bad] {
+        for commit in [Position::Lower, Position::Higher] {
             ledger.ask(Task::Build { commit });
         }
         Ok(Self {
@@ -172,7 +172,7 @@ impl Pairwise {
     ) -> impl Iterator<Item = (Option<&str>, &PairedRun)> {
         (self.pairs.iter().flatten()).map(move |pair| {
             let run = match side {
-                Position::Good => &pair.base,
+                Position::Lower => &pair.base,
                 _ => &pair.experiment,
             };
             (pair.bot.as_deref(), run)
@@ -262,9 +262,9 @@ impl Pairwise {
             let bot = bots.at(*before);
             *before += 1;
             let (first, second) = if *base_first {
-                (Position::Good, Position::Bad)
+                (Position::Lower, Position::Higher)
             } else {
-                (Position::Bad, Position::Good)
+                (Position::Higher, Position::Lower)
             };
             self.ledger.ask(Task::RunPair {
                 first,
@@ -443,8 +443,8 @@ impl Machine for Pairwise {
     fn variant(&self, position: Position) -> Option<&Variant> {
         let sides = self.spec.sides.as_ref()?;
         match position {
-            Position::Good => Some(&sides.base),
-            Position::Bad => Some(&sides.experiment),
+            Position::Lower => Some(&sides.base),
+            Position::Higher => Some(&sides.experiment),
             Position::Within { .. } => None,
         }
     }

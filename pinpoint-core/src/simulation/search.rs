@@ -326,9 +326,9 @@ fn cumulative(weights: &[f64]) -> (Vec<f64>, usize) {
 /// 0 is the first commit after the good end, which itself has no place.
 fn place(scenario: &Scenario, commit: Position) -> Option<u64> {
     match commit {
-        Position::Good => None,
+        Position::Lower => None,
         Position::Within { offset, .. } => Some(offset),
-        Position::Bad => Some(scenario.commits.saturating_sub(1)),
+        Position::Higher => Some(scenario.commits.saturating_sub(1)),
     }
 }
 
@@ -494,7 +494,7 @@ mod tests {
         };
         let mut simulation = Simulation::new(&scenario, &spec(), 1).expect("a valid spec");
         for _ in 0..20 {
-            let event = simulation.run(0, Position::Good, Some("2".to_owned()));
+            let event = simulation.run(0, Position::Lower, Some("2".to_owned()));
             assert!(matches!(event, Event::Ran { bot, .. } if bot.as_deref() == Some("2")));
         }
     }

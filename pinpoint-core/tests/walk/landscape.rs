@@ -74,9 +74,9 @@ impl Landscape {
             return super::failed();
         }
         let ordinal = match commit {
-            Position::Good => 0,
+            Position::Lower => 0,
             Position::Within { offset, .. } => offset as usize + 1,
-            Position::Bad => self.levels.len() - 1,
+            Position::Higher => self.levels.len() - 1,
         };
         let mode = if chance(1) < 0.3 { self.mode } else { 1.0 };
         let value = self.levels[ordinal] * mode * (0.97 + 0.06 * chance(2));

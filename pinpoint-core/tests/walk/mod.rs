@@ -146,8 +146,8 @@ fn answer(action: &Action, how: &How) -> Event {
         // pairs do or do not.
         (How::Well(value), Task::RunPair { first, second, .. }) => {
             let run = |position| match position {
-                Position::Good => gave(value.fract().abs()),
-                Position::Bad => gave(value.fract().abs() + 2.0),
+                Position::Lower => gave(value.fract().abs()),
+                Position::Higher => gave(value.fract().abs() + 2.0),
                 Position::Within { offset, .. } => gave(*value + (offset % 3) as f64),
             };
             ran_pair(run(*first), run(*second))

@@ -75,8 +75,8 @@ impl World {
     /// 0 for the good end, then 1 for the first commit, and so on.
     fn ordinal(&self, commit: Position) -> u64 {
         match commit {
-            Position::Good => 0,
-            Position::Bad => self.between + 1,
+            Position::Lower => 0,
+            Position::Higher => self.between + 1,
             Position::Within { range: 0, offset } => offset + 1,
             Position::Within { .. } => panic!("inside a roll"),
         }

@@ -220,9 +220,9 @@ impl<M: Saved> Batches<M> {
 
     pub(crate) fn number(&self, commit: Position) -> u64 {
         match commit {
-            Position::Good => 0,
+            Position::Lower => 0,
             Position::Within { offset, .. } => offset.saturating_add(1),
-            Position::Bad => self.commits - 1,
+            Position::Higher => self.commits - 1,
         }
     }
 
