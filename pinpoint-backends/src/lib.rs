@@ -5,13 +5,17 @@
 
 #[cfg(any(feature = "local", feature = "sqlite", feature = "postgres"))]
 mod clock;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub mod job;
 #[cfg(feature = "local")]
 pub mod local;
 mod state_dir;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub mod store;
 
-pub use state_dir::create_state_dir;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub use state_dir::owner;
+pub use state_dir::{STATE_MARK, create_state_dir, job_dir};
 
 #[cfg(any(feature = "local", feature = "sqlite", feature = "postgres"))]
 pub use clock::TokioClock;

@@ -1,7 +1,13 @@
 //! The state directory, which belongs to its owner alone.
 
-use std::io;
-use std::path::Path;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// The file that marks a directory as ours, where the jobs' own file is not in it, and
+/// distinguishes it from those of machines with the same name.
+pub const STATE_MARK: &str = ".pinpoint-state";
 
 /// Makes a state directory that nobody else can read: it holds the output and the
 /// environment of benchmarks, patches and work trees.
@@ -17,6 +23,61 @@ pub fn create_state_dir(path: &Path) -> io::Result<()> {
     imp::create(path)
 }
 
+/// Where a job keeps what is not in its store; `lock` is held while it is worked on.
+pub fn job_dir(state_dir: &Path, job: &str) -> PathBuf {
+    state_dir.join("jobs").join(job)
+}
+
+/// The owner of the leases of all processes that share a state directory, of which a lock
+/// in it chooses one.
+///
+/// # Errors
+///
+/// When the directory can't be read or written.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub fn owner(state_dir: &Path, host: &str) -> io::Result<String> {
+    let mark = mark(state_dir)?;
+    Ok(format!("{host}:{} ({mark})", state_dir.display()))
+}
+
+/// The mark of a state directory, made when there is none.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+fn mark(state_dir: &Path) -> io::Result<String> {
+    let path = state_dir.join(STATE_MARK);
+    if let Ok(mark) = fs::read_to_string(&path) {
+        return Ok(mark);
+    }
+    create_state_dir(state_dir)?;
+    let mut new = tempfile::Builder::new()
+        .prefix("")
+        .rand_bytes(12)
+        .tempfile_in(state_dir)?;
+    // The random part of its name is as good as any.
+    let name = new.path().file_name().unwrap_or_default().to_owned();
+    new.write_all(name.as_encoded_bytes())?;
+    // Of two processes one is first, and both read its mark.
+    match new.persist_noclobber(&path) {
+        Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => Err(error.error),
+        _ => fs::read_to_string(&path),
+    }
+}
+
+#[cfg(all(test, any(feature = "sqlite", feature = "postgres")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_directory_keeps_a_mark_of_its_own() {
+        let [one, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let marked = mark(one.path()).unwrap();
+        assert_eq!(marked.len(), 12);
+        assert_eq!(mark(one.path()).unwrap(), marked);
+        assert_ne!(mark(other.path()).unwrap(), marked);
+        // Nothing else is left there.
+        assert_eq!(fs::read_dir(one.path()).unwrap().count(), 1);
+    }
+}
+
 #[cfg(unix)]
 mod imp {
     use std::fs::{self, DirBuilder, Permissions};
@@ -26,7 +87,7 @@ mod imp {
 
     const OWNER_ONLY: u32 = 0o700;
     /// What only a state directory has.
-    const OURS: [&str; 3] = ["pinpoint.db", ".pinpoint-state", "locks/making"];
+    const OURS: [&str; 3] = ["pinpoint.db", super::STATE_MARK, "locks/making"];
 
     pub(super) fn create(path: &Path) -> io::Result<()> {
         let mut builder = DirBuilder::new();

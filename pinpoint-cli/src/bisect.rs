@@ -2,24 +2,26 @@
 
 use std::path::PathBuf;
 
+use pinpoint_backends::job::{CommandLine, JobConfig};
 use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError, limits};
-use pinpoint_core::{Bisection, BisectionSpec, Direction, Range};
+use pinpoint_core::job::JobResult;
+use pinpoint_core::{BisectionSpec, Direction, FindMetric, Range};
 
 use crate::arguments::{Bisect, Display};
+use crate::command_line;
 use crate::error::CliError;
-use crate::job::{CommandLine, JobConfig, Session};
-use crate::job_result::JobResult;
-use crate::kind::Kind;
+use crate::job::Session;
+use crate::job_result::{exit_code, print_result};
 use crate::new_job::{Names, PatchFile, milliseconds, patched, store_job};
 use crate::prior;
 use crate::report;
 use crate::storage::Storage;
 
 pub(crate) async fn run(arguments: Bisect, display: Display) -> Result<u8, CliError> {
-    let command_line = CommandLine::of_this_process(&arguments.good, &arguments.bad);
+    let command_line = command_line::of_this_process(&arguments.good, &arguments.bad);
     let result = bisect(arguments, command_line, &display).await?;
-    result.print(&display);
-    Ok(result.exit_code())
+    print_result(&result, &display);
+    Ok(exit_code(&result))
 }
 
 /// Makes a job of the arguments and runs it.
@@ -29,18 +31,9 @@ pub(crate) async fn bisect(
     display: &Display,
 ) -> Result<JobResult, CliError> {
     let search = Search::new(arguments, command_line)?;
-    // A spec that can't be searched is refused before there is a job.
-    Bisection::new(search.spec.clone())?;
     let storage = Storage::open(display).await?;
     let config = search.config(&storage)?;
-    let id = store_job(
-        &storage,
-        Kind::Bisection,
-        &search.spec,
-        &config,
-        search.names,
-    )
-    .await?;
+    let id = store_job(&storage, search.spec, &config, search.names).await?;
     Session::take(&storage, &id).await?.run(display).await
 }
 
@@ -50,7 +43,7 @@ pub(crate) struct Search {
     local: LocalConfig,
     patch: Option<PatchFile>,
     inherited_env: Vec<String>,
-    direction_by_unit: bool,
+    find_metric: FindMetric,
     report: Option<PathBuf>,
     command_line: CommandLine,
     pub(crate) names: Names,
@@ -65,14 +58,17 @@ impl Search {
             .range_check(&good.git_hash, &bad.git_hash)
             .map_err(|error| match error {
                 RepositoryError::Reversed { .. } => CliError::Reversed {
-                    swapped: command_line
-                        .with_ends(&arguments.bad, &arguments.good)
-                        .unwrap_or_else(|| {
-                            format!(
-                                "pinpoint bisect … {} {} -- …",
-                                arguments.bad, arguments.good
-                            )
-                        }),
+                    swapped: command_line::with_ends(
+                        &command_line,
+                        &arguments.bad,
+                        &arguments.good,
+                    )
+                    .unwrap_or_else(|| {
+                        format!(
+                            "pinpoint bisect … {} {} -- …",
+                            arguments.bad, arguments.good
+                        )
+                    }),
                     error,
                 },
                 error => error.into(),
@@ -131,7 +127,9 @@ impl Search {
             },
             patch,
             inherited_env,
-            direction_by_unit: direction.is_none(),
+            find_metric: FindMetric {
+                directions: direction.is_none(),
+            },
             report,
             command_line,
             names,
@@ -144,14 +142,15 @@ impl Search {
             .map(|patch| patch.keep(storage))
             .transpose()?;
         Ok(JobConfig {
-            local: LocalConfig {
+            local: Some(LocalConfig {
                 patch,
                 ..self.local.clone()
-            },
-            direction_by_unit: self.direction_by_unit,
+            }),
+            find_metric: Some(self.find_metric),
             inherited_env: self.inherited_env.clone(),
             report: self.report.clone(),
-            command_line: self.command_line.clone(),
+            command_line: Some(self.command_line.clone()),
+            ..JobConfig::default()
         })
     }
 }

@@ -14,12 +14,13 @@ use clap::Parser;
 
 use crate::arguments::{self, Arguments, Demo, Display, Output};
 use crate::bisect::bisect;
+use crate::command_line::{quoted, with_ends_found};
 use crate::error::{CliError, FAILED};
-use crate::job::{CommandLine, quoted};
-use crate::job_result::JobResult;
+use crate::job_result::{exit_code, print_result};
 use crate::output::{errln, outln};
 use crate::report;
 use crate::text::{BOLD, DIM, GOOD, Text, text};
+use pinpoint_core::job::JobResult;
 
 /// Commits of the sample repository.
 const COMMITS: u64 = 80;
@@ -91,7 +92,7 @@ pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
         words.splice(2..2, ["--report".into(), report.display().to_string()]);
     }
     say(text!("{BOLD}$ {}{BOLD:#}", quoted(&words)));
-    let mut command_line = CommandLine::new(words.clone(), "first", "main");
+    let mut command_line = with_ends_found(words.clone(), "first", "main");
     if demo.keep.is_none() {
         // The repository is gone by the time anyone could compare again.
         command_line.ends = None;
@@ -114,7 +115,7 @@ pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
         ..display
     };
     let result = bisect(*arguments, command_line, &display).await?;
-    result.print(&display);
+    print_result(&result, &display);
     let found = judge(&result);
     if display.output == Output::Text {
         if found {
@@ -129,7 +130,7 @@ pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
             );
         }
     }
-    Ok(if found { result.exit_code() } else { FAILED })
+    Ok(if found { exit_code(&result) } else { FAILED })
 }
 
 /// Was the slow commit found, and no other?

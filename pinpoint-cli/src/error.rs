@@ -3,15 +3,16 @@
 use std::error::Error;
 use std::path::PathBuf;
 
+use pinpoint_backends::job::JobError;
 use pinpoint_backends::local::{LocalError, RepositoryError};
 use pinpoint_backends::store::{LockError, StoreError};
 use pinpoint_core::bots::{ConfigErrors, UnknownBot};
+use pinpoint_core::job::RESULT_VERSION;
 use pinpoint_core::{DriveError, ExecutorError, PairwiseStatus, SpecError, Status};
 use pinpoint_midpoint::{HistoryError, MidpointError};
 use serde_json::{Value, json};
 
 use crate::arguments::{Display, Output};
-use crate::document::VERSION;
 use crate::output::{errln, print_json};
 use crate::storage::resume_command;
 use crate::text::{BOLD, ERROR, shortened};
@@ -32,7 +33,7 @@ pub(crate) const UNDECIDED: u8 = 4;
 /// Interrupted or canceled; the job can be resumed.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-pub(crate) fn exit_code(status: Status) -> u8 {
+pub(crate) fn exit_code_of_search(status: Status) -> u8 {
     match status {
         Status::CulpritFound => FOUND,
         Status::NoRegression => NO_DIFFERENCE,
@@ -88,75 +89,54 @@ pub(crate) enum CliError {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("job {job} can't be read: {error}")]
-    Unreadable { job: String, error: Box<Stopped> },
+    /// A job can't be taken or read.
+    #[error(transparent)]
+    Job(#[from] JobError),
     #[error(transparent)]
     Picture(#[from] crate::report::PictureError),
-    /// What stopped a measurement that belongs to no job.
+    /// Something stopped a measurement that belongs to no job.
     #[error(transparent)]
-    Measurement(Box<Stopped>),
+    Measurement(#[from] ExecutorError),
+    /// The process was interrupted, and no job is left to resume.
+    #[error("interrupted")]
+    Interrupted,
     /// The job stopped, and can be resumed when this is mended. The document says
     /// what it has done until then.
     #[error("{error}")]
     Stopped {
         job: String,
-        error: Box<Stopped>,
+        error: Box<JobError>,
         document: Option<Value>,
     },
 }
 
-/// What stopped a job.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Stopped {
-    #[error(transparent)]
-    Drive(#[from] DriveError),
-    #[error(transparent)]
-    Executor(#[from] ExecutorError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Local(#[from] LocalError),
-    #[error(transparent)]
-    Journal(#[from] pinpoint_core::JournalError),
-    #[error(transparent)]
-    Machine(#[from] pinpoint_core::MachineError),
-    #[error(transparent)]
-    Spec(#[from] SpecError),
-    #[error("the stored job can't be read: {0}")]
-    Stored(#[from] serde_json::Error),
-    #[error("interrupted")]
-    Interrupted,
+/// Is something wrong with the command line, so that the same job can't succeed?
+fn is_wrong_input(error: &JobError) -> bool {
+    match error {
+        JobError::Spec(_) => true,
+        JobError::Drive(DriveError::Refused(error)) => {
+            error.downcast_ref().is_some_and(is_wrong_for_local)
+        }
+        _ => false,
+    }
 }
 
-impl Stopped {
-    pub(crate) fn is_interrupt(&self) -> bool {
-        matches!(self, Self::Interrupted | Self::Drive(DriveError::Detached))
-    }
+fn is_wrong_for_local(error: &LocalError) -> bool {
+    matches!(
+        error,
+        LocalError::NoCommand
+            | LocalError::ResultsOutside { .. }
+            | LocalError::CommandMissing { .. }
+            | LocalError::CommandNotExecutable { .. }
+            | LocalError::InterpreterMissing { .. }
+            | LocalError::NoSuchChart { .. }
+            | LocalError::ManyCharts { .. }
+            | LocalError::GoodUnreadable { .. }
+    )
+}
 
-    /// Is something wrong with the command line, so that the same job can't
-    /// succeed?
-    fn is_wrong_input(&self) -> bool {
-        let refused = match self {
-            Self::Executor(ExecutorError::Refused(error))
-            | Self::Drive(DriveError::Refused(error)) => error.downcast_ref::<LocalError>(),
-            Self::Local(error) => Some(error),
-            Self::Spec(_) => return true,
-            _ => None,
-        };
-        matches!(
-            refused,
-            Some(
-                LocalError::NoCommand
-                    | LocalError::ResultsOutside { .. }
-                    | LocalError::CommandMissing { .. }
-                    | LocalError::CommandNotExecutable { .. }
-                    | LocalError::InterpreterMissing { .. }
-                    | LocalError::NoSuchChart { .. }
-                    | LocalError::ManyCharts { .. }
-                    | LocalError::GoodUnreadable { .. }
-            )
-        )
-    }
+fn is_interrupt(error: &JobError) -> bool {
+    matches!(error, JobError::Interrupted)
 }
 
 impl CliError {
@@ -192,11 +172,23 @@ impl CliError {
                 | StoreError::Address { .. }
                 | StoreError::Import { .. },
             ) => WRONG_INPUT,
-            Self::Store(_) | Self::Local(_) | Self::Unreadable { .. } | Self::Picture(_) => FAILED,
-            Self::Stopped { error, .. } | Self::Measurement(error) => {
-                if error.is_interrupt() {
+            Self::Interrupted => INTERRUPTED,
+            Self::Local(error) if is_wrong_for_local(error) => WRONG_INPUT,
+            Self::Measurement(ExecutorError::Refused(error))
+                if error.downcast_ref().is_some_and(is_wrong_for_local) =>
+            {
+                WRONG_INPUT
+            }
+            Self::Job(JobError::Kind { .. } | JobError::Spec(_)) => WRONG_INPUT,
+            Self::Store(_)
+            | Self::Local(_)
+            | Self::Job(_)
+            | Self::Measurement(_)
+            | Self::Picture(_) => FAILED,
+            Self::Stopped { error, .. } => {
+                if is_interrupt(error) {
                     INTERRUPTED
-                } else if error.is_wrong_input() {
+                } else if is_wrong_input(error) {
                     WRONG_INPUT
                 } else {
                     FAILED
@@ -211,12 +203,12 @@ impl CliError {
             print_json(format_args!("{:#}", self.document()));
         }
         if let Self::Stopped { job, error, .. } = self {
-            if error.is_interrupt() {
+            if is_interrupt(error) {
                 errln!("{BOLD}interrupted{BOLD:#}; nothing is lost");
             } else {
                 errln!("{ERROR}error:{ERROR:#} {}", message(error));
             }
-            if !error.is_wrong_input() {
+            if !is_wrong_input(error) {
                 errln!("\nresume with:  {}", resume_command(display, job));
             }
         } else {
@@ -240,9 +232,9 @@ impl CliError {
                 ..
             } => document.clone(),
             Self::Stopped { job, error, .. } => {
-                without_result(Some(job), error.is_interrupt(), &message(error))
+                without_result(Some(job), is_interrupt(error), &message(error))
             }
-            Self::Measurement(error) => without_result(None, error.is_interrupt(), &message(error)),
+            Self::Interrupted => without_result(None, true, &self.message()),
             _ => without_result(None, false, &self.message()),
         }
     }
@@ -255,7 +247,7 @@ pub(crate) fn without_result(job: Option<&str>, is_interrupt: bool, message: &st
     } else {
         "failed"
     };
-    json!({ "version": VERSION, "job_id": job, "status": status, "error": message })
+    json!({ "version": RESULT_VERSION, "job_id": job, "status": status, "error": message })
 }
 
 /// The message of an error, followed by those of its sources that it does not hold
@@ -290,7 +282,7 @@ mod tests {
     fn an_interruption_is_not_a_cancellation() {
         let interrupted = |document| CliError::Stopped {
             job: "0199".into(),
-            error: Box::new(Stopped::Interrupted),
+            error: Box::new(JobError::Interrupted),
             document,
         };
         let document = interrupted(None).document();

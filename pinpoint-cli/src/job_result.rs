@@ -1,81 +1,54 @@
-//! What a job ended with, whatever its kind.
+//! The result of a job, as it is printed.
 
+use pinpoint_backends::job::{JobConfig, stored_result};
 use pinpoint_backends::store::Job;
-use pinpoint_core::JobState;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use pinpoint_core::job::JobResult;
 
 use crate::arguments::{Display, Output};
-use crate::culprit_document::CulpritDocument;
-use crate::document::Document;
-use crate::error::{exit_code, exit_code_of_pairwise};
-use crate::job::{state_of, state_of_pairwise};
-use crate::kind::Kind;
+use crate::error::{exit_code_of_pairwise, exit_code_of_search};
 use crate::output::{print, print_json};
-use crate::pairwise_document::PairwiseDocument;
-use crate::text::Text;
-use crate::{culprit_summary, pairwise_summary, summary};
+use crate::{command_line, culprit_summary, pairwise_summary, summary};
 
-/// The document of a job, as `--output json` prints it and the store keeps it.
-#[derive(Debug, Clone, Serialize)]
-#[serde(untagged)]
-pub(crate) enum JobResult {
-    Bisection(Document),
-    Pairwise(PairwiseDocument),
-    CulpritFinder(Box<CulpritDocument>),
+/// The result that a job ended with, if it has one that can be read.
+pub(crate) fn stored(job: &Job) -> Option<JobResult> {
+    let mut result = stored_result(job).ok()??;
+    if let Ok(config) = JobConfig::read(&job.config) {
+        add_commands(&mut result, &config);
+    }
+    Some(result)
 }
 
-impl JobResult {
-    /// The result that a job ended with, if it has.
-    pub(crate) fn stored(job: &Job) -> Option<Self> {
-        fn read<T: DeserializeOwned>(outcome: Value) -> Option<T> {
-            serde_json::from_value(outcome).ok()
-        }
-        let outcome = job.outcome.clone()?;
-        match Kind::of(job)? {
-            Kind::Bisection => read(outcome).map(Self::Bisection),
-            Kind::Pairwise => read(outcome).map(Self::Pairwise),
-            Kind::CulpritFinder => read(outcome).map(Self::CulpritFinder),
-        }
+/// Adds the commands that compare a culprit with its parent again.
+pub(crate) fn add_commands(result: &mut JobResult, config: &JobConfig) {
+    let Some(command) = &config.command_line else {
+        return;
+    };
+    for culprit in result.culprits_mut() {
+        culprit.reproduce = culprit
+            .plain_ends()
+            .and_then(|(prior, commit)| command_line::with_ends(command, prior, commit));
     }
+}
 
-    pub(crate) fn state(&self) -> JobState {
-        match self {
-            Self::Bisection(document) => state_of(document.status),
-            Self::Pairwise(document) => state_of_pairwise(document.status),
-            Self::CulpritFinder(document) => state_of(document.search.status),
-        }
+pub(crate) fn exit_code(result: &JobResult) -> u8 {
+    match result {
+        JobResult::Pairwise(result) => exit_code_of_pairwise(result.status),
+        JobResult::Bisection(result) => exit_code_of_search(result.status),
+        JobResult::CulpritFinder(result) => exit_code_of_search(result.search.status),
     }
+}
 
-    pub(crate) fn exit_code(&self) -> u8 {
-        match self {
-            Self::Bisection(document) => exit_code(document.status),
-            Self::Pairwise(document) => exit_code_of_pairwise(document.status),
-            Self::CulpritFinder(document) => exit_code(document.search.status),
-        }
-    }
-
-    pub(crate) fn to_value(&self) -> Value {
-        // Every key is a string and every number finite: this can't fail.
-        serde_json::to_value(self).unwrap_or(Value::Null)
-    }
-
-    /// Prints the result on standard output.
-    pub(crate) fn print(&self, display: &Display) {
-        match display.output {
-            Output::Json => {
-                print_json(serde_json::to_string_pretty(self).unwrap_or_default());
-            }
-            Output::Text => print(format_args!("{}", self.summary(display))),
-        }
-    }
-
-    fn summary(&self, display: &Display) -> Text {
-        match self {
-            Self::Bisection(document) => summary::of(document, display),
-            Self::Pairwise(document) => pairwise_summary::of(document, display),
-            Self::CulpritFinder(document) => culprit_summary::of(document, display),
+/// Prints the result on standard output.
+pub(crate) fn print_result(result: &JobResult, display: &Display) {
+    match display.output {
+        Output::Json => print_json(serde_json::to_string_pretty(result).unwrap_or_default()),
+        Output::Text => {
+            let summary = match result {
+                JobResult::Bisection(result) => summary::of(result, display),
+                JobResult::Pairwise(result) => pairwise_summary::of(result, display),
+                JobResult::CulpritFinder(result) => culprit_summary::of(result, display),
+            };
+            print(format_args!("{summary}"));
         }
     }
 }

@@ -6,15 +6,15 @@ mod trust;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
+use pinpoint_backends::job::JobError;
 use pinpoint_backends::store::{Job, JobFilter, LockError, Page, Place, StoreError, Total};
 use pinpoint_core::JobState;
 use serde_json::json;
 
 use crate::arguments::{Display, Jobs, Output};
 use crate::error::{CliError, FOUND};
-use crate::job::{Session, shown};
-use crate::job_result::JobResult;
-use crate::kind::in_python;
+use crate::job::{Session, in_python, shown};
+use crate::job_result::{exit_code, print_result, stored};
 use crate::output::{errln, outln, print_json};
 use crate::quantity::count;
 use crate::report;
@@ -145,10 +145,10 @@ fn show(job: &Job, display: &Display) -> Result<u8, CliError> {
     if let Some(error) = &job.error {
         outln!("{ERROR}error:{ERROR:#} {error}");
     }
-    match JobResult::stored(job) {
-        Some(result) => result.print(display),
+    match stored(job) {
+        Some(result) => print_result(&result, display),
         None => match in_python(job) {
-            Some(hint) => outln!("made in Python:  {hint}"),
+            Some(hint) => outln!("resume in Python with:  {hint}"),
             None => outln!("resume with:  {}", resume_command(display, job.id.as_str())),
         },
     }
@@ -164,14 +164,14 @@ async fn resume(
 ) -> Result<u8, CliError> {
     let file = file.as_deref().map(report::destination).transpose()?;
     if job.state == JobState::Completed
-        && let Some(result) = JobResult::stored(job)
+        && let Some(result) = stored(job)
     {
         // It was finished, perhaps just before its process was killed.
         if let Some(file) = &file {
             report::write(storage, &job.id, file).await?;
         }
-        result.print(display);
-        return Ok(result.exit_code());
+        print_result(&result, display);
+        return Ok(exit_code(&result));
     }
     if job.imported {
         trust::ask(job, yes).await?;
@@ -181,12 +181,9 @@ async fn resume(
     if let Some(file) = file {
         session.report_to(file);
     }
-    if job.state == JobState::Canceled {
-        storage.jobs.withdraw_cancellation(&job.id).await?;
-    }
     let result = session.run(display).await?;
-    result.print(display);
-    Ok(result.exit_code())
+    print_result(&result, display);
+    Ok(exit_code(&result))
 }
 
 async fn write_report(
@@ -231,9 +228,10 @@ async fn cancel(storage: &Storage, job: &Job, display: &Display) -> Result<u8, C
                     _ => Err(over("finished")),
                 };
             }
-            Err(
-                CliError::Lock(LockError::Held { .. }) | CliError::Store(StoreError::Leased { .. }),
-            ) if asked.elapsed() < PATIENCE => {
+            Err(CliError::Job(
+                JobError::Locked(LockError::Held { .. })
+                | JobError::Store(StoreError::Leased { .. }),
+            )) if asked.elapsed() < PATIENCE => {
                 // More than once: a process that has just begun to work on the job
                 // clears earlier requests.
                 storage.jobs.request_cancel(&job.id).await?;

@@ -5,6 +5,7 @@
 mod arguments;
 mod bisect;
 mod bots;
+mod command_line;
 mod compare;
 mod comparison_table;
 mod culprit;
@@ -16,7 +17,6 @@ mod error;
 mod job;
 mod job_result;
 mod jobs;
-mod kind;
 mod midpoint;
 mod new_job;
 mod output;

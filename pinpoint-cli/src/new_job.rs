@@ -7,16 +7,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pinpoint_backends::create_state_dir;
+use pinpoint_backends::job::{self, JobConfig};
 use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError};
 use pinpoint_backends::store::{JobId, NewJob};
-use pinpoint_core::{CombinedCommit, Commit, Patch};
-use serde::Serialize;
+use pinpoint_core::{CombinedCommit, Commit, JobSpec, Patch};
 use sha2::{Digest, Sha256};
 
 use crate::arguments::{Benchmark, JobOptions};
+use crate::command_line::quoted;
 use crate::error::CliError;
-use crate::job::{JobConfig, quoted};
-use crate::kind::Kind;
 use crate::storage::{Storage, host};
 
 /// The values of variables that are inherited.
@@ -173,30 +172,21 @@ pub(crate) fn milliseconds(time: Option<Duration>) -> Option<u64> {
     time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
+/// Stores a job, once it is found to be one that can be carried out.
 pub(crate) async fn store_job(
     storage: &Storage,
-    kind: Kind,
-    spec: &impl Serialize,
+    spec: impl Into<JobSpec>,
     config: &JobConfig,
     names: Names,
 ) -> Result<JobId, CliError> {
-    Ok(storage
-        .jobs
-        .create(&NewJob {
-            kind: kind.as_str().into(),
-            title: quoted(&config.command_line.words),
-            repository: config.local.repository.to_string_lossy().into_owned(),
-            name: names.job,
-            benchmark: names.benchmark,
-            bot: host(),
-            user: whoami::username().unwrap_or_default(),
-            spec: to_value(spec)?,
-            config: to_value(config)?,
-        })
-        .await?)
-}
-
-fn to_value(value: &impl Serialize) -> Result<serde_json::Value, CliError> {
-    serde_json::to_value(value)
-        .map_err(|error| CliError::Input(format!("the job can't be stored: {error}")))
+    let words = config.command_line.as_ref().map(|command| &*command.words);
+    let job = NewJob {
+        title: words.map(quoted).unwrap_or_default(),
+        name: names.job,
+        benchmark: names.benchmark,
+        bot: host(),
+        user: whoami::username().unwrap_or_default(),
+        ..job::new_job(&spec.into(), config)?
+    };
+    Ok(storage.jobs.create(&job).await?)
 }

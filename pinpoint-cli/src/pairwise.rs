@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use pinpoint_backends::job::JobConfig;
 use pinpoint_backends::local::{LocalConfig, Repository, limits};
-use pinpoint_core::{CombinedCommit, Commit, Direction, PairwiseSpec, Variant};
+use pinpoint_core::{CombinedCommit, Commit, Direction, FindMetric, PairwiseSpec, Variant};
 
 use crate::arguments::{Display, Pairwise};
+use crate::command_line;
 use crate::error::CliError;
-use crate::job::{CommandLine, JobConfig, Session};
-use crate::kind::Kind;
+use crate::job::Session;
+use crate::job_result::{exit_code, print_result};
 use crate::new_job::{Names, PatchFile, milliseconds, patched, store_job};
 use crate::report;
 use crate::storage::Storage;
@@ -59,9 +61,6 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         limits: limits(arguments.job.build_jobs),
         ..PairwiseSpec::new(base.clone(), experiment)
     };
-    // A spec that can't be carried out is refused before there is a job.
-    pinpoint_core::Pairwise::new(spec.clone())?;
-
     let storage = Storage::open(&display).await?;
     let local = LocalConfig {
         every_chart: arguments.chart.is_none(),
@@ -70,22 +69,25 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         ..(arguments.benchmark).into_config(&place, base.commit, arguments.command)?
     };
     let config = JobConfig {
-        local: LocalConfig {
+        local: Some(LocalConfig {
             good_arguments: base.arguments,
             good_env: base.env,
             patch: patch.map(|patch| patch.keep(&storage)).transpose()?,
             made,
             ..local
-        },
+        }),
+        find_metric: Some(FindMetric {
+            directions: direction.is_none(),
+        }),
         inherited_env,
-        direction_by_unit: direction.is_none(),
         report,
-        command_line: CommandLine::without_ends(),
+        command_line: Some(command_line::without_ends()),
+        ..JobConfig::default()
     };
-    let id = store_job(&storage, Kind::Pairwise, &spec, &config, names).await?;
+    let id = store_job(&storage, spec, &config, names).await?;
     let result = Session::take(&storage, &id).await?.run(&display).await?;
-    result.print(&display);
-    Ok(result.exit_code())
+    print_result(&result, &display);
+    Ok(exit_code(&result))
 }
 
 /// What is compared.

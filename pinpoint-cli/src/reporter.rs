@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use pinpoint_backends::local::Metric;
 use pinpoint_backends::store::JobId;
 use pinpoint_core::{
-    Bisection, CombinedCommit, CommitNames, Comparison, CulpritFinder, DriveEvent, Event, Machine,
-    OpenRange, Pairwise, Position, Progress, Range, Record, Report, Task, Verdict,
+    Bisection, CombinedCommit, CommitNames, Comparison, CulpritFinder, DriveEvent, Engine, Event,
+    JobMachine, Machine, Metric, OpenRange, Pairwise, Position, Progress, Range, Record, Report,
+    Search, Task, Verdict,
 };
 
 use crate::arguments::Display;
@@ -83,7 +83,34 @@ impl Reporter {
         }
     }
 
-    pub(crate) fn preparing(&mut self, ends: [(&str, &CombinedCommit); 2]) {
+    /// Shows a step of a job.
+    pub(crate) fn watch(&mut self, event: &DriveEvent<'_>, engine: &Engine<JobMachine>) {
+        let (machine, names) = (engine.machine(), engine.names());
+        match event {
+            DriveEvent::Replayed(_) => {
+                if let (false, Some((first, second))) = (machine.is_searching(), machine.ends()) {
+                    let ends = match machine.search() {
+                        Search::Pairwise(_) => ["base", "experiment"],
+                        _ => ["good", "bad"],
+                    };
+                    self.preparing([(ends[0], first), (ends[1], second)]);
+                }
+                self.metric(engine.metric());
+            }
+            DriveEvent::Recorded {
+                event: Some(Event::MetricFound { metric, .. }),
+                ..
+            } => self.metric(Some(metric)),
+            _ => {}
+        }
+        match machine.search() {
+            Search::Bisection(search) => self.watch_bisection(event, search, names),
+            Search::Pairwise(search) => self.watch_pairwise(event, search, names),
+            Search::CulpritFinder(search) => self.watch_culprit_finder(event, search, names),
+        }
+    }
+
+    fn preparing(&mut self, ends: [(&str, &CombinedCommit); 2]) {
         for (name, commit) in ends {
             self.tell(text!("{name:<5} {}", line(commit)));
         }
@@ -93,7 +120,7 @@ impl Reporter {
         ));
     }
 
-    pub(crate) fn metric(&mut self, metric: Option<Metric>) {
+    fn metric(&mut self, metric: Option<&Metric>) {
         if let Some(metric) = metric {
             let unit = metric.unit.as_deref().map_or_else(String::new, |unit| {
                 format!(" in {}", crate::text::name(unit))
@@ -115,16 +142,11 @@ impl Reporter {
                     self.tell(text!("metrics {}{more}", names.join(", ")));
                 }
             }
-            self.unit = metric.unit;
+            self.unit.clone_from(&metric.unit);
         }
     }
 
-    pub(crate) fn watch_pairwise(
-        &mut self,
-        event: &DriveEvent<'_>,
-        machine: &Pairwise,
-        names: &CommitNames,
-    ) {
+    fn watch_pairwise(&mut self, event: &DriveEvent<'_>, machine: &Pairwise, names: &CommitNames) {
         if matches!(self.screen, Screen::Quiet) {
             return;
         }
@@ -145,7 +167,7 @@ impl Reporter {
         self.show(text);
     }
 
-    pub(crate) fn watch_culprit_finder(
+    fn watch_culprit_finder(
         &mut self,
         event: &DriveEvent<'_>,
         machine: &CulpritFinder,
@@ -220,7 +242,7 @@ impl Reporter {
         }
     }
 
-    pub(crate) fn watch_bisection(
+    fn watch_bisection(
         &mut self,
         event: &DriveEvent<'_>,
         machine: &Bisection,

@@ -1,19 +1,13 @@
-//! What makes a job stop: signals, and `pinpoint jobs cancel`.
+//! The signals that make a job stop.
 
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::task::Poll;
-use std::time::Duration;
 
 use pinpoint_backends::local::ignores_hangup;
-use pinpoint_backends::store::{JobId, JobStore};
-use pinpoint_core::Stop;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::error::INTERRUPTED;
-
-/// How soon a running job hears of `jobs cancel`.
-const CANCEL_POLL: Duration = Duration::from_millis(500);
 
 /// Whether a signal has interrupted the job: Ctrl-C, `kill`, a closed terminal.
 ///
@@ -69,26 +63,5 @@ impl Signals {
             }
         })
         .await;
-    }
-}
-
-/// Resolves when the job is to stop.
-pub(crate) async fn stop(
-    interrupted: impl Future<Output = ()>,
-    store: JobStore,
-    id: JobId,
-) -> Stop {
-    let canceled = async {
-        loop {
-            tokio::time::sleep(CANCEL_POLL).await;
-            // A store that can't be read shows itself at the next record.
-            if store.cancel_requested(&id).await.unwrap_or(false) {
-                return;
-            }
-        }
-    };
-    tokio::select! {
-        () = interrupted => Stop::Detach,
-        () = canceled => Stop::Cancel,
     }
 }

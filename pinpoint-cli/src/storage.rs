@@ -1,18 +1,16 @@
 //! Where jobs are kept, and making room there.
 
-use std::fs;
-use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bytesize::ByteSize;
-use pinpoint_backends::create_state_dir;
 use pinpoint_backends::local::{CleanOptions, CleanReport, clean as clean_builds};
 use pinpoint_backends::store::{JobId, JobStore, without_password};
+use pinpoint_backends::{STATE_MARK, job_dir, owner};
 use serde_json::json;
 
 use crate::arguments::{Clean, Display, Output};
+use crate::command_line::quoted;
 use crate::error::{CliError, FAILED, FOUND};
-use crate::job::quoted;
 use crate::output::{errln, outln, print_json};
 
 /// Where the jobs are, and what they need on this machine.
@@ -22,10 +20,6 @@ pub(crate) struct Storage {
     pub(crate) state_dir: PathBuf,
     pub(crate) jobs: JobStore,
 }
-
-/// The file that marks a directory as ours, where the jobs' own file is not in it, and
-/// distinguishes it from those of machines with the same name.
-const MARK: &str = ".pinpoint-state";
 
 impl Storage {
     pub(crate) async fn open(display: &Display) -> Result<Self, CliError> {
@@ -43,40 +37,14 @@ impl Storage {
 
     /// Where a job keeps what is not in the store; `lock` is held while it runs.
     pub(crate) fn job_dir(&self, id: &JobId) -> PathBuf {
-        self.state_dir.join("jobs").join(id.as_str())
+        job_dir(&self.state_dir, id.as_str())
     }
 
     /// Who works on a job: of the processes that share a state directory a lock in it
     /// chooses one.
     pub(crate) fn owner(&self) -> Result<String, CliError> {
-        let mark = mark(&self.state_dir)?;
-        let state_dir = self.state_dir.display();
-        Ok(format!("{}:{state_dir} ({mark})", host()))
+        owner(&self.state_dir, &host()).map_err(CliError::file("write", &self.state_dir))
     }
-}
-
-/// The mark of a state directory, made when there is none.
-fn mark(state_dir: &Path) -> Result<String, CliError> {
-    let path = state_dir.join(MARK);
-    if let Ok(mark) = fs::read_to_string(&path) {
-        return Ok(mark);
-    }
-    let write = || {
-        create_state_dir(state_dir)?;
-        let mut new = tempfile::Builder::new()
-            .prefix("")
-            .rand_bytes(12)
-            .tempfile_in(state_dir)?;
-        // The random part of its name is as good as any.
-        let name = new.path().file_name().unwrap_or_default().to_owned();
-        new.write_all(name.as_encoded_bytes())?;
-        // Of two processes one is first, and both read its mark.
-        match new.persist_noclobber(&path) {
-            Err(error) if error.error.kind() != ErrorKind::AlreadyExists => Err(error.error),
-            _ => fs::read_to_string(&path),
-        }
-    };
-    write().map_err(CliError::file("write", &path))
 }
 
 /// What is on the command line is in the list of processes.
@@ -161,7 +129,7 @@ pub(crate) fn resume_command(display: &Display, job: &str) -> String {
 pub(crate) fn clean(clean: &Clean, display: &Display) -> Result<u8, CliError> {
     let state_dir = state_dir(display)?;
     // A directory without the jobs' file is not ours: leave it alone.
-    if !state_dir.join("pinpoint.db").exists() && !state_dir.join(MARK).exists() {
+    if !state_dir.join("pinpoint.db").exists() && !state_dir.join(STATE_MARK).exists() {
         return report(
             display,
             &state_dir.display().to_string(),
@@ -211,20 +179,4 @@ fn report(display: &Display, place: &str, done: &CleanReport) -> Result<u8, CliE
     } else {
         FAILED
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_state_directory_keeps_a_mark_of_its_own() {
-        let [one, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
-        let marked = mark(one.path()).unwrap();
-        assert_eq!(marked.len(), 12);
-        assert_eq!(mark(one.path()).unwrap(), marked);
-        assert_ne!(mark(other.path()).unwrap(), marked);
-        // Nothing else is left there.
-        assert_eq!(fs::read_dir(one.path()).unwrap().count(), 1);
-    }
 }

@@ -157,6 +157,11 @@ impl<M: Machine> Engine<M> {
         }
     }
 
+    /// The job.
+    pub fn job(&self) -> &JobKey {
+        &self.job
+    }
+
     /// The machine.
     pub fn machine(&self) -> &M {
         &self.machine

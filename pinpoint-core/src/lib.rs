@@ -126,7 +126,7 @@ mod drive;
 mod engine;
 mod event;
 mod executor;
-mod job;
+pub mod job;
 mod journal;
 mod lab;
 mod machine;

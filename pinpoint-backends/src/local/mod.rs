@@ -49,7 +49,6 @@
 //! they are when something is built, and no branches. Outside of Linux a process that
 //! leaves its process group is not ended.
 mod at_hand;
-mod blame;
 mod build;
 mod commit_diff;
 mod config;
@@ -65,13 +64,13 @@ mod metric;
 mod process;
 mod reports;
 mod repository;
+mod result_source;
 mod results;
 mod run;
 mod supervisor;
 mod tails;
 mod workspace;
 
-pub use blame::Blamed;
 pub use commit_diff::FileChange;
 pub use config::{LocalConfig, Location, limits};
 pub use error::LocalError;

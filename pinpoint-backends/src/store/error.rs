@@ -12,8 +12,8 @@ use super::database::Dialect;
 /// stands.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The search has begun, so that what it is to find stands.
-    #[error("the search of job {id} has begun, so its spec can no longer change")]
+    /// The job has begun: how it is carried out can't change any more.
+    #[error("job {id} has begun, so its configuration can no longer change")]
     Begun {
         /// The job.
         id: JobId,

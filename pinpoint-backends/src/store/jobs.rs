@@ -19,10 +19,6 @@ pub(super) const SUMMARY: &str = "id, kind, state, created, updated, duration, n
 /// What [`job`] reads, after the columns of a summary.
 const REST: &str = "journal_version, written_by, spec, config, outcome, lease";
 
-/// Of a job that is to be said after it, with `$2` for the spec.
-const SET_SPEC: &str = "UPDATE jobs SET spec = $2 WHERE \
-     NOT EXISTS (SELECT 1 FROM records WHERE job = jobs.number AND withdrawn = 0)";
-
 /// Leases of a job that was imported, and that nobody has trusted since, have numbers
 /// below zero: they begin here.
 pub(super) const IMPORTED: i64 = -(1 << 62);
@@ -299,45 +295,26 @@ impl JobStore {
         transaction.commit().await
     }
 
-    /// Replaces the spec of a job before its search has begun: what was left open
-    /// when it was created may be known by then.
+    /// Changes the configuration of a job that nothing was recorded of, under its lease.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Begun`] once the journal has a record that is replayed.
-    pub async fn set_spec(&self, id: &JobId, spec: &serde_json::Value) -> Result<(), StoreError> {
-        let updated = self
-            .database
-            .execute(
-                &format!("{SET_SPEC} AND id = $1"),
-                [id.as_str().into(), spec.to_string().into()],
-            )
-            .await?;
-        if updated == 0 {
-            self.get(id.as_str()).await?;
-            return Err(StoreError::Begun { id: id.clone() });
-        }
-        Ok(())
-    }
-
-    /// As [`JobStore::set_spec`], by the one who works on the job.
-    ///
-    /// # Errors
-    ///
-    /// The same, and [`StoreError::LeaseLost`].
-    pub async fn set_leased_spec(
+    /// [`StoreError::Begun`] when something was recorded, [`StoreError::LeaseLost`] when
+    /// another worker has the job.
+    pub async fn set_leased_config(
         &self,
         lease: &Lease,
-        spec: &serde_json::Value,
+        config: &serde_json::Value,
     ) -> Result<(), StoreError> {
         let until = lease.until();
         let values = [
             lease.job.into(),
-            spec.to_string().into(),
+            config.to_string().into(),
             lease.token.into(),
         ];
-        let sql = format!("{SET_SPEC} AND number = $1 AND lease = $3");
-        if self.database.execute_until(until, &sql, values).await? > 0 {
+        let sql = "UPDATE jobs SET config = $2 WHERE number = $1 AND lease = $3 AND \
+                   NOT EXISTS (SELECT 1 FROM records WHERE job = jobs.number AND withdrawn = 0)";
+        if self.database.execute_until(until, sql, values).await? > 0 {
             return Ok(());
         }
         let sql = "SELECT 1 FROM jobs WHERE number = $1 AND lease = $2";

@@ -18,7 +18,6 @@ on_both! {
     a_cancellation_is_asked_for_seen_and_forgotten,
     a_withdrawn_cancellation_is_kept_and_not_replayed,
     what_is_asked_of_no_job_is_an_error,
-    what_to_find_stands_once_the_search_has_begun,
 }
 
 /// A name as long as any, of no job.
@@ -219,25 +218,4 @@ async fn what_is_asked_of_no_job_is_an_error(fixture: Fixture) {
     unknown(store.cancel_requested(&id).await.unwrap_err());
     unknown(store.clear_cancel(&id).await.unwrap_err());
     unknown(store.withdraw_cancellation(&id).await.unwrap_err());
-}
-
-async fn what_to_find_stands_once_the_search_has_begun(fixture: Fixture) {
-    let store = &fixture.store;
-    let id = store.create(&new_job("a job")).await.unwrap();
-    let spec = serde_json::json!({ "chart": "time" });
-    store.set_spec(&id, &spec).await.unwrap();
-
-    // A job that is canceled before it begins has begun nothing.
-    let mut journal = store.journal(&id).await.unwrap();
-    assert!(journal.is_empty().await.unwrap());
-    journal.append(&Record::CancelRequested).await.unwrap();
-    assert!(!journal.is_empty().await.unwrap());
-    assert_eq!(store.withdraw_cancellation(&id).await.unwrap(), 1);
-    assert!(journal.is_empty().await.unwrap());
-    store.set_spec(&id, &spec).await.unwrap();
-    assert_eq!(store.get(id.as_str()).await.unwrap().spec, spec);
-
-    journal.append(&tick(1)).await.unwrap();
-    let error = store.set_spec(&id, &spec).await.unwrap_err();
-    assert!(matches!(error, StoreError::Begun { .. }), "{error}");
 }

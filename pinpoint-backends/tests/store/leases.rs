@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use pinpoint_backends::store::{JobFilter, JobId, JobStore, Lease, NewJob, StoreError};
-use pinpoint_core::{JobState, Journal};
+use pinpoint_core::{JobState, Journal, Record};
 
 use crate::common::{Fixture, append_all, cause, new_job, open, tick, ticks};
 use crate::on_both;
@@ -19,7 +19,7 @@ on_both! {
     workers_never_take_the_same_job,
     old_jobs_are_removed_in_batches_with_all_that_is_theirs,
     a_job_whose_process_may_be_suspended_is_not_removed,
-    only_the_holder_changes_what_a_job_is_to_find,
+    only_the_holder_changes_a_configuration,
     time_after_the_end_of_a_lease_is_not_spent_running,
 }
 
@@ -280,20 +280,28 @@ async fn a_job_whose_process_may_be_suspended_is_not_removed(fixture: Fixture) {
     lost(journal.append_all(&ticks(1)).await);
 }
 
-async fn only_the_holder_changes_what_a_job_is_to_find(fixture: Fixture) {
+async fn only_the_holder_changes_a_configuration(fixture: Fixture) {
     let store = &fixture.store;
     let id = fixture.job().await;
-    let spec = |number: u64| serde_json::json!({ "number": number });
+    let config = |number: u64| serde_json::json!({ "number": number });
     let first = store.lease(&id, "ada", OVER).await.unwrap();
     let second = after_its_end(store, &id, "bob").await;
-    lost(store.set_leased_spec(&first, &spec(1)).await);
-    store.set_leased_spec(&second, &spec(2)).await.unwrap();
-    assert_eq!(store.get(id.as_str()).await.unwrap().spec, spec(2));
+    lost(store.set_leased_config(&first, &config(1)).await);
+    store.set_leased_config(&second, &config(2)).await.unwrap();
+    assert_eq!(store.get(id.as_str()).await.unwrap().config, config(2));
+
+    // A job that is canceled before it begins has begun nothing.
     let mut journal = store.leased_journal(&second).await.unwrap();
+    journal.append(&Record::CancelRequested).await.unwrap();
+    assert!(!journal.is_empty().await.unwrap());
+    assert_eq!(store.withdraw_cancellation(&id).await.unwrap(), 1);
+    assert!(journal.is_empty().await.unwrap());
+    store.set_leased_config(&second, &config(3)).await.unwrap();
+
     append_all(&mut journal, &ticks(1)).await;
-    let error = store.set_leased_spec(&second, &spec(3)).await.unwrap_err();
+    let error = (store.set_leased_config(&second, &config(4)).await).unwrap_err();
     assert!(matches!(error, StoreError::Begun { .. }), "{error}");
-    assert_eq!(store.get(id.as_str()).await.unwrap().spec, spec(2));
+    assert_eq!(store.get(id.as_str()).await.unwrap().config, config(3));
 }
 
 async fn time_after_the_end_of_a_lease_is_not_spent_running(fixture: Fixture) {

@@ -5,17 +5,12 @@ use std::io::{BufReader, BufWriter, IntoInnerError, Seek};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use pinpoint_backends::local::LocalConfig;
+use pinpoint_backends::job::{JobConfig, JobError, machine_of, stored_result};
 use pinpoint_backends::store::{Job, JobStore};
-use pinpoint_core::{Bisection, CulpritFinder, Pairwise};
-use serde::Deserialize;
 use serde_json::json;
 
 use crate::arguments::{Display, Output, Select};
 use crate::error::{CliError, FOUND};
-use crate::job::JobConfig;
-use crate::job_result::JobResult;
-use crate::kind::{Kind, Runnable};
 use crate::output::{errln, json_lines, outln, print_json};
 use crate::quantity::count;
 use crate::storage::Storage;
@@ -91,39 +86,18 @@ pub(super) async fn import(
     Ok(FOUND)
 }
 
-/// The configuration of a job that was made from Python.
-#[derive(Deserialize)]
-struct FromPython {
-    #[serde(rename = "local")]
-    _local: Option<LocalConfig>,
-    #[serde(rename = "builds")]
-    _builds: bool,
-    #[serde(rename = "runs")]
-    _runs: bool,
-}
-
 /// Can an imported job be resumed and shown? Everything is read as it will be then.
 fn check(job: &Job) -> Result<(), String> {
-    fn spec<M: Runnable>(job: &Job) -> Result<(), String> {
-        let spec = M::Spec::deserialize(&job.spec);
-        let spec = spec.map_err(|error| format!("its spec can't be read: {error}"))?;
-        M::of(spec).map_err(|error| format!("its spec can't be used: {error}"))?;
-        Ok(())
-    }
-    let kind = Kind::of_known(job).map_err(|error| error.to_string())?;
-    match kind {
-        Kind::Bisection => spec::<Bisection>(job),
-        Kind::Pairwise => spec::<Pairwise>(job),
-        Kind::CulpritFinder => spec::<CulpritFinder>(job),
-    }?;
-    if FromPython::deserialize(&job.config).is_ok() {
-        return Ok(());
-    }
-    JobConfig::deserialize(&job.config)
+    machine_of(job, false).map_err(|error| match error {
+        JobError::Spec(error) => format!("its spec can't be used: {error}"),
+        error => error.to_string(),
+    })?;
+    JobConfig::read(&job.config)
         .map_err(|error| format!("its configuration can't be read: {error}"))?;
-    match job.outcome.is_some() && JobResult::stored(job).is_none() {
-        true => Err("its outcome can't be read".into()),
-        false => Ok(()),
+    match stored_result(job) {
+        // The outcomes of early Python jobs were Python's own.
+        Err(_) if !job.kind.starts_with("python_") => Err("its outcome can't be read".into()),
+        _ => Ok(()),
     }
 }
 

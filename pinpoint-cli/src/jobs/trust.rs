@@ -2,10 +2,11 @@
 
 use std::io::IsTerminal;
 
+use pinpoint_backends::job::JobConfig;
 use pinpoint_backends::store::Job;
 
+use crate::command_line::quoted;
 use crate::error::CliError;
-use crate::job::{JobConfig, quoted};
 use crate::output::{errln, is_live, print_error};
 use crate::text::BOLD;
 
@@ -15,7 +16,7 @@ use crate::text::BOLD;
 ///
 /// When the answer is no, or nobody can be asked.
 pub(super) async fn ask(job: &Job, yes: bool) -> Result<(), CliError> {
-    let config: JobConfig = serde_json::from_value(job.config.clone()).map_err(|error| {
+    let config = JobConfig::read(&job.config).map_err(|error| {
         CliError::Input(format!("job {} can't be resumed here: {error}", job.id))
     })?;
     errln!(
@@ -50,7 +51,9 @@ pub(super) async fn ask(job: &Job, yes: bool) -> Result<(), CliError> {
 
 /// All that decides what is executed.
 fn lines(config: &JobConfig) -> Vec<(&'static str, String)> {
-    let local = &config.local;
+    let Some(local) = &config.local else {
+        return Vec::new();
+    };
     let mut lines = vec![("repository", local.repository.display().to_string())];
     for (url, path) in &local.repositories {
         lines.push(("repository", format!("{url} in {}", path.display())));

@@ -8,7 +8,7 @@ use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError};
 use pinpoint_core::{BisectionSpec, CombinedCommit, Direction, Magnitude, Range, SpecError};
 
 use crate::arguments::{Display, Plan};
-use crate::error::{CliError, FOUND, Stopped};
+use crate::error::{CliError, FOUND};
 use crate::new_job::values_of;
 use crate::prior;
 use crate::stop::Interrupt;
@@ -40,7 +40,7 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
             Ok(estimated) => estimated?,
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_shut_down) => return Err(CliError::Measurement(Stopped::Interrupted.into())),
+                Err(_shut_down) => return Err(CliError::Interrupted),
             },
         };
         report::print(&question, &scatter, magnitude, &estimates, &display);
@@ -48,7 +48,7 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
     };
     tokio::select! {
         done = work => done,
-        () = &mut interrupted => Err(CliError::Measurement(Stopped::Interrupted.into())),
+        () = &mut interrupted => Err(CliError::Interrupted),
     }
 }
 

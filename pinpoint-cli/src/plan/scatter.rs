@@ -6,8 +6,7 @@ use std::path::Path;
 use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, default_machine_dir};
 use pinpoint_core::simulation::Noise;
 use pinpoint_core::{
-    BuildRequest, Charts, Direction, ExecutorError, InProcess, Key, Located, Magnitude, RunRequest,
-    direction_of,
+    BuildRequest, Charts, Direction, InProcess, Key, Located, Magnitude, RunRequest, direction_of,
 };
 
 use crate::arguments::Display;
@@ -187,9 +186,7 @@ pub(crate) async fn measure(
         job_dir: directory.path().to_owned(),
         machine_dir: default_machine_dir(),
     };
-    let stopped = |error: ExecutorError| CliError::Measurement(Box::new(error.into()));
-    let executor = LocalExecutor::open(config, location, &job)
-        .map_err(|error| CliError::Measurement(Box::new(error.into())))?;
+    let executor = LocalExecutor::open(config, location, &job)?;
     let say = |text: &str| {
         if !display.quiet {
             errln!("{DIM}{text}{DIM:#}");
@@ -201,12 +198,12 @@ pub(crate) async fn measure(
     };
 
     say("building the good end");
-    let metric = executor.prepare().await.map_err(stopped)?;
+    let metric = executor.prepare().await?;
     let build = BuildRequest {
         key: key(0),
         commit: Located::Commit(good.clone()),
     };
-    let build = executor.build(&build).await.map_err(stopped)?;
+    let build = executor.build(&build).await?;
     let (mut values, mut times, mut failed) = (Vec::new(), Vec::new(), None);
     for index in 0..runs {
         say(&format!("run {} of {runs}", index + 1));
@@ -218,7 +215,7 @@ pub(crate) async fn measure(
             charts: Charts::Deciding(metric.chart.clone()),
             metric: None,
         };
-        let run = executor.run(&run).await.map_err(stopped)?;
+        let run = executor.run(&run).await?;
         let chart = metric.chart.as_ref();
         let series = chart.and_then(|chart| run.charts.get(chart));
         match (run.failure, series) {

@@ -7,18 +7,21 @@ use serde_json::Value;
 
 use super::foreign::Foreign;
 use super::model::Report;
-use crate::job::quoted;
+use crate::command_line;
+use crate::command_line::quoted;
 use crate::jobs::date;
 
 pub(super) fn section(report: &Report) -> Markup {
     html! {
         section {
             h2 { "How" }
-            h3 { "To do it again" }
-            pre.command { code { (Foreign(&quoted(&report.config.command_line.shown()))) } }
-            // Builds that were made already are named from anywhere.
-            @if !report.config.local.made {
-                p { "in " code { (Foreign(&report.job.repository)) } }
+            @if let Some(command) = &report.config.command_line {
+                h3 { "To do it again" }
+                pre.command { code { (Foreign(&quoted(&command_line::shown(command)))) } }
+                // Builds that were made already are named from anywhere.
+                @if report.config.local.as_ref().is_some_and(|local| !local.made) {
+                    p { "in " code { (Foreign(&report.job.repository)) } }
+                }
             }
             h3 { "Arguments" }
             (table(&arguments(report)))

@@ -9,10 +9,10 @@ use super::foreign::Foreign;
 use super::model::Report;
 use super::search::commit_name;
 use crate::document::{Document, NamedCulprit};
-use crate::job_result::JobResult;
 use crate::pairwise_document::PairwiseDocument;
 use crate::quantity::{count, quantity};
 use crate::summary::{only_failures, short, why};
+use pinpoint_core::job::JobResult;
 
 pub(super) struct Answer {
     /// The status in words.

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pinpoint_backends::job::{JobConfig, JobError, kind_of, machine_of};
 use pinpoint_backends::local::{LocalExecutor, OutputTail, Repository, output_tails, run_warnings};
 use pinpoint_backends::store::{Job, JobId};
+use pinpoint_core::job::JobResult;
 use pinpoint_core::{
-    Bisection, Commit, CommitNames, CulpritFinder, CulpritFinderOutcome, Event, JobKey, JobState,
-    Journal, Outcome, Pairwise, PairwiseOutcome, Position, Posterior, Record, Report as Answer,
-    RunReport, Task,
+    Commit, Engine, Event, JobKey, JobMachine, JobOutcome, JobState, Journal, Machine, Position,
+    Posterior, Record, Report as Answer, RunReport, Task,
 };
 
 use super::foreign::output;
@@ -16,16 +17,19 @@ use super::model::{Pair, Place, Report, Run, Source};
 use super::order::Order;
 use super::replay::{Answered, Replayed, replay};
 use super::sessions::{now, sessions};
-use crate::error::{CliError, Stopped, message};
-use crate::job::{JobConfig, open_executor};
-use crate::job_result::JobResult;
-use crate::kind::{Kind, Runnable};
+use crate::error::{CliError, message};
+use crate::job::open_executor;
+use crate::job_result::{add_commands, stored};
 use crate::storage::Storage;
 
 pub(super) async fn gather(storage: &Storage, id: &JobId) -> Result<Report, CliError> {
     let job = storage.jobs.get(id.as_str()).await?;
-    let kind = Kind::of_known(&job)?;
-    let config: JobConfig = serde_json::from_value(job.config.clone()).map_err(unreadable(id))?;
+    let kind = kind_of(&job)?;
+    let config = JobConfig::read(&job.config).map_err(|source| JobError::Unreadable {
+        job: id.clone(),
+        what: "configuration",
+        source,
+    })?;
     let mut journal = storage.jobs.journal(id).await?;
     // A journal that is damaged is no reason to withhold the rest.
     let (records, damage) = match journal.records().await {
@@ -35,17 +39,13 @@ pub(super) async fn gather(storage: &Storage, id: &JobId) -> Result<Report, CliE
             Some(format!("the journal can't be read: {}", message(&error))),
         ),
     };
-    let read = (journal.job(), records);
-    let mut gathered = match kind {
-        Kind::Bisection => known::<Bisection>(storage, &job, &config, read).await?,
-        Kind::Pairwise => known::<Pairwise>(storage, &job, &config, read).await?,
-        Kind::CulpritFinder => known::<CulpritFinder>(storage, &job, &config, read).await?,
-    };
+    let mut gathered = known(storage, &job, &config, journal.job(), records).await?;
     gathered.missing.extend(damage);
     let job_dir = storage.job_dir(id);
     let tails = output_tails(&job_dir)?;
     let (places, runs, pairs) = gathered.runs(tails);
-    let repository = Repository::discover(&config.local.repository).ok();
+    let local = config.local.as_ref();
+    let repository = local.and_then(|local| Repository::discover(&local.repository).ok());
     let remote = repository.and_then(|repository| repository.remote_url().ok().flatten());
     let mut report = Report {
         builds: gathered.builds,
@@ -69,66 +69,42 @@ pub(super) async fn gather(storage: &Storage, id: &JobId) -> Result<Report, CliE
     Ok(report)
 }
 
-fn unreadable<E: Into<Stopped>>(job: &JobId) -> impl FnOnce(E) -> CliError {
-    let job = job.to_string();
-    move |error| CliError::Unreadable {
-        job,
-        error: Box::new(error.into()),
-    }
-}
-
 /// What a job knows by its journal, before its runs are put in order.
 struct Known {
     result: Option<JobResult>,
     posterior: Option<Posterior>,
     missing: Vec<String>,
     answers: Vec<Answered>,
-    names: CommitNames,
+    engine: Engine<JobMachine>,
     executor: Option<LocalExecutor>,
     builds: u64,
 }
 
-/// An outcome that may say where the change is.
-trait HasPosterior {
-    fn posterior(&self) -> Option<Posterior>;
-}
-
-impl HasPosterior for Outcome {
-    fn posterior(&self) -> Option<Posterior> {
-        self.posterior.clone()
+/// The probable places of the change, of an outcome that says them.
+fn posterior_of(outcome: &JobOutcome) -> Option<Posterior> {
+    match outcome {
+        JobOutcome::Bisection(outcome) => outcome.posterior.clone(),
+        JobOutcome::CulpritFinder(outcome) => outcome.bisection.as_ref()?.posterior.clone(),
+        JobOutcome::Pairwise(_) => None,
     }
 }
 
-impl HasPosterior for PairwiseOutcome {
-    fn posterior(&self) -> Option<Posterior> {
-        None
-    }
-}
-
-impl HasPosterior for CulpritFinderOutcome {
-    fn posterior(&self) -> Option<Posterior> {
-        self.bisection.as_ref()?.posterior.clone()
-    }
-}
-
-async fn known<M: Runnable>(
+async fn known(
     storage: &Storage,
     job: &Job,
     config: &JobConfig,
-    (key, records): (JobKey, Vec<Record>),
-) -> Result<Known, CliError>
-where
-    M::Outcome: HasPosterior,
-{
+    key: JobKey,
+    records: Vec<Record>,
+) -> Result<Known, CliError> {
     let is_begun = !records.is_empty();
-    let spec = serde_json::from_value(job.spec.clone()).map_err(unreadable(&job.id))?;
+    let machine = machine_of(job, !is_begun)?;
     let Replayed {
-        outcome,
-        names,
+        engine,
         answers,
         error,
-    } = replay(key, M::of(spec)?, records);
+    } = replay(key, machine, records);
     let mut missing = Vec::new();
+    let outcome = engine.machine().outcome().filter(|_| error.is_none());
     if let Some(error) = error {
         missing.push(format!(
             "the journal can't be replayed to its end ({error}); the runs after that are left out"
@@ -140,15 +116,24 @@ where
         .map_err(|error| missing.push(error.to_string()))
         .ok();
     let stored = match job.state {
-        JobState::Completed | JobState::Failed | JobState::Canceled => JobResult::stored(job),
+        JobState::Completed | JobState::Failed | JobState::Canceled => stored(job),
         JobState::Pending | JobState::Running => None,
     };
-    let posterior = outcome.as_ref().and_then(HasPosterior::posterior);
+    let posterior = outcome.and_then(posterior_of);
     let result = match (stored, outcome, &executor) {
         (Some(stored), ..) => Some(stored),
         (None, Some(outcome), Some(executor)) if is_begun => {
-            let result = M::result(job, config, executor, outcome, &names).await;
-            result.map_err(|error| missing.push(error.to_string())).ok()
+            let now = u64::try_from(now()).unwrap_or_default();
+            match JobResult::new(&engine, outcome.clone(), executor, now).await {
+                Ok(mut result) => {
+                    add_commands(&mut result, config);
+                    Some(result)
+                }
+                Err(error) => {
+                    missing.push(error.to_string());
+                    None
+                }
+            }
         }
         _ => None,
     };
@@ -159,7 +144,7 @@ where
         posterior,
         missing,
         answers,
-        names,
+        engine,
         executor,
     })
 }
@@ -233,7 +218,7 @@ impl Known {
         let mut places: Vec<Place> = (positions.into_iter())
             .map(|position| Place {
                 // What was run was built, and so has a name.
-                commit: (self.names.commit(position).cloned())
+                commit: (self.engine.names().commit(position).cloned())
                     .unwrap_or_else(|| Commit::new("", "").into()),
                 position,
             })

@@ -9,13 +9,13 @@ use pinpoint_core::{CombinedCommit, Commit, Position, Posterior, RunReport};
 
 use super::sessions::Session;
 use crate::document::Document;
-use crate::job::JobConfig;
-use crate::job_result::JobResult;
-use crate::kind::Kind;
+use pinpoint_backends::job::JobConfig;
+use pinpoint_core::JobKind;
+use pinpoint_core::job::JobResult;
 
 pub(crate) struct Report {
     pub(super) job: Job,
-    pub(super) kind: Kind,
+    pub(super) kind: JobKind,
     pub(super) config: JobConfig,
     /// What was found; of a job that has not ended, what would be if it ended now.
     pub(super) result: Option<JobResult>,

@@ -10,10 +10,10 @@ use super::model::Report;
 use super::picture;
 use super::{about, answer, pairs, runs, search};
 use crate::error::CliError;
-use crate::job_result::JobResult;
 use crate::jobs::date;
-use crate::kind::Kind;
 use crate::quantity::{count, duration};
+use pinpoint_core::JobKind;
+use pinpoint_core::job::JobResult;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -21,9 +21,9 @@ const SCRIPT: &str = include_str!("page.js");
 pub(super) fn page(report: &Report) -> Result<String, CliError> {
     let answer = answer::answer(report);
     let what = match report.kind {
-        Kind::Bisection => "Bisection",
-        Kind::Pairwise => "Pairwise comparison",
-        Kind::CulpritFinder => "Culprit finder",
+        JobKind::Bisection => "Bisection",
+        JobKind::Pairwise => "Pairwise comparison",
+        _ => "Culprit finder",
     };
     // Not even what slipped through every other net could be run or fetched.
     let policy = format!(
@@ -192,7 +192,7 @@ mod tests {
         };
         Report {
             job: serde_json::from_value(job).unwrap(),
-            kind: Kind::Bisection,
+            kind: JobKind::Bisection,
             config: serde_json::from_value(config).unwrap(),
             result: Some(JobResult::Bisection(
                 serde_json::from_value(document).unwrap(),

@@ -12,10 +12,10 @@ use super::search::commit_name;
 use crate::culprit_document::CulpritDocument;
 use crate::document::NamedCulprit;
 use crate::error::CliError;
-use crate::job_result::JobResult;
 use crate::pairwise_document::{NamedChart, PairwiseDocument};
 use crate::pairwise_summary::{described, failures, row};
 use crate::quantity::{count, quantity};
+use pinpoint_core::job::JobResult;
 
 /// At most so many charts have pictures; all are in the table.
 const MOST_PICTURES: usize = 20;

@@ -4,14 +4,13 @@
 //! the end, the job is canceled in it, and its machine then says what it knows.
 
 use pinpoint_core::{
-    Applied, CommitNames, Engine, Event, JobKey, Machine, MachineError, Record, Report, Task,
+    Applied, Engine, Event, JobKey, JobMachine, Machine, MachineError, Record, Report, Task,
 };
 
-pub(super) struct Replayed<O> {
-    /// The result, or what it would be if the job ended now; absent when the journal
-    /// can't be replayed.
-    pub(super) outcome: Option<O>,
-    pub(super) names: CommitNames,
+pub(super) struct Replayed {
+    /// If the journal can be replayed, it has an outcome: the result, or what it would be
+    /// if the job ended now.
+    pub(super) engine: Engine<JobMachine>,
     /// In the order in which they came, as far as the journal can be replayed.
     pub(super) answers: Vec<Answered>,
     /// Why the journal can't be replayed to its end.
@@ -27,26 +26,20 @@ pub(super) struct Answered {
     pub(super) event: Event,
 }
 
-pub(super) fn replay<M: Machine<Outcome: Clone>>(
-    job: JobKey,
-    machine: M,
-    records: Vec<Record>,
-) -> Replayed<M::Outcome> {
+pub(super) fn replay(job: JobKey, machine: JobMachine, records: Vec<Record>) -> Replayed {
     let mut engine = Engine::new(job, machine);
     let mut answers = Vec::new();
     let replayed = feed(&mut engine, records, &mut answers);
     let error = replayed.and_then(|()| engine.conclude()).err();
-    let outcome = engine.machine().outcome();
     Replayed {
-        outcome: outcome.filter(|_| error.is_none()).cloned(),
-        names: engine.names().clone(),
+        engine,
         answers,
         error,
     }
 }
 
-fn feed<M: Machine>(
-    engine: &mut Engine<M>,
+fn feed(
+    engine: &mut Engine<JobMachine>,
     records: Vec<Record>,
     answers: &mut Vec<Answered>,
 ) -> Result<(), MachineError> {
@@ -68,14 +61,14 @@ fn feed<M: Machine>(
 
 #[cfg(test)]
 mod tests {
-    use pinpoint_core::{Bisection, BisectionSpec, BuildReport, Commit, Listing, Range};
+    use pinpoint_core::{BisectionSpec, BuildReport, Commit, Listing, Range};
 
     use super::*;
 
     #[test]
     fn a_journal_that_can_not_be_replayed_gives_what_comes_before() {
         let spec = BisectionSpec::new(Range::Counted { between: 8 });
-        let machine = Bisection::new(spec).unwrap();
+        let machine = JobMachine::new(spec).unwrap();
         let mut other = machine.clone();
         let built = other.poll()[0].number;
         assert!(matches!(other.outstanding()[0].task, Task::Build { .. }));
@@ -95,9 +88,9 @@ mod tests {
         };
         let wrong = reported(built + 1, Report::Listed(listing));
         let whole = replay(job.clone(), machine.clone(), vec![right.clone()]);
-        assert!(whole.error.is_none() && whole.outcome.is_some());
+        assert!(whole.error.is_none() && whole.engine.machine().outcome().is_some());
         let part = replay(job, machine, vec![right, wrong]);
-        assert!(part.error.is_some() && part.outcome.is_none());
+        assert!(part.error.is_some());
         assert!(matches!(&part.answers[..], [answer] if answer.action == built));
     }
 }

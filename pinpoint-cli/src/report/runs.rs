@@ -8,9 +8,9 @@ use super::foreign::clean;
 use super::model::{Report, Run};
 use super::pack::{Blocks, pack};
 use crate::error::CliError;
-use crate::job_result::JobResult;
 use crate::quantity::{count, duration, quantity};
 use crate::summary::short;
+use pinpoint_core::job::JobResult;
 
 /// The most that all outputs together take in the file, packed.
 const MOST_OUTPUT: usize = 2 << 20;

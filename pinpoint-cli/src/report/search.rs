@@ -11,11 +11,11 @@ use super::picture::{Column, by_commit};
 use super::posterior;
 use crate::document::{Document, NamedComparison, NamedCulprit};
 use crate::error::CliError;
-use crate::job_result::JobResult;
-use crate::kind::Kind;
 use crate::pairwise_summary::line_of;
 use crate::quantity::{count, p_value, quantity};
 use crate::summary::{dependency_change, effect, line, short, why};
+use pinpoint_core::JobKind;
+use pinpoint_core::job::JobResult;
 
 /// At most so many commits that may hold a culprit are written out.
 const MOST_CANDIDATES: usize = 1000;
@@ -23,7 +23,7 @@ const MOST_CANDIDATES: usize = 1000;
 const MOST_FILES: usize = 200;
 
 pub(super) fn section(report: &Report) -> Result<Markup, CliError> {
-    if report.kind == Kind::Pairwise {
+    if report.kind == JobKind::Pairwise {
         return Ok(html! {});
     }
     let document = report.search();

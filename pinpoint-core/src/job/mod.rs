@@ -5,8 +5,13 @@
 //! | `bisection` | [`BisectionSpec`] | [`Bisection`] | [`Outcome`] |
 //! | `pairwise` | [`PairwiseSpec`] | [`Pairwise`] | [`PairwiseOutcome`] |
 //! | `culprit_finder` | [`CulpritFinderSpec`] | [`CulpritFinder`] | [`CulpritFinderOutcome`] |
+//!
+//! An outcome speaks of positions. A [`JobResult`] says the same with commits by their
+//! names, and which commit is to blame.
 
 mod machine;
+mod naming;
+mod result;
 mod state;
 
 use std::fmt;
@@ -15,12 +20,18 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use self::machine::{FindMetric, JobMachine};
+pub use self::naming::{ResultError, ResultSource};
+pub use self::result::{
+    BisectionResult, Confirmation, CulpritFinderResult, Evidence, JobResult, NamedChart,
+    NamedComparison, NamedCulprit, NamedPosterior, NamedSkip, NamedSpan, NamedUnmeasured,
+    PairwiseResult, RESULT_VERSION,
+};
 pub use self::state::{JobState, UnknownJobState};
 use crate::{
     Action, Aggregate, Bisection, BisectionSpec, Charts, CombinedCommit, CulpritFinder,
     CulpritFinderOutcome, CulpritFinderSpec, Direction, Event, Limits, Machine, MachineError,
-    Metric, Outcome, Pairwise, PairwiseOutcome, PairwiseSpec, PairwiseStatus, Position,
-    RetryPolicy, SpecError, Status, Task, Variant, direction_of,
+    Metric, Outcome, Pairwise, PairwiseOutcome, PairwiseSpec, Position, RetryPolicy, SpecError,
+    Task, Variant, direction_of,
 };
 
 /// The question that a job asks.
@@ -167,23 +178,10 @@ pub enum JobOutcome {
 impl JobOutcome {
     /// The state of a job with this outcome.
     pub fn state(&self) -> JobState {
-        let of_search = |status| match status {
-            Status::Failed => JobState::Failed,
-            Status::Canceled => JobState::Canceled,
-            Status::CulpritFound | Status::NoRegression | Status::Inconclusive => {
-                JobState::Completed
-            }
-        };
         match self {
-            Self::Bisection(outcome) => of_search(outcome.status),
-            Self::CulpritFinder(outcome) => of_search(outcome.status),
-            Self::Pairwise(outcome) => match outcome.status {
-                PairwiseStatus::Failed => JobState::Failed,
-                PairwiseStatus::Canceled => JobState::Canceled,
-                PairwiseStatus::Different | PairwiseStatus::Same | PairwiseStatus::Unknown => {
-                    JobState::Completed
-                }
-            },
+            Self::Bisection(outcome) => outcome.status.into(),
+            Self::CulpritFinder(outcome) => outcome.status.into(),
+            Self::Pairwise(outcome) => outcome.status.into(),
         }
     }
 }

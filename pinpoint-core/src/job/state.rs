@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::{PairwiseStatus, Status};
+
 /// Where a job stands.
 ///
 /// A job that was killed is still `Running` on disk: only its journal tells
@@ -52,6 +54,28 @@ impl JobState {
             Self::Completed => "completed",
             Self::Failed => "failed",
             Self::Canceled => "canceled",
+        }
+    }
+}
+
+impl From<Status> for JobState {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Failed => Self::Failed,
+            Status::Canceled => Self::Canceled,
+            Status::CulpritFound | Status::NoRegression | Status::Inconclusive => Self::Completed,
+        }
+    }
+}
+
+impl From<PairwiseStatus> for JobState {
+    fn from(status: PairwiseStatus) -> Self {
+        match status {
+            PairwiseStatus::Failed => Self::Failed,
+            PairwiseStatus::Canceled => Self::Canceled,
+            PairwiseStatus::Different | PairwiseStatus::Same | PairwiseStatus::Unknown => {
+                Self::Completed
+            }
         }
     }
 }

@@ -1,0 +1,119 @@
+//! The configuration of a job: how it is carried out, beside its spec, which says what is
+//! asked.
+
+use std::path::{Path, PathBuf};
+
+use pinpoint_core::{FindMetric, JobMachine, JobSpec};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::JobError;
+use crate::local::{LocalConfig, LocalError, LocalExecutor, Location, default_machine_dir};
+use crate::state_dir::job_dir;
+use crate::store::{JobId, NewJob};
+
+/// How a job is carried out. It is stored with the job, so that another process can
+/// resume it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct JobConfig {
+    /// Commits, builds and runs on this machine; absent when an executor of the job's
+    /// creator does all of it.
+    #[serde(default)]
+    pub local: Option<LocalConfig>,
+    /// What to find out before the search; absent when the spec says everything, and in
+    /// jobs that an early version began.
+    #[serde(default)]
+    pub find_metric: Option<FindMetric>,
+    /// Builds are made by a function that only the job's creator has.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub builds: bool,
+    /// Runs are made by a function that only the job's creator has.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub runs: bool,
+    /// Commits that an executor of the creator's is not asked to build, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skip: Vec<String>,
+    /// Variables of the environment that builds and runs inherit. Their values are not
+    /// kept: they have to be set again when the job is resumed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inherited_env: Vec<String>,
+    /// Where a report is written when the job ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<PathBuf>,
+    /// The command that made the job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_line: Option<CommandLine>,
+}
+
+/// The words of the command that made a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandLine {
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    /// Which of the words are the two ends, when that is certain.
+    pub ends: Option<(usize, usize)>,
+}
+
+impl JobConfig {
+    /// Reads the configuration of a stored job.
+    ///
+    /// # Errors
+    ///
+    /// When it is not one.
+    pub fn read(stored: &Value) -> Result<Self, serde_json::Error> {
+        Self::deserialize(stored)
+    }
+
+    /// Does the job need functions that only its creator has?
+    pub fn needs_functions(&self) -> bool {
+        self.local.is_none() || self.builds || self.runs
+    }
+}
+
+/// A new job with this question, found to be one that can be carried out. Its names and
+/// its title are left to the caller.
+///
+/// # Errors
+///
+/// When the spec asks for a search that can't be made.
+pub fn new_job(spec: &JobSpec, config: &JobConfig) -> Result<NewJob, JobError> {
+    JobMachine::new(spec.clone())?;
+    let repository = (config.local.as_ref()).map(|local| local.repository.display().to_string());
+    Ok(NewJob {
+        kind: spec.kind().to_string(),
+        repository: repository.unwrap_or_default(),
+        spec: match spec {
+            JobSpec::Bisection(spec) => written(spec)?,
+            JobSpec::Pairwise(spec) => written(spec)?,
+            JobSpec::CulpritFinder(spec) => written(spec)?,
+        },
+        config: written(config)?,
+        ..NewJob::default()
+    })
+}
+
+fn written(part: &impl Serialize) -> Result<Value, JobError> {
+    serde_json::to_value(part).map_err(JobError::Unwritable)
+}
+
+/// Opens what lists, builds and runs a job's commits on this machine.
+///
+/// # Errors
+///
+/// As of [`LocalExecutor::open`].
+pub fn open_local(
+    config: &LocalConfig,
+    state_dir: &Path,
+    job: &JobId,
+) -> Result<LocalExecutor, LocalError> {
+    let location = Location {
+        state_dir: state_dir.to_owned(),
+        job_dir: job_dir(state_dir, job.as_str()),
+        machine_dir: default_machine_dir(),
+    };
+    LocalExecutor::open(config.clone(), location, job.as_str())
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}

@@ -1,0 +1,73 @@
+//! Why a job could not be worked on.
+
+use pinpoint_core::job::ResultError;
+use pinpoint_core::{DriveError, JournalError, MachineError, SpecError, UnknownJobKind};
+
+use crate::store::{JobId, LockError, StoreError};
+
+/// Why a job has no result. Nothing in its journal is lost: it can be resumed once the
+/// cause is gone.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JobError {
+    /// This process was to end.
+    #[error("interrupted")]
+    Interrupted,
+    /// Another process works on it.
+    #[error(transparent)]
+    Locked(#[from] LockError),
+    /// The store can't be used, or another machine has the job.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A newer version made it.
+    #[error("job {job}: {source}")]
+    Kind {
+        /// The job.
+        job: JobId,
+        /// Its kind.
+        source: UnknownJobKind,
+    },
+    /// A part of it can't be read.
+    #[error("the {what} of job {job} can't be read: {source}")]
+    Unreadable {
+        /// The job.
+        job: JobId,
+        /// The part: its spec, configuration or outcome.
+        what: &'static str,
+        /// The cause.
+        source: serde_json::Error,
+    },
+    /// It can't be stored: the name of a file is not UTF-8, for instance.
+    #[error("the job can't be stored: {0}")]
+    Unwritable(#[source] serde_json::Error),
+    /// Its spec asks for a search that can't be made.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// It paused: something can't be carried out, or its records can't be used.
+    #[error(transparent)]
+    Drive(DriveError),
+    /// Its result can't be put together.
+    #[error(transparent)]
+    Result(#[from] ResultError),
+}
+
+impl From<DriveError> for JobError {
+    fn from(error: DriveError) -> Self {
+        match error {
+            DriveError::Detached => Self::Interrupted,
+            error => Self::Drive(error),
+        }
+    }
+}
+
+impl From<JournalError> for JobError {
+    fn from(error: JournalError) -> Self {
+        Self::Drive(error.into())
+    }
+}
+
+impl From<MachineError> for JobError {
+    fn from(error: MachineError) -> Self {
+        Self::Drive(error.into())
+    }
+}

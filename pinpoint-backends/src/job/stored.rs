@@ -1,0 +1,133 @@
+//! Reading a job as the store has it.
+
+use pinpoint_core::job::JobResult;
+use pinpoint_core::{Engine, FindMetric, JobKind, JobMachine, JobSpec, Journal, replay};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::JobError;
+use crate::store::{Job, JobStore};
+
+/// The kind of a job.
+///
+/// # Errors
+///
+/// For a job of a later version.
+pub fn kind_of(job: &Job) -> Result<JobKind, JobError> {
+    // Jobs that were made in Python had kinds of their own.
+    let kind = job.kind.strip_prefix("python_").unwrap_or(&job.kind);
+    kind.parse().map_err(|source| JobError::Kind {
+        job: job.id.clone(),
+        source,
+    })
+}
+
+/// The question of a job.
+///
+/// # Errors
+///
+/// When its kind is not known, or its spec can't be read.
+pub fn spec_of(job: &Job) -> Result<JobSpec, JobError> {
+    fn read<T: for<'a> Deserialize<'a> + Into<JobSpec>>(job: &Job) -> Result<JobSpec, JobError> {
+        match T::deserialize(&job.spec) {
+            Ok(spec) => Ok(spec.into()),
+            Err(source) => Err(JobError::Unreadable {
+                job: job.id.clone(),
+                what: "spec",
+                source,
+            }),
+        }
+    }
+    match kind_of(job)? {
+        JobKind::Pairwise => read::<pinpoint_core::PairwiseSpec>(job),
+        JobKind::CulpritFinder => read::<pinpoint_core::CulpritFinderSpec>(job),
+        _ => read::<pinpoint_core::BisectionSpec>(job),
+    }
+}
+
+/// The result that a job ended with, if it has one.
+///
+/// # Errors
+///
+/// When it can't be read.
+pub fn stored_result(job: &Job) -> Result<Option<JobResult>, JobError> {
+    let Some(outcome) = &job.outcome else {
+        return Ok(None);
+    };
+    let result = match kind_of(job)? {
+        JobKind::Pairwise => Deserialize::deserialize(outcome).map(JobResult::Pairwise),
+        JobKind::CulpritFinder => Deserialize::deserialize(outcome).map(JobResult::CulpritFinder),
+        _ => Deserialize::deserialize(outcome).map(JobResult::Bisection),
+    };
+    result.map(Some).map_err(|source| JobError::Unreadable {
+        job: job.id.clone(),
+        what: "outcome",
+        source,
+    })
+}
+
+/// A job as its records lead to it, to show it: nothing is written.
+///
+/// # Errors
+///
+/// When the job or its journal can't be read.
+pub async fn replayed(store: &JobStore, job: &Job) -> Result<Engine<JobMachine>, JobError> {
+    let mut journal = store.journal(&job.id).await?;
+    let machine = machine_of(job, journal.is_empty().await?)?;
+    let mut engine = Engine::new(journal.job(), machine);
+    replay(&mut engine, &mut journal).await?;
+    Ok(engine)
+}
+
+/// The machine of a job as it was created. Whether the journal is still empty matters for
+/// jobs of early versions alone.
+///
+/// # Errors
+///
+/// When the job can't be read.
+pub fn machine_of(job: &Job, is_new: bool) -> Result<JobMachine, JobError> {
+    let spec = spec_of(job)?;
+    Ok(match find_metric(job, is_new)? {
+        Some(find) => JobMachine::finding(spec, find)?,
+        None => JobMachine::new(spec)?,
+    })
+}
+
+/// What a job is to find out before its search.
+fn find_metric(job: &Job, is_new: bool) -> Result<Option<FindMetric>, JobError> {
+    #[derive(Deserialize)]
+    struct Config {
+        find_metric: Option<FindMetric>,
+        direction_by_unit: Option<bool>,
+    }
+    let config = Config::deserialize(&job.config).map_err(|source| JobError::Unreadable {
+        job: job.id.clone(),
+        what: "configuration",
+        source,
+    })?;
+    Ok(match (config.find_metric, config.direction_by_unit) {
+        (Some(find), _) => Some(find),
+        // An early version found the metric before it began the journal, and wrote it
+        // into the spec.
+        (None, Some(directions)) if is_new => Some(FindMetric { directions }),
+        (None, _) => None,
+    })
+}
+
+/// The configuration as this version writes it, of a job that an early version made and
+/// nobody has begun.
+pub(super) fn renewed_config(job: &Job) -> Result<Option<Value>, JobError> {
+    let is_old = job.config.get("find_metric").is_none();
+    let Some(find) = find_metric(job, true)?.filter(|_| is_old) else {
+        return Ok(None);
+    };
+    let mut config = job.config.clone();
+    if let Some(fields) = config.as_object_mut() {
+        let directions = Value::from(find.directions);
+        let find = [("directions".to_owned(), directions)]
+            .into_iter()
+            .collect();
+        fields.insert("find_metric".into(), Value::Object(find));
+    }
+    Ok(Some(config))
+}

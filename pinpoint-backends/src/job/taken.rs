@@ -1,0 +1,262 @@
+//! Taking a job, working on it, ending it.
+
+use std::fs;
+use std::future::Future;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use pinpoint_core::job::{JobResult, ResultSource};
+use pinpoint_core::{
+    DriveEvent, Engine, Executor, JobMachine, JobOutcome, JobState, Journal, Machine, Stop,
+    drive_watched, replay,
+};
+use serde_json::Value;
+
+use super::JobError;
+use super::stored::{kind_of, machine_of, renewed_config};
+use crate::TokioClock;
+use crate::store::{Job, JobId, JobJournal, JobLock, JobStore, Lease, LockError};
+
+/// How long other machines wait for a machine that has died before they may take its
+/// job. A store that is out of reach for less stops nothing.
+const LEASE: Duration = Duration::from_secs(60);
+
+/// How soon a running job notices that it is canceled.
+const CANCEL_POLL: Duration = Duration::from_millis(500);
+
+/// Who carries a job out, and knows its commits.
+#[derive(Clone, Copy)]
+pub struct Worker<'a> {
+    /// Lists, builds and runs.
+    pub executor: &'a dyn Executor,
+    /// Names the commits of the result.
+    pub source: &'a dyn ResultSource,
+}
+
+/// A job that this process works on, and no other.
+#[derive(Debug)]
+pub struct TakenJob {
+    store: JobStore,
+    job: Job,
+    lease: Lease,
+    /// Against others on this machine, as the lease is against other machines.
+    _lock: JobLock,
+}
+
+impl TakenJob {
+    /// Takes a job that no other process works on. `owner` is who takes it: the same for
+    /// all processes that share `job_dir`, where this machine keeps what belongs to the
+    /// job.
+    ///
+    /// # Errors
+    ///
+    /// When another process works on it, or its kind is not known here.
+    pub async fn take(
+        store: &JobStore,
+        id: &JobId,
+        owner: &str,
+        job_dir: &Path,
+    ) -> Result<Self, JobError> {
+        fs::create_dir_all(job_dir).map_err(|source| LockError::File {
+            path: job_dir.to_owned(),
+            source,
+        })?;
+        let lock = JobLock::acquire(job_dir)?;
+        let lease = store.lease(id, owner, LEASE).await?;
+        // Read only now: until now another process may have written to it.
+        let read = match store.get(id.as_str()).await {
+            Ok(job) => kind_of(&job).map(|_| job),
+            Err(error) => Err(error.into()),
+        };
+        match read {
+            Ok(job) => Ok(Self {
+                store: store.clone(),
+                job,
+                lease,
+                _lock: lock,
+            }),
+            Err(error) => {
+                // If it can't be given back it runs out by itself.
+                let _ = store.release(&lease).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// The job as the store had it when it was taken.
+    pub fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// Works on the job until it has a result, and keeps the result with it.
+    ///
+    /// When `interrupted` resolves, this process is to end: the job is left as it is and
+    /// can be resumed. A job that is canceled in the store ends with what is known so far.
+    /// `watch` is called for every step; it must not block.
+    ///
+    /// # Errors
+    ///
+    /// When the job was interrupted or paused, or its lease is lost.
+    pub async fn work(
+        &self,
+        worker: Worker<'_>,
+        interrupted: impl Future<Output = ()>,
+        watch: impl FnMut(DriveEvent<'_>, &Engine<JobMachine>),
+    ) -> Result<JobResult, JobError> {
+        let result = tokio::select! {
+            biased;
+            result = self.drive(worker, interrupted, watch) => result,
+            never = self.keep_lease() => match never {},
+        };
+        let (state, error, outcome) = match &result {
+            Ok(result) => (result.state(), None, Some(to_value(result))),
+            Err(JobError::Interrupted) => (JobState::Pending, None, None),
+            Err(error) => (JobState::Failed, Some(error.to_string()), None),
+        };
+        let kept = self.set_state(state, error.as_deref(), outcome.as_ref());
+        match (result, kept.await) {
+            (Ok(result), Ok(())) => Ok(result),
+            (Err(error), _) | (Ok(_), Err(error)) => Err(error),
+        }
+    }
+
+    async fn drive(
+        &self,
+        worker: Worker<'_>,
+        interrupted: impl Future<Output = ()>,
+        watch: impl FnMut(DriveEvent<'_>, &Engine<JobMachine>),
+    ) -> Result<JobResult, JobError> {
+        let id = &self.job.id;
+        if self.job.state == JobState::Canceled {
+            self.store.withdraw_cancellation(id).await?;
+        } else {
+            self.store.clear_cancel(id).await?;
+        }
+        self.set_running().await?;
+        let (mut journal, machine) = self.open().await?;
+        let stop = async {
+            tokio::select! {
+                () = interrupted => Stop::Detach,
+                () = self.canceled() => Stop::Cancel,
+            }
+        };
+        let executor = worker.executor;
+        let driven =
+            drive_watched(machine, executor, &mut journal, &TokioClock, stop, watch).await?;
+        result(&driven.engine, driven.outcome, worker.source).await
+    }
+
+    /// Ends the job, on which nothing is under way. One that was killed just after it had
+    /// found its result keeps that. There is no result without a source that names its
+    /// commits.
+    ///
+    /// # Errors
+    ///
+    /// When the journal can't be read, or the lease is lost.
+    pub async fn cancel(
+        &self,
+        source: Option<&dyn ResultSource>,
+    ) -> Result<(JobState, Option<JobResult>), JobError> {
+        self.set_running().await?;
+        let found = match source {
+            Some(source) => self.conclude(source).await?,
+            None => None,
+        };
+        let state = found.as_ref().map_or(JobState::Canceled, JobResult::state);
+        let outcome = found.as_ref().map(to_value);
+        self.set_state(state, None, outcome.as_ref()).await?;
+        Ok((state, found))
+    }
+
+    async fn conclude(&self, source: &dyn ResultSource) -> Result<Option<JobResult>, JobError> {
+        let (mut journal, machine) = self.open().await?;
+        let mut engine = Engine::new(journal.job(), machine);
+        replay(&mut engine, &mut journal).await?;
+        for record in engine.conclude()? {
+            journal.append(&record).await?;
+        }
+        match engine.machine().outcome().cloned() {
+            Some(outcome) => result(&engine, outcome, source).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Notes that the job can't be worked on here.
+    ///
+    /// # Errors
+    ///
+    /// When the lease is lost.
+    pub async fn fail(&self, reason: &str) -> Result<(), JobError> {
+        self.set_running().await?;
+        self.set_state(JobState::Failed, Some(reason), None).await
+    }
+
+    /// Gives the job back. If that fails the lease runs out by itself.
+    pub async fn release(self) {
+        let _ = self.store.release(&self.lease).await;
+    }
+
+    /// The journal, and the machine that it begins with.
+    async fn open(&self) -> Result<(JobJournal, JobMachine), JobError> {
+        let mut journal = self.store.leased_journal(&self.lease).await?;
+        let is_new = journal.is_empty().await?;
+        if is_new && let Some(config) = renewed_config(&self.job)? {
+            self.store.set_leased_config(&self.lease, &config).await?;
+        }
+        Ok((journal, machine_of(&self.job, is_new)?))
+    }
+
+    /// A job whose worker was killed is found as it was: running.
+    async fn set_running(&self) -> Result<(), JobError> {
+        match self.job.state {
+            JobState::Running => Ok(()),
+            _ => self.set_state(JobState::Running, None, None).await,
+        }
+    }
+
+    async fn set_state(
+        &self,
+        state: JobState,
+        error: Option<&str>,
+        outcome: Option<&Value>,
+    ) -> Result<(), JobError> {
+        let store = &self.store;
+        Ok(store
+            .set_leased_state(&self.lease, state, error, outcome)
+            .await?)
+    }
+
+    /// Renews the lease as long as this is polled. The loss of it shows at the next
+    /// record, and the job is stopped in good order.
+    async fn keep_lease(&self) -> std::convert::Infallible {
+        loop {
+            tokio::time::sleep(LEASE / 4).await;
+            let _ = self.store.renew(&self.lease, LEASE).await;
+        }
+    }
+
+    async fn canceled(&self) {
+        loop {
+            tokio::time::sleep(CANCEL_POLL).await;
+            // A store that can't be read shows itself at the next record.
+            if (self.store.cancel_requested(&self.job.id).await).unwrap_or(false) {
+                return;
+            }
+        }
+    }
+}
+
+async fn result(
+    engine: &Engine<JobMachine>,
+    outcome: JobOutcome,
+    source: &dyn ResultSource,
+) -> Result<JobResult, JobError> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = u64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
+    Ok(JobResult::new(engine, outcome, source, now).await?)
+}
+
+fn to_value(result: &JobResult) -> Value {
+    // Every key is a string and every number finite: this can't fail.
+    serde_json::to_value(result).unwrap_or_default()
+}

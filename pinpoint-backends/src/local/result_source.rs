@@ -1,0 +1,36 @@
+//! What this machine knows of a job beyond its journal.
+
+use async_trait::async_trait;
+use pinpoint_core::job::{ResultError, ResultSource};
+use pinpoint_core::{CombinedCommit, Commit, Located, Metric};
+
+use super::LocalExecutor;
+
+#[async_trait]
+impl ResultSource for LocalExecutor {
+    async fn resolve(&self, located: &[Located]) -> Result<Vec<CombinedCommit>, ResultError> {
+        (self.resolve_all(located).await).map_err(ResultError::new)
+    }
+
+    async fn blamed(
+        &self,
+        prior: &CombinedCommit,
+        culprit: &CombinedCommit,
+    ) -> Result<Commit, ResultError> {
+        let sources = self.sources().map_err(ResultError::new)?;
+        let commit = sources.midpoints.blamed(prior, culprit).await;
+        ResultSource::describe(self, commit.map_err(ResultError::new)?).await
+    }
+
+    async fn describe(&self, commit: Commit) -> Result<Commit, ResultError> {
+        (self.describe_commit(commit).await).map_err(ResultError::new)
+    }
+
+    fn metric(&self) -> Option<Metric> {
+        LocalExecutor::metric(self).as_ref().map(Into::into)
+    }
+
+    fn warnings(&self) -> Result<Vec<String>, ResultError> {
+        LocalExecutor::warnings(self).map_err(ResultError::new)
+    }
+}

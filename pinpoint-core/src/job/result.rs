@@ -1,0 +1,288 @@
+//! The result of a job, with commits by their names: plain data, as a store keeps it and
+//! every frontend shows it.
+
+use crate::{
+    ChartComparison, CombinedCommit, Commit, Comparison, DependencyChange, Effect,
+    FunctionalComparison, JobState, PairwiseOutcome, PairwiseStatus, PerformanceComparison, Status,
+    Stopped, Variant, Verdict,
+};
+use serde::{Deserialize, Serialize};
+
+/// The version of these records.
+pub const RESULT_VERSION: u32 = 1;
+
+/// The result of a job.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum JobResult {
+    /// Of a bisection.
+    Bisection(BisectionResult),
+    /// Of a comparison of two commits.
+    Pairwise(PairwiseResult),
+    /// Of a verified bisection.
+    CulpritFinder(Box<CulpritFinderResult>),
+}
+
+/// The result of a bisection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BisectionResult {
+    /// The version of this record, [`RESULT_VERSION`].
+    pub version: u32,
+    /// The job.
+    pub job_id: String,
+    /// The answer in a word.
+    pub status: Status,
+    /// Why the search ended.
+    pub stopped: Stopped,
+    /// The lower end.
+    pub good: CombinedCommit,
+    /// The higher end.
+    pub bad: CombinedCommit,
+    /// The metric that decided.
+    pub chart: Option<String>,
+    /// Its unit.
+    pub unit: Option<String>,
+    /// The commits that changed it.
+    pub culprits: Vec<NamedCulprit>,
+    /// The remaining range, oldest first; empty when found.
+    pub candidates: Vec<CombinedCommit>,
+    /// The probable places of the next change; absent for the strategy `pinpoint`.
+    #[serde(default)]
+    pub posterior: Option<NamedPosterior>,
+    /// Runs that were made.
+    pub runs: u64,
+    /// Commits that were built.
+    pub builds: u64,
+    /// Every comparison of two commits.
+    pub comparisons: Vec<NamedComparison>,
+    /// Commits that could not be measured.
+    pub skipped: Vec<NamedSkip>,
+    /// Remarks on the runs, a sentence each.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// Ends that gave no value in any run, so that only failures were compared.
+    #[serde(default)]
+    pub unmeasured: Vec<NamedUnmeasured>,
+    /// Seconds from the job's creation to its end.
+    pub duration_s: f64,
+}
+
+/// A commit that changed the metric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NamedCulprit {
+    /// The culprit.
+    pub commit: CombinedCommit,
+    /// The state before it.
+    pub prior: CombinedCommit,
+    /// That it is the culprit; absent for the strategy `pinpoint`.
+    pub probability: Option<f64>,
+    /// How much it changed.
+    pub effect: Effect,
+    /// How it compares with its prior in runs of its own, where that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmation: Option<Confirmation>,
+    /// The commit to blame, as its repository has it: of the main repository, of
+    /// a merged branch, or of a dependency.
+    pub blamed: Commit,
+    /// It is to blame because a dependency was set back and lost it.
+    pub undone: bool,
+    /// What else differs between the two, and can't be bisected further.
+    pub other_changes: Vec<DependencyChange>,
+    /// The command that compares the two again, if there is one.
+    pub reproduce: Option<String>,
+}
+
+/// How a culprit compares with its parent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Confirmation {
+    /// Absent when the budget or the search ended before.
+    pub comparison: Option<PairwiseOutcome>,
+    /// It is the comparison of the two ends.
+    pub reused: bool,
+}
+
+/// The probabilities of all spans and of no change add up to 1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NamedPosterior {
+    /// That there is no change worth finding, or none beside the culprits.
+    pub no_change: f64,
+    /// The part of it that there is a change for the better.
+    pub better: f64,
+    /// Oldest first.
+    pub spans: Vec<NamedSpan>,
+}
+
+/// Neighbouring commits that no run tells apart.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NamedSpan {
+    /// The measured commit before them.
+    pub after: CombinedCommit,
+    /// The newest of them.
+    pub last: CombinedCommit,
+    /// How many they are.
+    pub commits: u64,
+    /// That one of them is a culprit.
+    pub probability: f64,
+}
+
+/// Two commits that were compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NamedComparison {
+    /// The older one.
+    pub lower: CombinedCommit,
+    /// The newer one.
+    pub higher: CombinedCommit,
+    /// How they compare.
+    #[serde(flatten)]
+    pub evidence: Evidence,
+}
+
+/// How two commits compare.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Runs of the older one.
+    pub lower_runs: u32,
+    /// Runs of the newer one.
+    pub higher_runs: u32,
+    /// Whether they differ.
+    pub verdict: Verdict,
+    /// Whether they fail alike.
+    pub functional: FunctionalComparison,
+    /// Whether their values differ; absent when one has none.
+    pub performance: Option<PerformanceComparison>,
+}
+
+/// A commit that could not be measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NamedSkip {
+    /// The commit.
+    pub commit: CombinedCommit,
+    /// Why.
+    pub reason: String,
+}
+
+/// An end of the range none of whose runs gave a value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NamedUnmeasured {
+    /// The end.
+    pub commit: CombinedCommit,
+    /// Its runs, all of which failed.
+    pub runs: u32,
+    /// The failure of the first of them.
+    pub reason: Option<String>,
+}
+
+/// The result of a comparison of two commits in pairs of runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PairwiseResult {
+    /// The version of this record, [`RESULT_VERSION`].
+    pub version: u32,
+    /// The job.
+    pub job_id: String,
+    /// Whether they differ.
+    pub status: PairwiseStatus,
+    /// Why it ended.
+    pub stopped: Stopped,
+    /// The baseline.
+    pub base: Variant,
+    /// The variant that is compared with it.
+    pub experiment: Variant,
+    /// Whether runs fail alike.
+    pub functional: Option<FunctionalComparison>,
+    /// Every chart.
+    pub charts: Vec<NamedChart>,
+    /// How many charts moved, for the worse or where better is not known. Their p-values
+    /// are adjusted for the number of charts.
+    pub moved: usize,
+    /// How many moved for the better.
+    pub improved: usize,
+    /// Charts that only the baseline has.
+    pub only_base: Vec<String>,
+    /// Charts that only the experiment has.
+    pub only_experiment: Vec<String>,
+    /// Pairs of runs that were made.
+    pub pairs: u32,
+    /// Pairs that were planned.
+    pub pairs_planned: u32,
+    /// It ended before the last pair because a difference was certain.
+    pub stopped_early: bool,
+    /// Runs that were made.
+    pub runs: u64,
+    /// Commits that were built.
+    pub builds: u64,
+    /// Remarks on the runs, a sentence each.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// Seconds from the job's creation to its end.
+    pub duration_s: f64,
+}
+
+/// A chart that was compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NamedChart {
+    /// The unit of its values.
+    pub unit: Option<String>,
+    /// How the two commits compare in it.
+    #[serde(flatten)]
+    pub comparison: ChartComparison,
+}
+
+/// The result of a bisection whose ends and culprits were verified.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CulpritFinderResult {
+    /// The bisection. Its culprits are those that were confirmed.
+    #[serde(flatten)]
+    pub search: BisectionResult,
+    /// The comparison of the two ends.
+    pub verification: PairwiseOutcome,
+    /// Culprits of the search that were not confirmed.
+    pub unconfirmed: Vec<NamedCulprit>,
+    /// Runs of the verification that served the search, too.
+    pub reused_runs: u64,
+}
+
+impl JobResult {
+    /// The state of a job with this result.
+    pub fn state(&self) -> JobState {
+        match self {
+            Self::Bisection(result) => JobState::from(result.status),
+            Self::Pairwise(result) => JobState::from(result.status),
+            Self::CulpritFinder(result) => JobState::from(result.search.status),
+        }
+    }
+
+    /// The culprits of a search, confirmed or not.
+    pub fn culprits_mut(&mut self) -> impl Iterator<Item = &mut NamedCulprit> {
+        let (found, unconfirmed) = match self {
+            Self::Bisection(result) => (&mut result.culprits[..], &mut [][..]),
+            Self::Pairwise(_) => (&mut [][..], &mut [][..]),
+            Self::CulpritFinder(result) => {
+                (&mut result.search.culprits[..], &mut result.unconfirmed[..])
+            }
+        };
+        found.iter_mut().chain(unconfirmed)
+    }
+}
+
+impl NamedCulprit {
+    /// The hashes of the state before and of the culprit, where a plain commit of the main
+    /// repository stands for each.
+    pub fn plain_ends(&self) -> Option<(&str, &str)> {
+        let plain =
+            |state: &CombinedCommit| state.modified_deps.is_empty() && state.main.merged.is_empty();
+        (plain(&self.prior) && plain(&self.commit))
+            .then_some((&*self.prior.main.git_hash, &*self.commit.main.git_hash))
+    }
+}
+
+impl From<Comparison> for Evidence {
+    fn from(comparison: Comparison) -> Self {
+        Self {
+            lower_runs: comparison.lower_runs,
+            higher_runs: comparison.higher_runs,
+            verdict: comparison.verdict,
+            functional: comparison.functional,
+            performance: comparison.performance,
+        }
+    }
+}
