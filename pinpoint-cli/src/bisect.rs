@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use pinpoint_backends::job::{CommandLine, JobConfig};
 use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError, limits};
 use pinpoint_core::job::JobResult;
-use pinpoint_core::{BisectionSpec, Direction, FindMetric, Range};
+use pinpoint_core::{BisectionSpec, Direction, FindMetric, JobMachine, Range};
 
 use crate::arguments::{Bisect, Display};
 use crate::command_line;
@@ -31,6 +31,8 @@ pub(crate) async fn bisect(
     display: &Display,
 ) -> Result<JobResult, CliError> {
     let search = Search::new(arguments, command_line)?;
+    // A spec that can't be searched is refused before anything is written.
+    JobMachine::new(search.spec.clone())?;
     let storage = Storage::open(display).await?;
     let config = search.config(&storage)?;
     let id = store_job(&storage, search.spec, &config, search.names).await?;

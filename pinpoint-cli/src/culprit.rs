@@ -1,6 +1,6 @@
 //! `pinpoint culprit`: from arguments to a job.
 
-use pinpoint_core::{CULPRIT_FINDER_SPEC_VERSION, CulpritFinderSpec};
+use pinpoint_core::{CULPRIT_FINDER_SPEC_VERSION, CulpritFinderSpec, JobMachine};
 
 use crate::arguments::{Culprit, Display};
 use crate::bisect::Search;
@@ -20,6 +20,8 @@ pub(crate) async fn run(arguments: Culprit, display: Display) -> Result<u8, CliE
         bisection: search.spec.clone(),
         pairs,
     };
+    // A spec that can't be searched is refused before anything is written.
+    JobMachine::new(spec.clone())?;
     let storage = Storage::open(&display).await?;
     let config = search.config(&storage)?;
     let id = store_job(&storage, spec, &config, search.names).await?;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::{Display, Output};
 use crate::error::{CliError, message, without_result};
-use crate::job_result::add_commands;
+use crate::job_result::{add_commands, stored};
 use crate::new_job::values_of;
 use crate::report;
 use crate::reporter::Reporter;
@@ -23,6 +23,9 @@ use crate::storage::Storage;
 pub(crate) fn shown(job: &Job) -> Value {
     // Every key is a string and every number finite: this can't fail.
     let mut shown = serde_json::to_value(job).unwrap_or_default();
+    if let Some(result) = stored(job) {
+        shown["outcome"] = json!(result);
+    }
     if let Some(Value::Object(env)) = shown.pointer_mut("/config/local/env") {
         env.values_mut().for_each(|value| *value = Value::Null);
     }

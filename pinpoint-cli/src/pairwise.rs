@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use pinpoint_backends::job::JobConfig;
 use pinpoint_backends::local::{LocalConfig, Repository, limits};
-use pinpoint_core::{CombinedCommit, Commit, Direction, FindMetric, PairwiseSpec, Variant};
+use pinpoint_core::{
+    CombinedCommit, Commit, Direction, FindMetric, JobMachine, PairwiseSpec, Variant,
+};
 
 use crate::arguments::{Display, Pairwise};
 use crate::command_line;
@@ -61,6 +63,8 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         limits: limits(arguments.job.build_jobs),
         ..PairwiseSpec::new(base.clone(), experiment)
     };
+    // A spec that can't be searched is refused before anything is written.
+    JobMachine::new(spec.clone())?;
     let storage = Storage::open(&display).await?;
     let local = LocalConfig {
         every_chart: arguments.chart.is_none(),

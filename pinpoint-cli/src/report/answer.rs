@@ -29,7 +29,8 @@ pub(super) fn answer(report: &Report) -> Answer {
         sentence,
     };
     match (report.job.state, &report.result) {
-        (JobState::Failed, None) => {
+        // What it knows until then is evidence, and no answer.
+        (JobState::Failed, result) if result.is_none() || report.job.error.is_some() => {
             let error = report.job.error.as_deref().unwrap_or("it is not known why");
             say(
                 "failed",
@@ -39,7 +40,7 @@ pub(super) fn answer(report: &Report) -> Answer {
         }
         (JobState::Pending, _) => say("interrupted", "open", unfinished(report)),
         (JobState::Running, _) => say("running", "open", unfinished(report)),
-        (JobState::Completed | JobState::Canceled, None) => say(
+        (_, None) => say(
             report.job.state.as_str(),
             "open",
             html! { "The result of this job can't be shown." },

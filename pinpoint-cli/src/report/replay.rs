@@ -4,7 +4,7 @@
 //! the end, the job is canceled in it, and its machine then says what it knows.
 
 use pinpoint_core::{
-    Applied, Engine, Event, JobKey, JobMachine, Machine, MachineError, Record, Report, Task,
+    Applied, Engine, Event, JobKey, JobMachine, MachineError, Record, Report, Task,
 };
 
 pub(super) struct Replayed {
@@ -61,7 +61,7 @@ fn feed(
 
 #[cfg(test)]
 mod tests {
-    use pinpoint_core::{BisectionSpec, BuildReport, Commit, Listing, Range};
+    use pinpoint_core::{BisectionSpec, BuildReport, Commit, Listing, Machine as _, Range};
 
     use super::*;
 

@@ -562,36 +562,38 @@ fn a_job_of_a_kind_that_is_not_known_is_refused_with_a_reason() {
         .start()
         .wait();
     let known = world.only_job()["id"].as_str().unwrap().to_owned();
-    let job = world.store_as(&known, "seance");
+    let job = world.store_as(&known, "seance", false);
     world
         .pinpoint(&["jobs", "resume", &job])
         .ends_with(2)
-        .tells("\"seance\", which this version of pinpoint does not know: use a newer one");
+        .tells("\"seance\" is not a kind of job that this version of pinpoint knows");
 }
 
 #[test]
-fn a_job_that_was_made_in_python_is_resumed_there() {
+fn a_job_with_functions_of_a_python_program_is_resumed_there() {
     let world = World::with_step(2, 1);
     let ends = [world.good(), world.bad()];
     pairwise(&world, &["--pairs", "6"], &ends, BENCHMARK)
         .start()
         .wait();
     let known = world.only_job()["id"].as_str().unwrap().to_owned();
-    let functions = [
-        ("python_bisection", "bisect"),
-        ("python_pairwise", "pairwise"),
-        ("python_culprit_finder", "culprit"),
-    ];
-    for (kind, function) in functions {
-        let job = world.store_as(&known, kind);
-        let hint = format!("pinpoint.{function}(resume={job:?}, …)");
+    // The second is a kind of an early version.
+    for kind in ["pairwise", "python_pairwise"] {
+        let job = world.store_as(&known, kind, true);
+        let hint = format!("pinpoint.pairwise(resume={job:?}, …)");
         world
             .pinpoint(&["jobs", "resume", &job])
             .ends_with(2)
-            .tells("was made in Python")
+            .tells("functions of a Python program")
             .tells(&hint);
         let shown = world.pinpoint(&["jobs", "show", &job]).ends_with(0);
         shown.says(&hint);
         assert!(!shown.stdout.contains("jobs resume"), "{shown}");
+        world.pinpoint(&["jobs", "cancel", &job]).ends_with(0);
+
+        let job = world.store_as(&known, kind, false);
+        let resume = ["jobs", "resume", &job, "--output", "json"];
+        let document = world.pinpoint(&resume).ends_with(0).document();
+        assert_eq!(document["status"], "different");
     }
 }

@@ -1,10 +1,10 @@
 //! Jobs that are interrupted, canceled, and resumed.
 
+use pinpoint_core::Record;
 use std::fs;
 use std::path::PathBuf;
 
 use libc::{SIGHUP, SIGINT, SIGTERM};
-use pinpoint_core::Record;
 
 use crate::world::{Finished, Running, World, processes_of, until};
 
@@ -464,21 +464,6 @@ fn a_budget_of_time_holds_for_the_preparation() {
         let job = held.world.only_job();
         assert_eq!(processes_of(job["id"].as_str().unwrap()), [] as [String; 0]);
     }
-}
-
-#[test]
-fn the_preparation_counts_against_a_budget_of_time() {
-    let world = World::with_step(4, 2);
-    let options = ["--max-time", "1h"];
-    let script = "sleep 0.05; echo \"v: $(cat value) ms\"";
-    world.bisect(&options, script).ends_with(0);
-    let job = world.only_job();
-    let records = world.journal(job["id"].as_str().unwrap());
-    assert!(
-        matches!(records[0], Record::TimePassed { elapsed } if elapsed >= 50),
-        "{:?}",
-        records[0]
-    );
 }
 
 #[test]

@@ -349,7 +349,7 @@ fn what_can_not_be_resumed_is_not_imported() {
         let deep = exported.replacen("\"spec\":{", &format!("\"spec\":{{\"x\":{nested},"), 1);
         for (changed, told) in [
             (with("kind", json!("guess")), "guess"),
-            (with("spec", json!({ "magnitude": "much" })), "its spec"),
+            (with("spec", json!({ "magnitude": "much" })), "the spec"),
             (
                 with("config", json!({ "command_line": 7 })),
                 "its configuration",

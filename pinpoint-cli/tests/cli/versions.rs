@@ -2,15 +2,20 @@
 
 use std::fs;
 
-use pinpoint_core::{Applied, DetailVersion1, Record, RecordVersion1, Report, Task};
+use pinpoint_core::{
+    Action, Applied, DetailVersion1, Engine, JobMachine, JobSpec, Metric, Position, Record,
+    RecordVersion1, Report, Task,
+};
 use serde_json::{Value, json};
 use sqlx::{Connection, SqliteConnection};
 
 use crate::pairs::{culprit, pairwise};
 use crate::world::{BENCHMARK, World};
 
-/// A record as version 1 wrote it, and the runs in it.
-fn row(record: &Record, meaning: Applied) -> (String, Option<String>, u64) {
+/// An event and its detail as version 1 wrote them, and the runs in them.
+type Row = (String, Option<String>, u64);
+
+fn row(record: &Record, meaning: Applied) -> Row {
     let detail = match record {
         Record::Reported { report, .. } => Some(match report.clone() {
             Report::Listed(listing) => DetailVersion1::Listed(listing),
@@ -39,16 +44,59 @@ fn row(record: &Record, meaning: Applied) -> (String, Option<String>, u64) {
     (row["event"].to_string(), detail, runs)
 }
 
+/// The journal of a job whose metric was found before its search began, as its metric, its
+/// spec and the rows of version 1, with the runs in each.
+fn without_preparation(world: &World, job: &str) -> (Metric, JobSpec, Vec<Row>) {
+    // The numbers of the search begin there.
+    const FIRST: u64 = 16;
+    let (mut found, records) = world.stored(job);
+    for record in &records {
+        found.apply(record).unwrap();
+    }
+    let spec = found.machine().spec().clone();
+    let mut engine = Engine::new(found.job().clone(), JobMachine::new(spec.clone()).unwrap());
+    let mut rows = Vec::new();
+    let mut add = |engine: &mut Engine<JobMachine>, record: Record| {
+        let applied = engine.apply(&record).unwrap();
+        rows.push(row(&record, applied));
+    };
+    let mut built = None;
+    for record in records {
+        // The end that was built meanwhile is built when the search asks for it.
+        let end = (engine.outstanding().into_iter()).find(|action| is_build_of_end(action));
+        if let (Some(action), Some(report)) = (end, built.take_if(|_| true)) {
+            let action = action.number;
+            add(&mut engine, Record::Reported { action, report });
+        }
+        match record {
+            Record::Reported { action, report } if action < FIRST => {
+                built = Some(report)
+                    .filter(|report| matches!(report, Report::Built(_)))
+                    .or(built);
+            }
+            Record::Reported { action, report } => {
+                let action = action - FIRST;
+                add(&mut engine, Record::Reported { action, report });
+            }
+            record => panic!("{record:?}"),
+        }
+    }
+    (found.metric().unwrap().clone(), spec, rows)
+}
+
+fn is_build_of_end(action: &Action) -> bool {
+    let end = Position::Higher;
+    matches!(action.task, Task::Build { commit } if commit == end)
+}
+
 /// Makes a finished job one that version 1 began and that was killed halfway. Returns
 /// how many runs it had made.
 fn begun_by_version_1(world: &World, job: &str) -> u64 {
-    let (mut engine, records) = world.stored(job);
-    let half = records.len() / 2;
-    let rows: Vec<_> = (records[..half].iter())
-        .map(|record| row(record, engine.apply(record).unwrap()))
-        .collect();
-    let show = world.pinpoint(&["jobs", "show", job, "--output", "json"]);
-    let mut spec = show.ends_with(0).document()["spec"].clone();
+    let (metric, spec, mut rows) = without_preparation(world, job);
+    let half = rows.len() / 2;
+    rows.truncate(half);
+    let mut spec = serde_json::to_value(spec).unwrap();
+    spec.as_object_mut().unwrap().remove("kind").unwrap();
     let search = match spec.pointer_mut("/bisection") {
         Some(search) => search,
         None => &mut spec,
@@ -58,6 +106,13 @@ fn begun_by_version_1(world: &World, job: &str) -> u64 {
     }
     search["version"] = json!(1);
     spec["version"] = json!(1);
+    let show = world.pinpoint(&["jobs", "show", job, "--output", "json"]);
+    let mut config = show.ends_with(0).document()["config"].clone();
+    let find = config.as_object_mut().unwrap().remove("find_metric");
+    config["direction_by_unit"] = find.unwrap()["directions"].clone();
+    let metric = serde_json::to_vec(&metric).unwrap();
+    let job_dir = world.state_dir().join("jobs").join(job);
+    fs::write(job_dir.join("metric.json"), metric).unwrap();
 
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -82,9 +137,11 @@ fn begun_by_version_1(world: &World, job: &str) -> u64 {
             .await
             .unwrap();
         sqlx::query(
-            "UPDATE jobs SET state = 'running', outcome = NULL, journal_version = 1, spec = $1",
+            "UPDATE jobs SET state = 'running', outcome = NULL, journal_version = 1, spec = $1, \
+             config = $2",
         )
         .bind(spec.to_string())
+        .bind(config.to_string())
         .execute(&mut store)
         .await
         .unwrap();

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use pinpoint_backends::job::machine_of;
 use pinpoint_backends::store::{JobStore, NewJob};
-use pinpoint_core::{Applied, Engine, JobMachine, JobSpec, Journal, Record, Report, Task};
+use pinpoint_core::{Applied, Engine, JobMachine, Journal, Record, Report, Task};
 use serde_json::Value;
 
 /// A run of the benchmark: its commit and its index.
@@ -262,12 +263,10 @@ impl World {
         runtime.block_on(async {
             let store = JobStore::open(&self.state_dir()).await.unwrap();
             let job = store.get(job).await.unwrap();
-            let mut spec = job.spec;
-            spec["kind"] = job.kind.into();
-            let spec: JobSpec = serde_json::from_value(spec).unwrap();
             let mut journal = store.journal(&job.id).await.unwrap();
             let records = journal.records().await.unwrap();
-            let engine = Engine::new(journal.job(), JobMachine::new(spec).unwrap());
+            let machine = machine_of(&job, records.is_empty()).unwrap();
+            let engine = Engine::new(journal.job(), machine);
             store.close().await;
             (engine, records)
         })
@@ -299,7 +298,8 @@ impl World {
     }
 
     /// Stores a job once more as one of another kind, and says how that is called.
-    pub(crate) fn store_as(&self, job: &str, kind: &str) -> String {
+    /// Stores a job like another, with functions that only a program has, or without.
+    pub(crate) fn store_as(&self, job: &str, kind: &str, has_functions: bool) -> String {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -307,12 +307,14 @@ impl World {
         runtime.block_on(async {
             let store = JobStore::open(&self.state_dir()).await.unwrap();
             let job = store.get(job).await.unwrap();
+            let mut config = job.config;
+            config["runs"] = has_functions.into();
             let new = NewJob {
                 kind: kind.into(),
                 title: job.title,
                 repository: job.repository,
                 spec: job.spec,
-                config: job.config,
+                config,
                 ..NewJob::default()
             };
             let id = store.create(&new).await.unwrap();
