@@ -1,0 +1,351 @@
+//! The life of a job, with an executor that answers at once.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pinpoint_backends::job::{JobConfig, JobError, TakenJob, Worker, new_job, stored_result};
+use pinpoint_backends::store::{Job, JobId, JobStore, LockError, StoreError};
+use pinpoint_backends::{job_dir, owner};
+use pinpoint_core::job::{JobResult, ResultError, ResultSource};
+use pinpoint_core::{
+    BisectionSpec, BuildReport, BuildRequest, CombinedCommit, Commit, ExecutorError, FindMetric,
+    FindMetricRequest, InProcess, JobState, ListRequest, Listing, Located, Metric, Range,
+    RunReport, RunRequest, Status, Stopped, Strategy,
+};
+use serde_json::json;
+use tokio::sync::Notify;
+
+/// Commits 0 to 64, the 40th of which is slower.
+struct Farm {
+    metrics: AtomicU32,
+    runs: AtomicU32,
+    /// Refuses runs from this one on.
+    broken_after: u32,
+    /// Never answers what the metric is.
+    is_stuck: bool,
+    ran: Notify,
+}
+
+impl Farm {
+    fn new() -> Self {
+        Self {
+            metrics: AtomicU32::new(0),
+            runs: AtomicU32::new(0),
+            broken_after: u32::MAX,
+            is_stuck: false,
+            ran: Notify::new(),
+        }
+    }
+
+    fn worker(&self) -> Worker<'_> {
+        Worker {
+            executor: self,
+            source: self,
+        }
+    }
+}
+
+fn commit(number: u64) -> CombinedCommit {
+    Commit::new("numbers", number.to_string()).into()
+}
+
+fn number(commit: &CombinedCommit) -> u64 {
+    commit.main.git_hash.parse().unwrap()
+}
+
+fn name(located: &Located) -> CombinedCommit {
+    match located {
+        Located::Commit(commit) => commit.clone(),
+        Located::Offset { listing, offset } => commit(number(&listing.lower) + offset + 1),
+    }
+}
+
+#[async_trait]
+impl InProcess for Farm {
+    async fn list(&self, request: &ListRequest) -> Result<Listing, ExecutorError> {
+        let between = number(&request.higher) - number(&request.lower) - 1;
+        Ok(Listing::new(request, between))
+    }
+
+    async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError> {
+        Ok(BuildReport::built(name(&request.commit)))
+    }
+
+    async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
+        let run = self.runs.fetch_add(1, Ordering::SeqCst);
+        self.ran.notify_one();
+        if run >= self.broken_after {
+            return Err(ExecutorError::Refused("the disk is full".into()));
+        }
+        // So that whoever stops the job has its turn.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(request.metric.as_ref().unwrap().unit.as_deref(), Some("ms"));
+        let level = match number(&request.variant.commit) {
+            0..40 => 100.0,
+            _ => 200.0,
+        };
+        let noise = f64::from(request.index * 7 % 5);
+        Ok(RunReport::new(0).value("latency", level + noise))
+    }
+
+    async fn find_metric(&self, request: &FindMetricRequest) -> Result<Metric, ExecutorError> {
+        assert_eq!(request.commit, commit(0));
+        self.metrics.fetch_add(1, Ordering::SeqCst);
+        if self.is_stuck {
+            return std::future::pending().await;
+        }
+        Ok(Metric {
+            chart: Some("latency".into()),
+            unit: Some("ms".into()),
+            ..Metric::default()
+        })
+    }
+}
+
+#[async_trait]
+impl ResultSource for Farm {
+    async fn resolve(&self, located: &[Located]) -> Result<Vec<CombinedCommit>, ResultError> {
+        Ok(located.iter().map(name).collect())
+    }
+}
+
+struct Fixture {
+    directory: tempfile::TempDir,
+    store: JobStore,
+    id: JobId,
+}
+
+impl Fixture {
+    async fn new(spec: BisectionSpec) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let store = JobStore::open(directory.path()).await.unwrap();
+        let config = JobConfig {
+            find_metric: Some(FindMetric { directions: true }),
+            ..JobConfig::default()
+        };
+        let id = store
+            .create(&new_job(&spec.into(), &config).unwrap())
+            .await
+            .unwrap();
+        Self {
+            directory,
+            store,
+            id,
+        }
+    }
+
+    fn spec() -> BisectionSpec {
+        BisectionSpec {
+            strategy: Strategy::Pinpoint,
+            ..BisectionSpec::new(Range::Between {
+                good: commit(0),
+                bad: commit(64),
+            })
+        }
+    }
+
+    fn state_dir(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn job_dir(&self) -> PathBuf {
+        job_dir(self.state_dir(), self.id.as_str())
+    }
+
+    async fn take(&self) -> Result<TakenJob, JobError> {
+        let owner = owner(self.state_dir(), "here").unwrap();
+        TakenJob::take(&self.store, &self.id, &owner, &self.job_dir()).await
+    }
+
+    async fn job(&self) -> Job {
+        self.store.get(self.id.as_str()).await.unwrap()
+    }
+
+    /// Works on the job until it ends by itself.
+    async fn work(&self, farm: &Farm) -> Result<JobResult, JobError> {
+        self.work_until(farm, std::future::pending()).await
+    }
+
+    async fn work_until(
+        &self,
+        farm: &Farm,
+        interrupted: impl Future<Output = ()>,
+    ) -> Result<JobResult, JobError> {
+        let taken = self.take().await?;
+        let result = taken.work(farm.worker(), interrupted, |_, _| {}).await;
+        taken.release().await;
+        result
+    }
+}
+
+fn culprit(result: &JobResult) -> &str {
+    let JobResult::Bisection(result) = result else {
+        panic!("{result:?}");
+    };
+    assert_eq!(result.status, Status::CulpritFound);
+    assert_eq!(
+        (result.chart.as_deref(), result.unit.as_deref()),
+        (Some("latency"), Some("ms"))
+    );
+    &result.culprits[0].blamed.git_hash
+}
+
+#[tokio::test]
+async fn a_result_is_kept_with_the_job() {
+    let fixture = Fixture::new(Fixture::spec()).await;
+    let farm = Farm::new();
+    let result = fixture.work(&farm).await.unwrap();
+    assert_eq!(culprit(&result), "40");
+    assert_eq!(farm.metrics.load(Ordering::SeqCst), 1);
+    let job = fixture.job().await;
+    assert_eq!(job.state, JobState::Completed);
+    let stored = stored_result(&job).unwrap().unwrap();
+    assert_eq!(culprit(&stored), "40");
+    // Durations are numbers like others.
+    assert_eq!(json!(stored), json!(result));
+}
+
+#[tokio::test]
+async fn a_job_is_taken_once() {
+    let fixture = Fixture::new(Fixture::spec()).await;
+    let taken = fixture.take().await.unwrap();
+    let error = fixture.take().await.unwrap_err();
+    assert!(
+        matches!(error, JobError::Locked(LockError::Held { .. })),
+        "{error}"
+    );
+    let elsewhere = tempfile::tempdir().unwrap();
+    let take = || TakenJob::take(&fixture.store, &fixture.id, "there", elsewhere.path());
+    let error = take().await.unwrap_err();
+    assert!(
+        matches!(error, JobError::Store(StoreError::Leased { .. })),
+        "{error}"
+    );
+    taken.release().await;
+    take().await.unwrap().release().await;
+}
+
+#[tokio::test]
+async fn an_interrupted_job_goes_on_where_it_was() {
+    let fixture = Fixture::new(Fixture::spec()).await;
+    let farm = Farm::new();
+    let error = fixture
+        .work_until(&farm, farm.ran.notified())
+        .await
+        .unwrap_err();
+    assert!(matches!(error, JobError::Interrupted), "{error}");
+    assert_eq!(fixture.job().await.state, JobState::Pending);
+    assert_eq!(culprit(&fixture.work(&farm).await.unwrap()), "40");
+    assert_eq!(farm.metrics.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_job_that_is_canceled_while_it_runs_can_go_on_after_all() {
+    let fixture = Fixture::new(Fixture::spec()).await;
+    let farm = Farm {
+        is_stuck: true,
+        ..Farm::new()
+    };
+    let work = fixture.work(&farm);
+    let cancel = async {
+        // The worker clears requests that were made before.
+        while fixture.job().await.state != JobState::Running {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        fixture.store.request_cancel(&fixture.id).await.unwrap();
+    };
+    let (result, ()) = tokio::join!(work, cancel);
+    let JobResult::Bisection(result) = result.unwrap() else {
+        panic!("not a bisection");
+    };
+    assert_eq!((result.status, result.runs), (Status::Canceled, 0));
+    assert_eq!(fixture.job().await.state, JobState::Canceled);
+
+    assert_eq!(culprit(&fixture.work(&Farm::new()).await.unwrap()), "40");
+}
+
+#[tokio::test]
+async fn a_job_on_which_no_one_works_is_canceled() {
+    let fixture = Fixture::new(Fixture::spec()).await;
+    let farm = Farm::new();
+    let _ = fixture.work_until(&farm, farm.ran.notified()).await;
+    // Without a source there is no result.
+    let taken = fixture.take().await.unwrap();
+    let (state, result) = taken.cancel(None).await.unwrap();
+    assert_eq!((state, result), (JobState::Canceled, None));
+    taken.release().await;
+    assert_eq!(fixture.job().await.state, JobState::Canceled);
+    let taken = fixture.take().await.unwrap();
+    let (state, result) = taken.cancel(Some(&farm)).await.unwrap();
+    assert_eq!(state, JobState::Canceled);
+    assert_eq!(result.unwrap().state(), JobState::Canceled);
+    taken.release().await;
+
+    // One that had found its result just before it was killed keeps that.
+    let fixture = Fixture::new(Fixture::spec()).await;
+    fixture.work(&farm).await.unwrap();
+    let taken = fixture.take().await.unwrap();
+    let error = taken.cancel(Some(&farm)).await.unwrap_err();
+    let is_over = matches!(error, JobError::Store(StoreError::Transition { .. }));
+    assert!(is_over, "{error}");
+}
+
+#[tokio::test]
+async fn a_job_pauses_while_something_is_refused() {
+    let fixture = Fixture::new(Fixture::spec()).await;
+    let farm = Farm {
+        broken_after: 3,
+        ..Farm::new()
+    };
+    let error = fixture.work(&farm).await.unwrap_err();
+    assert!(matches!(error, JobError::Drive(_)), "{error}");
+    let job = fixture.job().await;
+    assert_eq!(job.state, JobState::Failed);
+    assert_eq!(job.error.as_deref(), Some("the disk is full"));
+    let farm = Farm::new();
+    assert_eq!(culprit(&fixture.work(&farm).await.unwrap()), "40");
+    // The metric was found before.
+    assert_eq!(farm.metrics.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn the_preparation_is_inside_the_budget_of_time() {
+    let fixture = Fixture::new(BisectionSpec {
+        max_time: Some(50),
+        ..Fixture::spec()
+    })
+    .await;
+    let farm = Farm {
+        is_stuck: true,
+        ..Farm::new()
+    };
+    let JobResult::Bisection(result) = fixture.work(&farm).await.unwrap() else {
+        panic!("not a bisection");
+    };
+    assert_eq!((result.stopped, result.runs), (Stopped::TimeBudget, 0));
+}
+
+#[tokio::test]
+async fn a_job_that_an_early_version_made_is_begun() {
+    let fixture = Fixture::new(Fixture::spec()).await;
+    let old = pinpoint_backends::store::NewJob {
+        kind: "python_bisection".into(),
+        spec: fixture.job().await.spec,
+        config: json!({ "local": null, "direction_by_unit": true, "builds": false, "runs": false }),
+        ..Default::default()
+    };
+    let id = fixture.store.create(&old).await.unwrap();
+    let fixture = Fixture { id, ..fixture };
+    let farm = Farm::new();
+    let error = fixture
+        .work_until(&farm, farm.ran.notified())
+        .await
+        .unwrap_err();
+    assert!(matches!(error, JobError::Interrupted), "{error}");
+    // The same machine reads its records.
+    assert_eq!(culprit(&fixture.work(&farm).await.unwrap()), "40");
+    let metric = fixture.job().await.config["find_metric"].clone();
+    assert_eq!(metric, json!({ "directions": true }));
+}
