@@ -4,22 +4,22 @@ use std::fmt::Write;
 
 use anstyle::Style;
 use pinpoint_core::Verdict;
+use pinpoint_core::results::{Change, ComparedChart, ResultsComparison};
 
-use crate::compare::{Change, ComparedChart, Comparison};
 use crate::quantity::{change, count, digits, p_value, quantity};
 use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text, name};
 
 /// At most so many charts that only one side has are written out.
 const MOST_NAMES: usize = 20;
 
-pub(crate) fn of(comparison: &Comparison) -> Text {
+pub(crate) fn of(comparison: &ResultsComparison) -> Text {
     let mut text = Text::default();
     // Writing to a string can't fail.
     let _ = write(&mut text, comparison);
     text
 }
 
-fn write(text: &mut Text, comparison: &Comparison) -> std::fmt::Result {
+fn write(text: &mut Text, comparison: &ResultsComparison) -> std::fmt::Result {
     let level = digits(comparison.confidence * 100.0);
     let level = level.trim_end_matches('0').trim_end_matches('.');
     let is_adjusted = tested(comparison) > 1;
@@ -59,7 +59,7 @@ fn write(text: &mut Text, comparison: &Comparison) -> std::fmt::Result {
     write_summary(text, comparison)
 }
 
-fn tested(comparison: &Comparison) -> usize {
+fn tested(comparison: &ResultsComparison) -> usize {
     let tested = |chart: &&ComparedChart| chart.p_value.is_some();
     comparison.charts.iter().filter(tested).count()
 }
@@ -143,7 +143,7 @@ fn write_only(text: &mut Text, side: &str, names: &[String]) -> std::fmt::Result
     writeln!(text)
 }
 
-fn write_summary(text: &mut Text, comparison: &Comparison) -> std::fmt::Result {
+fn write_summary(text: &mut Text, comparison: &ResultsComparison) -> std::fmt::Result {
     let charts = &comparison.charts;
     let how_many = |wanted: &str| {
         charts

@@ -1,7 +1,7 @@
 //! Jobs: made, found, listed, moved from state to state.
 
 use pinpoint_backends::store::{JOURNAL_VERSION, JobFilter, JobId, StoreError};
-use pinpoint_core::{JobState, Journal, Record};
+use pinpoint_core::{JobState, Record};
 
 use crate::a_run::run;
 use crate::common::{

@@ -1,10 +1,10 @@
 //! `pinpoint plan`: what a bisection would cost, and how sure it would be.
 
-mod estimate;
 mod report;
 mod scatter;
 
 use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError};
+use pinpoint_core::simulation::{Plan as Planned, PlanError, Scatter, ScatterError};
 use pinpoint_core::{BisectionSpec, CombinedCommit, Direction, Magnitude, Range, SpecError};
 
 use crate::arguments::{Display, Plan};
@@ -12,7 +12,6 @@ use crate::error::{CliError, FOUND};
 use crate::new_job::values_of;
 use crate::prior;
 use crate::stop::Interrupt;
-use scatter::{Scatter, Unit};
 
 pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliError> {
     let interrupt = Interrupt::listen().map_err(CliError::file("wait for signals in", "."))?;
@@ -23,7 +22,8 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
         let magnitude = question
             .magnitude
             .map(|magnitude| scatter.in_its_unit(magnitude))
-            .transpose()?;
+            .transpose()
+            .map_err(unfit)?;
         if magnitude.is_none() && scatter.interquartile_range == 0.0 {
             return Err(CliError::Input(
                 "more than half of the runs gave the same value, so that no size of a change \
@@ -33,17 +33,17 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
         }
         // All cores work on it, and the signals are to be heard meanwhile.
         let estimated = tokio::task::spawn_blocking(move || {
-            let estimates = estimate::estimate(&question, &scatter, magnitude)?;
-            Ok::<_, SpecError>((question, scatter, estimates))
+            let estimates = question.plan.estimate(&scatter, magnitude)?;
+            Ok::<_, SpecError>((question.plan, scatter, estimates))
         });
-        let (question, scatter, estimates) = match estimated.await {
+        let (plan, scatter, estimates) = match estimated.await {
             Ok(estimated) => estimated?,
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
                 Err(_shut_down) => return Err(CliError::Interrupted),
             },
         };
-        report::print(&question, &scatter, magnitude, &estimates, &display);
+        report::print(&plan, &scatter, magnitude, &estimates, &display);
         Ok(FOUND)
     };
     tokio::select! {
@@ -54,10 +54,7 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
 
 /// The bisection that is planned.
 struct Question {
-    /// Commits that may be the culprit.
-    commits: u64,
-    /// Everything but the magnitude, which is in the unit of the scatter.
-    spec: BisectionSpec,
+    plan: Planned,
     magnitude: Option<Magnitude>,
     /// The repository and the good end, when ends were named.
     good: Option<(Repository, CombinedCommit)>,
@@ -90,9 +87,6 @@ impl Question {
             }
             _ => (arguments.commits.unwrap_or_default(), None),
         };
-        let between = commits
-            .checked_sub(1)
-            .ok_or_else(|| CliError::Input("--commits: at least one commit is needed".into()))?;
         let spec = BisectionSpec {
             strategy: arguments.strategy.into(),
             direction: Direction::Unknown,
@@ -103,19 +97,16 @@ impl Question {
             build_cost: arguments.build_cost,
             max_runs: arguments.max_runs,
             max_builds: arguments.max_builds,
-            ..BisectionSpec::new(Range::Counted { between })
+            ..BisectionSpec::new(Range::Counted { between: 0 })
         };
         // Refused before anything is built or run.
-        pinpoint_core::Bisection::new(spec.clone())?;
-        if commits > estimate::MOST_COMMITS {
-            return Err(CliError::Input(format!(
-                "{commits} commits are too many to simulate: plan for {} at most",
-                estimate::MOST_COMMITS
-            )));
-        }
+        let plan = Planned::new(commits, spec).map_err(|error| match error {
+            PlanError::Spec(error) => error.into(),
+            PlanError::NoCommits => CliError::Input(format!("--commits: {error}")),
+            error => CliError::Input(error.to_string()),
+        })?;
         Ok(Self {
-            commits,
-            spec,
+            plan,
             magnitude: arguments.magnitude,
             good,
         })
@@ -129,9 +120,9 @@ async fn scatter(
     display: &Display,
 ) -> Result<Scatter, CliError> {
     let mut scatter = if let Some(noise) = arguments.noise {
-        Scatter::told(noise)?
+        Scatter::normal(noise).map_err(unfit)?
     } else if let Some(path) = &arguments.values {
-        Scatter::of_values(scatter::read(path)?, Unit::Metric(None))?
+        Scatter::of_values(scatter::read(path)?, None).map_err(unfit)?
     } else if let (Some((repository, good)), false) = (&question.good, arguments.command.is_empty())
     {
         let inherited = values_of(&arguments.benchmark.inherited_env()?)?;
@@ -159,4 +150,15 @@ async fn scatter(
     scatter.run_time = seconds(arguments.run_time).or(scatter.run_time);
     scatter.build_time = seconds(arguments.build_time).or(scatter.build_time);
     Ok(scatter)
+}
+
+/// Names the option to change.
+fn unfit(error: ScatterError) -> CliError {
+    let option = match error {
+        ScatterError::NotPositive(_) => "--noise: ",
+        ScatterError::Units => "--noise and --magnitude: ",
+        ScatterError::NoChange => "--magnitude: ",
+        _ => "",
+    };
+    CliError::Input(format!("{option}{error}"))
 }

@@ -2,12 +2,9 @@
 
 use std::fmt::Write;
 
-use pinpoint_core::simulation::Cost;
+use pinpoint_core::simulation::{Cost, Estimate, Plan, Scatter, ScatterUnit};
 use serde_json::{Value, json};
 
-use super::Question;
-use super::estimate::Estimate;
-use super::scatter::{Scatter, Unit};
 use crate::arguments::{Display, Output};
 use crate::output::{self, print_json};
 use crate::quantity::{change, count, digits, duration, quantity};
@@ -17,7 +14,7 @@ use crate::text::{BOLD, DIM, Text};
 const VERSION: u32 = 1;
 
 pub(crate) fn print(
-    question: &Question,
+    plan: &Plan,
     scatter: &Scatter,
     magnitude: Option<f64>,
     estimates: &[Estimate],
@@ -25,13 +22,13 @@ pub(crate) fn print(
 ) {
     match display.output {
         Output::Json => {
-            let document = document(question, scatter, magnitude, estimates);
+            let document = document(plan, scatter, magnitude, estimates);
             print_json(format_args!("{document:#}"));
         }
         Output::Text => {
             let mut text = Text::default();
             // Writing to a string can't fail.
-            let _ = write(&mut text, question, scatter, magnitude, estimates);
+            let _ = write(&mut text, plan, scatter, magnitude, estimates);
             output::print(format_args!("{text}"));
         }
     }
@@ -71,7 +68,7 @@ fn seconds(estimate: &Estimate, scatter: &Scatter) -> Option<f64> {
 }
 
 fn document(
-    question: &Question,
+    plan: &Plan,
     scatter: &Scatter,
     magnitude: Option<f64>,
     estimates: &[Estimate],
@@ -101,14 +98,14 @@ fn document(
         })
         .collect();
     let unit = match &scatter.unit {
-        Unit::Percent => Some("%"),
-        Unit::Metric(unit) => unit.as_deref(),
+        ScatterUnit::Percent => Some("%"),
+        ScatterUnit::Metric(unit) => unit.as_deref(),
     };
     json!({
         "version": VERSION,
-        "commits": question.commits,
-        "strategy": question.spec.strategy,
-        "confidence": question.spec.confidence,
+        "commits": plan.commits(),
+        "strategy": plan.spec().strategy,
+        "confidence": plan.spec().confidence,
         "unit": unit,
         "noise": scatter.interquartile_range,
         "values": scatter.values,
@@ -122,19 +119,19 @@ fn document(
 
 fn write(
     text: &mut Text,
-    question: &Question,
+    plan: &Plan,
     scatter: &Scatter,
     magnitude: Option<f64>,
     estimates: &[Estimate],
 ) -> std::fmt::Result {
     let size = |size: f64| match &scatter.unit {
-        Unit::Percent => format!("{} %", digits(size)),
-        Unit::Metric(unit) => quantity(size, unit.as_deref()),
+        ScatterUnit::Percent => format!("{} %", digits(size)),
+        ScatterUnit::Metric(unit) => quantity(size, unit.as_deref()),
     };
     writeln!(
         text,
         "{BOLD}{}{BOLD:#} that may be the culprit; runs of one commit scatter by {} (interquartile range{})",
-        count(question.commits, "commit"),
+        count(plan.commits(), "commit"),
         size(scatter.interquartile_range),
         if scatter.values > 0 {
             format!(" of {}", count(scatter.values as u64, "run"))
@@ -176,8 +173,10 @@ fn write(
             Some(by) => {
                 let by_noise = by.abs() / scatter.interquartile_range;
                 let by = match &scatter.unit {
-                    Unit::Percent => format!("{}{} %", if by < 0.0 { "" } else { "+" }, digits(by)),
-                    Unit::Metric(unit) => change(by, unit.as_deref()),
+                    ScatterUnit::Percent => {
+                        format!("{}{} %", if by < 0.0 { "" } else { "+" }, digits(by))
+                    }
+                    ScatterUnit::Metric(unit) => change(by, unit.as_deref()),
                 };
                 if by_noise.is_finite() {
                     format!("{by} ({by_noise:.1} ×)")

@@ -4,9 +4,9 @@ use std::io::Read;
 use std::path::Path;
 
 use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, default_machine_dir};
-use pinpoint_core::simulation::Noise;
+use pinpoint_core::simulation::Scatter;
 use pinpoint_core::{
-    BuildRequest, Charts, Direction, InProcess, Key, Located, Magnitude, RunRequest, direction_of,
+    BuildRequest, Charts, FindMetricRequest, InProcess, Key, Located, RunRequest, direction_of,
 };
 
 use crate::arguments::Display;
@@ -14,128 +14,6 @@ use crate::error::CliError;
 use crate::output::errln;
 use crate::storage::state_dir;
 use crate::text::{DIM, shortened};
-
-/// With fewer values, their quartiles say nothing.
-const LEAST_VALUES: usize = 5;
-/// The level of simulated values when only their noise is known, in
-/// interquartile ranges: noise of 1 %.
-const LEVEL: f64 = 100.0;
-
-/// How runs of one commit scatter, and what they take.
-#[derive(Debug, Clone)]
-pub(crate) struct Scatter {
-    /// As the simulation has it.
-    pub(crate) noise: Noise,
-    /// The value of a commit without noise, as the simulation has it.
-    pub(crate) level: f64,
-    /// What 1 in the simulation is in the unit below.
-    pub(crate) scale: f64,
-    /// The interquartile range of the values of one commit, in the unit below.
-    pub(crate) interquartile_range: f64,
-    pub(crate) unit: Unit,
-    /// The median in the metric's unit, when that is known.
-    median: Option<f64>,
-    /// Where better lies, when the metric tells.
-    pub(crate) direction: Direction,
-    /// Values that it was learned from; 0 when it was told.
-    pub(crate) values: usize,
-    /// How many runs fail.
-    pub(crate) failure_rate: f64,
-    /// Seconds that a run takes, and a build.
-    pub(crate) run_time: Option<f64>,
-    pub(crate) build_time: Option<f64>,
-}
-
-/// What changes are told in.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Unit {
-    /// Percent of the median.
-    Percent,
-    Metric(Option<String>),
-}
-
-impl Scatter {
-    /// Normal noise of this size.
-    pub(crate) fn told(noise: Magnitude) -> Result<Self, CliError> {
-        let (size, unit, level) = match noise {
-            Magnitude::Absolute(size) => (size, Unit::Metric(None), LEVEL),
-            Magnitude::Percent(percent) => (percent, Unit::Percent, 100.0 / percent),
-        };
-        if size <= 0.0 {
-            return Err(CliError::Input(format!(
-                "--noise: the interquartile range of runs must be above 0; it is {size}"
-            )));
-        }
-        Ok(Self {
-            noise: Noise::Normal,
-            level,
-            scale: size,
-            interquartile_range: size,
-            unit,
-            median: None,
-            direction: Direction::Unknown,
-            values: 0,
-            failure_rate: 0.0,
-            run_time: None,
-            build_time: None,
-        })
-    }
-
-    /// The noise of values that were measured: a simulated run takes one of them.
-    pub(crate) fn of_values(mut values: Vec<f64>, unit: Unit) -> Result<Self, CliError> {
-        let count = values.len();
-        if count < LEAST_VALUES {
-            return Err(CliError::Input(format!(
-                "{count} values are too few to estimate the noise: give at least {LEAST_VALUES}"
-            )));
-        }
-        values.sort_by(f64::total_cmp);
-        // The quartiles that the comparisons of this project use.
-        let interquartile_range = values[3 * count / 4] - values[count / 4];
-        let median = (values[(count - 1) / 2] + values[count / 2]) / 2.0;
-        let direction = match &unit {
-            Unit::Metric(unit) => direction_of(Direction::Unknown, unit.as_deref()),
-            _ => Direction::Unknown,
-        };
-        Ok(Self {
-            noise: Noise::Measured(values.iter().map(|value| value - median).collect()),
-            level: median,
-            scale: 1.0,
-            interquartile_range,
-            unit,
-            median: Some(median),
-            direction,
-            values: count,
-            failure_rate: 0.0,
-            run_time: None,
-            build_time: None,
-        })
-    }
-
-    /// The size of a change in the unit of this noise.
-    pub(crate) fn in_its_unit(&self, magnitude: Magnitude) -> Result<f64, CliError> {
-        let size = match (magnitude, &self.unit, self.median) {
-            (Magnitude::Absolute(size), Unit::Metric(_), _)
-            | (Magnitude::Percent(size), Unit::Percent, _) => size,
-            (Magnitude::Percent(percent), Unit::Metric(_), Some(median)) => {
-                median * percent / 100.0
-            }
-            _ => {
-                return Err(CliError::Input(
-                    "--noise and --magnitude: give both in percent, or both in the metric's unit"
-                        .into(),
-                ));
-            }
-        };
-        if size == 0.0 {
-            return Err(CliError::Input(
-                "--magnitude: a change of 0 can't be found; name the smallest one that matters"
-                    .into(),
-            ));
-        }
-        Ok(size.abs())
-    }
-}
 
 /// The numbers of a file, one on each line; empty lines do not count.
 pub(crate) fn read(path: &Path) -> Result<Vec<f64>, CliError> {
@@ -198,9 +76,13 @@ pub(crate) async fn measure(
     };
 
     say("building the good end");
-    let metric = executor.prepare().await?;
-    let build = BuildRequest {
+    let find = FindMetricRequest {
         key: key(0),
+        commit: good.clone(),
+    };
+    let metric = executor.find_metric(&find).await?;
+    let build = BuildRequest {
+        key: key(1),
         commit: Located::Commit(good.clone()),
     };
     let build = executor.build(&build).await?;
@@ -208,12 +90,12 @@ pub(crate) async fn measure(
     for index in 0..runs {
         say(&format!("run {} of {runs}", index + 1));
         let run = RunRequest {
-            key: key(u64::from(index) + 1),
+            key: key(u64::from(index) + 2),
             variant: good.clone().into(),
             index,
             bot: None,
             charts: Charts::Deciding(metric.chart.clone()),
-            metric: None,
+            metric: Some(metric.clone()),
         };
         let run = executor.run(&run).await?;
         let chart = metric.chart.as_ref();
@@ -226,14 +108,13 @@ pub(crate) async fn measure(
     }
     let count = values.len();
     let direction = direction_of(metric.direction, metric.unit.as_deref());
-    let mut scatter =
-        Scatter::of_values(values, Unit::Metric(metric.unit)).map_err(|error| match &failed {
-            Some(reason) => CliError::Input(format!(
-                "{} of {runs} runs of the good end failed ({reason}): {error}",
-                runs as usize - count
-            )),
-            None => CliError::Input(format!("--runs {runs}: {error}")),
-        })?;
+    let mut scatter = Scatter::of_values(values, metric.unit).map_err(|error| match &failed {
+        Some(reason) => CliError::Input(format!(
+            "{} of {runs} runs of the good end failed ({reason}): {error}",
+            runs as usize - count
+        )),
+        None => CliError::Input(format!("--runs {runs}: {error}")),
+    })?;
     scatter.direction = direction;
     scatter.failure_rate = 1.0 - count as f64 / f64::from(runs);
     times.sort_by(f64::total_cmp);

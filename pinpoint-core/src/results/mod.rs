@@ -1,4 +1,4 @@
-//! Reading what a benchmark printed.
+//! The results of benchmarks: reading them, and comparing two.
 //!
 //! A [`Format`] turns bytes into values by chart, or into a [`ReadError`] that
 //! names the place. There is nothing in between: an output that is damaged
@@ -11,6 +11,7 @@
 mod catch2;
 mod charts;
 mod chromium;
+mod compare;
 mod criterion;
 mod document;
 mod error;
@@ -29,6 +30,10 @@ mod talos;
 #[cfg(test)]
 mod tests;
 
+pub use compare::{
+    Change, CompareOptions, CompareResultsError, ComparedChart, ResultsComparison, SampleSummary,
+    compare,
+};
 pub use criterion::is_criterion_result;
 pub use error::{FormatError, Place, ReadError};
 pub use format::{Format, Output};

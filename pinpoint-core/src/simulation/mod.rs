@@ -30,18 +30,25 @@
 //! [`Scenario::ideal`] is the practical limit: what a searcher needs that is
 //! told both distributions and that there is exactly one change.
 //!
-//! Everything is decided by the seed and single-threaded: the same scenario, spec
-//! and seed give the same trial, bit for bit. Trials are independent of each
-//! other, so a caller may spread them over its cores.
+//! A [`Plan`] estimates what a search in noise like one's own would cost, and how often it
+//! would be right.
+//!
+//! Everything is decided by the seed: the same scenario, spec and seed give the same
+//! trial, bit for bit. Trials are independent of each other, so a caller may spread them
+//! over its cores.
 
 mod ideal;
 mod noise;
+mod plan;
+mod scatter;
 mod scenario;
 mod search;
 mod summary;
 
 pub use ideal::Ideal;
 pub use noise::Noise;
+pub use plan::{Estimate, Plan, PlanError};
+pub use scatter::{Scatter, ScatterError, ScatterUnit};
 pub use scenario::Scenario;
 pub use search::{Simulation, Trial};
 pub use summary::{Calibration, Cost, Mean, Summary};

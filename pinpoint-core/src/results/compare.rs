@@ -1,0 +1,474 @@
+//! Comparing two results, chart by chart.
+//!
+//! A chart is `different` by the rule of the search: the smaller p of Mann-Whitney
+//! and Kolmogorov-Smirnov, or Wilcoxon's of pairs, is at most 0.05. Of many charts
+//! some are so by chance, and so p-values are adjusted for their number; a chart
+//! that differs alone, but not among so many, is `unknown`. Unlike in a search an
+//! improvement is a difference, too: who compares two results wants to see it.
+//!
+//! ```
+//! use pinpoint_core::Verdict;
+//! use pinpoint_core::results::{CompareOptions, Format, compare};
+//!
+//! let before = Format::Lines.read(b"time: 10 ms\ntime: 11 ms\ntime: 12 ms\ntime: 13 ms".as_slice().into())?;
+//! let after = Format::Lines.read(b"time: 20 ms\ntime: 21 ms\ntime: 22 ms\ntime: 23 ms".as_slice().into())?;
+//! let comparison = compare(&[before], &[after], &CompareOptions::default())?;
+//! assert_eq!(comparison.status, Verdict::Different);
+//! assert_eq!(comparison.charts[0].improvement, Some(false));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pinpoint_compare::{
+    CompareError, LOW_THRESHOLD, PairwiseComparison, benjamini_hochberg, compare_pairwise,
+    compare_performance, hodges_lehmann, median,
+};
+use serde::Serialize;
+
+use crate::{Direction, Interval, Magnitude, Series, Verdict, direction_of};
+
+/// The confidence of the intervals of pairs, which the pairwise rule fixes.
+const PAIRED_CONFIDENCE: f64 = 0.95;
+
+/// The exact p of Wilcoxon's test is at least 2/2ⁿ, which is above 0.05 for fewer
+/// pairs that differ, whatever they are. (With ties p is approximate, and can be
+/// smaller than that.)
+const FEWEST_PAIRS: usize = 6;
+
+/// The charts of one result, by name.
+type Charts = BTreeMap<String, Series>;
+
+/// How two results are compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompareOptions {
+    /// Compare pair by pair: the values at the same place belong together.
+    pub paired: bool,
+    /// The confidence of the intervals; of pairs it is 0.95.
+    pub confidence: f64,
+    /// The smallest change worth finding; pairs know none.
+    pub magnitude: Option<Magnitude>,
+    /// Where better lies; as the results say when absent.
+    pub direction: Option<Direction>,
+}
+
+impl Default for CompareOptions {
+    fn default() -> Self {
+        Self {
+            paired: false,
+            confidence: 0.95,
+            magnitude: None,
+            direction: None,
+        }
+    }
+}
+
+/// A comparison of two results.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ResultsComparison {
+    /// Different when one chart is, else unknown when one chart is.
+    pub status: Verdict,
+    /// Compared pair by pair.
+    pub paired: bool,
+    /// The confidence of the intervals.
+    pub confidence: f64,
+    /// The charts that both sides have, by name.
+    pub charts: Vec<ComparedChart>,
+    /// The charts that only the control has.
+    pub only_control: Vec<String>,
+    /// The charts that only the treatment has.
+    pub only_treatment: Vec<String>,
+}
+
+/// A chart that both sides have.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparedChart {
+    /// The name.
+    pub chart: String,
+    /// The unit of its values.
+    pub unit: Option<String>,
+    /// Where better lies.
+    pub direction: Direction,
+    /// The values before the change.
+    pub control: SampleSummary,
+    /// The values after it.
+    pub treatment: SampleSummary,
+    /// The change in the chart's unit; absent for pairs.
+    pub change: Option<Change>,
+    /// The change in percent of the control; absent when its median is 0.
+    pub change_percent: Option<Change>,
+    /// Absent when the change is too small to be tested.
+    pub p_value: Option<f64>,
+    /// Adjusted for the number of charts that were tested.
+    pub p_value_adjusted: Option<f64>,
+    /// Whether it differs, among all charts.
+    pub verdict: Verdict,
+    /// Of a difference: is it for the better? Absent when that is not known.
+    pub improvement: Option<bool>,
+}
+
+/// The values of one side.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SampleSummary {
+    /// Their number.
+    pub values: usize,
+    /// Their median.
+    pub median: f64,
+}
+
+/// By how much two sides differ.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Change {
+    /// The Hodges-Lehmann estimate of the shift.
+    pub estimate: f64,
+    /// Its confidence interval.
+    pub interval: Option<Interval>,
+}
+
+/// Why two results can't be compared.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompareResultsError {
+    /// Pairs need as many treatments as controls.
+    #[error("pairs need as many treatments as controls, and there are {treatments} and {controls}")]
+    Unpaired {
+        /// The number of controls.
+        controls: usize,
+        /// The number of treatments.
+        treatments: usize,
+    },
+    /// A chart has two units.
+    #[error("`{chart}` is in {} and in {}; values can be compared only in one unit", in_words(.first), in_words(.second))]
+    Units {
+        /// The chart.
+        chart: String,
+        /// One of its units.
+        first: Option<String>,
+        /// The other.
+        second: Option<String>,
+    },
+    /// The two halves of a pair have different numbers of values.
+    #[error("`{chart}` has {controls} values in control {pair} and {treatments} in its treatment")]
+    Lengths {
+        /// The chart.
+        chart: String,
+        /// The pair, counted from 1.
+        pair: usize,
+        /// Values of its control.
+        controls: usize,
+        /// Values of its treatment.
+        treatments: usize,
+    },
+    /// No chart is on both sides.
+    #[error("no chart is on both sides")]
+    NothingInCommon {
+        /// The charts of the control.
+        control: BTreeSet<String>,
+        /// The charts of the treatment.
+        treatment: BTreeSet<String>,
+    },
+    /// The values of a chart can't be compared.
+    #[error("`{chart}`: {source}")]
+    Chart {
+        /// The chart.
+        chart: String,
+        /// The cause.
+        source: CompareError,
+    },
+    /// The p-values can't be adjusted.
+    #[error("the p-values can't be adjusted: {0}")]
+    Adjustment(#[source] CompareError),
+}
+
+fn in_words(unit: &Option<String>) -> String {
+    (unit.as_ref()).map_or_else(|| "no unit".into(), |unit| format!("`{unit}`"))
+}
+
+/// Compares two results, each of one or several files or runs, chart by chart.
+///
+/// # Errors
+///
+/// When they have no chart in common, or values that can't be compared.
+pub fn compare(
+    controls: &[Charts],
+    treatments: &[Charts],
+    options: &CompareOptions,
+) -> Result<ResultsComparison, CompareResultsError> {
+    if options.paired && controls.len() != treatments.len() {
+        return Err(CompareResultsError::Unpaired {
+            controls: controls.len(),
+            treatments: treatments.len(),
+        });
+    }
+    let names = |results: &[Charts]| -> BTreeSet<String> {
+        results
+            .iter()
+            .flat_map(|charts| charts.keys().cloned())
+            .collect()
+    };
+    let (in_control, in_treatment) = (names(controls), names(treatments));
+    let mut charts = Vec::new();
+    for name in in_control.intersection(&in_treatment) {
+        let values = gather(name, controls, treatments, options.paired)?;
+        // Of pairs all may have been incomplete.
+        if !values.control.is_empty() && !values.treatment.is_empty() {
+            let chart = compared(name, values, options);
+            charts.push(chart.map_err(|source| CompareResultsError::Chart {
+                chart: name.clone(),
+                source,
+            })?);
+        }
+    }
+    if charts.is_empty() {
+        return Err(CompareResultsError::NothingInCommon {
+            control: in_control,
+            treatment: in_treatment,
+        });
+    }
+    adjust(&mut charts).map_err(CompareResultsError::Adjustment)?;
+    let any = |verdict| charts.iter().any(|chart| chart.verdict == verdict);
+    Ok(ResultsComparison {
+        status: if any(Verdict::Different) {
+            Verdict::Different
+        } else if any(Verdict::Unknown) {
+            Verdict::Unknown
+        } else {
+            Verdict::Same
+        },
+        paired: options.paired,
+        confidence: match options.paired {
+            true => PAIRED_CONFIDENCE,
+            false => options.confidence,
+        },
+        charts,
+        only_control: in_control.difference(&in_treatment).cloned().collect(),
+        only_treatment: in_treatment.difference(&in_control).cloned().collect(),
+    })
+}
+
+/// The values of a chart on both sides; of pairs, those at the same index belong
+/// together.
+#[derive(Default)]
+struct Values {
+    control: Vec<f64>,
+    treatment: Vec<f64>,
+    unit: Option<String>,
+    direction: Direction,
+}
+
+fn gather(
+    name: &str,
+    controls: &[Charts],
+    treatments: &[Charts],
+    paired: bool,
+) -> Result<Values, CompareResultsError> {
+    let all = controls.iter().chain(treatments);
+    let all: Vec<&Series> = all.filter_map(|charts| charts.get(name)).collect();
+    let unit = all.first().and_then(|series| series.unit.clone());
+    if let Some(other) = all.iter().find(|series| series.unit != unit) {
+        return Err(CompareResultsError::Units {
+            chart: name.to_owned(),
+            first: unit,
+            second: other.unit.clone(),
+        });
+    }
+    let directions = all.iter().map(|series| series.direction);
+    let mut values = Values {
+        unit,
+        direction: directions
+            .into_iter()
+            .find(|direction| *direction != Direction::Unknown)
+            .unwrap_or_default(),
+        ..Values::default()
+    };
+    let of = |charts: &Charts| charts.get(name).map(|series| series.values.clone());
+    if !paired {
+        values.control = controls.iter().filter_map(of).flatten().collect();
+        values.treatment = treatments.iter().filter_map(of).flatten().collect();
+        return Ok(values);
+    }
+    for (pair, (control, treatment)) in (1..).zip(controls.iter().zip(treatments)) {
+        // A pair that lacks a half is dropped.
+        let (Some(control), Some(treatment)) = (of(control), of(treatment)) else {
+            continue;
+        };
+        if control.len() != treatment.len() {
+            return Err(CompareResultsError::Lengths {
+                chart: name.to_owned(),
+                pair,
+                controls: control.len(),
+                treatments: treatment.len(),
+            });
+        }
+        values.control.extend(control);
+        values.treatment.extend(treatment);
+    }
+    Ok(values)
+}
+
+fn compared(
+    name: &str,
+    values: Values,
+    options: &CompareOptions,
+) -> Result<ComparedChart, CompareError> {
+    let Values {
+        control,
+        treatment,
+        unit,
+        direction,
+    } = values;
+    let direction = (options.direction).unwrap_or_else(|| direction_of(direction, unit.as_deref()));
+    let summary = |values: &[f64]| SampleSummary {
+        values: values.len(),
+        // Neither side is empty, nor has a value that is not finite.
+        median: median(values).unwrap_or_default(),
+    };
+    let sides = [summary(&control), summary(&treatment)];
+    let of = sides[0].median;
+    let (verdict, p_value, change, change_percent);
+    if options.paired {
+        let pairs = compare_pairwise(&control, &treatment, Direction::Unknown)?;
+        verdict = verdict_of_pairs(&pairs);
+        p_value = Some(pairs.p_value);
+        change = None;
+        change_percent = pairs.estimate.map(|estimate| Change {
+            estimate,
+            interval: pairs.interval,
+        });
+    } else {
+        let magnitude = options.magnitude.map(|magnitude| match magnitude {
+            Magnitude::Absolute(value) => value,
+            Magnitude::Percent(percent) => percent / 100.0 * of,
+        });
+        let shift = hodges_lehmann(&control, &treatment, options.confidence)?;
+        let tests = compare_performance(&control, &treatment, magnitude, Direction::Unknown)?;
+        verdict = tests.verdict;
+        p_value = tests.p_value;
+        let shift = Change {
+            estimate: shift.estimate,
+            interval: shift.interval,
+        };
+        change = Some(shift);
+        change_percent = (of != 0.0).then(|| shift.in_percent_of(of));
+    }
+    let difference = change
+        .or(change_percent)
+        .map_or(sides[1].median - of, |change| change.estimate);
+    Ok(ComparedChart {
+        chart: name.to_owned(),
+        unit,
+        direction,
+        control: sides[0],
+        treatment: sides[1],
+        change,
+        change_percent,
+        p_value,
+        p_value_adjusted: None,
+        verdict,
+        improvement: (direction != Direction::Unknown && difference != 0.0)
+            .then(|| direction.is_improvement(difference)),
+    })
+}
+
+/// The rule of pairs knows no `unknown`. Too few pairs can neither show a difference
+/// nor that there is none, and where all of the interval lies on one side, `same`
+/// would say too much.
+fn verdict_of_pairs(pairs: &PairwiseComparison) -> Verdict {
+    let too_few = (1..FEWEST_PAIRS).contains(&pairs.original.nonzero);
+    let one_sided = pairs
+        .interval
+        .is_some_and(|interval| !interval.contains(0.0));
+    match pairs.verdict {
+        _ if too_few => Verdict::Unknown,
+        Verdict::Same if one_sided => Verdict::Unknown,
+        verdict => verdict,
+    }
+}
+
+impl Change {
+    fn in_percent_of(self, of: f64) -> Self {
+        let percent = |value: f64| 100.0 * value / of.abs();
+        Self {
+            estimate: percent(self.estimate),
+            interval: self.interval.map(|interval| Interval {
+                low: percent(interval.low),
+                high: percent(interval.high),
+            }),
+        }
+    }
+}
+
+/// Adjusts the p-values for the number of charts, and the verdicts with them.
+fn adjust(charts: &mut [ComparedChart]) -> Result<(), CompareError> {
+    let tested: Vec<f64> = charts.iter().filter_map(|chart| chart.p_value).collect();
+    let adjusted = benjamini_hochberg(&tested)?;
+    let tested = charts.iter_mut().filter(|chart| chart.p_value.is_some());
+    for (chart, adjusted) in tested.zip(adjusted) {
+        chart.p_value_adjusted = Some(adjusted);
+        if chart.verdict == Verdict::Different && adjusted > LOW_THRESHOLD {
+            chart.verdict = Verdict::Unknown;
+        }
+    }
+    for chart in charts {
+        if chart.verdict != Verdict::Different {
+            chart.improvement = None;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart(verdict: Verdict, p_value: Option<f64>) -> ComparedChart {
+        ComparedChart {
+            chart: "a".into(),
+            unit: None,
+            direction: Direction::Down,
+            control: SampleSummary {
+                values: 1,
+                median: 1.0,
+            },
+            treatment: SampleSummary {
+                values: 1,
+                median: 2.0,
+            },
+            change: None,
+            change_percent: None,
+            p_value,
+            p_value_adjusted: None,
+            verdict,
+            improvement: Some(false),
+        }
+    }
+
+    #[test]
+    fn what_differs_only_alone_is_undecided_among_many() {
+        let mut charts = vec![
+            chart(Verdict::Different, Some(0.001)),
+            chart(Verdict::Different, Some(0.04)),
+            chart(Verdict::Unknown, Some(0.2)),
+            chart(Verdict::Same, Some(0.9)),
+            // Not tested, and not counted.
+            chart(Verdict::Same, None),
+        ];
+        adjust(&mut charts).unwrap();
+        let verdicts: Vec<Verdict> = charts.iter().map(|chart| chart.verdict).collect();
+        assert_eq!(
+            verdicts,
+            [
+                Verdict::Different,
+                Verdict::Unknown,
+                Verdict::Unknown,
+                Verdict::Same,
+                Verdict::Same
+            ]
+        );
+        assert_eq!(charts[0].p_value_adjusted, Some(0.004));
+        assert_eq!(charts[1].p_value_adjusted, Some(0.08));
+        assert_eq!(charts[4].p_value_adjusted, None);
+        let improvements: Vec<_> = charts.iter().map(|chart| chart.improvement).collect();
+        assert_eq!(improvements, [Some(false), None, None, None, None]);
+    }
+}
