@@ -56,7 +56,9 @@ pub enum ScatterError {
     #[error("{0} values are too few to estimate the noise: give at least {LEAST_VALUES}")]
     TooFew(usize),
     /// One is in percent, the other in the metric's unit.
-    #[error("noise and magnitude must both be in percent, or both in the metric's unit")]
+    #[error(
+        "noise and magnitude differ in their units: give both in percent, or both in the metric's unit"
+    )]
     Units,
     /// A change of 0 can't be found.
     #[error("a change of 0 can't be found; name the smallest one that matters")]
