@@ -23,7 +23,7 @@ pub struct LocalConfig {
     /// Local clones of other repositories, by their URLs: of dependencies.
     #[serde(default)]
     pub repositories: BTreeMap<String, PathBuf>,
-    /// The good end, at whose first run the metric is fixed.
+    /// The good end, where the metric is found.
     pub good: CombinedCommit,
     /// Arguments of the benchmark at the good end, behind those of the command.
     #[serde(default)]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use async_trait::async_trait;
 use pinpoint_core::{
     BuildReport, BuildRequest, CombinedCommit, Commit, ExecutorError, FindMetricRequest, InProcess,
-    Key, ListRequest, Listing, Located, PairReport, RunPairRequest, RunReport, RunRequest,
+    Key, ListRequest, Listing, Located, Metric, PairReport, RunPairRequest, RunReport, RunRequest,
 };
 use pinpoint_midpoint::{Between, History, MidpointError, Midpoints, Repositories};
 use tokio::sync::{OnceCell, Semaphore};
@@ -25,7 +25,7 @@ use super::reports::Reports;
 use super::repository::{Hashes, Repository, is_gits};
 use super::tails::Tails;
 use super::workspace::Workspace;
-use super::{LocalConfig, LocalError, Location, Metric};
+use super::{LocalConfig, LocalError, Location};
 
 /// Lists, builds and runs the commits of one job on this machine.
 ///
@@ -52,6 +52,7 @@ pub struct LocalExecutor {
     pub(super) damaged_runs: Mutex<HashSet<String>>,
     /// Whose turn it is to run. Holds how often each build was warmed up.
     pub(super) turn: tokio::sync::Mutex<HashMap<String, u32>>,
+    /// Of a job that found it before that was journaled.
     pub(super) metric: OnceCell<Metric>,
     pub(super) reports: Mutex<Reports>,
     pub(super) tails: Mutex<Tails>,
@@ -168,28 +169,29 @@ impl LocalExecutor {
         })
     }
 
-    /// The metric of the job, once its first run or [`prepare`](Self::prepare)
-    /// fixed it.
-    pub fn metric(&self) -> Option<Metric> {
+    /// The metric of a job that found it before that was journaled.
+    pub fn metric_of_old_job(&self) -> Option<Metric> {
         self.metric.get().cloned()
     }
 
-    /// Builds the good end and runs it once, so that whatever is wrong with the
-    /// build, the command or the chart is known at once. The run is not
-    /// counted. In a job whose metric is fixed nothing is done.
+    /// The metric that [`prepare`](Self::prepare) found, now or in an earlier process.
+    pub fn metric(&self) -> Option<Metric> {
+        self.metric_of_old_job()
+    }
+
+    /// Finds the metric at the good end, and keeps it, unless it was kept before.
     ///
     /// # Errors
     ///
     /// [`ExecutorError::Refused`] with what is wrong.
     pub async fn prepare(&self) -> Result<Metric, ExecutorError> {
         let work = self.begin(None);
-        let mut warmed = self.turn.lock().await;
-        Ok(self.fixed_metric(&work.0, &mut warmed).await?.clone())
-    }
-
-    async fn find_metric_now(&self, work: &Arc<Work>) -> Result<pinpoint_core::Metric, LocalError> {
-        let mut warmed = self.turn.lock().await;
-        Ok(self.fixed_metric(work, &mut warmed).await?.into())
+        let found = async {
+            let metric = self.find_metric_once(&self.config.good, &work.0).await?;
+            files::write_json(&self.job_dir.join("metric.json"), &metric)?;
+            Ok::<_, LocalError>(metric)
+        };
+        Ok(self.metric.get_or_try_init(|| found).await?.clone())
     }
 
     /// Ends whatever is under way, and returns when no process of it is left.
@@ -365,15 +367,12 @@ impl LocalExecutor {
 
 #[async_trait]
 impl InProcess for LocalExecutor {
-    async fn find_metric(
-        &self,
-        request: &FindMetricRequest,
-    ) -> Result<pinpoint_core::Metric, ExecutorError> {
+    async fn find_metric(&self, request: &FindMetricRequest) -> Result<Metric, ExecutorError> {
         let work = self.begin(Some(&request.key));
         let metric = tokio::select! {
             biased;
             () = work.0.abandoned() => Err(LocalError::Cancelled),
-            metric = self.find_metric_now(&work.0) => metric,
+            metric = self.find_metric_once(&request.commit, &work.0) => metric,
         };
         Ok(metric?)
     }

@@ -1,59 +1,17 @@
-//! What a run measured, as the search sees it.
+//! How the output of a run is read.
 
 use std::collections::BTreeMap;
 
 use pinpoint_core::results::{Format, Output, ReadError};
-use pinpoint_core::{Aggregate, Direction, Measure, Series, Usage};
-use serde::{Deserialize, Serialize};
+use pinpoint_core::{Aggregate, Direction, Measure, Metric, Series, Usage};
 
 use super::LocalError;
 
 /// The chart of [`Format::Time`] that decides when none is named.
 const WALL: &str = "wall";
 
-/// How a job's values are read: fixed once, at the good end's first run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Metric {
-    /// The format; never [`Format::Auto`].
-    pub format: Format,
-    /// The chart that decides; absent when all are compared.
-    pub chart: Option<String>,
-    /// What it counts.
-    #[serde(default)]
-    pub unit: Option<String>,
-    /// Where better lies, if the format says so.
-    #[serde(default)]
-    pub direction: Direction,
-    /// Every chart of that run.
-    #[serde(default)]
-    pub charts: BTreeMap<String, Measure>,
-}
-
-impl From<&Metric> for pinpoint_core::Metric {
-    fn from(metric: &Metric) -> Self {
-        Self {
-            format: metric.format.to_string(),
-            chart: metric.chart.clone(),
-            unit: metric.unit.clone(),
-            direction: metric.direction,
-            charts: metric.charts.clone(),
-        }
-    }
-}
-
-impl TryFrom<&pinpoint_core::Metric> for Metric {
-    type Error = LocalError;
-
-    fn try_from(metric: &pinpoint_core::Metric) -> Result<Self, LocalError> {
-        Ok(Self {
-            format: (metric.format.parse()).map_err(|source| LocalError::Format { source })?,
-            chart: metric.chart.clone(),
-            unit: metric.unit.clone(),
-            direction: metric.direction,
-            charts: metric.charts.clone(),
-        })
-    }
-}
+/// The values of one run by their charts.
+pub(super) type Charts = BTreeMap<String, Series>;
 
 /// The charts that a job is about.
 #[derive(Clone, Copy)]
@@ -63,103 +21,105 @@ pub(super) enum Wanted<'a> {
     Every,
 }
 
-impl Metric {
-    /// Fixes the metric by a run that succeeded.
-    pub(super) fn fix(
-        format: &Format,
-        wanted: Wanted<'_>,
-        output: Output<'_>,
-        usage: &Usage,
-    ) -> Result<Self, Unfit> {
-        let format = match format {
-            Format::Auto => match Format::recognise(output) {
-                Ok(format) => format,
-                Err(ReadError::NothingRecognised) => Format::Time,
-                Err(error) => return Err(Unfit::Output(error)),
-            },
-            format => format.clone(),
-        };
-        let charts = charts(&format, output, usage).map_err(Unfit::Output)?;
-        let existing = || charts.keys().cloned().collect();
-        let deciding = match wanted {
-            Wanted::Every => None,
-            Wanted::One(Some(name)) => Some(charts.get_key_value(name).ok_or_else(|| {
-                Unfit::Chart(LocalError::NoSuchChart {
-                    chart: name.into(),
+/// The metric that a run which succeeded gives, and its values.
+pub(super) fn find(
+    format: &Format,
+    wanted: Wanted<'_>,
+    output: Output<'_>,
+    usage: &Usage,
+) -> Result<(Metric, Charts), Unfit> {
+    let format = match format {
+        Format::Auto => match Format::recognise(output) {
+            Ok(format) => format,
+            Err(ReadError::NothingRecognised) => Format::Time,
+            Err(error) => return Err(Unfit::Output(error)),
+        },
+        format => format.clone(),
+    };
+    let charts = read_all(&format, output, usage).map_err(Unfit::Output)?;
+    let existing = || charts.keys().cloned().collect();
+    let deciding = match wanted {
+        Wanted::Every => None,
+        Wanted::One(Some(name)) => Some(charts.get_key_value(name).ok_or_else(|| {
+            Unfit::Chart(LocalError::NoSuchChart {
+                chart: name.into(),
+                existing: existing(),
+            })
+        })?),
+        Wanted::One(None) => match (charts.get_key_value(WALL), charts.iter().next()) {
+            (Some(wall), _) if format == Format::Time => Some(wall),
+            (_, Some(only)) if charts.len() == 1 => Some(only),
+            _ => {
+                return Err(Unfit::Chart(LocalError::ManyCharts {
                     existing: existing(),
-                })
-            })?),
-            Wanted::One(None) => match (charts.get_key_value(WALL), charts.iter().next()) {
-                (Some(wall), _) if format == Format::Time => Some(wall),
-                (_, Some(only)) if charts.len() == 1 => Some(only),
-                _ => {
-                    return Err(Unfit::Chart(LocalError::ManyCharts {
-                        existing: existing(),
-                    }));
-                }
-            },
+                }));
+            }
+        },
+    };
+    let measures = charts.iter().map(|(chart, series)| {
+        let measure = Measure {
+            unit: series.unit.clone(),
+            direction: series.direction,
         };
-        Ok(Self {
-            chart: deciding.map(|(chart, _)| chart.clone()),
-            unit: deciding.and_then(|(_, series)| series.unit.clone()),
-            direction: deciding.map_or(Direction::Unknown, |(_, series)| series.direction),
-            charts: (charts.iter())
-                .map(|(chart, series)| {
-                    let measure = Measure {
-                        unit: series.unit.clone(),
-                        direction: series.direction,
-                    };
-                    (chart.clone(), measure)
-                })
-                .collect(),
-            format,
-        })
-    }
+        (chart.clone(), measure)
+    });
+    let metric = Metric {
+        format: format.to_string(),
+        chart: deciding.map(|(chart, _)| chart.clone()),
+        unit: deciding.and_then(|(_, series)| series.unit.clone()),
+        direction: deciding.map_or(Direction::Unknown, |(_, series)| series.direction),
+        charts: measures.collect(),
+    };
+    Ok((metric, charts))
+}
 
-    /// One value for each chart of a run that succeeded; or why it did not, in
-    /// a line.
-    pub(super) fn read(
-        &self,
-        aggregate: Aggregate,
-        output: Output<'_>,
-        usage: &Usage,
-    ) -> Result<BTreeMap<String, Series>, String> {
-        let charts = charts(&self.format, output, usage).map_err(|error| error.to_string())?;
-        if let Some(chart) = &self.chart {
-            let Some(series) = charts.get(chart) else {
-                return Err(format!("gave no value for `{chart}`"));
-            };
-            check_unit(chart, series, &self.unit)?;
-        } else {
-            for (chart, series) in &charts {
-                if let Some(measure) = self.charts.get(chart) {
-                    check_unit(chart, series, &measure.unit)?;
-                }
+/// The values of a run that succeeded; or why it did not, in a line.
+pub(super) fn read(
+    metric: &Metric,
+    format: &Format,
+    output: Output<'_>,
+    usage: &Usage,
+) -> Result<Charts, String> {
+    let charts = read_all(format, output, usage).map_err(|error| error.to_string())?;
+    if let Some(chart) = &metric.chart {
+        let Some(series) = charts.get(chart) else {
+            return Err(format!("gave no value for `{chart}`"));
+        };
+        check_unit(chart, series, &metric.unit)?;
+    } else {
+        for (chart, series) in &charts {
+            if let Some(measure) = metric.charts.get(chart) {
+                check_unit(chart, series, &measure.unit)?;
             }
         }
-        let mut aggregated = BTreeMap::new();
-        for (chart, series) in charts {
-            match aggregate.apply(&series.values) {
-                Some(value) => {
-                    let values = vec![value];
-                    aggregated.insert(chart, Series { values, ..series });
-                }
-                None if self
-                    .chart
-                    .as_ref()
-                    .is_none_or(|deciding| *deciding == chart) =>
-                {
-                    return Err(format!(
-                        "the {} values of `{chart}` can't be aggregated as asked",
-                        series.values.len()
-                    ));
-                }
-                // Others are shown where they can be; they decide nothing.
-                None => {}
-            }
-        }
-        Ok(aggregated)
     }
+    Ok(charts)
+}
+
+/// One value for each chart. Those that can't be aggregated are left out, but for the
+/// one that decides, or any if all do.
+pub(super) fn aggregated(
+    charts: Charts,
+    deciding: Option<&str>,
+    aggregate: Aggregate,
+) -> Result<Charts, String> {
+    let mut aggregated = BTreeMap::new();
+    for (chart, series) in charts {
+        match aggregate.apply(&series.values) {
+            Some(value) => {
+                let values = vec![value];
+                aggregated.insert(chart, Series { values, ..series });
+            }
+            None if deciding.is_none_or(|deciding| deciding == chart) => {
+                return Err(format!(
+                    "the {} values of `{chart}` can't be aggregated as asked",
+                    series.values.len()
+                ));
+            }
+            None => {}
+        }
+    }
+    Ok(aggregated)
 }
 
 /// Values in another unit are no values of the same chart.
@@ -174,19 +134,18 @@ fn check_unit(chart: &str, series: &Series, unit: &Option<String>) -> Result<(),
     ))
 }
 
-/// Why a run at the good end fixes no metric.
+/// Why a run gives no metric.
+#[derive(Debug, thiserror::Error)]
 pub(super) enum Unfit {
     /// What it printed gives no values.
+    #[error(transparent)]
     Output(ReadError),
     /// The charts are not those that were asked for.
+    #[error(transparent)]
     Chart(LocalError),
 }
 
-fn charts(
-    format: &Format,
-    output: Output<'_>,
-    usage: &Usage,
-) -> Result<BTreeMap<String, Series>, ReadError> {
+fn read_all(format: &Format, output: Output<'_>, usage: &Usage) -> Result<Charts, ReadError> {
     if *format != Format::Time {
         return format.read(output);
     }

@@ -21,7 +21,7 @@
 //! | `JOB/runs.jsonl` | the report of every run |
 //! | `JOB/runs/<action>.out`, `.err` | the output of a run that failed, its beginning and end when it is long; of a pair, `<action>-first` and `<action>-second` |
 //! | `JOB/runs/tails.jsonl` | how the output of each run ended, and what it left running |
-//! | `JOB/metric.json` | the format and the chart, fixed at the first run |
+//! | `JOB/metric.json` | the metric of a job of an earlier version; others have it in their journal |
 //! | `MACHINE/…` | the locks that all jobs on this machine share |
 //!
 //! # Locks
@@ -80,8 +80,7 @@ pub use history::{LocalHistory, LocalRepositories};
 pub use host::Host;
 pub use lend::{Lent, LentPair};
 pub use machine_lock::default_machine_dir;
-pub use metric::Metric;
-pub use pinpoint_core::Measure;
+pub use pinpoint_core::{Measure, Metric};
 pub use process::ignores_hangup;
 pub use repository::{Repository, RepositoryError};
 pub use results::Results;

@@ -1,6 +1,6 @@
 //! Running the benchmark.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,19 @@ use std::time::Instant;
 use pinpoint_core::Aggregate;
 use pinpoint_core::results::{Format, ReadError};
 use pinpoint_core::{
-    CombinedCommit, Commit, PairReport, RunPairRequest, RunReport, RunRequest, Series, Variant,
+    Charts, CombinedCommit, Commit, Metric, PairReport, RunPairRequest, RunReport, RunRequest,
+    Variant,
 };
 
 use super::build::{Build, Made};
 use super::executor::{blocking, locked};
 use super::files;
 use super::machine_lock::RunHold;
-use super::metric::{Unfit, Wanted};
+use super::metric::{self, Unfit, Wanted};
 use super::process::{self, Ended, Launch, Limits, NotRun, Work};
 use super::reports::Ran;
 use super::results::{self, Results};
-use super::{LocalError, LocalExecutor, Metric, OutputTail, tails, workspace};
+use super::{LocalError, LocalExecutor, OutputTail, tails, workspace};
 
 /// How often the good end may fail before its first success.
 const ATTEMPTS: u32 = 3;
@@ -62,6 +63,15 @@ struct One<'a> {
     ready: Result<Holds, String>,
 }
 
+/// How the values of a run are read.
+struct Reader<'a> {
+    /// Absent where each run is read by itself.
+    metric: Option<&'a Metric>,
+    format: Format,
+    /// The charts to find where there is no metric.
+    wanted: Wanted<'a>,
+}
+
 /// What came of one execution.
 struct Execution {
     ended: Ended,
@@ -95,9 +105,7 @@ impl LocalExecutor {
         if let Some([report]) = locked(&self.reports).get(action, &[commit], request.index) {
             return Ok(report.clone());
         }
-        let metric = self
-            .metric_for(request.metric.as_ref(), work, &mut warmed)
-            .await?;
+        let reader = self.reader(request.metric.as_ref(), &request.charts)?;
         let made = self.built(commit, work).await?;
         let machine = Arc::new(self.machine.for_run().await?);
         let one = One {
@@ -108,7 +116,7 @@ impl LocalExecutor {
             ready: self.ready(made, &machine),
         };
         self.warm_up(&one, &mut warmed, work).await?;
-        let report = self.count(&one, metric, work).await?;
+        let report = self.count(&one, &reader, work).await?;
         let ran = Ran {
             commits: vec![commit.clone()],
             index: request.index,
@@ -133,9 +141,7 @@ impl LocalExecutor {
                 second: second.clone(),
             });
         }
-        let metric = self
-            .metric_for(request.metric.as_ref(), work, &mut warmed)
-            .await?;
+        let reader = self.reader(request.metric.as_ref(), &request.charts)?;
         // Both before the machine is taken: a build needs it, too.
         let made = [
             self.built(&first.commit, work).await?,
@@ -156,8 +162,8 @@ impl LocalExecutor {
         self.warm_up(&first, &mut warmed, work).await?;
         self.warm_up(&second, &mut warmed, work).await?;
         let pair = PairReport {
-            first: self.count(&first, metric, work).await?,
-            second: self.count(&second, metric, work).await?,
+            first: self.count(&first, &reader, work).await?,
+            second: self.count(&second, &reader, work).await?,
         };
         let ran = Ran {
             commits: commits.map(Clone::clone).to_vec(),
@@ -191,13 +197,13 @@ impl LocalExecutor {
     async fn count(
         &self,
         one: &One<'_>,
-        metric: &Metric,
+        reader: &Reader<'_>,
         work: &Arc<Work>,
     ) -> Result<RunReport, LocalError> {
         let began = Instant::now();
         let mut report = RunReport::new(self.unix_time(began));
         report.bot = one.bot.cloned();
-        report.chart.clone_from(&metric.chart);
+        report.chart = reader.metric.and_then(|metric| metric.chart.clone());
         let holds = match &one.ready {
             Ok(holds) => holds,
             Err(failure) => {
@@ -207,7 +213,7 @@ impl LocalExecutor {
         };
         let purpose = Purpose::Count(one.index);
         let began = self
-            .execute(one.variant, purpose, &metric.format, holds, work)
+            .execute(one.variant, purpose, &reader.format, holds, work)
             .await?;
         let execution = match began {
             Ok(execution) => execution,
@@ -221,8 +227,8 @@ impl LocalExecutor {
         report.started = self.unix_time(ended.started);
         report.usage = Some(ended.usage);
         report.exit_code = ended.status.code();
-        match self.judge(metric, &execution) {
-            Ok(charts) => report.charts = charts,
+        match self.judge(reader, &execution) {
+            Ok((chart, charts)) => (report.chart, report.charts) = (chart, charts),
             Err(failure) => {
                 report.failure = Some(failure);
                 self.check_room(&holds.0)?;
@@ -240,51 +246,24 @@ impl LocalExecutor {
         Ok(report)
     }
 
-    /// The metric that a request names, or that of the job.
-    async fn metric_for(
+    /// Finds the metric by a run that succeeds. It warms up its build and is not
+    /// counted: all that are counted are taken alike.
+    pub(super) async fn find_metric_once(
         &self,
-        requested: Option<&pinpoint_core::Metric>,
+        commit: &CombinedCommit,
         work: &Arc<Work>,
-        warmed: &mut HashMap<String, u32>,
-    ) -> Result<&Metric, LocalError> {
-        let known = async {
-            match requested {
-                Some(requested) => Metric::try_from(requested),
-                None => self.fix_metric(work, warmed).await,
-            }
-        };
-        self.metric.get_or_try_init(|| known).await
-    }
-
-    /// The metric, fixed now if it is not yet.
-    pub(super) async fn fixed_metric(
-        &self,
-        work: &Arc<Work>,
-        warmed: &mut HashMap<String, u32>,
-    ) -> Result<&Metric, LocalError> {
-        self.metric
-            .get_or_try_init(|| self.fix_metric(work, warmed))
-            .await
-    }
-
-    /// Runs the good end until it succeeds once. That run warms up its build
-    /// and is not counted: all that are counted are taken alike.
-    async fn fix_metric(
-        &self,
-        work: &Arc<Work>,
-        warmed: &mut HashMap<String, u32>,
     ) -> Result<Metric, LocalError> {
+        let mut warmed = self.turn.lock().await;
         let good = &Variant {
             arguments: self.config.good_arguments.clone(),
             env: self.config.good_env.clone(),
-            ..Variant::from(self.config.good.clone())
+            ..Variant::from(commit.clone())
         };
-        let commit = || called(&good.commit);
-        let build = match self.built(&good.commit, work).await? {
+        let build = match self.built(commit, work).await? {
             Made::Ready(build) => build,
             Made::Failed(failure) => {
                 return Err(LocalError::GoodDoesNotBuild {
-                    commit: commit(),
+                    commit: called(commit),
                     reason: failure.reason.clone(),
                 });
             }
@@ -299,10 +278,8 @@ impl LocalExecutor {
             match self.execute(good, purpose, format, &holds, work).await? {
                 Ok(execution) => {
                     self.note_left("preparation", &execution)?;
-                    match self.try_to_fix(&execution)? {
+                    match self.metric_of(&execution, commit)? {
                         Ok(metric) => {
-                            let path = self.job_dir.join("metric.json");
-                            files::write_json(&path, &metric)?;
                             *warmed.entry(key).or_default() += 1;
                             return Ok(metric);
                         }
@@ -319,18 +296,22 @@ impl LocalExecutor {
             self.check_build(&holds.0, None)?;
         }
         Err(LocalError::GoodFails {
-            commit: commit(),
+            commit: called(commit),
             attempts: ATTEMPTS,
             reason,
             tail: wrote,
         })
     }
 
-    /// The metric by one run of the good end, or why that run failed: another
-    /// may not. The error is what no other run can change.
-    fn try_to_fix(&self, execution: &Execution) -> Result<Result<Metric, String>, LocalError> {
+    /// The metric that a run gives, or why that run failed: another may not. The error
+    /// is what no other run can change.
+    fn metric_of(
+        &self,
+        execution: &Execution,
+        commit: &CombinedCommit,
+    ) -> Result<Result<Metric, String>, LocalError> {
         let unusable = |reason| LocalError::GoodUnreadable {
-            commit: called(&self.config.good),
+            commit: called(commit),
             reason,
         };
         if let Some(failure) = &execution.failure {
@@ -346,15 +327,15 @@ impl LocalExecutor {
         } else {
             Wanted::One(self.config.chart.as_deref())
         };
-        let metric = match Metric::fix(format, wanted, results.output(), usage) {
-            Ok(metric) => metric,
+        let (metric, charts) = match metric::find(format, wanted, results.output(), usage) {
+            Ok(found) => found,
             Err(Unfit::Chart(error)) => return Err(error),
             Err(Unfit::Output(error @ ReadError::NotFinite { .. })) => {
                 return Err(unusable(error.to_string()));
             }
             Err(Unfit::Output(error)) => return Ok(Err(error.to_string())),
         };
-        match metric.read(self.aggregate(), results.output(), usage) {
+        match metric::aggregated(charts, metric.chart.as_deref(), self.aggregate()) {
             Ok(_) => Ok(Ok(metric)),
             Err(reason) => Err(unusable(reason)),
         }
@@ -555,17 +536,55 @@ impl LocalExecutor {
         .await
     }
 
-    /// The values of a run, or why it failed.
+    /// How runs are read: by the metric of the request, or that of a job which found it
+    /// before it was part of requests. Without either, each run is read by itself.
+    fn reader<'a>(
+        &'a self,
+        requested: Option<&'a Metric>,
+        charts: &'a Charts,
+    ) -> Result<Reader<'a>, LocalError> {
+        let metric = requested.or_else(|| self.metric.get());
+        let format = match metric {
+            Some(metric) => {
+                (metric.format.parse()).map_err(|source| LocalError::Format { source })?
+            }
+            None => self.config.format.clone(),
+        };
+        let wanted = match charts {
+            Charts::All => Wanted::Every,
+            Charts::Deciding(chart) => {
+                Wanted::One(chart.as_deref().or(self.config.chart.as_deref()))
+            }
+        };
+        Ok(Reader {
+            metric,
+            format,
+            wanted,
+        })
+    }
+
+    /// The chart that decides and the values of a run, or why it failed.
     fn judge(
         &self,
-        metric: &Metric,
+        reader: &Reader<'_>,
         execution: &Execution,
-    ) -> Result<BTreeMap<String, Series>, String> {
+    ) -> Result<(Option<String>, metric::Charts), String> {
         if let Some(failure) = &execution.failure {
             return Err(failure.clone());
         }
         let results = execution.results.as_ref().map_err(Clone::clone)?;
-        metric.read(self.aggregate(), results.output(), &execution.ended.usage)
+        let (output, usage) = (results.output(), &execution.ended.usage);
+        let (chart, charts) = match reader.metric {
+            Some(found) => (
+                found.chart.clone(),
+                metric::read(found, &reader.format, output, usage)?,
+            ),
+            None => metric::find(&reader.format, reader.wanted, output, usage)
+                .map(|(found, charts)| (found.chart, charts))
+                .map_err(|unfit| unfit.to_string())?,
+        };
+        let charts = metric::aggregated(charts, chart.as_deref(), self.aggregate())?;
+        Ok((chart, charts))
     }
 
     fn aggregate(&self) -> Aggregate {
