@@ -87,7 +87,7 @@ impl Benchmark {
             format: self.format,
             chart: None,
             every_chart: false,
-            aggregate: self.aggregate,
+            run_aggregate: Some(self.aggregate.unwrap_or_default()),
             results: self.results,
             warmup: self.warmup,
             timeout: self.timeout,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use pinpoint_core::CombinedCommit;
 use pinpoint_core::results::Format;
 use pinpoint_core::{Aggregate, Limits};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// How a job builds and runs its commits. It is stored with the job, so that
 /// resuming needs nothing else.
@@ -52,9 +52,15 @@ pub struct LocalConfig {
     /// Whether no chart decides alone: what is compared is every chart there is.
     #[serde(default)]
     pub every_chart: bool,
-    /// How several values of one run become one; the median when absent.
-    #[serde(default)]
-    pub aggregate: Option<Aggregate>,
+    /// Present in jobs of earlier versions, whose journals have one value for each chart
+    /// of a run, made in this way. Runs of later ones report all values.
+    #[serde(
+        default,
+        rename = "aggregate",
+        deserialize_with = "median_if_null",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub run_aggregate: Option<Aggregate>,
     /// The file that the benchmark writes its values to, relative to the work
     /// tree; when absent, they are read from its standard output.
     #[serde(default)]
@@ -78,6 +84,11 @@ pub struct LocalConfig {
     /// when empty.
     #[serde(default)]
     pub paths: Vec<String>,
+}
+
+/// Earlier versions always wrote the field, and null for the median.
+fn median_if_null<'de, D: Deserializer<'de>>(field: D) -> Result<Option<Aggregate>, D::Error> {
+    Ok(Some(Option::deserialize(field)?.unwrap_or_default()))
 }
 
 fn one() -> u32 {

@@ -187,7 +187,9 @@ impl LocalExecutor {
     pub async fn prepare(&self) -> Result<Metric, ExecutorError> {
         let work = self.begin(None);
         let found = async {
-            let metric = self.find_metric_once(&self.config.good, &work.0).await?;
+            let metric = self
+                .find_metric_once(&self.config.good, None, &work.0)
+                .await?;
             files::write_json(&self.job_dir.join("metric.json"), &metric)?;
             Ok::<_, LocalError>(metric)
         };
@@ -372,7 +374,7 @@ impl InProcess for LocalExecutor {
         let metric = tokio::select! {
             biased;
             () = work.0.abandoned() => Err(LocalError::Cancelled),
-            metric = self.find_metric_once(&request.commit, &work.0) => metric,
+            metric = self.find_metric_once(&request.commit, request.aggregate, &work.0) => metric,
         };
         Ok(metric?)
     }

@@ -96,8 +96,7 @@ pub(super) fn read(
     Ok(charts)
 }
 
-/// One value for each chart. Those that can't be aggregated are left out, but for the
-/// one that decides, or any if all do.
+/// One value for each chart.
 pub(super) fn aggregated(
     charts: Charts,
     deciding: Option<&str>,
@@ -112,10 +111,11 @@ pub(super) fn aggregated(
             }
             None if deciding.is_none_or(|deciding| deciding == chart) => {
                 return Err(format!(
-                    "the {} values of `{chart}` can't be aggregated as asked",
+                    "the {} values of {chart:?} have no {aggregate}",
                     series.values.len()
                 ));
             }
+            // It decides nothing.
             None => {}
         }
     }

@@ -68,8 +68,8 @@ struct Reader<'a> {
     /// Absent where each run is read by itself.
     metric: Option<&'a Metric>,
     format: Format,
-    /// The charts to find where there is no metric.
-    wanted: Wanted<'a>,
+    /// The charts that are wanted.
+    charts: &'a Charts,
 }
 
 /// What came of one execution.
@@ -251,6 +251,7 @@ impl LocalExecutor {
     pub(super) async fn find_metric_once(
         &self,
         commit: &CombinedCommit,
+        aggregate: Option<Aggregate>,
         work: &Arc<Work>,
     ) -> Result<Metric, LocalError> {
         let mut warmed = self.turn.lock().await;
@@ -278,7 +279,7 @@ impl LocalExecutor {
             match self.execute(good, purpose, format, &holds, work).await? {
                 Ok(execution) => {
                     self.note_left("preparation", &execution)?;
-                    match self.metric_of(&execution, commit)? {
+                    match self.metric_of(&execution, commit, aggregate)? {
                         Ok(metric) => {
                             *warmed.entry(key).or_default() += 1;
                             return Ok(metric);
@@ -309,6 +310,7 @@ impl LocalExecutor {
         &self,
         execution: &Execution,
         commit: &CombinedCommit,
+        aggregate: Option<Aggregate>,
     ) -> Result<Result<Metric, String>, LocalError> {
         let unusable = |reason| LocalError::GoodUnreadable {
             commit: called(commit),
@@ -335,10 +337,10 @@ impl LocalExecutor {
             }
             Err(Unfit::Output(error)) => return Ok(Err(error.to_string())),
         };
-        match metric::aggregated(charts, metric.chart.as_deref(), self.aggregate()) {
-            Ok(_) => Ok(Ok(metric)),
-            Err(reason) => Err(unusable(reason)),
+        if let Some(aggregate) = self.config.run_aggregate.or(aggregate) {
+            metric::aggregated(charts, metric.chart.as_deref(), aggregate).map_err(unusable)?;
         }
+        Ok(Ok(metric))
     }
 
     /// Runs a build that has not been run lately as often as is asked, before
@@ -550,16 +552,10 @@ impl LocalExecutor {
             }
             None => self.config.format.clone(),
         };
-        let wanted = match charts {
-            Charts::All => Wanted::Every,
-            Charts::Deciding(chart) => {
-                Wanted::One(chart.as_deref().or(self.config.chart.as_deref()))
-            }
-        };
         Ok(Reader {
             metric,
             format,
-            wanted,
+            charts,
         })
     }
 
@@ -579,16 +575,26 @@ impl LocalExecutor {
                 found.chart.clone(),
                 metric::read(found, &reader.format, output, usage)?,
             ),
-            None => metric::find(&reader.format, reader.wanted, output, usage)
-                .map(|(found, charts)| (found.chart, charts))
-                .map_err(|unfit| unfit.to_string())?,
+            None => {
+                let wanted = match reader.charts {
+                    Charts::All => Wanted::Every,
+                    Charts::Deciding(chart) => {
+                        Wanted::One(chart.as_deref().or(self.config.chart.as_deref()))
+                    }
+                };
+                metric::find(&reader.format, wanted, output, usage)
+                    .map(|(found, charts)| (found.chart, charts))
+                    .map_err(|unfit| unfit.to_string())?
+            }
         };
-        let charts = metric::aggregated(charts, chart.as_deref(), self.aggregate())?;
+        let mut charts = match self.config.run_aggregate {
+            Some(aggregate) => metric::aggregated(charts, chart.as_deref(), aggregate)?,
+            None => charts,
+        };
+        if let (Charts::Deciding(_), Some(wanted)) = (reader.charts, &chart) {
+            charts.retain(|chart, _| chart == wanted);
+        }
         Ok((chart, charts))
-    }
-
-    fn aggregate(&self) -> Aggregate {
-        self.config.aggregate.unwrap_or_default()
     }
 
     /// Why a run failed that was not begun.

@@ -5,9 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 
 use pinpoint_backends::local::LocalConfig;
 use pinpoint_core::results::Format;
-use pinpoint_core::{Aggregate, InProcess, Method, Metric};
+use pinpoint_core::translate::{Reading, event};
+use pinpoint_core::{Charts, Event, FindMetricRequest, InProcess, Method, Metric, Record, Report};
+use serde_json::Value;
 
-use crate::world::{World, find_metric, refusal, request, run};
+use crate::world::{World, find_metric, key, refusal, request, run};
 
 /// Finds the metric of a job whose benchmark is this script.
 async fn found(script: &str, change: impl FnOnce(&mut LocalConfig)) -> Result<String, String> {
@@ -183,24 +185,85 @@ async fn a_job_of_an_earlier_version_keeps_its_metric() {
     assert_eq!(fs::read_to_string(&path).unwrap(), stored);
 }
 
+/// Three values each of two charts.
+const SEVERAL: &str = "for n in 1 2 6; do echo v: $n ms; echo w: $n$n ms; done";
+
 #[tokio::test]
-async fn several_values_of_a_chart_become_one() {
+async fn every_value_is_reported_and_aggregated_when_it_is_read() {
     let world = World::new();
-    let first = world.commit("file", "1");
-    let script = "for n in 1 2 6; do echo v: $n ms; echo w: $n$n ms; done";
-    for (aggregate, v, w) in [
-        (None, 2.0, 22.0),
-        (Some(Aggregate::from(Method::Mean)), 3.0, 33.0),
+    let first = world.combined(&world.commit("file", "1"));
+    let mut config = world.config(&first.main.git_hash, SEVERAL);
+    config.chart = Some("v".into());
+    let executor = world.open(config, "job");
+    let report = run(&executor, 1, &first, 0).await;
+    assert_eq!(report.charts["v"].values, [1.0, 2.0, 6.0]);
+    assert_eq!(report.charts["v"].unit.as_deref(), Some("ms"));
+    assert_eq!(report.charts.len(), 1, "the other chart is not wanted");
+
+    let record = Record::Reported {
+        action: 1,
+        report: Report::Ran(report),
+    };
+    // The journal stays as it is, whatever is made of it.
+    let record: Record = serde_json::from_str(&serde_json::to_string(&record).unwrap()).unwrap();
+    for (aggregate, expected) in [
+        (None, vec![1.0, 2.0, 6.0]),
+        (Some(Method::Median.into()), vec![2.0]),
+        (Some(Method::Mean.into()), vec![3.0]),
     ] {
-        let mut config = world.config(&first, script);
-        config.aggregate = aggregate;
-        config.chart = Some("v".into());
-        let executor = world.open(config, &format!("{aggregate:?}"));
-        let report = run(&executor, 1, &world.combined(&first), 0).await;
-        assert_eq!(report.charts["v"].values, [v]);
-        assert_eq!(report.charts["w"].values, [w]);
-        assert_eq!(report.charts["v"].unit.as_deref(), Some("ms"));
+        let reading = Reading {
+            charts: Charts::Deciding(None),
+            aggregate,
+            created: 0,
+        };
+        let Some(Event::Ran { values, .. }) = event(&record, None, &reading) else {
+            panic!("it ran");
+        };
+        assert_eq!(values["v"], expected);
     }
+
+    let mut request = request(2, &first, 1);
+    request.charts = Charts::All;
+    let report = executor.run(&request).await.unwrap();
+    assert_eq!(report.charts["w"].values, [11.0, 22.0, 66.0]);
+    assert_eq!(report.charts["v"].values, [1.0, 2.0, 6.0]);
+}
+
+#[tokio::test]
+async fn a_job_of_an_earlier_version_goes_on_with_one_value_a_run() {
+    let world = World::new();
+    let first = world.combined(&world.commit("file", "1"));
+    for (stored, kept, value) in [(Value::Null, "median", 2.0), ("mean".into(), "mean", 3.0)] {
+        let mut config = world.config(&first.main.git_hash, SEVERAL);
+        config.chart = Some("v".into());
+        let mut config = serde_json::to_value(config).unwrap();
+        assert_eq!(config.get("aggregate"), None);
+        config["aggregate"] = stored;
+        let config: LocalConfig = serde_json::from_value(config).unwrap();
+        assert_eq!(serde_json::to_value(&config).unwrap()["aggregate"], kept);
+        let executor = world.open(config, kept);
+        let report = run(&executor, 1, &first, 0).await;
+        assert_eq!(report.charts["v"].values, [value]);
+    }
+}
+
+#[tokio::test]
+async fn values_that_cannot_be_aggregated_are_refused_at_the_good_end() {
+    let world = World::new();
+    let first = world.combined(&world.commit("file", "1"));
+    let script = "echo v: 1 ms; echo v: -1 ms";
+    let executor = world.open(world.config(&first.main.git_hash, script), "job");
+    let mut request = FindMetricRequest {
+        key: key(1),
+        commit: first.clone(),
+        aggregate: Some(Method::GeometricMean.into()),
+    };
+    let error = refusal(executor.find_metric(&request).await);
+    assert!(error.contains(&first.main.git_hash), "{error}");
+    let reason = "the 2 values of \"v\" have no geometric-mean";
+    assert!(error.contains(reason), "{error}");
+    request.aggregate = Some(Method::Min.into());
+    assert!(executor.find_metric(&request).await.is_ok());
 }
 
 #[tokio::test]
@@ -212,7 +275,9 @@ async fn the_time_is_a_chart_only_where_it_is_the_format() {
         ("true", vec!["peak_memory", "system", "user", "wall"]),
     ] {
         let executor = world.open(world.config(&first, script), script);
-        let report = run(&executor, 1, &world.combined(&first), 0).await;
+        let mut request = request(1, &world.combined(&first), 0);
+        request.charts = Charts::All;
+        let report = executor.run(&request).await.unwrap();
         assert_eq!(report.charts.keys().collect::<Vec<_>>(), charts);
         assert!(report.usage.is_some());
     }
@@ -228,7 +293,7 @@ async fn results_are_read_from_a_file_of_this_run_only() {
     config.results = Some("out.json".into());
     let executor = world.open(config, "job");
     let report = run(&executor, 1, &world.combined(&first), 0).await;
-    assert_eq!(report.charts["took"].values, [2.0]);
+    assert_eq!(report.charts["took"].values, [1.0, 2.0, 6.0]);
     let report = run(&executor, 2, &world.combined(&first), 1).await;
     let failure = report.failure.unwrap();
     assert!(
@@ -273,7 +338,6 @@ async fn criterions_folder_is_read_and_only_its_results_are_removed() {
     "#;
     let mut config = world.config(&first, script);
     config.results = Some("out".into());
-    config.aggregate = Some(Aggregate::from(Method::Min));
     let executor = world.open(config, "job");
     let metric = find_metric(&executor, &world.combined(&first))
         .await
@@ -284,5 +348,5 @@ async fn criterions_folder_is_read_and_only_its_results_are_removed() {
     );
     let report = run(&executor, 1, &world.combined(&first), 0).await;
     assert_eq!(report.failure, None);
-    assert_eq!(report.charts["a"].values, [2.0]);
+    assert_eq!(report.charts["a"].values, [2.0, 4.0]);
 }

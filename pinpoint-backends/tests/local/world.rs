@@ -84,7 +84,7 @@ impl World {
             patch: None,
             format: Format::Auto,
             chart: None,
-            aggregate: None,
+            run_aggregate: None,
             results: None,
             warmup: 0,
             timeout: None,
@@ -135,6 +135,7 @@ pub(crate) async fn find_metric(
     let request = FindMetricRequest {
         key: key(u64::MAX),
         commit: commit.clone(),
+        aggregate: None,
     };
     executor.find_metric(&request).await
 }

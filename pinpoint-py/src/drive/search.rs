@@ -9,8 +9,9 @@ use std::time::Duration;
 use pinpoint_backends::local::{LocalConfig, Repository};
 use pinpoint_backends::store::NewJob;
 use pinpoint_core::{
-    Bisection, BisectionSpec, CULPRIT_FINDER_SPEC_VERSION, CombinedCommit, Commit, CulpritFinder,
-    CulpritFinderSpec, Direction, Magnitude, Pairwise, PairwiseSpec, Range, Strategy,
+    Aggregate, Bisection, BisectionSpec, CULPRIT_FINDER_SPEC_VERSION, CombinedCommit, Commit,
+    CulpritFinder, CulpritFinderSpec, Direction, Magnitude, Pairwise, PairwiseSpec, Range,
+    Strategy,
 };
 use serde::{Deserialize, Serialize};
 
@@ -193,9 +194,10 @@ impl Search {
             format: parsed("format", &self.format)?,
             every_chart: self.kind == Kind::Pairwise && self.chart.is_none(),
             chart: self.chart,
-            aggregate: (self.aggregate.as_deref())
-                .map(|name| parsed("aggregate", name))
-                .transpose()?,
+            run_aggregate: Some(match &self.aggregate {
+                Some(name) => parsed("aggregate", name)?,
+                None => Aggregate::default(),
+            }),
             results: self.results,
             warmup: self.warmup,
             timeout: self.timeout.map(Duration::from_millis),
