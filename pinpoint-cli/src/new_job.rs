@@ -87,7 +87,7 @@ impl Benchmark {
             format: self.format,
             chart: None,
             every_chart: false,
-            run_aggregate: Some(self.aggregate.unwrap_or_default()),
+            run_aggregate: None,
             results: self.results,
             warmup: self.warmup,
             timeout: self.timeout,

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, default_machine_dir};
 use pinpoint_core::simulation::Noise;
+use pinpoint_core::translate::{self, Reading};
 use pinpoint_core::{
-    BuildRequest, Charts, Direction, ExecutorError, InProcess, Key, Located, Magnitude, RunRequest,
-    direction_of,
+    Aggregate, BuildRequest, Charts, Direction, Event, ExecutorError, InProcess, Key, Located,
+    Magnitude, Record, Report, RunRequest, direction_of,
 };
 
 use crate::arguments::Display;
@@ -169,6 +170,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<f64>, CliError> {
 /// Builds the good end and runs it so often.
 pub(crate) async fn measure(
     config: LocalConfig,
+    aggregate: Aggregate,
     runs: u32,
     display: &Display,
 ) -> Result<Scatter, CliError> {
@@ -208,6 +210,11 @@ pub(crate) async fn measure(
     };
     let build = executor.build(&build).await.map_err(stopped)?;
     let (mut values, mut times, mut failed) = (Vec::new(), Vec::new(), None);
+    let reading = Reading {
+        charts: Charts::Deciding(metric.chart.clone()),
+        aggregate: Some(aggregate),
+        created: 0,
+    };
     for index in 0..runs {
         say(&format!("run {} of {runs}", index + 1));
         let run = RunRequest {
@@ -215,17 +222,20 @@ pub(crate) async fn measure(
             variant: good.clone().into(),
             index,
             bot: None,
-            charts: Charts::Deciding(metric.chart.clone()),
+            charts: reading.charts.clone(),
             metric: None,
         };
         let run = executor.run(&run).await.map_err(stopped)?;
-        let chart = metric.chart.as_ref();
-        let series = chart.and_then(|chart| run.charts.get(chart));
-        match (run.failure, series) {
-            (None, Some(series)) => values.extend(&series.values),
-            (failure, _) => failed = failure.or(failed),
-        }
         times.extend(run.usage.map(|usage| usage.wall));
+        let record = Record::Reported {
+            action: u64::from(index) + 1,
+            report: Report::Ran(run),
+        };
+        match translate::event(&record, None, &reading) {
+            Some(Event::Ran { values: ran, .. }) => values.extend(ran.into_values().flatten()),
+            Some(Event::RunFailed { reason, .. }) => failed = Some(reason),
+            _ => {}
+        }
     }
     let count = values.len();
     let direction = direction_of(metric.direction, metric.unit.as_deref());

@@ -81,8 +81,11 @@ fn begun_by_version_1(world: &World, job: &str) -> u64 {
             .execute(&mut store)
             .await
             .unwrap();
+        // What became of the values of a run was not in the spec but in the configuration,
+        // and null for the default.
         sqlx::query(
-            "UPDATE jobs SET state = 'running', outcome = NULL, journal_version = 1, spec = $1",
+            "UPDATE jobs SET state = 'running', outcome = NULL, journal_version = 1, spec = $1,
+                 config = json_set(config, '$.local.aggregate', json('null'))",
         )
         .bind(spec.to_string())
         .execute(&mut store)

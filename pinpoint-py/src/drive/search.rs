@@ -129,9 +129,16 @@ impl Search {
             CombinedCommit::from(bad.clone()),
         );
         let direction = self.direction.unwrap_or_default();
+        // All values that a function gives count.
+        let aggregate = match &self.aggregate {
+            _ if self.runs => None,
+            Some(name) => Some(parsed("aggregate", name)?),
+            None => Some(Aggregate::default()),
+        };
         if self.kind == Kind::Pairwise {
             let spec = PairwiseSpec {
                 chart: self.chart.clone(),
+                aggregate,
                 direction,
                 pairs: self.pairs,
                 early_stopping: self.early_stopping,
@@ -147,6 +154,7 @@ impl Search {
             // A command's chart is fixed by its first run.
             chart: self.chart.clone().filter(|_| self.runs),
             magnitude: self.magnitude,
+            aggregate,
             direction,
             confidence: self.confidence,
             build_cost: self.build_cost,
@@ -194,10 +202,7 @@ impl Search {
             format: parsed("format", &self.format)?,
             every_chart: self.kind == Kind::Pairwise && self.chart.is_none(),
             chart: self.chart,
-            run_aggregate: Some(match &self.aggregate {
-                Some(name) => parsed("aggregate", name)?,
-                None => Aggregate::default(),
-            }),
+            run_aggregate: None,
             results: self.results,
             warmup: self.warmup,
             timeout: self.timeout.map(Duration::from_millis),
