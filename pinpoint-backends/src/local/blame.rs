@@ -2,7 +2,8 @@
 
 use pinpoint_core::{CombinedCommit, Commit, CommitNames, Followed, Position};
 
-use super::{LocalError, LocalExecutor};
+use super::error::LocalError;
+use super::executor::LocalExecutor;
 
 /// The commit to blame for a culprit.
 #[derive(Debug, Clone, PartialEq, Eq)]

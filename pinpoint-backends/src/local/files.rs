@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::LocalError;
+use super::error::LocalError;
 
 /// How long to wait before looking at a lock again: at first, and at most.
 const FIRST_LOOK: Duration = Duration::from_micros(500);

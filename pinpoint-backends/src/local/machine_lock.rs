@@ -18,9 +18,10 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
+use super::error::LocalError;
 use super::files::{self, Locked, Mode};
 use super::process;
-use super::{LocalError, workspace};
+use super::workspace;
 
 /// Where the locks of this machine are, the same for all programs of one user.
 ///

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pinpoint_core::results::{Format, Output, ReadError};
 use pinpoint_core::{Aggregate, Direction, Measure, Metric, Series, Usage};
 
-use super::LocalError;
+use super::error::LocalError;
 
 /// The chart of [`Format::Time`] that decides when none is named.
 const WALL: &str = "wall";

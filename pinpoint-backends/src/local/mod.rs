@@ -48,18 +48,21 @@
 //! Git LFS: the build command can do that. `git` in a work tree sees the user's tags, as
 //! they are when something is built, and no branches. Outside of Linux a process that
 //! leaves its process group is not ended.
-mod at_hand;
 mod blame;
 mod build;
+mod build_steps;
+mod builds;
+mod checkout;
 mod commit_diff;
 mod config;
 mod dependencies;
+mod environment;
 mod error;
 mod executor;
 mod files;
 mod history;
 mod host;
-mod lend;
+mod local_clones;
 mod machine_lock;
 mod metric;
 mod process;
@@ -67,18 +70,20 @@ mod reports;
 mod repository;
 mod results;
 mod run;
+mod sources;
 mod supervisor;
+mod sync;
 mod tails;
 mod workspace;
 
 pub use blame::Blamed;
+pub use checkout::{Checkout, CheckoutPair};
 pub use commit_diff::FileChange;
 pub use config::{LocalConfig, Location, limits};
 pub use error::LocalError;
 pub use executor::LocalExecutor;
 pub use history::{LocalHistory, LocalRepositories};
 pub use host::Host;
-pub use lend::{Lent, LentPair};
 pub use machine_lock::default_machine_dir;
 pub use pinpoint_core::{Measure, Metric};
 pub use process::ignores_hangup;

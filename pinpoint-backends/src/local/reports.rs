@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use pinpoint_core::{CombinedCommit, RunReport};
 use serde::{Deserialize, Serialize};
 
-use super::{LocalError, files};
+use super::error::LocalError;
+use super::files;
 
 /// What an action ran, and how each of its executions ended: one, or the two of a pair.
 /// A pair is kept when both are done: one alone would have to wait for the other after a

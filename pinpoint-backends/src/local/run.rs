@@ -5,32 +5,35 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
-use std::time::Instant;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use pinpoint_core::Aggregate;
 use pinpoint_core::results::{Format, ReadError};
 use pinpoint_core::{
-    Charts, CombinedCommit, Commit, Metric, PairReport, RunPairRequest, RunReport, RunRequest,
-    Variant,
+    Charts, CombinedCommit, FindMetricRequest, Metric, PairReport, RunPairRequest, RunReport,
+    RunRequest, Variant,
 };
+use tokio::sync::OnceCell;
+use tracing::Instrument;
 
 use super::build::{Build, Made};
-use super::executor::{blocking, locked};
+use super::builds::Builds;
+use super::config::LocalConfig;
+use super::environment::Environment;
+use super::error::LocalError;
 use super::files;
-use super::machine_lock::RunHold;
+use super::machine_lock::{MachineLock, RunHold};
 use super::metric::{self, Unfit, Wanted};
-use super::process::{self, Ended, Launch, Limits, NotRun, Work};
-use super::reports::Ran;
+use super::process::{self, Ended, Launch, NotRun, Processes};
+use super::reports::{Ran, Reports};
 use super::results::{self, Results};
-use super::{LocalError, LocalExecutor, OutputTail, tails, workspace};
+use super::sync::{blocking, locked};
+use super::tails::{OutputTail, Tails, run_warnings};
+use super::workspace;
 
 /// How often the good end may fail before its first success.
 const ATTEMPTS: u32 = 3;
-
-/// A run or a build that writes more than this, to one of its outputs, is ended: it
-/// would fill the disk.
-pub(super) const MOST_OUTPUT: u64 = 1 << 30;
 
 /// More results than this are not read: they would fill the memory.
 const LARGEST_RESULTS: u64 = 128 << 20;
@@ -39,14 +42,11 @@ const LARGEST_RESULTS: u64 = 128 << 20;
 /// much of its end.
 const KEPT: u64 = 64 << 10;
 
-/// What is kept of all outputs of a job.
-pub(super) const MOST_KEPT: u64 = 64 << 20;
-
 /// What is held while the benchmark runs; the machine over both runs of a pair.
 type Holds = Arc<(Arc<Build>, Arc<RunHold>)>;
 
 /// What one execution is for.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 enum Purpose {
     /// To be counted, as the run of this index.
     Count(u32),
@@ -92,11 +92,80 @@ enum NotBegun {
     Program(io::Error),
 }
 
-impl LocalExecutor {
-    pub(super) async fn run_once(
+/// How often each build was warmed up.
+pub(super) type WarmedUp = HashMap<String, u32>;
+
+/// Runs the benchmark of a job, once at a time.
+pub(super) struct Runner {
+    config: Arc<LocalConfig>,
+    environment: Arc<Environment>,
+    job_dir: PathBuf,
+    builds: Arc<Builds>,
+    pub(super) machine: Arc<MachineLock>,
+    /// Whose turn it is to run.
+    pub(super) turn: tokio::sync::Mutex<WarmedUp>,
+    reports: Mutex<Reports>,
+    tails: Mutex<Tails>,
+    /// Of a job that found it before that was journaled.
+    pub(super) old_metric: OnceCell<Metric>,
+    /// The same moment on both clocks.
+    opened: (Duration, Instant),
+}
+
+impl Runner {
+    pub(super) fn open(
+        config: Arc<LocalConfig>,
+        environment: Arc<Environment>,
+        job_dir: PathBuf,
+        builds: Arc<Builds>,
+        machine: Arc<MachineLock>,
+    ) -> Result<Self, LocalError> {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH);
+        Ok(Self {
+            turn: tokio::sync::Mutex::default(),
+            reports: Mutex::new(Reports::open(&job_dir.join("runs.jsonl"))?),
+            tails: Mutex::new(Tails::open(&job_dir)?),
+            old_metric: OnceCell::new_with(files::read_json(&job_dir.join("metric.json"))?),
+            opened: (unix.unwrap_or_default(), Instant::now()),
+            config,
+            environment,
+            job_dir,
+            builds,
+            machine,
+        })
+    }
+
+    /// Finds the metric, and keeps it in a file, unless it was kept before.
+    pub(super) async fn prepare(&self, processes: &Arc<Processes>) -> Result<Metric, LocalError> {
+        let found = async {
+            let request = FindMetricRequest {
+                key: processes.key().clone(),
+                commit: self.config.good.clone(),
+                aggregate: None,
+            };
+            let metric = self.find_metric(&request, processes).await?;
+            files::write_json(&self.job_dir.join("metric.json"), &metric)?;
+            Ok::<_, LocalError>(metric)
+        };
+        Ok(self.old_metric.get_or_try_init(|| found).await?.clone())
+    }
+
+    /// What the job's user should know of its runs beside their values.
+    pub(super) fn warnings(&self) -> Result<Vec<String>, LocalError> {
+        run_warnings(&self.job_dir)
+    }
+
+    /// Milliseconds since 1970, on a clock that is never set back while a job runs.
+    fn unix_time(&self, moment: Instant) -> u64 {
+        let (unix, opened) = self.opened;
+        let since = unix + moment.saturating_duration_since(opened);
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    pub(super) async fn run(
         &self,
         request: &RunRequest,
-        work: &Arc<Work>,
+        processes: &Arc<Processes>,
     ) -> Result<RunReport, LocalError> {
         let action = request.key.action;
         // Fair: turns come in the order in which they were first asked for.
@@ -106,7 +175,7 @@ impl LocalExecutor {
             return Ok(report.clone());
         }
         let reader = self.reader(request.metric.as_ref(), &request.charts)?;
-        let made = self.built(commit, work).await?;
+        let made = self.builds.get(commit, processes).await?;
         let machine = Arc::new(self.machine.for_run().await?);
         let one = One {
             variant: &request.variant,
@@ -115,8 +184,8 @@ impl LocalExecutor {
             name: action.to_string(),
             ready: self.ready(made, &machine),
         };
-        self.warm_up(&one, &mut warmed, work).await?;
-        let report = self.count(&one, &reader, work).await?;
+        self.warm_up(&one, &mut warmed, processes).await?;
+        let report = self.count(&one, &reader, processes).await?;
         let ran = Ran {
             commits: vec![commit.clone()],
             index: request.index,
@@ -126,10 +195,10 @@ impl LocalExecutor {
         Ok(report)
     }
 
-    pub(super) async fn run_pair_once(
+    pub(super) async fn run_pair(
         &self,
         request: &RunPairRequest,
-        work: &Arc<Work>,
+        processes: &Arc<Processes>,
     ) -> Result<PairReport, LocalError> {
         let RunPairRequest { first, second, .. } = request;
         let action = request.key.action;
@@ -144,8 +213,8 @@ impl LocalExecutor {
         let reader = self.reader(request.metric.as_ref(), &request.charts)?;
         // Both before the machine is taken: a build needs it, too.
         let made = [
-            self.built(&first.commit, work).await?,
-            self.built(&second.commit, work).await?,
+            self.builds.get(&first.commit, processes).await?,
+            self.builds.get(&second.commit, processes).await?,
         ];
         let machine = Arc::new(self.machine.for_run().await?);
         let [first_made, second_made] = made.map(|made| self.ready(made, &machine));
@@ -159,11 +228,11 @@ impl LocalExecutor {
         let first = one(first, "first", first_made);
         let second = one(second, "second", second_made);
         // Nothing comes between the two that count.
-        self.warm_up(&first, &mut warmed, work).await?;
-        self.warm_up(&second, &mut warmed, work).await?;
+        self.warm_up(&first, &mut warmed, processes).await?;
+        self.warm_up(&second, &mut warmed, processes).await?;
         let pair = PairReport {
-            first: self.count(&first, &reader, work).await?,
-            second: self.count(&second, &reader, work).await?,
+            first: self.count(&first, &reader, processes).await?,
+            second: self.count(&second, &reader, processes).await?,
         };
         let ran = Ran {
             commits: commits.map(Clone::clone).to_vec(),
@@ -172,16 +241,6 @@ impl LocalExecutor {
         };
         locked(&self.reports).add(action, ran)?;
         Ok(pair)
-    }
-
-    /// What the job's user should know of its runs beside their values, a sentence
-    /// each.
-    ///
-    /// # Errors
-    ///
-    /// When the notes of the job can't be read.
-    pub fn warnings(&self) -> Result<Vec<String>, LocalError> {
-        tails::run_warnings(&self.job_dir)
     }
 
     /// What a run needs, or why there is nothing to run: the commit was built when
@@ -198,7 +257,7 @@ impl LocalExecutor {
         &self,
         one: &One<'_>,
         reader: &Reader<'_>,
-        work: &Arc<Work>,
+        processes: &Arc<Processes>,
     ) -> Result<RunReport, LocalError> {
         let began = Instant::now();
         let mut report = RunReport::new(self.unix_time(began));
@@ -213,7 +272,7 @@ impl LocalExecutor {
         };
         let purpose = Purpose::Count(one.index);
         let began = self
-            .execute(one.variant, purpose, &reader.format, holds, work)
+            .execute(one.variant, purpose, &reader.format, holds, processes)
             .await?;
         let execution = match began {
             Ok(execution) => execution,
@@ -236,7 +295,7 @@ impl LocalExecutor {
         }
         let mut tail = execution.tail;
         if report.failure.is_some() {
-            self.check_build(&holds.0, Some(&one.name))?;
+            self.builds.check(&holds.0, Some(&one.name))?;
             report.log = self
                 .keep(execution.stdout, execution.stderr, &one.name)
                 .await?;
@@ -248,11 +307,12 @@ impl LocalExecutor {
 
     /// Finds the metric by a run that succeeds. It warms up its build and is not
     /// counted: all that are counted are taken alike.
-    pub(super) async fn find_metric_once(
+    pub(super) async fn find_metric(
         &self,
-        commit: &CombinedCommit,
-        aggregate: Option<Aggregate>,
-        work: &Arc<Work>,
+        FindMetricRequest {
+            commit, aggregate, ..
+        }: &FindMetricRequest,
+        processes: &Arc<Processes>,
     ) -> Result<Metric, LocalError> {
         let mut warmed = self.turn.lock().await;
         let good = &Variant {
@@ -260,11 +320,11 @@ impl LocalExecutor {
             env: self.config.good_env.clone(),
             ..Variant::from(commit.clone())
         };
-        let build = match self.built(commit, work).await? {
+        let build = match self.builds.get(commit, processes).await? {
             Made::Ready(build) => build,
             Made::Failed(failure) => {
                 return Err(LocalError::GoodDoesNotBuild {
-                    commit: called(commit),
+                    commit: self.builds.name(commit),
                     reason: failure.reason.clone(),
                 });
             }
@@ -276,10 +336,13 @@ impl LocalExecutor {
         for _ in 0..ATTEMPTS {
             let purpose = Purpose::WarmUp;
             let format = &self.config.format;
-            match self.execute(good, purpose, format, &holds, work).await? {
+            match self
+                .execute(good, purpose, format, &holds, processes)
+                .await?
+            {
                 Ok(execution) => {
                     self.note_left("preparation", &execution)?;
-                    match self.metric_of(&execution, commit, aggregate)? {
+                    match self.metric_of(&execution, commit, *aggregate)? {
                         Ok(metric) => {
                             *warmed.entry(key).or_default() += 1;
                             return Ok(metric);
@@ -294,10 +357,10 @@ impl LocalExecutor {
                 Err(NotBegun::Results(failure)) => reason = failure,
             }
             self.check_room(&holds.0)?;
-            self.check_build(&holds.0, None)?;
+            self.builds.check(&holds.0, None)?;
         }
         Err(LocalError::GoodFails {
-            commit: called(commit),
+            commit: self.builds.name(commit),
             attempts: ATTEMPTS,
             reason,
             tail: wrote,
@@ -313,7 +376,7 @@ impl LocalExecutor {
         aggregate: Option<Aggregate>,
     ) -> Result<Result<Metric, String>, LocalError> {
         let unusable = |reason| LocalError::GoodUnreadable {
-            commit: called(commit),
+            commit: self.builds.name(commit),
             reason,
         };
         if let Some(failure) = &execution.failure {
@@ -348,8 +411,8 @@ impl LocalExecutor {
     async fn warm_up(
         &self,
         one: &One<'_>,
-        warmed: &mut HashMap<String, u32>,
-        work: &Arc<Work>,
+        warmed: &mut WarmedUp,
+        processes: &Arc<Processes>,
     ) -> Result<(), LocalError> {
         let Ok(holds) = &one.ready else {
             return Ok(());
@@ -361,7 +424,7 @@ impl LocalExecutor {
             // Nothing is read: it tells nothing.
             let (purpose, format) = (Purpose::WarmUp, &Format::Time);
             match self
-                .execute(one.variant, purpose, format, holds, work)
+                .execute(one.variant, purpose, format, holds, processes)
                 .await?
             {
                 Ok(execution) => {
@@ -396,7 +459,7 @@ impl LocalExecutor {
         purpose: Purpose,
         format: &Format,
         holds: &Holds,
-        work: &Arc<Work>,
+        processes: &Arc<Processes>,
     ) -> Result<Result<Execution, NotBegun>, LocalError> {
         let tree = holds.0.tree.clone();
         if let Some(name) = self.config.results.clone() {
@@ -420,12 +483,19 @@ impl LocalExecutor {
             stdout: copy(&stdout)?,
             stderr: copy(&stderr)?,
         };
-        let limits = Limits {
-            timeout: self.config.timeout,
-            output: MOST_OUTPUT,
-        };
         let register = holds.1.register()?;
-        let ran = process::execute(work, launch, limits, register, Arc::clone(holds)).await;
+        let key = processes.key();
+        let span = tracing::info_span!(
+            "run",
+            job = key.job,
+            action = key.action,
+            commit = %variant.commit.main.revision(),
+            ?purpose,
+        );
+        let timeout = self.config.timeout;
+        let ran = process::execute(processes, launch, timeout, register, Arc::clone(holds))
+            .instrument(span)
+            .await;
         let ended = match ran {
             Ok(ended) => ended,
             Err(NotRun::Failed(error)) => return Err(error),
@@ -433,7 +503,7 @@ impl LocalExecutor {
                 // Without its directory no program can be started. An earlier run, that
                 // of a warm-up at the least, may have removed it.
                 if !tree.is_dir() {
-                    self.check_build(&holds.0, None)?;
+                    self.builds.check(&holds.0, None)?;
                 }
                 tree.metadata().map_err(LocalError::io("enter", &tree))?;
                 return Ok(Err(NotBegun::Program(source)));
@@ -467,7 +537,7 @@ impl LocalExecutor {
         .await?;
         let last_line = tail.stderr.lines().last().unwrap_or_default().trim();
         Ok(Ok(Execution {
-            failure: self.how_failed(&ended, last_line),
+            failure: ended.failure(last_line),
             tail: OutputTail {
                 left: ended.left.in_words(),
                 ..tail
@@ -481,7 +551,8 @@ impl LocalExecutor {
 
     fn command(&self, variant: &Variant, purpose: Purpose, tree: &Path) -> Command {
         let mut command = Command::new(self.program(tree));
-        self.set_environment(&mut command, &variant.commit);
+        let hash = self.builds.hash(&variant.commit);
+        self.environment.set(&mut command, hash);
         command.envs(&variant.env);
         match purpose {
             Purpose::Count(index) => command.env("PINPOINT_RUN", index.to_string()),
@@ -545,7 +616,7 @@ impl LocalExecutor {
         requested: Option<&'a Metric>,
         charts: &'a Charts,
     ) -> Result<Reader<'a>, LocalError> {
-        let metric = requested.or_else(|| self.metric.get());
+        let metric = requested.or_else(|| self.old_metric.get());
         let format = match metric {
             Some(metric) => {
                 (metric.format.parse()).map_err(|source| LocalError::Format { source })?
@@ -615,27 +686,12 @@ impl LocalExecutor {
             }
             io::ErrorKind::NotFound => LocalError::CommandMissing {
                 program,
-                commit: called(&variant.commit),
+                commit: self.builds.name(&variant.commit),
                 source,
             },
             _ if is_programs_fault(&source) => LocalError::CommandNotExecutable { program, source },
             _ => LocalError::Spawn { program, source },
         }
-    }
-}
-
-/// The name of a state in a message: its hash, or the directory of a build that
-/// was made already.
-fn called(state: &CombinedCommit) -> String {
-    let Commit {
-        git_hash,
-        repository,
-        ..
-    } = &state.main;
-    if git_hash.is_empty() {
-        repository.clone()
-    } else {
-        git_hash.clone()
     }
 }
 

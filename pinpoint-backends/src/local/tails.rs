@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::LocalError;
-use super::run::MOST_KEPT;
+use super::error::LocalError;
+
+/// Bytes that are kept of all outputs of a job.
+const MOST_KEPT: u64 = 64 << 20;
 
 /// How the output of a run ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

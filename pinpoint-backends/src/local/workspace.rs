@@ -23,49 +23,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use pinpoint_core::CombinedCommit;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::at_hand::AtHand;
+use super::error::LocalError;
 use super::files::{self, Locked, Mode};
 use super::repository::{self, Repository};
-use super::{LocalConfig, LocalError};
 use crate::create_state_dir;
-
-/// What is built and how, as a name: SHA-256 over the state of the commit, the
-/// build command, which repositories are at hand and the declared environment.
-/// Each part is preceded by its length and each list by its count, so that no
-/// two states read alike.
-///
-/// What is at hand decides which dependencies are laid out: a build from before
-/// must not be measured against one from after.
-pub(super) fn key(commit: &CombinedCommit, config: &LocalConfig, at_hand: &AtHand) -> String {
-    let mut hash = Sha256::new();
-    let mut add = |part: &str| {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    };
-    // Raised when the same state comes to be built in another way.
-    add("pinpoint build 3");
-    let identity = commit.identity();
-    add(&identity.len().to_string());
-    identity.iter().for_each(|field| add(field));
-    match &config.build {
-        None => add("no build command"),
-        Some(command) => {
-            add("build command");
-            add(command);
-        }
-    }
-    add(&at_hand.names().len().to_string());
-    at_hand.names().iter().for_each(|name| add(name));
-    for (name, value) in &config.env {
-        add(name);
-        add(value);
-    }
-    hexadecimal(&hash.finalize())
-}
 
 pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -98,8 +62,8 @@ pub(super) struct Workspace {
 
 /// The place of one build.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
-    pub(super) directory: PathBuf,
+pub(super) struct BuildDir {
+    pub(super) path: PathBuf,
     pub(super) tree: PathBuf,
     marker: PathBuf,
     lock: PathBuf,
@@ -127,21 +91,21 @@ impl Workspace {
 
     /// The place of a build; `further` ones are for when those before can't be
     /// used. All have names of the same length: a path may change what is measured.
-    pub(super) fn place(&self, key: &str, further: u32) -> Place {
+    pub(super) fn build_dir(&self, key: &str, further: u32) -> BuildDir {
         if further == 0 {
-            return self.place_named(key);
+            return self.build_dir_named(key);
         }
         let name = Sha256::digest(format!("{key} {further}"));
-        self.place_named(&hexadecimal(&name))
+        self.build_dir_named(&hexadecimal(&name))
     }
 
-    fn place_named(&self, name: &str) -> Place {
+    fn build_dir_named(&self, name: &str) -> BuildDir {
         let directory = self.state.join("builds").join(name);
-        Place {
+        BuildDir {
             tree: directory.join("tree"),
             marker: directory.join("finished.json"),
             lock: self.state.join("locks").join(name),
-            directory,
+            path: directory,
         }
     }
 
@@ -218,7 +182,7 @@ impl Workspace {
     pub(super) fn shrink(&self, keep: u64) -> Result<CleanReport, LocalError> {
         let mut builds = Vec::new();
         for name in names(&self.state.join("builds"))? {
-            let place = self.place_named(&name);
+            let place = self.build_dir_named(&name);
             // Another process may be at the same work.
             if let Some(marker) = place.marker()? {
                 builds.push((place.last_used()?, place, marker));
@@ -232,13 +196,13 @@ impl Workspace {
                 break;
             }
             let Some(_alone) = files::try_lock(&place.lock, Mode::Alone)? else {
-                report.in_use.push(place.directory);
+                report.in_use.push(place.path);
                 continue;
             };
             // One that can't be removed, as when it was written by another user,
             // is nobody's reason to stop.
             if let Err(error) = place.remove() {
-                report.fail(place.directory, &error);
+                report.fail(place.path, &error);
                 continue;
             }
             for repository in marker.repositories {
@@ -249,7 +213,7 @@ impl Workspace {
             }
             occupied -= marker.size;
             report.freed += marker.size;
-            report.removed.push(place.directory);
+            report.removed.push(place.path);
         }
         Ok(report)
     }
@@ -274,7 +238,7 @@ pub(super) enum Whole<'a> {
     Tree,
 }
 
-impl Place {
+impl BuildDir {
     /// Takes part in the use of the build, if it is there: nobody removes it until
     /// the lock is dropped.
     pub(super) async fn use_it(&self, whole: Whole<'_>) -> Result<(Found, Locked), LocalError> {
@@ -321,7 +285,7 @@ impl Place {
     fn contents(&self) -> Result<BTreeSet<String>, LocalError> {
         let mut contents = BTreeSet::new();
         for name in ["tree", "modules"] {
-            let directory = self.directory.join(name);
+            let directory = self.path.join(name);
             let unreadable = |error| LocalError::io("read", &directory)(error);
             let entries = match fs::read_dir(&directory) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -367,7 +331,7 @@ impl Place {
 
     /// Makes the place of a build that is not there.
     pub(super) fn create(&self) -> Result<(), LocalError> {
-        files::create_dir(&self.directory)
+        files::create_dir(&self.path)
     }
 
     /// Removes the build; the marker goes first, so that no half of it passes
@@ -376,19 +340,19 @@ impl Place {
         if self.marker()?.is_some() {
             files::remove(&self.marker)?;
         }
-        files::remove(&self.directory)
+        files::remove(&self.path)
     }
 
     /// Declares the build whole.
     pub(super) fn finish(&self, made: LaidOut, took: Duration) -> Result<(), LocalError> {
         let marker = Marker {
             repositories: made.repositories,
-            size: size(&self.directory)?,
+            size: size(&self.path)?,
             duration: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             contents: self.contents()?,
             left_out: made.left_out,
         };
-        sync(&self.directory)?;
+        sync(&self.path)?;
         files::write_json(&self.marker, &marker)
     }
 }
@@ -641,19 +605,19 @@ pub fn clean(state_dir: &Path, options: CleanOptions) -> Result<CleanReport, Loc
     let nobody_builds = files::try_lock(&state.making(), Mode::Alone)?;
     let mut needed = Vec::new();
     for key in names(&state.state.join("builds"))? {
-        let place = state.place_named(&key);
+        let place = state.build_dir_named(&key);
         if let Some(marker) = place.marker()? {
             needed.extend(marker.repositories);
             continue;
         }
         match files::try_lock(&place.lock, Mode::Alone)? {
-            None => report.in_use.push(place.directory),
-            Some(_alone) => report.take(place.directory),
+            None => report.in_use.push(place.path),
+            Some(_alone) => report.take(place.path),
         }
     }
     for name in names(&state.state.join("locks"))? {
-        let place = state.place_named(&name);
-        forget_lock(&place.lock, &place.directory)?;
+        let place = state.build_dir_named(&name);
+        forget_lock(&place.lock, &place.path)?;
     }
     if nobody_builds.is_none() {
         return Ok(report);

@@ -4,21 +4,23 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use super::executor::locked;
-use super::{LocalError, LocalRepositories, Repository, RepositoryError};
+use super::error::LocalError;
+use super::history::LocalRepositories;
+use super::repository::{Repository, RepositoryError};
+use super::sync::locked;
 
 /// Repositories on this machine, by their URLs.
 ///
 /// A manifest may name hundreds, and looking for one that is not there takes
 /// reading the configuration of every submodule: each is looked for once.
-pub(super) struct AtHand {
+pub(super) struct LocalClones {
     repositories: LocalRepositories,
     /// Names the repositories that are available.
     names: Vec<String>,
     known: Mutex<BTreeMap<String, Option<Repository>>>,
 }
 
-impl AtHand {
+impl LocalClones {
     /// Looks among `repositories`; `named` are those of the user.
     ///
     /// # Errors
