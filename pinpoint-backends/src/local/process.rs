@@ -23,8 +23,8 @@ use pinpoint_core::{Key, Usage};
 use tokio::sync::watch;
 
 use super::error::LocalError;
-use super::supervisor::Plan;
 pub(super) use super::supervisor::{Launch, Left};
+use super::supervisor::{Plan, Supervisor};
 
 /// How often to look how much a child has written.
 const WATCH: Duration = Duration::from_millis(100);
@@ -240,7 +240,7 @@ impl Processes {
             return Err(NotRun::Failed(LocalError::Cancelled));
         }
         let started = Instant::now();
-        let supervisor = plan.start().map_err(NotRun::Spawn)?;
+        let supervisor = Supervisor::start(plan).map_err(NotRun::Spawn)?;
         state.supervisor = Some(supervisor.process);
         drop(state);
 
