@@ -28,7 +28,7 @@ use super::workspace::{self, BuildDir, Found, LaidOut, Marker, Whole, Workspace,
 /// Further places for a build whose own can't be used.
 const MOST_PLACES: u32 = 16;
 
-/// What became of a build in this job.
+/// The state of a build in this job.
 #[derive(Debug, Clone)]
 pub(super) enum Made {
     Ready(Arc<Build>),
@@ -48,7 +48,7 @@ pub(super) struct Build {
     ours: Option<Ours>,
 }
 
-/// What makes a build ours.
+/// A work tree of ours.
 #[derive(Debug)]
 struct Ours {
     dir: BuildDir,
@@ -76,11 +76,6 @@ impl Build {
         Err(LocalError::BuildGone {
             path: self.tree.clone(),
         })
-    }
-
-    /// Whether it is a work tree of ours.
-    pub(super) fn is_ours(&self) -> bool {
-        self.ours.is_some()
     }
 }
 
@@ -151,8 +146,8 @@ impl Builder {
         (self.slots.acquire().await).map_err(|_| LocalError::ShutDown)
     }
 
-    /// The build of a commit, made when it is not there. Whoever asks while
-    /// another does waits for the same build.
+    /// The build of a commit, made when it is not there. Callers that ask
+    /// for it at the same time wait for the same build.
     pub(super) async fn build(
         &self,
         commit: &CombinedCommit,
@@ -189,7 +184,7 @@ impl Builder {
 
     /// After a run that failed: was it made in all of the build?
     ///
-    /// What removes part of a build is no fault of the commit, so the run is made
+    /// It is not the commit's fault that part of a build was removed, so the run is made
     /// again in a new one; but one that fails so twice does it itself, and counts.
     /// `run` names it; without a name only the work tree as a whole matters.
     ///
@@ -276,7 +271,7 @@ impl Builder {
                 }
                 continue;
             };
-            // Somebody may have made it meanwhile.
+            // Another process may have made it meanwhile.
             let found = dir.look(whole)?;
             if self.usable(&found).await?.is_some() {
                 continue;
@@ -333,7 +328,7 @@ impl Builder {
         Ok(Some(marker))
     }
 
-    /// What is held while a build is made at this place.
+    /// Takes all that is held while a build is made.
     async fn hold(&self, dir: &BuildDir, alone: Locked) -> Result<Arc<Holds>, LocalError> {
         Ok(Arc::new(Holds {
             _dir: alone,
@@ -438,13 +433,13 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What is built and how, as a name: SHA-256 over the state of the commit, the
-/// build command, which repositories are at hand and the declared environment.
+/// The name of a build: SHA-256 over the state of the commit, the build command, which
+/// repositories are available locally and the declared environment.
 /// Each part is preceded by its length and each list by its count, so that no
 /// two states read alike.
 ///
-/// What is at hand decides which dependencies are laid out: a build from before
-/// must not be measured against one from after.
+/// Those repositories decide which dependencies are laid out: a build from before one
+/// was cloned must not be measured against one from after.
 fn key(commit: &CombinedCommit, config: &LocalConfig, clones: &[String]) -> String {
     let mut hash = Sha256::new();
     let mut add = |part: &str| {

@@ -35,7 +35,7 @@ pub(super) struct BuildSteps<'a> {
     pub(super) processes: &'a Arc<Processes>,
 }
 
-/// What is held while a build is made.
+/// All that is held while a build is made.
 pub(super) struct Holds {
     pub(super) machine: BuildHold,
     pub(super) _dir: Locked,

@@ -12,7 +12,7 @@ use super::process::Processes;
 /// The builds of a job.
 pub(super) enum Builds {
     /// They are made of commits.
-    Made(Box<Builder>),
+    OfCommits(Box<Builder>),
     /// They existed before the job: each is in the directory that its state names.
     Prebuilt,
 }
@@ -25,7 +25,7 @@ impl Builds {
         processes: &Arc<Processes>,
     ) -> Result<Made, LocalError> {
         match self {
-            Self::Made(builder) => builder.build(commit, processes).await,
+            Self::OfCommits(builder) => builder.build(commit, processes).await,
             Self::Prebuilt => {
                 let build = Build::prebuilt(PathBuf::from(&commit.main.repository));
                 build.check_tree()?;
@@ -43,7 +43,7 @@ impl Builds {
     /// [`LocalError::BuildGone`].
     pub(super) fn check(&self, build: &Arc<Build>, run: Option<&str>) -> Result<(), LocalError> {
         match self {
-            Self::Made(builder) => builder.check(build, run),
+            Self::OfCommits(builder) => builder.check(build, run),
             Self::Prebuilt => build.check_tree(),
         }
     }
@@ -51,7 +51,7 @@ impl Builds {
     /// The hash of a commit; absent for a build of which no commit is known.
     pub(super) fn hash<'a>(&self, commit: &'a CombinedCommit) -> Option<&'a str> {
         match self {
-            Self::Made(_) => Some(&commit.main.git_hash),
+            Self::OfCommits(_) => Some(&commit.main.git_hash),
             Self::Prebuilt => None,
         }
     }

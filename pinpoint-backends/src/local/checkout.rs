@@ -78,7 +78,7 @@ impl LocalExecutor {
             return Ok(None);
         };
         let slot = match &*self.builds {
-            Builds::Made(builder) => Some(builder.slot().await?),
+            Builds::OfCommits(builder) => Some(builder.slot().await?),
             Builds::Prebuilt => None,
         };
         let machine = self.runner.machine.for_build(&build.tree).await?;
@@ -89,7 +89,7 @@ impl LocalExecutor {
     }
 
     /// Lends the work tree of a commit to run something there, with the whole
-    /// machine: whoever asks first has the first turn. `None` when the commit does
+    /// machine: turns come in the order of the calls. `None` when the commit does
     /// not build any more.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What a job wants built and run, and where its files are.
+//! How a job builds and runs its commits, and where its files are.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub struct LocalConfig {
     pub repositories: BTreeMap<String, PathBuf>,
     /// The good end, where the metric is found.
     pub good: CombinedCommit,
-    /// Arguments of the benchmark at the good end, behind those of the command.
+    /// Arguments of the benchmark at the good end, after those of the command.
     #[serde(default)]
     pub good_arguments: Vec<String>,
     /// Variables set for the benchmark at the good end, not for the build.
@@ -74,7 +74,7 @@ pub struct LocalConfig {
     /// Builds at one time; 0 counts as 1.
     #[serde(default = "one")]
     pub build_jobs: u32,
-    /// Bytes that finished builds may occupy once nobody uses them.
+    /// Bytes that finished builds may occupy while they are not in use.
     pub cache_size: u64,
     /// Full hashes of commits that count as not building, nor does what is made
     /// of them: with dependencies held elsewhere, or merged into another.
@@ -98,11 +98,11 @@ fn one() -> u32 {
 /// Where an executor keeps its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
-    /// What jobs share: builds and repositories.
+    /// Shared by jobs: builds and repositories.
     pub state_dir: PathBuf,
-    /// What belongs to this job: outputs, reports, the metric.
+    /// Of this job alone: outputs and reports.
     pub job_dir: PathBuf,
-    /// What all jobs of this user on this machine share: the locks. Almost
+    /// Shared by all jobs of this user on this machine: the locks. Almost
     /// always [`default_machine_dir`](super::default_machine_dir); two jobs
     /// with different ones disturb each other's measurements.
     pub machine_dir: PathBuf,

@@ -28,11 +28,11 @@ use super::workspace::Workspace;
 
 /// Lists, builds and runs the commits of one job on this machine.
 ///
-/// Builds run side by side, up to [`LocalConfig::build_jobs`]. Benchmarks run
-/// one at a time on the whole machine, the two of a pair with nothing between, in the order in which the futures of
-/// [`run`](InProcess::run) and [`run_pair`](InProcess::run_pair) are first polled,
-/// and never beside a build of any job. It must be used within a `tokio` runtime
-/// that has its clock enabled.
+/// Builds run side by side, up to [`LocalConfig::build_jobs`]. Benchmarks run one at a
+/// time on the whole machine, and never beside a build of any job: in the order in
+/// which the futures of [`run`](InProcess::run) and [`run_pair`](InProcess::run_pair)
+/// are first polled, the two of a pair with nothing between. It must be used within a
+/// `tokio` runtime that has its clock enabled.
 pub struct LocalExecutor {
     /// Absent where the builds existed before the job.
     sources: Option<Sources>,
@@ -94,7 +94,7 @@ impl LocalExecutor {
                 let logs = job_dir.join("builds");
                 let of = (sources.repository.clone(), clones);
                 let builder = Builder::new(&config, &environment, logs, workspace, of, &machine);
-                Builds::Made(Box::new(builder))
+                Builds::OfCommits(Box::new(builder))
             }
         };
         let builds = Arc::new(builds);
@@ -145,8 +145,7 @@ impl LocalExecutor {
         }
     }
 
-    /// What the job's user should know of its runs beside their values, a sentence
-    /// each.
+    /// Warnings about the runs of the job, a sentence each.
     ///
     /// # Errors
     ///
@@ -246,7 +245,7 @@ impl LocalExecutor {
             self.described(commit.clone())
         )?;
         let mut report = BuildReport::built(described);
-        if let Builds::Made(builder) = &*self.builds {
+        if let Builds::OfCommits(builder) = &*self.builds {
             report.log = builder.log_of(&commit);
         }
         match made {

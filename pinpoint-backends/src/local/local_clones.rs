@@ -1,4 +1,4 @@
-//! Which repositories are at hand, as far as builds are concerned.
+//! The local clones of repositories that builds may need.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ impl LocalClones {
     /// # Errors
     ///
     /// When there is no repository at a place that the user named: it would be
-    /// left out of builds otherwise, and nobody would know.
+    /// silently left out of builds otherwise.
     pub(super) fn open(
         repositories: LocalRepositories,
         named: &BTreeMap<String, PathBuf>,
@@ -69,7 +69,7 @@ impl LocalClones {
     }
 
     /// The URLs that the user named, and the clones of submodules: while they
-    /// are the same, so is what is at hand.
+    /// are the same, so are the repositories that are available locally.
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use pinpoint_core::results::{Format, Output, ReadError};
-use pinpoint_core::{Aggregate, Direction, Measure, Metric, Series, Usage};
+use pinpoint_core::{Aggregate, Charts, Direction, Measure, Metric, Series, Usage};
 
+use super::config::LocalConfig;
 use super::error::LocalError;
 
 /// The chart of [`Format::Time`] that decides when none is named.
 const WALL: &str = "wall";
 
 /// The values of one run by their charts.
-pub(super) type Charts = BTreeMap<String, Series>;
+pub(super) type Values = BTreeMap<String, Series>;
 
 /// The charts that a job is about.
 #[derive(Clone, Copy)]
@@ -21,13 +22,13 @@ pub(super) enum Wanted<'a> {
     Every,
 }
 
-/// The metric that a run which succeeded gives, and its values.
+/// The metric that a run which succeeded gives, and the values that are wanted.
 pub(super) fn find(
     format: &Format,
     wanted: Wanted<'_>,
     output: Output<'_>,
     usage: &Usage,
-) -> Result<(Metric, Charts), Unfit> {
+) -> Result<(Metric, Values), Unfit> {
     let format = match format {
         Format::Auto => match Format::recognise(output) {
             Ok(format) => format,
@@ -36,7 +37,7 @@ pub(super) fn find(
         },
         format => format.clone(),
     };
-    let charts = read_all(&format, output, usage).map_err(Unfit::Output)?;
+    let mut charts = read_all(&format, output, usage).map_err(Unfit::Output)?;
     let existing = || charts.keys().cloned().collect();
     let deciding = match wanted {
         Wanted::Every => None,
@@ -70,56 +71,109 @@ pub(super) fn find(
         direction: deciding.map_or(Direction::Unknown, |(_, series)| series.direction),
         charts: measures.collect(),
     };
+    if let Some(deciding) = &metric.chart {
+        charts.retain(|chart, _| chart == deciding);
+    }
     Ok((metric, charts))
 }
 
-/// The values of a run that succeeded; or why it did not, in a line.
-pub(super) fn read(
-    metric: &Metric,
-    format: &Format,
-    output: Output<'_>,
-    usage: &Usage,
-) -> Result<Charts, String> {
-    let charts = read_all(format, output, usage).map_err(|error| error.to_string())?;
-    if let Some(chart) = &metric.chart {
-        let Some(series) = charts.get(chart) else {
-            return Err(format!("gave no value for `{chart}`"));
-        };
-        check_unit(chart, series, &metric.unit)?;
-    } else {
-        for (chart, series) in &charts {
-            if let Some(measure) = metric.charts.get(chart) {
-                check_unit(chart, series, &measure.unit)?;
+/// How the values of a run are read.
+pub(super) struct Reader<'a> {
+    /// Absent where each run is read by itself.
+    metric: Option<&'a Metric>,
+    format: Format,
+    wanted: Wanted<'a>,
+    aggregate: Option<Aggregate>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(
+        config: &'a LocalConfig,
+        metric: Option<&'a Metric>,
+        charts: &'a Charts,
+    ) -> Result<Self, LocalError> {
+        let format = match metric {
+            Some(metric) => {
+                (metric.format.parse()).map_err(|source| LocalError::Format { source })?
             }
+            None => config.format.clone(),
+        };
+        Ok(Self {
+            metric,
+            format,
+            wanted: match charts {
+                Charts::All => Wanted::Every,
+                Charts::Deciding(chart) => {
+                    Wanted::One(chart.as_deref().or(config.chart.as_deref()))
+                }
+            },
+            aggregate: config.run_aggregate,
+        })
+    }
+
+    pub(super) fn format(&self) -> &Format {
+        &self.format
+    }
+
+    /// The chart that decides, as far as that is known before a run.
+    pub(super) fn chart(&self) -> Option<String> {
+        self.metric?.chart.clone()
+    }
+
+    /// The chart that decides and the values of a run that succeeded; or why it did
+    /// not, in a line.
+    pub(super) fn read(
+        &self,
+        output: Output<'_>,
+        usage: &Usage,
+    ) -> Result<(Option<String>, Values), String> {
+        let (chart, values) = match self.metric {
+            Some(metric) => {
+                let values = read_all(&self.format, output, usage);
+                let mut values = values.map_err(|error| error.to_string())?;
+                check_units(metric, &values)?;
+                if let (Wanted::One(_), Some(chart)) = (self.wanted, &metric.chart) {
+                    values.retain(|name, _| name == chart);
+                }
+                (metric.chart.clone(), values)
+            }
+            None => {
+                let found = find(&self.format, self.wanted, output, usage);
+                let (metric, values) = found.map_err(|unfit| unfit.to_string())?;
+                (metric.chart, values)
+            }
+        };
+        match self.aggregate {
+            Some(aggregate) => Ok((chart, aggregated(values, aggregate)?)),
+            None => Ok((chart, values)),
         }
     }
-    Ok(charts)
 }
 
 /// One value for each chart.
-pub(super) fn aggregated(
-    charts: Charts,
-    deciding: Option<&str>,
-    aggregate: Aggregate,
-) -> Result<Charts, String> {
-    let mut aggregated = BTreeMap::new();
-    for (chart, series) in charts {
-        match aggregate.apply(&series.values) {
-            Some(value) => {
-                let values = vec![value];
-                aggregated.insert(chart, Series { values, ..series });
-            }
-            None if deciding.is_none_or(|deciding| deciding == chart) => {
-                return Err(format!(
-                    "the {} values of {chart:?} have no {aggregate}",
-                    series.values.len()
-                ));
-            }
-            // It decides nothing.
-            None => {}
-        }
+pub(super) fn aggregated(values: Values, aggregate: Aggregate) -> Result<Values, String> {
+    let one = |(chart, series): (String, Series)| {
+        let count = series.values.len();
+        let value = aggregate.apply(&series.values);
+        let value =
+            value.ok_or_else(|| format!("the {count} values of {chart:?} have no {aggregate}"))?;
+        let values = vec![value];
+        Ok((chart, Series { values, ..series }))
+    };
+    values.into_iter().map(one).collect()
+}
+
+/// Is the chart that decides there, and are the values in the units of the metric?
+fn check_units(metric: &Metric, values: &Values) -> Result<(), String> {
+    let Some(chart) = &metric.chart else {
+        return (values.iter())
+            .filter_map(|(chart, series)| Some((chart, series, metric.charts.get(chart)?)))
+            .try_for_each(|(chart, series, measure)| check_unit(chart, series, &measure.unit));
+    };
+    match values.get(chart) {
+        Some(series) => check_unit(chart, series, &metric.unit),
+        None => Err(format!("gave no value for `{chart}`")),
     }
-    Ok(aggregated)
 }
 
 /// Values in another unit are no values of the same chart.
@@ -145,7 +199,7 @@ pub(super) enum Unfit {
     Chart(LocalError),
 }
 
-fn read_all(format: &Format, output: Output<'_>, usage: &Usage) -> Result<Charts, ReadError> {
+fn read_all(format: &Format, output: Output<'_>, usage: &Usage) -> Result<Values, ReadError> {
     if *format != Format::Time {
         return format.read(output);
     }

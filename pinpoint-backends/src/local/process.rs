@@ -1,7 +1,7 @@
 //! One child process and everything it starts: begun, measured, ended.
 //!
 //! A command is started by a process of its own, which sees to its end: see
-//! `supervisor.rs`. It leads a process group in a session without a terminal, so
+//! `supervisor`. It leads a process group in a session without a terminal, so
 //! Ctrl-C does not reach it.
 
 #![expect(
@@ -46,7 +46,7 @@ pub(super) struct Ended {
     /// this one when it is made, before it becomes another program: the
     /// private memory of this process is a floor under it.
     pub(super) usage: Usage,
-    /// What it left, and was ended after it.
+    /// The processes that it left, which were ended after it.
     pub(super) left: Left,
 }
 
@@ -233,8 +233,8 @@ impl Processes {
     fn lead(&self, launch: Launch, register: File) -> Result<Ended, NotRun> {
         let program = launch.command.get_program().to_string_lossy().into_owned();
         let plan = Plan::new(launch, &register).map_err(NotRun::Spawn)?;
-        // Held while the child is started: whoever wants to end it will know
-        // its number.
+        // Held while the child is started: its number is known to those who want
+        // to end it.
         let mut state = self.state();
         if state.cancelled {
             return Err(NotRun::Failed(LocalError::Cancelled));
@@ -245,7 +245,7 @@ impl Processes {
         drop(state);
 
         wait_for_end(supervisor.process);
-        // The dead still keeps its number, so nobody signals another by it.
+        // The dead still keeps its number, so no other process is signalled by it.
         self.state().supervisor = None;
         reap(supervisor.process);
         match supervisor.report() {
@@ -289,14 +289,14 @@ impl Processes {
             // while it stands in the state.
             unsafe {
                 libc::kill(supervisor, libc::SIGTERM);
-                // One that was stopped would not hear of it.
+                // A stopped process would not notice.
                 libc::kill(supervisor, libc::SIGCONT);
             }
         }
     }
 }
 
-/// What systems count memory in: Linux and the BSDs in KiB, macOS in bytes.
+/// The unit in which systems count memory: Linux and the BSDs in KiB, macOS in bytes.
 const MEMORY_UNIT: u64 = if cfg!(target_vendor = "apple") {
     1
 } else {
@@ -381,7 +381,7 @@ impl Leftover {
         let lives = |recorded: &&Identity| recorded.lives();
         let leader = self.leader.as_ref().filter(lives);
         if let Some(leader) = leader {
-            // SAFETY: no memory is involved, and nobody else has the number.
+            // SAFETY: no memory is involved, and no other process has the number.
             unsafe {
                 libc::kill(-leader.process, libc::SIGKILL);
             }

@@ -1,4 +1,4 @@
-//! The commits of a job: what they are called, and what lies between them.
+//! The commits of a job: their names, and those between them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,11 +19,11 @@ pub(super) struct Sources {
     pub(super) repositories: LocalRepositories,
     pub(super) midpoints: Midpoints,
     paths: Vec<String>,
-    /// What `--path` leaves of ranges.
+    /// The commits of ranges that touch one of the paths.
     path_ranges: Mutex<HashMap<(String, String), Arc<Hashes>>>,
 }
 
-/// What lies between two commits.
+/// The commits between two others.
 enum Found {
     /// The commits that touch the paths of the job.
     Paths(Arc<Hashes>),
@@ -76,7 +76,7 @@ impl Sources {
         }
     }
 
-    /// What lies strictly between two commits.
+    /// The commits strictly between two others.
     async fn find(
         &self,
         lower: &CombinedCommit,

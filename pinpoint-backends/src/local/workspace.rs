@@ -177,7 +177,7 @@ impl Workspace {
         Ok((borrowed, alone))
     }
 
-    /// Removes builds that nobody uses, those not used for the longest time
+    /// Removes builds that are not in use, those not used for the longest time
     /// first, until all that stay occupy no more than `keep` bytes.
     pub(super) fn shrink(&self, keep: u64) -> Result<CleanReport, LocalError> {
         let mut builds = Vec::new();
@@ -200,7 +200,7 @@ impl Workspace {
                 continue;
             };
             // One that can't be removed, as when it was written by another user,
-            // is nobody's reason to stop.
+            // is no reason to stop.
             if let Err(error) = place.remove() {
                 report.fail(place.path, &error);
                 continue;
@@ -219,7 +219,7 @@ impl Workspace {
     }
 }
 
-/// What is at the place of a build.
+/// The state of a build on disk.
 pub(super) enum Found {
     Whole(Marker),
     /// The marker of a build that is not there, or not all of it.
@@ -227,7 +227,7 @@ pub(super) enum Found {
     Nothing,
 }
 
-/// What has to be there for a build to count as whole.
+/// The parts that have to be there for a build to count as whole.
 #[derive(Clone, Copy)]
 pub(super) enum Whole<'a> {
     /// All that was there when it was finished, but for this file of results, which
@@ -239,8 +239,7 @@ pub(super) enum Whole<'a> {
 }
 
 impl BuildDir {
-    /// Takes part in the use of the build, if it is there: nobody removes it until
-    /// the lock is dropped.
+    /// Holds the build, if it is there: it is not removed until the lock is dropped.
     pub(super) async fn use_it(&self, whole: Whole<'_>) -> Result<(Found, Locked), LocalError> {
         let lock = files::lock(&self.lock, Mode::Shared).await?;
         let found = self.look(whole)?;
@@ -281,7 +280,7 @@ impl BuildDir {
         Ok(gone.find(|name| results.as_ref() != Some(name)).cloned())
     }
 
-    /// What is at the top of the work tree, and of the checkouts beside it.
+    /// The names at the top of the work tree, and of the checkouts beside it.
     fn contents(&self) -> Result<BTreeSet<String>, LocalError> {
         let mut contents = BTreeSet::new();
         for name in ["tree", "modules"] {
@@ -357,7 +356,7 @@ impl BuildDir {
     }
 }
 
-/// What a work tree was filled with.
+/// The content of a work tree, beside its commit.
 #[derive(Debug, Default)]
 pub(super) struct LaidOut {
     /// Our repositories that it needs from now on.
@@ -479,7 +478,7 @@ fn replace(path: &Path, content: Option<Vec<u8>>) -> Result<(), LocalError> {
 
 /// Takes trees that are gone off the list of a repository of ours.
 fn forget_trees(borrowed: &Borrowed) -> Result<(), LocalError> {
-    // Tidiness only: whoever holds the lock does the same at the next removal.
+    // Tidiness only: the holder of the lock does the same at the next removal.
     let Some(_alone) = files::try_lock(&borrowed.lock, Mode::Alone)? else {
         return Ok(());
     };
@@ -570,7 +569,7 @@ fn size(directory: &Path) -> Result<u64, LocalError> {
     Ok(bytes)
 }
 
-/// What [`clean`] leaves in place.
+/// The builds that [`clean`] keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CleanOptions {
     /// Bytes of finished builds that may stay, those used last; none by
@@ -578,7 +577,7 @@ pub struct CleanOptions {
     pub keep: u64,
 }
 
-/// What [`clean`] did.
+/// The outcome of [`clean`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CleanReport {
     /// The directories that are gone.
@@ -587,7 +586,7 @@ pub struct CleanReport {
     pub freed: u64,
     /// The directories that a live job uses, which stay.
     pub in_use: Vec<PathBuf>,
-    /// What could not be removed, and why.
+    /// The directories that could not be removed, and why.
     pub failed: Vec<(PathBuf, String)>,
 }
 

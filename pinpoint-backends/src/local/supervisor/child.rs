@@ -21,7 +21,7 @@ use libc::{c_int, pid_t};
 use super::plan::{Plan, Strings};
 use super::report::{MOST_COUNTED, Told};
 
-/// What a process that was asked to end has left to do so.
+/// The time that a process has to end when it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// What outlives its parent by less has not been left: helpers that notice the end
@@ -32,7 +32,7 @@ const LINGER: Duration = Duration::from_millis(50);
 /// not hang us.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Where the death of the parent is not told, how often to look.
+/// Where the kernel does not tell of the death of the parent, how often to look.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// At most so many processes that were left are named.
@@ -72,7 +72,7 @@ pub(super) extern "C" fn supervise(plan: &Plan, parent: pid_t) -> ! {
     }
 }
 
-/// Leaves the terminal, takes in orphans, and hears of ends. The answer is what is
+/// Leaves the terminal, takes in orphans, and is told of ends. The answer is what is
 /// blocked while waiting.
 ///
 /// # Safety
@@ -429,11 +429,11 @@ unsafe fn reap(leader: pid_t) -> Reaped {
 }
 
 /// Sends a signal to the command and its process group, which it may have left.
-/// For as long as the command is not reaped: its number is nobody else's.
+/// For as long as the command is not reaped: its number is in use until then.
 ///
 /// # Safety
 ///
-/// None is needed: no memory is involved, and that nobody is there is no harm.
+/// None is needed: no memory is involved, and a signal to no process does no harm.
 unsafe fn signal(leader: pid_t, signal: c_int) {
     // SAFETY: as is said above.
     unsafe {
@@ -462,7 +462,7 @@ unsafe fn pause(waiting: &libc::sigset_t, most: Option<Duration>) {
     }
 }
 
-/// A clock that nobody sets.
+/// A clock that is never set.
 fn now() -> Duration {
     let mut time = libc::timespec {
         tv_sec: 0,

@@ -4,7 +4,7 @@
 //! or in sessions of their own, as a server does that detaches. What such a process
 //! inherits when its parent ends is the nearest *subreaper* above it (see
 //! `PR_SET_CHILD_SUBREAPER` in prctl(2)). This process must not be that: it may be
-//! somebody's Python, with children of its own that are none of the benchmark's. So
+//! a user's Python, with children of its own that are none of the benchmark's. So
 //! each command has a small process above it, forked for it alone, to which all that
 //! the command leaves comes back. It starts the command, waits for it, ends what is
 //! left, reports, and is gone. The kernel also tells it when this process dies, in
