@@ -82,7 +82,7 @@ async fn measure(directory: &Path, rounds: u64) -> Result<f64, Box<dyn Error>> {
         patch: None,
         format: Format::Lines,
         chart: None,
-        aggregate: None,
+        run_aggregate: None,
         results: None,
         warmup: 1,
         timeout: None,

@@ -103,6 +103,7 @@ impl Search {
             strategy: arguments.strategy.into(),
             chart: None,
             magnitude: arguments.magnitude,
+            aggregate: Some(arguments.benchmark.aggregate.unwrap_or_default()),
             direction: direction.map_or(Direction::Unknown, Into::into),
             confidence: arguments.confidence,
             attempts: arguments.attempts,

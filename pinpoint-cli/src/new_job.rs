@@ -86,7 +86,7 @@ impl Benchmark {
             format: self.format,
             chart: None,
             every_chart: false,
-            aggregate: self.aggregate,
+            run_aggregate: None,
             results: self.results,
             warmup: self.warmup,
             timeout: self.timeout,

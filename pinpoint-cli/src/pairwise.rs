@@ -55,6 +55,7 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
     let inherited_env = arguments.benchmark.inherited_env()?;
     let spec = PairwiseSpec {
         chart: arguments.chart.clone(),
+        aggregate: Some(arguments.benchmark.aggregate.unwrap_or_default()),
         direction: direction.map_or(Direction::Unknown, Into::into),
         pairs: arguments.pairs,
         early_stopping: arguments.early_stop,

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::aggregate::Aggregate;
 use crate::{Artifact, Charts, CombinedCommit, Listing, Metric};
 
 /// Identifies a request: the same key is the same work.
@@ -69,6 +70,9 @@ pub struct FindMetricRequest {
     pub key: Key,
     /// The commit to build and to run.
     pub commit: CombinedCommit,
+    /// What will be made of the values of a run: those of this one must allow it.
+    #[serde(default)]
+    pub aggregate: Option<Aggregate>,
 }
 
 /// A commit that has a name, or one that is still a place in a range.

@@ -68,6 +68,7 @@ pub fn request<M: Machine>(
         Task::FindMetric { commit: position } => Request::FindMetric(FindMetricRequest {
             key,
             commit: commit(*position)?,
+            aggregate: machine.aggregate(),
         }),
         Task::List { lower, higher, .. } => Request::List(ListRequest {
             key,

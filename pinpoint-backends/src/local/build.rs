@@ -1,31 +1,34 @@
 //! Making a build, or finding it.
 
-use std::fmt::Display;
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::collections::{HashMap, HashSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use pinpoint_core::{Artifact, BuildReport, CombinedCommit, Commit, Located, Patch};
-use pinpoint_midpoint::{History, HistoryError, MidpointError};
+use pinpoint_core::{CombinedCommit, Commit, Patch};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
-use super::executor::{Sources, blocking, locked};
+use super::build_steps::{BuildSteps, Holds, Trouble, hash_of, last_line, note};
+use super::config::LocalConfig;
+use super::environment::Environment;
+use super::error::LocalError;
 use super::files::{self, Locked};
-use super::machine_lock::BuildHold;
-use super::process::{self, Beyond, Ended, Launch, Limits, NotRun, Work};
-use super::run::MOST_OUTPUT;
-use super::workspace::{self, Found, LaidOut, Marker, Place, Whole, hexadecimal};
-use super::{LocalError, LocalExecutor, LocalHistory, Repository, RepositoryError};
+use super::local_clones::LocalClones;
+use super::machine_lock::MachineLock;
+use super::process::Processes;
+use super::repository::Repository;
+use super::sync::{blocking, locked};
+use super::workspace::{self, BuildDir, Found, LaidOut, Marker, Whole, Workspace, hexadecimal};
 
 /// Further places for a build whose own can't be used.
 const MOST_PLACES: u32 = 16;
 
-/// What became of a build in this job.
+/// The state of a build in this job.
 #[derive(Debug, Clone)]
 pub(super) enum Made {
     Ready(Arc<Build>),
@@ -39,24 +42,40 @@ pub(super) struct Build {
     pub(super) key: String,
     /// Where it is run.
     pub(super) tree: PathBuf,
-    cached: bool,
-    duration: u64,
+    pub(super) cached: bool,
+    pub(super) duration: u64,
     /// Absent for one that is not ours.
     ours: Option<Ours>,
 }
 
-/// What makes a build ours.
+/// A work tree of ours.
 #[derive(Debug)]
 struct Ours {
-    place: Place,
+    dir: BuildDir,
     marker: Marker,
     _in_use: Locked,
 }
 
 impl Build {
-    /// Whether it is a work tree of ours.
-    pub(super) fn is_ours(&self) -> bool {
-        self.ours.is_some()
+    /// One that existed before the job.
+    pub(super) fn prebuilt(tree: PathBuf) -> Self {
+        Self {
+            key: tree.display().to_string(),
+            tree,
+            cached: true,
+            duration: 0,
+            ours: None,
+        }
+    }
+
+    /// Is it still there?
+    pub(super) fn check_tree(&self) -> Result<(), LocalError> {
+        if self.tree.is_dir() {
+            return Ok(());
+        }
+        Err(LocalError::BuildGone {
+            path: self.tree.clone(),
+        })
     }
 }
 
@@ -68,79 +87,71 @@ pub(super) struct Failure {
     pub(super) duration: u64,
 }
 
-/// What is held while a build is made.
-struct Hold {
-    machine: BuildHold,
-    _place: Locked,
-    _repositories: Locked,
+/// Makes the builds of a job, several at once, each once.
+pub(super) struct Builder {
+    config: Arc<LocalConfig>,
+    environment: Arc<Environment>,
+    /// Where logs and the reasons of failures go.
+    logs: PathBuf,
+    workspace: Workspace,
+    repository: Repository,
+    clones: LocalClones,
+    machine: Arc<MachineLock>,
+    slots: Semaphore,
+    builds: Mutex<HashMap<String, Arc<OnceCell<Made>>>>,
+    /// How many builds were made or found: tells a build from one made after it.
+    makings: AtomicU64,
+    /// Runs that failed in a build which had lost something.
+    damaged_runs: Mutex<HashSet<String>>,
 }
 
-/// A build in the making: where, and what is held meanwhile.
-pub(super) struct Making<'a> {
-    pub(super) executor: &'a LocalExecutor,
-    pub(super) sources: &'a Sources,
-    pub(super) place: &'a Place,
-    log: &'a Path,
-    holds: Arc<Hold>,
-    work: &'a Arc<Work>,
-}
-
-/// Why a step of a build did not go well.
-pub(super) enum Trouble {
-    /// The commit does not build.
-    Build(String),
-    /// It could not even be tried.
-    Local(LocalError),
-}
-
-impl<E: Into<LocalError>> From<E> for Trouble {
-    fn from(error: E) -> Self {
-        Self::Local(error.into())
-    }
-}
-
-impl LocalExecutor {
-    pub(super) async fn build_located(
-        &self,
-        located: &Located,
-        work: &Arc<Work>,
-    ) -> Result<BuildReport, LocalError> {
-        let commit = self.name(located).await?;
-        let log = match &self.sources {
-            Some(sources) => {
-                self.build_log(&workspace::key(&commit, &self.config, &sources.at_hand))
-            }
-            None => PathBuf::new(),
-        };
-        // Git takes its time to describe a commit, and the build does not need it.
-        let (made, commit) =
-            tokio::try_join!(self.built(&commit, work), self.describe(commit.clone()))?;
-        let mut report = BuildReport::built(commit);
-        report.log = log.exists().then(|| log.display().to_string());
-        match made {
-            Made::Ready(build) => {
-                report.cached = build.cached;
-                report.duration = build.duration;
-                report.artifact = Some(Artifact::Directory(build.tree.display().to_string()));
-            }
-            Made::Failed(failure) => {
-                report.failure = Some(failure.reason.clone());
-                report.duration = failure.duration;
-            }
+impl Builder {
+    pub(super) fn new(
+        config: &Arc<LocalConfig>,
+        environment: &Arc<Environment>,
+        logs: PathBuf,
+        workspace: Workspace,
+        (repository, clones): (Repository, LocalClones),
+        machine: &Arc<MachineLock>,
+    ) -> Self {
+        let slots = usize::try_from(config.build_jobs.max(1)).unwrap_or(usize::MAX);
+        Self {
+            config: Arc::clone(config),
+            environment: Arc::clone(environment),
+            logs,
+            workspace,
+            repository,
+            clones,
+            machine: Arc::clone(machine),
+            slots: Semaphore::new(slots.min(Semaphore::MAX_PERMITS)),
+            builds: Mutex::default(),
+            makings: AtomicU64::default(),
+            damaged_runs: Mutex::default(),
         }
-        Ok(report)
     }
 
-    fn build_log(&self, key: &str) -> PathBuf {
-        self.job_dir.join("builds").join(format!("{key}.log"))
+    /// Where the log of a build is, if there is one.
+    pub(super) fn log_of(&self, commit: &CombinedCommit) -> Option<String> {
+        let log = self.log(&key(commit, &self.config, self.clones.names()));
+        log.exists().then(|| log.display().to_string())
     }
 
-    /// The build of a commit, made when it is not there. Whoever asks while
-    /// another does waits for the same build.
-    pub(super) async fn built(
+    fn log(&self, key: &str) -> PathBuf {
+        self.logs.join(format!("{key}.log"))
+    }
+
+    /// Waits for one of the job's slots for builds.
+    pub(super) async fn slot(&self) -> Result<SemaphorePermit<'_>, LocalError> {
+        // It is never closed.
+        (self.slots.acquire().await).map_err(|_| LocalError::ShutDown)
+    }
+
+    /// The build of a commit, made when it is not there. Callers that ask
+    /// for it at the same time wait for the same build.
+    pub(super) async fn build(
         &self,
         commit: &CombinedCommit,
-        work: &Arc<Work>,
+        processes: &Arc<Processes>,
     ) -> Result<Made, LocalError> {
         if let Some(Patch::Gerrit { host, change, .. }) = &commit.patch {
             return Err(LocalError::PatchAtGerrit {
@@ -148,14 +159,11 @@ impl LocalExecutor {
                 change: *change,
             });
         }
-        let Some(sources) = &self.sources else {
-            return made_already(commit);
-        };
-        let key = workspace::key(commit, &self.config, &sources.at_hand);
+        let key = key(commit, &self.config, self.clones.names());
         loop {
             let build = Arc::clone(locked(&self.builds).entry(key.clone()).or_default());
             let made = build
-                .get_or_try_init(|| self.make(commit, &key, sources, work))
+                .get_or_try_init(|| self.make(commit, &key, processes))
                 .await?
                 .clone();
             match &made {
@@ -176,28 +184,19 @@ impl LocalExecutor {
 
     /// After a run that failed: was it made in all of the build?
     ///
-    /// What removes part of a build is no fault of the commit, so the run is made
+    /// It is not the commit's fault that part of a build was removed, so the run is made
     /// again in a new one; but one that fails so twice does it itself, and counts.
     /// `run` names it; without a name only the work tree as a whole matters.
     ///
     /// # Errors
     ///
     /// [`LocalError::BuildDamaged`], after which the build is made again.
-    pub(super) fn check_build(
-        &self,
-        build: &Arc<Build>,
-        run: Option<&str>,
-    ) -> Result<(), LocalError> {
-        let Some(Ours { place, marker, .. }) = &build.ours else {
-            return match build.tree.is_dir() {
-                true => Ok(()),
-                false => Err(LocalError::BuildGone {
-                    path: build.tree.clone(),
-                }),
-            };
+    pub(super) fn check(&self, build: &Arc<Build>, run: Option<&str>) -> Result<(), LocalError> {
+        let Some(Ours { dir, marker, .. }) = &build.ours else {
+            return Ok(());
         };
         let whole = Whole::But(self.config.results.as_deref());
-        let Some(missing) = place.missing(marker, whole)? else {
+        let Some(missing) = dir.missing(marker, whole)? else {
             return Ok(());
         };
         self.forget(build);
@@ -209,7 +208,7 @@ impl LocalExecutor {
             return Ok(());
         }
         Err(LocalError::BuildDamaged {
-            path: place.directory.clone(),
+            path: dir.path.clone(),
             missing,
         })
     }
@@ -218,8 +217,7 @@ impl LocalExecutor {
         &self,
         commit: &CombinedCommit,
         key: &str,
-        sources: &Sources,
-        work: &Arc<Work>,
+        processes: &Arc<Processes>,
     ) -> Result<Made, LocalError> {
         /// Others hold the lock for a moment, to see whether it is there; who holds
         /// a damaged build for longer uses it.
@@ -231,58 +229,58 @@ impl LocalExecutor {
                 duration: 0,
             })));
         }
-        let remembered = self.job_dir.join("builds").join(format!("{key}.json"));
+        let remembered = self.logs.join(format!("{key}.json"));
         if let Some(failure) = files::read_json(&remembered)? {
             return Ok(Made::Failed(Arc::new(failure)));
         }
-        let (mut place, mut further) = (self.workspace.place(key, 0), 0);
-        let log = self.build_log(key);
+        let (mut dir, mut further) = (self.workspace.build_dir(key, 0), 0);
+        let log = self.log(key);
         let mut whole = Whole::But(self.config.results.as_deref());
         let mut slot = None;
         let mut moments = 0;
         loop {
-            let (found, in_use) = place.use_it(whole).await?;
-            if let Some(marker) = self.usable(&found, sources).await? {
+            let (found, in_use) = dir.use_it(whole).await?;
+            if let Some(marker) = self.usable(&found).await? {
                 let making = self.makings.fetch_add(1, Ordering::Relaxed);
                 return Ok(Made::Ready(Arc::new(Build {
                     key: format!("{key} {making}"),
-                    tree: place.tree.clone(),
+                    tree: dir.tree.clone(),
                     cached: matches!(whole, Whole::But(_)),
                     duration: marker.duration,
                     ours: Some(Ours {
                         marker: marker.clone(),
-                        place,
+                        dir,
                         _in_use: in_use,
                     }),
                 })));
             }
             drop(in_use);
             if slot.is_none() {
-                slot = Some(self.build_slots.acquire().await);
+                slot = Some(self.slot().await?);
                 continue;
             }
-            let Some(alone) = place.make_it()? else {
+            let Some(alone) = dir.make_it()? else {
                 moments += 1;
                 let is_used = !matches!(found, Found::Nothing);
                 if is_used && moments > MOMENTS && further < MOST_PLACES {
                     moments = 0;
                     further += 1;
-                    place = self.workspace.place(key, further);
+                    dir = self.workspace.build_dir(key, further);
                 } else {
                     tokio::time::sleep(Duration::from_millis(1)).await;
                 }
                 continue;
             };
-            // Somebody may have made it meanwhile.
-            let found = place.look(whole)?;
-            if self.usable(&found, sources).await?.is_some() {
+            // Another process may have made it meanwhile.
+            let found = dir.look(whole)?;
+            if self.usable(&found).await?.is_some() {
                 continue;
             }
             if further == 0 {
                 files::create(&log)?;
             }
-            let holds = self.hold(&place, alone).await?;
-            let empty = place.clone();
+            let holds = self.hold(&dir, alone).await?;
+            let empty = dir.clone();
             let removed = blocking(Arc::clone(&holds), move || Ok(empty.remove())).await?;
             if let Err(error) = removed {
                 note(&log, &error)?;
@@ -290,18 +288,20 @@ impl LocalExecutor {
                     return Err(error);
                 }
                 further += 1;
-                place = self.workspace.place(key, further);
+                dir = self.workspace.build_dir(key, further);
                 continue;
             }
-            let making = Making {
-                executor: self,
-                sources,
-                place: &place,
+            let steps = BuildSteps {
+                commit,
+                config: &self.config,
+                workspace: &self.workspace,
+                clones: &self.clones,
+                dir: &dir,
                 log: &log,
                 holds,
-                work,
+                processes,
             };
-            if let Some(failure) = self.make_alone(commit, making).await? {
+            if let Some(failure) = self.make_alone(steps).await? {
                 files::write_json(&remembered, &failure)?;
                 return Ok(Made::Failed(Arc::new(failure)));
             }
@@ -311,19 +311,15 @@ impl LocalExecutor {
 
     /// The marker of a build that is whole, and of which nothing was left out that
     /// is there now.
-    async fn usable<'a>(
-        &self,
-        found: &'a Found,
-        sources: &Sources,
-    ) -> Result<Option<&'a Marker>, LocalError> {
+    async fn usable<'a>(&self, found: &'a Found) -> Result<Option<&'a Marker>, LocalError> {
         let Found::Whole(marker) = found else {
             return Ok(None);
         };
         for (url, revision) in &marker.left_out {
-            let Some(clone) = sources.at_hand.locate(url)? else {
+            let Some(clone) = self.clones.locate(url)? else {
                 continue;
             };
-            match self.hash_of(&clone, &Commit::new(url, revision)).await {
+            match hash_of(&self.workspace, &clone, &Commit::new(url, revision)).await {
                 Ok(_) => return Ok(None),
                 Err(Trouble::Build(_)) => {}
                 Err(Trouble::Local(error)) => return Err(error),
@@ -332,38 +328,34 @@ impl LocalExecutor {
         Ok(Some(marker))
     }
 
-    /// What is held while a build is made at this place.
-    async fn hold(&self, place: &Place, alone: Locked) -> Result<Arc<Hold>, LocalError> {
-        Ok(Arc::new(Hold {
-            _place: alone,
+    /// Takes all that is held while a build is made.
+    async fn hold(&self, dir: &BuildDir, alone: Locked) -> Result<Arc<Holds>, LocalError> {
+        Ok(Arc::new(Holds {
+            _dir: alone,
             _repositories: self.workspace.keep_repositories().await?,
             // Making room and removing disturb a measurement as building does,
             // so the machine is held until all is done.
-            machine: self.machine.for_build(&place.tree).await?,
+            machine: self.machine.for_build(&dir.tree).await?,
         }))
     }
 
-    /// Makes a build; the answer is why it failed, if it did.
-    async fn make_alone(
-        &self,
-        commit: &CombinedCommit,
-        making: Making<'_>,
-    ) -> Result<Option<Failure>, LocalError> {
-        let (place, holds) = (making.place, Arc::clone(&making.holds));
+    /// Makes a build, with what it holds; the answer is why it failed, if it did.
+    async fn make_alone(&self, steps: BuildSteps<'_>) -> Result<Option<Failure>, LocalError> {
+        let (dir, holds) = (steps.dir, Arc::clone(&steps.holds));
         let began = Instant::now();
-        place.create()?;
-        let log = making.log.to_owned();
-        match making.take_steps(commit).await {
-            Ok(_) if !place.tree.is_dir() => Ok(Some(Failure {
+        dir.create()?;
+        let log = steps.log.to_owned();
+        match self.take(&steps).await {
+            Ok(_) if !dir.tree.is_dir() => Ok(Some(Failure {
                 reason: "the build command removed its work tree".into(),
                 duration: milliseconds(began.elapsed()),
             })),
             Ok(made) => {
-                let place = place.clone();
+                let dir = dir.clone();
                 let workspace = self.workspace.clone();
                 let cache_size = self.config.cache_size;
                 blocking(holds, move || {
-                    place.finish(made, began.elapsed())?;
+                    dir.finish(made, began.elapsed())?;
                     for (path, reason) in workspace.shrink(cache_size)?.failed {
                         note(&log, format!("can't remove {}: {reason}", path.display()))?;
                     }
@@ -372,11 +364,11 @@ impl LocalExecutor {
                 .await
             }
             Err(Trouble::Build(reason)) => {
-                let place = place.clone();
+                let dir = dir.clone();
                 let duration = milliseconds(began.elapsed());
                 blocking(holds, move || {
-                    workspace::check_room(&place.tree)?;
-                    if let Err(error) = place.remove() {
+                    workspace::check_room(&dir.tree)?;
+                    if let Err(error) = dir.remove() {
                         note(&log, error)?;
                     }
                     Ok(Some(Failure { reason, duration }))
@@ -385,253 +377,50 @@ impl LocalExecutor {
             }
             Err(Trouble::Local(error)) => {
                 // A full disk fails in many ways; say the one that matters.
-                workspace::check_room(&place.directory)?;
+                workspace::check_room(&dir.path)?;
                 Err(error)
             }
         }
     }
 
-    /// Gives a command the environment of builds and runs.
-    pub(super) fn set_environment(&self, command: &mut Command, commit: &CombinedCommit) {
-        // By name, and not all at once: `process::execute` can't see that.
-        for (name, _) in std::env::vars_os() {
-            if !self.environment.iter().any(|(kept, _)| *kept == name) {
-                command.env_remove(name);
-            }
-        }
-        command
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .env("PINPOINT_JOB", &self.job)
-            .envs(&self.config.env);
-        if self.sources.is_some() {
-            command.env("PINPOINT_COMMIT", &commit.main.git_hash);
-        }
-    }
-
-    /// Why a process did not succeed, in a line; absent when it did.
-    pub(super) fn why_failed(
-        &self,
-        ended: &Ended,
-        output: &Path,
-    ) -> Result<Option<String>, LocalError> {
-        if self.how_failed(ended, "").is_none() {
-            return Ok(None);
-        }
-        Ok(self.how_failed(ended, &last_line(output)?))
-    }
-
-    /// As [`why_failed`](Self::why_failed), with the last that it wrote.
-    pub(super) fn how_failed(&self, ended: &Ended, last_line: &str) -> Option<String> {
-        match ended.beyond {
-            Some(Beyond::Timeout) => {
-                let limit = self.config.timeout.unwrap_or_default();
-                return Some(format!("timed out after {limit:?}"));
-            }
-            Some(Beyond::Output) => {
-                return Some(format!(
-                    "wrote more than {} MiB of output; send what is not needed to /dev/null",
-                    MOST_OUTPUT >> 20
-                ));
-            }
-            None => {}
-        }
-        if ended.status.success() {
-            return None;
-        }
-        let how = match ended.status.code() {
-            Some(code) => format!("failed with exit code {code}"),
-            None => format!("was ended by a {}", ended.status),
-        };
-        Some(match last_line {
-            "" => how,
-            line => format!("{how}: {line}"),
-        })
-    }
-}
-
-impl Making<'_> {
     /// Fills the work tree and runs the build command in it.
-    async fn take_steps(&self, commit: &CombinedCommit) -> Result<LaidOut, Trouble> {
-        let config = &self.executor.config;
-        let repository = &self.sources.repository;
-        let tree = &self.place.tree;
-        let hash = self.executor.hash_of(repository, &commit.main).await?;
-        let borrowed = self.check_out(repository, &hash, tree).await?;
-        let mut made = self.place_dependencies(commit).await?;
+    async fn take(&self, steps: &BuildSteps<'_>) -> Result<LaidOut, Trouble> {
+        let (commit, repository, tree) = (steps.commit, &self.repository, &steps.dir.tree);
+        let hash = hash_of(&self.workspace, repository, &commit.main).await?;
+        let borrowed = steps.check_out(repository, &hash, tree).await?;
+        let mut made = steps.place_dependencies().await?;
         made.repositories.insert(borrowed);
         if let Some(Patch::File { name, sha256 }) = &commit.patch {
             let patch = self.patch_file(name, sha256)?;
-            let ended = self.step(workspace::apply_patch(tree, patch), None).await?;
+            let ended = steps
+                .step(workspace::apply_patch(tree, patch), None)
+                .await?;
             if !ended.status.success() {
                 return Err(Trouble::Build(format!(
                     "the patch {name} does not apply: {}",
-                    last_line(self.log)?
+                    last_line(steps.log)?
                 )));
             }
         }
-        if let Some(script) = &config.build {
+        if let Some(script) = &self.config.build {
             let mut command = Command::new("sh");
             command.arg("-c").arg(script).current_dir(tree);
-            self.executor.set_environment(&mut command, commit);
-            let ended = self.step(command, config.timeout).await?;
-            if let Some(reason) = self.executor.why_failed(&ended, self.log)? {
+            (self.environment).set(&mut command, Some(&commit.main.git_hash));
+            let ended = steps.step(command, self.config.timeout).await?;
+            if let Some(reason) = ended.failure(&last_line(steps.log)?) {
                 return Err(Trouble::Build(format!("the build command {reason}")));
             }
         }
         Ok(made)
-    }
-}
-
-impl LocalExecutor {
-    /// The hash that a commit is checked out by, in our own repository for a
-    /// clone: of a merge that no branch holds, one that is made here.
-    pub(super) async fn hash_of(
-        &self,
-        clone: &Repository,
-        commit: &Commit,
-    ) -> Result<String, Trouble> {
-        let does_not_build = |error| match error {
-            HistoryError::UnknownRevision { .. } => Trouble::Build(error.to_string()),
-            other => MidpointError::from(other).into(),
-        };
-        let clone = clone.clone();
-        let state_dir = self.workspace.state_dir().to_owned();
-        let history = blocking((), move || {
-            LocalHistory::open(&clone, &state_dir)
-                .map_err(|error| MidpointError::from(error).into())
-        })
-        .await?;
-        // A branch moves, and says nothing about what was built then.
-        let revision = &commit.git_hash;
-        let is_hash = revision.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let name = if is_hash || revision.starts_with("refs/tags/") {
-            revision.clone()
-        } else {
-            format!("refs/tags/{revision}")
-        };
-        let hash = history.resolve(&name).await.map_err(does_not_build)?;
-        let merged = history.merged_commit(&hash, &commit.merged).await;
-        merged.map_err(does_not_build)?.ok_or_else(|| {
-            Trouble::Build(format!(
-                "merging {} into {} of {} gives conflicts",
-                commit.merged.join(" and "),
-                commit.git_hash,
-                commit.repository
-            ))
-        })
-    }
-}
-
-impl Making<'_> {
-    /// Makes a work tree of a commit, and tells which of our repositories it
-    /// belongs to.
-    pub(super) async fn check_out(
-        &self,
-        repository: &Repository,
-        hash: &str,
-        tree: &Path,
-    ) -> Result<PathBuf, LocalError> {
-        let (borrowed, listed) = self.executor.workspace.borrow_objects(repository).await?;
-        let (ours, users) = (borrowed.clone(), repository.clone());
-        let listed = blocking((), move || ours.take_tags(&users).map(|()| listed)).await?;
-        // Held to the end of the process, whatever becomes of this future.
-        let ended = self
-            .step_holding(listed, borrowed.add_tree(tree, hash), None)
-            .await?;
-        self.succeeded(ended, "worktree add", tree)?;
-        let ended = self.step(workspace::fill_tree(tree), None).await?;
-        if !ended.status.success() {
-            let (clone, hash) = (repository.clone(), hash.to_owned());
-            let lacking = blocking((), move || Ok(clone.lacking(&hash)?)).await?;
-            if let Some(error) = lacking {
-                return Err(error.into());
-            }
-        }
-        self.succeeded(ended, "reset --hard", tree)?;
-        Ok(borrowed.path().to_owned())
-    }
-
-    /// Runs one command with its output in the log.
-    pub(super) async fn step(
-        &self,
-        command: Command,
-        timeout: Option<Duration>,
-    ) -> Result<Ended, LocalError> {
-        self.step_holding((), command, timeout).await
-    }
-
-    async fn step_holding<H: Send + 'static>(
-        &self,
-        hold: H,
-        command: Command,
-        timeout: Option<Duration>,
-    ) -> Result<Ended, LocalError> {
-        let append = || {
-            OpenOptions::new()
-                .append(true)
-                .create(true)
-                .open(self.log)
-                .map_err(LocalError::io("open", self.log))
-        };
-        let program = command.get_program().to_string_lossy().into_owned();
-        let launch = Launch {
-            command,
-            stdout: append()?,
-            stderr: append()?,
-        };
-        let limits = Limits {
-            timeout,
-            output: MOST_OUTPUT,
-        };
-        let register = self.holds.machine.register()?;
-        let holds = (hold, Arc::clone(&self.holds));
-        let ended = process::execute(self.work, launch, limits, register, holds)
-            .await
-            .map_err(|error| match error {
-                NotRun::Failed(error) => error,
-                // No program starts in a directory that is gone.
-                NotRun::Spawn(_) if !self.place.directory.is_dir() => LocalError::BuildDamaged {
-                    path: self.place.directory.clone(),
-                    missing: "tree".into(),
-                },
-                NotRun::Spawn(source) if program == "git" => {
-                    RepositoryError::not_started(source).into()
-                }
-                NotRun::Spawn(source) => LocalError::Spawn { program, source },
-            })?;
-        if let Some(left) = ended.left.in_words() {
-            let note = |mut log: File| writeln!(log, "pinpoint: after this step {left}");
-            note(append()?).map_err(LocalError::io("write", self.log))?;
-        }
-        Ok(ended)
-    }
-
-    /// Git's own steps fail for no fault of the commit.
-    pub(super) fn succeeded(
-        &self,
-        ended: Ended,
-        command: &str,
-        tree: &Path,
-    ) -> Result<(), LocalError> {
-        if ended.status.success() {
-            return Ok(());
-        }
-        Err(RepositoryError::Git {
-            command: command.into(),
-            path: tree.into(),
-            status: ended.status.to_string(),
-            reason: last_line(self.log)?,
-        }
-        .into())
     }
 
     /// The file of a patch, if it is still the one that the commit names.
     fn patch_file(&self, name: &str, sha256: &str) -> Result<&Path, LocalError> {
         let changed = || LocalError::PatchChanged {
             name: name.into(),
-            path: self.executor.config.patch.clone(),
+            path: self.config.patch.clone(),
         };
-        let path = self.executor.config.patch.as_deref().ok_or_else(changed)?;
+        let path = self.config.patch.as_deref().ok_or_else(changed)?;
         let bytes = fs::read(path).map_err(LocalError::io("read", path))?;
         if hexadecimal(&Sha256::digest(&bytes)) != sha256 {
             return Err(changed());
@@ -640,44 +429,40 @@ impl Making<'_> {
     }
 }
 
-/// A build that was made already is where its state says.
-fn made_already(commit: &CombinedCommit) -> Result<Made, LocalError> {
-    let directory = PathBuf::from(&commit.main.repository);
-    if !directory.is_dir() {
-        return Err(LocalError::BuildGone { path: directory });
-    }
-    Ok(Made::Ready(Arc::new(Build {
-        key: commit.main.repository.clone(),
-        tree: directory,
-        cached: true,
-        duration: 0,
-        ours: None,
-    })))
-}
-
 fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Adds to a log what could not be done, and does not matter to the job.
-fn note(log: &Path, what: impl Display) -> Result<(), LocalError> {
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(log)
-        .and_then(|mut log| writeln!(log, "pinpoint: {what}"))
-        .map_err(LocalError::io("write", log))
-}
-
-/// The last line of a file that says something.
-fn last_line(path: &Path) -> Result<String, LocalError> {
-    let text = tail(path)?;
-    Ok(text.lines().last().unwrap_or_default().trim().to_owned())
-}
-
-/// The end of a file that may be long: no more than a screen shows.
-fn tail(path: &Path) -> Result<String, LocalError> {
-    File::open(path)
-        .and_then(|file| files::tail(&file))
-        .map_err(LocalError::io("read", path))
+/// The name of a build: SHA-256 over the state of the commit, the build command, which
+/// repositories are available locally and the declared environment.
+/// Each part is preceded by its length and each list by its count, so that no
+/// two states read alike.
+///
+/// Those repositories decide which dependencies are laid out: a build from before one
+/// was cloned must not be measured against one from after.
+fn key(commit: &CombinedCommit, config: &LocalConfig, clones: &[String]) -> String {
+    let mut hash = Sha256::new();
+    let mut add = |part: &str| {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    };
+    // Raised when the same state comes to be built in another way.
+    add("pinpoint build 3");
+    let identity = commit.identity();
+    add(&identity.len().to_string());
+    identity.iter().for_each(|field| add(field));
+    match &config.build {
+        None => add("no build command"),
+        Some(command) => {
+            add("build command");
+            add(command);
+        }
+    }
+    add(&clones.len().to_string());
+    clones.iter().for_each(|name| add(name));
+    for (name, value) in &config.env {
+        add(name);
+        add(value);
+    }
+    hexadecimal(&hash.finalize())
 }

@@ -1,4 +1,4 @@
-//! What a job wants built and run, and where its files are.
+//! How a job builds and runs its commits, and where its files are.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use pinpoint_core::CombinedCommit;
 use pinpoint_core::results::Format;
 use pinpoint_core::{Aggregate, Limits};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// How a job builds and runs its commits. It is stored with the job, so that
 /// resuming needs nothing else.
@@ -23,9 +23,9 @@ pub struct LocalConfig {
     /// Local clones of other repositories, by their URLs: of dependencies.
     #[serde(default)]
     pub repositories: BTreeMap<String, PathBuf>,
-    /// The good end, at whose first run the metric is fixed.
+    /// The good end, where the metric is found.
     pub good: CombinedCommit,
-    /// Arguments of the benchmark at the good end, behind those of the command.
+    /// Arguments of the benchmark at the good end, after those of the command.
     #[serde(default)]
     pub good_arguments: Vec<String>,
     /// Variables set for the benchmark at the good end, not for the build.
@@ -52,9 +52,15 @@ pub struct LocalConfig {
     /// Whether no chart decides alone: what is compared is every chart there is.
     #[serde(default)]
     pub every_chart: bool,
-    /// How several values of one run become one; the median when absent.
-    #[serde(default)]
-    pub aggregate: Option<Aggregate>,
+    /// Present in jobs of earlier versions, whose journals have one value for each chart
+    /// of a run, made in this way. Runs of later ones report all values.
+    #[serde(
+        default,
+        rename = "aggregate",
+        deserialize_with = "median_if_null",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub run_aggregate: Option<Aggregate>,
     /// The file that the benchmark writes its values to, relative to the work
     /// tree; when absent, they are read from its standard output.
     #[serde(default)]
@@ -68,7 +74,7 @@ pub struct LocalConfig {
     /// Builds at one time; 0 counts as 1.
     #[serde(default = "one")]
     pub build_jobs: u32,
-    /// Bytes that finished builds may occupy once nobody uses them.
+    /// Bytes that finished builds may occupy while they are not in use.
     pub cache_size: u64,
     /// Full hashes of commits that count as not building, nor does what is made
     /// of them: with dependencies held elsewhere, or merged into another.
@@ -80,6 +86,11 @@ pub struct LocalConfig {
     pub paths: Vec<String>,
 }
 
+/// Earlier versions always wrote the field, and null for the median.
+fn median_if_null<'de, D: Deserializer<'de>>(field: D) -> Result<Option<Aggregate>, D::Error> {
+    Ok(Some(Option::deserialize(field)?.unwrap_or_default()))
+}
+
 fn one() -> u32 {
     1
 }
@@ -87,11 +98,11 @@ fn one() -> u32 {
 /// Where an executor keeps its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
-    /// What jobs share: builds and repositories.
+    /// Shared by jobs: builds and repositories.
     pub state_dir: PathBuf,
-    /// What belongs to this job: outputs, reports, the metric.
+    /// Of this job alone: outputs and reports.
     pub job_dir: PathBuf,
-    /// What all jobs of this user on this machine share: the locks. Almost
+    /// Shared by all jobs of this user on this machine: the locks. Almost
     /// always [`default_machine_dir`](super::default_machine_dir); two jobs
     /// with different ones disturb each other's measurements.
     pub machine_dir: PathBuf,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use pinpoint_core::ExecutorError;
 
-use super::RepositoryError;
+use super::repository::RepositoryError;
 
 /// The local executor could not do what it was asked.
 #[derive(Debug, thiserror::Error)]

@@ -1,103 +1,52 @@
 //! The executor: what [`pinpoint_core::Executor`] asks, done on this machine.
 
-use std::collections::{HashMap, HashSet};
-use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::collections::HashMap;
+use std::path::{Component, Path};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use pinpoint_core::{
-    BuildReport, BuildRequest, CombinedCommit, Commit, ExecutorError, FindMetricRequest, InProcess,
-    Key, ListRequest, Listing, Located, PairReport, RunPairRequest, RunReport, RunRequest,
+    Artifact, BuildReport, BuildRequest, CombinedCommit, Commit, ExecutorError, FindMetricRequest,
+    InProcess, Key, ListRequest, Listing, Located, Metric, PairReport, RunPairRequest, RunReport,
+    RunRequest,
 };
-use pinpoint_midpoint::{Between, History, MidpointError, Midpoints, Repositories};
-use tokio::sync::{OnceCell, Semaphore};
 
-use super::at_hand::AtHand;
-use super::build::Made;
+use super::build::{Builder, Made};
+use super::builds::Builds;
+use super::config::{LocalConfig, Location};
+use super::environment::Environment;
+use super::error::LocalError;
 use super::files;
-use super::history::LocalRepositories;
+use super::local_clones::LocalClones;
 use super::machine_lock::MachineLock;
-use super::process::Work;
-use super::reports::Reports;
-use super::repository::{Hashes, Repository, is_gits};
-use super::tails::Tails;
+use super::process::Processes;
+use super::repository::Repository;
+use super::run::Runner;
+use super::sources::Sources;
+use super::sync::locked;
 use super::workspace::Workspace;
-use super::{LocalConfig, LocalError, Location, Metric};
 
 /// Lists, builds and runs the commits of one job on this machine.
 ///
-/// Builds run side by side, up to [`LocalConfig::build_jobs`]. Benchmarks run
-/// one at a time on the whole machine, the two of a pair with nothing between, in the order in which the futures of
-/// [`run`](InProcess::run) and [`run_pair`](InProcess::run_pair) are first polled,
-/// and never beside a build of any job. It must be used within a `tokio` runtime
-/// that has its clock enabled.
+/// Builds run side by side, up to [`LocalConfig::build_jobs`]. Benchmarks run one at a
+/// time on the whole machine, and never beside a build of any job: in the order in
+/// which the futures of [`run`](InProcess::run) and [`run_pair`](InProcess::run_pair)
+/// are first polled, the two of a pair with nothing between. It must be used within a
+/// `tokio` runtime that has its clock enabled.
 pub struct LocalExecutor {
-    pub(super) config: LocalConfig,
-    pub(super) job: String,
-    pub(super) job_dir: PathBuf,
-    /// Where commits come from; absent where builds are made already.
-    pub(super) sources: Option<Sources>,
-    pub(super) workspace: Workspace,
-    pub(super) machine: MachineLock,
-    /// What builds and runs inherit, taken once so that it is the same for all.
-    pub(super) environment: Vec<(OsString, OsString)>,
-    pub(super) build_slots: Arc<Semaphore>,
-    pub(super) builds: Mutex<HashMap<String, Arc<OnceCell<Made>>>>,
-    /// How many builds were made or found: tells a build from one made after it.
-    pub(super) makings: AtomicU64,
-    /// Runs that failed in a build which had lost something.
-    pub(super) damaged_runs: Mutex<HashSet<String>>,
-    /// Whose turn it is to run. Holds how often each build was warmed up.
-    pub(super) turn: tokio::sync::Mutex<HashMap<String, u32>>,
-    pub(super) metric: OnceCell<Metric>,
-    pub(super) reports: Mutex<Reports>,
-    pub(super) tails: Mutex<Tails>,
-    /// What `--path` leaves of ranges.
-    path_ranges: Mutex<HashMap<(String, String), Arc<Hashes>>>,
-    /// By the request; what [`LocalExecutor::prepare`] does has none.
-    works: Mutex<HashMap<Option<Key>, Arc<Work>>>,
-    /// The same moment on both clocks.
-    opened: (Duration, Instant),
+    /// Absent where the builds existed before the job.
+    sources: Option<Sources>,
+    pub(super) builds: Arc<Builds>,
+    pub(super) runner: Runner,
+    works: Mutex<HashMap<Key, Arc<Processes>>>,
 }
 
-/// Where commits come from.
-pub(super) struct Sources {
-    pub(super) repository: Repository,
-    pub(super) at_hand: AtHand,
-    repositories: LocalRepositories,
-    pub(super) midpoints: Midpoints,
-}
+/// Cancels the processes of a request when its future is dropped.
+pub(super) struct CancelGuard(pub(super) Arc<Processes>);
 
-impl Sources {
-    fn open(config: &LocalConfig, state_dir: &Path) -> Result<Self, LocalError> {
-        let repository = Repository::discover(&config.repository)?;
-        let named = config.repositories.clone();
-        let repositories = LocalRepositories::new(repository.clone(), named, state_dir);
-        Ok(Self {
-            at_hand: AtHand::open(repositories.clone(), &config.repositories)?,
-            midpoints: Midpoints::new(Arc::new(repositories.clone())),
-            repositories,
-            repository,
-        })
-    }
-}
-
-/// What lies between two commits.
-enum Found {
-    /// The commits that touch the paths of the job.
-    Paths(Arc<Hashes>),
-    Between(Arc<Between>),
-}
-
-/// Ends the work when the future that does it is dropped.
-pub(super) struct EndOnDrop(pub(super) Arc<Work>);
-
-impl Drop for EndOnDrop {
+impl Drop for CancelGuard {
     fn drop(&mut self) {
-        self.0.abandon();
+        self.0.cancel();
     }
 }
 
@@ -123,10 +72,9 @@ impl LocalExecutor {
                 path: results.clone(),
             });
         }
-        let sources = if config.made {
-            None
-        } else {
-            Some(Sources::open(&config, &location.state_dir)?)
+        let sources = match config.made {
+            true => None,
+            false => Some(Sources::open(&config, &location.state_dir)?),
         };
         let job_dir = location.job_dir;
         files::create_dir(&job_dir.join("builds"))?;
@@ -135,61 +83,32 @@ impl LocalExecutor {
         let job_dir = job_dir
             .canonicalize()
             .map_err(LocalError::io("read", &job_dir))?;
-        let metric = files::read_json(&job_dir.join("metric.json"))?;
-        let build_slots = usize::try_from(config.build_jobs.max(1))
-            .unwrap_or(usize::MAX)
-            .min(Semaphore::MAX_PERMITS);
-        let inherited = |name: &OsString| {
-            // Ours would be those of a Pinpoint that runs this one.
-            !is_gits(name) && !name.as_encoded_bytes().starts_with(b"PINPOINT_")
+        let workspace = Workspace::open(&location.state_dir)?;
+        let machine = Arc::new(MachineLock::open(&location.machine_dir)?);
+        let environment = Arc::new(Environment::new(job.into(), config.env.clone()));
+        let config = Arc::new(config);
+        let builds = match &sources {
+            None => Builds::Prebuilt,
+            Some(sources) => {
+                let clones = LocalClones::open(sources.repositories.clone(), &config.repositories)?;
+                let logs = job_dir.join("builds");
+                let of = (sources.repository.clone(), clones);
+                let builder = Builder::new(&config, &environment, logs, workspace, of, &machine);
+                Builds::OfCommits(Box::new(builder))
+            }
         };
-        let unix = SystemTime::now().duration_since(UNIX_EPOCH);
+        let builds = Arc::new(builds);
         Ok(Self {
             sources,
-            workspace: Workspace::open(&location.state_dir)?,
-            machine: MachineLock::open(&location.machine_dir)?,
-            environment: std::env::vars_os()
-                .filter(|(name, _)| inherited(name))
-                .collect(),
-            build_slots: Arc::new(Semaphore::new(build_slots)),
-            builds: Mutex::default(),
-            makings: AtomicU64::default(),
-            damaged_runs: Mutex::default(),
-            turn: tokio::sync::Mutex::default(),
-            metric: OnceCell::new_with(metric),
-            reports: Mutex::new(Reports::open(&job_dir.join("runs.jsonl"))?),
-            tails: Mutex::new(Tails::open(&job_dir)?),
-            path_ranges: Mutex::default(),
+            runner: Runner::open(config, environment, job_dir, Arc::clone(&builds), machine)?,
+            builds,
             works: Mutex::default(),
-            opened: (unix.unwrap_or_default(), Instant::now()),
-            config,
-            job: job.into(),
-            job_dir,
         })
     }
 
-    /// The metric of the job, once its first run or [`prepare`](Self::prepare)
-    /// fixed it.
-    pub fn metric(&self) -> Option<Metric> {
-        self.metric.get().cloned()
-    }
-
-    /// Builds the good end and runs it once, so that whatever is wrong with the
-    /// build, the command or the chart is known at once. The run is not
-    /// counted. In a job whose metric is fixed nothing is done.
-    ///
-    /// # Errors
-    ///
-    /// [`ExecutorError::Refused`] with what is wrong.
-    pub async fn prepare(&self) -> Result<Metric, ExecutorError> {
-        let work = self.begin(None);
-        let mut warmed = self.turn.lock().await;
-        Ok(self.fixed_metric(&work.0, &mut warmed).await?.clone())
-    }
-
-    async fn find_metric_now(&self, work: &Arc<Work>) -> Result<pinpoint_core::Metric, LocalError> {
-        let mut warmed = self.turn.lock().await;
-        Ok(self.fixed_metric(work, &mut warmed).await?.into())
+    /// The metric of a job that found it before that was journaled.
+    pub fn metric_of_old_job(&self) -> Option<Metric> {
+        self.runner.old_metric.clone()
     }
 
     /// Ends whatever is under way, and returns when no process of it is left.
@@ -200,12 +119,21 @@ impl LocalExecutor {
         let works: Vec<_> = std::mem::take(&mut *locked(&self.works))
             .into_values()
             .collect();
-        for work in &works {
-            work.abandon();
+        for processes in &works {
+            processes.cancel();
         }
-        for work in works {
-            work.over().await;
+        for processes in works {
+            processes.ended().await;
         }
+    }
+
+    /// Warnings about the runs of the job, a sentence each.
+    ///
+    /// # Errors
+    ///
+    /// When the notes of the job can't be read.
+    pub fn warnings(&self) -> Result<Vec<String>, LocalError> {
+        self.runner.warnings()
     }
 
     /// The name of a commit, with author, date and subject.
@@ -214,7 +142,7 @@ impl LocalExecutor {
     ///
     /// When the range has no such offset, or the repository no such commit.
     pub async fn resolve(&self, located: &Located) -> Result<CombinedCommit, LocalError> {
-        self.describe(self.name(located).await?).await
+        self.described(self.name(located).await?).await
     }
 
     /// As [`resolve`](Self::resolve), for many at once, in the same order.
@@ -230,114 +158,46 @@ impl LocalExecutor {
         for located in located {
             commits.push(self.name(located).await?);
         }
-        if let Some(sources) = &self.sources {
-            sources.repositories.describe_all(&mut commits).await?;
-        }
+        self.describe(&mut commits).await?;
         Ok(commits)
     }
 
-    /// A commit of any repository at hand, with author, date and subject.
+    /// A commit of any repository available locally, with author, date and subject.
     ///
     /// # Errors
     ///
     /// When the repository has no such commit.
     pub async fn describe_commit(&self, commit: Commit) -> Result<Commit, LocalError> {
-        Ok(self.describe(commit.into()).await?.main)
+        Ok(self.described(commit.into()).await?.main)
     }
 
-    /// The repository that a commit is of, if it is at hand.
+    /// The repository that a commit is of, if it is available locally.
     pub fn repository_of(&self, commit: &Commit) -> Option<Repository> {
-        self.sources
-            .as_ref()?
-            .repositories
-            .locate(&commit.repository)
-            .ok()
-            .flatten()
+        let repositories = &self.sources.as_ref()?.repositories;
+        repositories.locate(&commit.repository).ok().flatten()
     }
 
     /// The name of a commit alone.
-    pub(super) async fn name(&self, located: &Located) -> Result<CombinedCommit, LocalError> {
-        let (listing, offset) = match located {
-            Located::Commit(commit) => return Ok(commit.clone()),
-            Located::Offset { listing, offset } => (listing, offset),
-        };
-        match self.find(&listing.lower, &listing.higher).await? {
-            Found::Paths(hashes) => {
-                let hash = hashes.get(*offset).ok_or(LocalError::NoSuchOffset {
-                    offset: *offset,
-                    count: hashes.count(),
-                })?;
-                let mut commit = listing.higher.clone();
-                commit.main = Commit::new(commit.main.repository, hash);
-                Ok(commit)
-            }
-            Found::Between(between) => Ok(self.sources()?.midpoints.nth(&between, *offset).await?),
+    async fn name(&self, located: &Located) -> Result<CombinedCommit, LocalError> {
+        match located {
+            Located::Commit(commit) => Ok(commit.clone()),
+            Located::Offset { listing, offset } => self.sources()?.nth(listing, *offset).await,
         }
     }
 
-    /// Adds author, date and subject to a name.
-    pub(super) async fn describe(
-        &self,
-        commit: CombinedCommit,
-    ) -> Result<CombinedCommit, LocalError> {
+    async fn described(&self, commit: CombinedCommit) -> Result<CombinedCommit, LocalError> {
         let mut commits = [commit];
-        if let Some(sources) = &self.sources {
-            sources.repositories.describe_all(&mut commits).await?;
-        }
+        self.describe(&mut commits).await?;
         let [commit] = commits;
         Ok(commit)
     }
 
-    /// What lies strictly between two commits.
-    async fn find(
-        &self,
-        lower: &CombinedCommit,
-        higher: &CombinedCommit,
-    ) -> Result<Found, LocalError> {
-        let Sources {
-            repositories,
-            midpoints,
-            ..
-        } = self.sources()?;
-        if lower.main == higher.main || !is_plain(lower) {
-            return Ok(Found::Between(midpoints.between(lower, higher).await?));
+    /// Adds author, date and subject to names.
+    async fn describe(&self, commits: &mut [CombinedCommit]) -> Result<(), LocalError> {
+        match &self.sources {
+            Some(sources) => sources.repositories.describe_all(commits).await,
+            None => Ok(()),
         }
-        let history = repositories.open(&higher.main.repository).await;
-        let history = history.map_err(MidpointError::from)?;
-        if !self.config.paths.is_empty() {
-            let hashes = self.path_range(&lower.main, &higher.main).await?;
-            if hashes.count() > 0 {
-                return Ok(Found::Paths(hashes));
-            }
-        } else if !is_beside(&*history, lower, higher).await? {
-            return Ok(Found::Between(midpoints.between(lower, higher).await?));
-        }
-        // No commit of the range comes before the higher one, so that whatever
-        // is opened between the two begins at its first parent.
-        let mut from = lower.clone();
-        from.main.git_hash = if is_plain(higher) {
-            let parents = history.parents(&higher.main.git_hash).await;
-            let parents = parents.map_err(MidpointError::from)?;
-            parents.into_iter().next().unwrap_or(from.main.git_hash)
-        } else {
-            higher.main.git_hash.clone()
-        };
-        Ok(Found::Between(midpoints.between(&from, higher).await?))
-    }
-
-    /// The commits strictly between two that touch one of the paths.
-    async fn path_range(&self, lower: &Commit, higher: &Commit) -> Result<Arc<Hashes>, LocalError> {
-        let ends = (lower.git_hash.clone(), higher.git_hash.clone());
-        if let Some(known) = locked(&self.path_ranges).get(&ends) {
-            return Ok(Arc::clone(known));
-        }
-        let repository = self.sources()?.repository.clone();
-        let paths = self.config.paths.clone();
-        let (lower, higher) = ends.clone();
-        let range = blocking((), move || Ok(repository.range(&lower, &higher, &paths)?)).await?;
-        let range = Arc::new(range);
-        locked(&self.path_ranges).insert(ends, Arc::clone(&range));
-        Ok(range)
     }
 
     /// # Errors
@@ -347,140 +207,86 @@ impl LocalExecutor {
         self.sources.as_ref().ok_or(LocalError::NoHistory)
     }
 
-    pub(super) fn begin(&self, key: Option<&Key>) -> EndOnDrop {
-        let work = Work::begin();
+    pub(super) fn begin(&self, key: &Key) -> CancelGuard {
+        let processes = Processes::new(key.clone());
         let mut works = locked(&self.works);
-        works.retain(|_, work| !work.is_over());
-        works.insert(key.cloned(), Arc::clone(&work));
-        EndOnDrop(work)
+        works.retain(|_, processes| !processes.is_over());
+        works.insert(key.clone(), Arc::clone(&processes));
+        CancelGuard(processes)
     }
 
-    /// Milliseconds since 1970, on a clock that is never set back while a job runs.
-    pub(super) fn unix_time(&self, moment: Instant) -> u64 {
-        let (unix, opened) = self.opened;
-        let since = unix + moment.saturating_duration_since(opened);
-        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    async fn build_now(
+        &self,
+        located: &Located,
+        processes: &Arc<Processes>,
+    ) -> Result<BuildReport, LocalError> {
+        let commit = self.name(located).await?;
+        // Git takes its time to describe a commit, and the build does not need it.
+        let (made, described) = tokio::try_join!(
+            self.builds.get(&commit, processes),
+            self.described(commit.clone())
+        )?;
+        let mut report = BuildReport::built(described);
+        if let Builds::OfCommits(builder) = &*self.builds {
+            report.log = builder.log_of(&commit);
+        }
+        match made {
+            Made::Ready(build) => {
+                report.cached = build.cached;
+                report.duration = build.duration;
+                report.artifact = Some(Artifact::Directory(build.tree.display().to_string()));
+            }
+            Made::Failed(failure) => {
+                report.failure = Some(failure.reason.clone());
+                report.duration = failure.duration;
+            }
+        }
+        Ok(report)
     }
 }
 
 #[async_trait]
 impl InProcess for LocalExecutor {
-    async fn find_metric(
-        &self,
-        request: &FindMetricRequest,
-    ) -> Result<pinpoint_core::Metric, ExecutorError> {
-        let work = self.begin(Some(&request.key));
-        let metric = tokio::select! {
-            biased;
-            () = work.0.abandoned() => Err(LocalError::Cancelled),
-            metric = self.find_metric_now(&work.0) => metric,
-        };
-        Ok(metric?)
+    async fn find_metric(&self, request: &FindMetricRequest) -> Result<Metric, ExecutorError> {
+        let CancelGuard(processes) = &self.begin(&request.key);
+        let found = self.runner.find_metric(request, processes);
+        Ok(processes.unless_cancelled(found).await?)
     }
 
     async fn list(&self, request: &ListRequest) -> Result<Listing, ExecutorError> {
-        let (count, changes) = match self.find(&request.lower, &request.higher).await? {
-            Found::Paths(hashes) => (hashes.count(), Vec::new()),
-            Found::Between(between) => (between.count(), between.changes().to_vec()),
-        };
-        Ok(Listing {
-            changes,
-            ..Listing::new(request, count)
-        })
+        Ok(self.sources()?.list(request).await?)
     }
 
     async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError> {
-        let work = self.begin(Some(&request.key));
-        let report = tokio::select! {
-            biased;
-            () = work.0.abandoned() => Err(LocalError::Cancelled),
-            report = self.build_located(&request.commit, &work.0) => report,
-        };
-        Ok(report?)
+        let CancelGuard(processes) = &self.begin(&request.key);
+        let built = self.build_now(&request.commit, processes);
+        Ok(processes.unless_cancelled(built).await?)
     }
 
     async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
-        let work = self.begin(Some(&request.key));
-        let report = tokio::select! {
-            biased;
-            () = work.0.abandoned() => Err(LocalError::Cancelled),
-            report = self.run_once(request, &work.0) => report,
-        };
-        Ok(report?)
+        let CancelGuard(processes) = &self.begin(&request.key);
+        let ran = self.runner.run(request, processes);
+        Ok(processes.unless_cancelled(ran).await?)
     }
 
     async fn run_pair(&self, request: &RunPairRequest) -> Result<PairReport, ExecutorError> {
-        let work = self.begin(Some(&request.key));
-        let report = tokio::select! {
-            biased;
-            () = work.0.abandoned() => Err(LocalError::Cancelled),
-            report = self.run_pair_once(request, &work.0) => report,
-        };
-        Ok(report?)
+        let CancelGuard(processes) = &self.begin(&request.key);
+        let ran = self.runner.run_pair(request, processes);
+        Ok(processes.unless_cancelled(ran).await?)
     }
 
     async fn ended(&self, key: &Key) -> Result<(), ExecutorError> {
-        let work = locked(&self.works).remove(&Some(key.clone()));
-        if let Some(work) = work {
-            work.abandon();
-            work.over().await;
+        let processes = locked(&self.works).remove(key);
+        if let Some(processes) = processes {
+            processes.cancel();
+            processes.ended().await;
         }
         Ok(())
     }
-}
-
-/// Does what would hold up the runtime, and lets go of what it `holds` after
-/// that, even if nobody waits for it any more.
-pub(super) async fn blocking<T, H>(
-    holds: H,
-    task: impl FnOnce() -> Result<T, LocalError> + Send + 'static,
-) -> Result<T, LocalError>
-where
-    T: Send + 'static,
-    H: Send + 'static,
-{
-    let joined = tokio::task::spawn_blocking(move || {
-        let result = task();
-        drop(holds);
-        result
-    })
-    .await;
-    match joined {
-        Ok(result) => result,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_shut_down) => Err(LocalError::ShutDown),
-        },
-    }
-}
-
-/// Is it a commit of the main repository's own history, and nothing else?
-fn is_plain(commit: &CombinedCommit) -> bool {
-    commit.modified_deps.is_empty() && commit.main.merged.is_empty()
-}
-
-/// Is the lower commit on a branch that was merged later, and the higher one
-/// where the line that it was merged into begins: the first commit that this has
-/// besides, or the one that both have, with something more?
-async fn is_beside(
-    history: &dyn History,
-    lower: &CombinedCommit,
-    higher: &CombinedCommit,
-) -> Result<bool, MidpointError> {
-    let (older, newer) = (&lower.main.git_hash, &higher.main.git_hash);
-    if history.is_ancestor(older, newer).await? {
-        return Ok(false);
-    }
-    Ok(history.count(older, newer).await? == u64::from(is_plain(higher)))
 }
 
 /// Does the path name something below wherever it is looked up, by its words?
 fn is_inside(path: &Path) -> bool {
     let mut parts = path.components().peekable();
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
-}
-
-/// Nothing panics while it holds one of these locks half way through a change.
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::LocalError;
+use super::error::LocalError;
 
 /// How long to wait before looking at a lock again: at first, and at most.
 const FIRST_LOOK: Duration = Duration::from_micros(500);
@@ -48,7 +48,7 @@ pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     }
 }
 
-/// A new file without a name, which is gone when nobody has it open any more.
+/// A new file without a name, which is gone once it is closed everywhere.
 pub(super) fn create_unnamed(directory: &Path) -> Result<File, LocalError> {
     tempfile::tempfile_in(directory).map_err(LocalError::io("create a file in", directory))
 }
@@ -81,7 +81,7 @@ pub(super) fn read_at(file: &File, start: u64, most: u64) -> io::Result<Vec<u8>>
 }
 
 /// Copies the beginning and the end of a file, so much of each; what is left out
-/// between is told in a line.
+/// between is noted in a line.
 pub(super) fn copy_ends(from: &File, to: &Path, each: u64) -> io::Result<()> {
     let length = from.metadata()?.len();
     let mut copy = File::create(to)?;
@@ -130,8 +130,8 @@ fn make_writable(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a file under another name and moves it in place, so that nobody ever
-/// sees half of it, whenever this process is killed.
+/// Writes a file under another name and moves it in place, so that half of it
+/// is never seen, whenever this process is killed.
 ///
 /// It is not forced to the disk: that takes milliseconds, and what it tells of,
 /// a build, is not either.

@@ -1,4 +1,4 @@
-//! What machine this is: what else the times of a job depend on.
+//! The machine, on which the times of a job depend.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 /// A machine at a moment. What the system does not tell is absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Host {
-    /// What it is called.
+    /// Its name.
     #[serde(default)]
     pub name: Option<String>,
     /// The processor's own name.

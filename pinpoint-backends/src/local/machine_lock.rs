@@ -6,8 +6,8 @@
 //! cannot be starved by them, nor they by runs.
 //!
 //! Looking at a file lock again and again is slow; between the tasks of one
-//! executor a fair lock in memory stands before the files, and nobody waits
-//! longer than he must. It also keeps runs in their order.
+//! executor a fair lock in memory stands before the files, and no task
+//! waits longer than it must. It also keeps runs in their order.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -18,15 +18,16 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
+use super::error::LocalError;
 use super::files::{self, Locked, Mode};
 use super::process;
-use super::{LocalError, workspace};
+use super::workspace;
 
 /// Where the locks of this machine are, the same for all programs of one user.
 ///
 /// `$XDG_RUNTIME_DIR/pinpoint`; where that is not set, as in cron jobs, the
 /// place it would have had; where there is none, a directory in `/tmp`, or in the
-/// home directory if somebody else has made the one in `/tmp`. `$TMPDIR` has no say:
+/// home directory if another user has made the one in `/tmp`. `$TMPDIR` has no say:
 /// two shells may differ in it.
 pub fn default_machine_dir() -> PathBuf {
     if let Some(runtime) = std::env::var_os("XDG_RUNTIME_DIR").filter(|value| !value.is_empty()) {
@@ -126,7 +127,7 @@ impl MachineLock {
         let turn = files::lock(&self.turnstile, Mode::Alone).await?;
         let machine = files::lock(&self.machine, Mode::Alone).await?;
         drop(turn);
-        // Whoever is on record lost its parent: every parent holds the lock.
+        // A process on record has lost its parent: every parent holds the lock.
         let register = self.registers.join("run");
         let unreadable = |error| LocalError::io("read", &self.registers)(error);
         for entry in fs::read_dir(&self.registers).map_err(unreadable)? {
@@ -177,7 +178,7 @@ async fn end_recorded(register: &Path) -> Result<(), LocalError> {
 
 impl RunHold {
     /// Where the process that runs under this lock is recorded. The record is
-    /// left there: it names nobody once the process is dead.
+    /// left there: it names no process once that is dead.
     pub(super) fn register(&self) -> Result<File, LocalError> {
         files::open_or_create(&self.register)
     }

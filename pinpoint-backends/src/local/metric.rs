@@ -1,59 +1,18 @@
-//! What a run measured, as the search sees it.
+//! How the output of a run is read.
 
 use std::collections::BTreeMap;
 
 use pinpoint_core::results::{Format, Output, ReadError};
-use pinpoint_core::{Aggregate, Direction, Measure, Series, Usage};
-use serde::{Deserialize, Serialize};
+use pinpoint_core::{Aggregate, Charts, Direction, Measure, Metric, Series, Usage};
 
-use super::LocalError;
+use super::config::LocalConfig;
+use super::error::LocalError;
 
 /// The chart of [`Format::Time`] that decides when none is named.
 const WALL: &str = "wall";
 
-/// How a job's values are read: fixed once, at the good end's first run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Metric {
-    /// The format; never [`Format::Auto`].
-    pub format: Format,
-    /// The chart that decides; absent when all are compared.
-    pub chart: Option<String>,
-    /// What it counts.
-    #[serde(default)]
-    pub unit: Option<String>,
-    /// Where better lies, if the format says so.
-    #[serde(default)]
-    pub direction: Direction,
-    /// Every chart of that run.
-    #[serde(default)]
-    pub charts: BTreeMap<String, Measure>,
-}
-
-impl From<&Metric> for pinpoint_core::Metric {
-    fn from(metric: &Metric) -> Self {
-        Self {
-            format: metric.format.to_string(),
-            chart: metric.chart.clone(),
-            unit: metric.unit.clone(),
-            direction: metric.direction,
-            charts: metric.charts.clone(),
-        }
-    }
-}
-
-impl TryFrom<&pinpoint_core::Metric> for Metric {
-    type Error = LocalError;
-
-    fn try_from(metric: &pinpoint_core::Metric) -> Result<Self, LocalError> {
-        Ok(Self {
-            format: (metric.format.parse()).map_err(|source| LocalError::Format { source })?,
-            chart: metric.chart.clone(),
-            unit: metric.unit.clone(),
-            direction: metric.direction,
-            charts: metric.charts.clone(),
-        })
-    }
-}
+/// The values of one run by their charts.
+pub(super) type Values = BTreeMap<String, Series>;
 
 /// The charts that a job is about.
 #[derive(Clone, Copy)]
@@ -63,102 +22,157 @@ pub(super) enum Wanted<'a> {
     Every,
 }
 
-impl Metric {
-    /// Fixes the metric by a run that succeeded.
-    pub(super) fn fix(
-        format: &Format,
-        wanted: Wanted<'_>,
-        output: Output<'_>,
-        usage: &Usage,
-    ) -> Result<Self, Unfit> {
-        let format = match format {
-            Format::Auto => match Format::recognise(output) {
-                Ok(format) => format,
-                Err(ReadError::NothingRecognised) => Format::Time,
-                Err(error) => return Err(Unfit::Output(error)),
-            },
-            format => format.clone(),
-        };
-        let charts = charts(&format, output, usage).map_err(Unfit::Output)?;
-        let existing = || charts.keys().cloned().collect();
-        let deciding = match wanted {
-            Wanted::Every => None,
-            Wanted::One(Some(name)) => Some(charts.get_key_value(name).ok_or_else(|| {
-                Unfit::Chart(LocalError::NoSuchChart {
-                    chart: name.into(),
+/// The metric that a run which succeeded gives, and the values that are wanted.
+pub(super) fn find(
+    format: &Format,
+    wanted: Wanted<'_>,
+    output: Output<'_>,
+    usage: &Usage,
+) -> Result<(Metric, Values), Unfit> {
+    let format = match format {
+        Format::Auto => match Format::recognise(output) {
+            Ok(format) => format,
+            Err(ReadError::NothingRecognised) => Format::Time,
+            Err(error) => return Err(Unfit::Output(error)),
+        },
+        format => format.clone(),
+    };
+    let mut charts = read_all(&format, output, usage).map_err(Unfit::Output)?;
+    let existing = || charts.keys().cloned().collect();
+    let deciding = match wanted {
+        Wanted::Every => None,
+        Wanted::One(Some(name)) => Some(charts.get_key_value(name).ok_or_else(|| {
+            Unfit::Chart(LocalError::NoSuchChart {
+                chart: name.into(),
+                existing: existing(),
+            })
+        })?),
+        Wanted::One(None) => match (charts.get_key_value(WALL), charts.iter().next()) {
+            (Some(wall), _) if format == Format::Time => Some(wall),
+            (_, Some(only)) if charts.len() == 1 => Some(only),
+            _ => {
+                return Err(Unfit::Chart(LocalError::ManyCharts {
                     existing: existing(),
-                })
-            })?),
-            Wanted::One(None) => match (charts.get_key_value(WALL), charts.iter().next()) {
-                (Some(wall), _) if format == Format::Time => Some(wall),
-                (_, Some(only)) if charts.len() == 1 => Some(only),
-                _ => {
-                    return Err(Unfit::Chart(LocalError::ManyCharts {
-                        existing: existing(),
-                    }));
-                }
-            },
+                }));
+            }
+        },
+    };
+    let measures = charts.iter().map(|(chart, series)| {
+        let measure = Measure {
+            unit: series.unit.clone(),
+            direction: series.direction,
+        };
+        (chart.clone(), measure)
+    });
+    let metric = Metric {
+        format: format.to_string(),
+        chart: deciding.map(|(chart, _)| chart.clone()),
+        unit: deciding.and_then(|(_, series)| series.unit.clone()),
+        direction: deciding.map_or(Direction::Unknown, |(_, series)| series.direction),
+        charts: measures.collect(),
+    };
+    if let Some(deciding) = &metric.chart {
+        charts.retain(|chart, _| chart == deciding);
+    }
+    Ok((metric, charts))
+}
+
+/// How the values of a run are read.
+pub(super) struct Reader<'a> {
+    /// Absent where each run is read by itself.
+    metric: Option<&'a Metric>,
+    format: Format,
+    wanted: Wanted<'a>,
+    aggregate: Option<Aggregate>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(
+        config: &'a LocalConfig,
+        metric: Option<&'a Metric>,
+        charts: &'a Charts,
+    ) -> Result<Self, LocalError> {
+        let format = match metric {
+            Some(metric) => {
+                (metric.format.parse()).map_err(|source| LocalError::Format { source })?
+            }
+            None => config.format.clone(),
         };
         Ok(Self {
-            chart: deciding.map(|(chart, _)| chart.clone()),
-            unit: deciding.and_then(|(_, series)| series.unit.clone()),
-            direction: deciding.map_or(Direction::Unknown, |(_, series)| series.direction),
-            charts: (charts.iter())
-                .map(|(chart, series)| {
-                    let measure = Measure {
-                        unit: series.unit.clone(),
-                        direction: series.direction,
-                    };
-                    (chart.clone(), measure)
-                })
-                .collect(),
+            metric,
             format,
+            wanted: match charts {
+                Charts::All => Wanted::Every,
+                Charts::Deciding(chart) => {
+                    Wanted::One(chart.as_deref().or(config.chart.as_deref()))
+                }
+            },
+            aggregate: config.run_aggregate,
         })
     }
 
-    /// One value for each chart of a run that succeeded; or why it did not, in
-    /// a line.
+    pub(super) fn format(&self) -> &Format {
+        &self.format
+    }
+
+    /// The chart that decides, as far as that is known before a run.
+    pub(super) fn chart(&self) -> Option<String> {
+        self.metric?.chart.clone()
+    }
+
+    /// The chart that decides and the values of a run that succeeded; or why it did
+    /// not, in a line.
     pub(super) fn read(
         &self,
-        aggregate: Aggregate,
         output: Output<'_>,
         usage: &Usage,
-    ) -> Result<BTreeMap<String, Series>, String> {
-        let charts = charts(&self.format, output, usage).map_err(|error| error.to_string())?;
-        if let Some(chart) = &self.chart {
-            let Some(series) = charts.get(chart) else {
-                return Err(format!("gave no value for `{chart}`"));
-            };
-            check_unit(chart, series, &self.unit)?;
-        } else {
-            for (chart, series) in &charts {
-                if let Some(measure) = self.charts.get(chart) {
-                    check_unit(chart, series, &measure.unit)?;
+    ) -> Result<(Option<String>, Values), String> {
+        let (chart, values) = match self.metric {
+            Some(metric) => {
+                let values = read_all(&self.format, output, usage);
+                let mut values = values.map_err(|error| error.to_string())?;
+                check_units(metric, &values)?;
+                if let (Wanted::One(_), Some(chart)) = (self.wanted, &metric.chart) {
+                    values.retain(|name, _| name == chart);
                 }
+                (metric.chart.clone(), values)
             }
-        }
-        let mut aggregated = BTreeMap::new();
-        for (chart, series) in charts {
-            match aggregate.apply(&series.values) {
-                Some(value) => {
-                    let values = vec![value];
-                    aggregated.insert(chart, Series { values, ..series });
-                }
-                None if self
-                    .chart
-                    .as_ref()
-                    .is_none_or(|deciding| *deciding == chart) =>
-                {
-                    return Err(format!(
-                        "the {} values of `{chart}` can't be aggregated as asked",
-                        series.values.len()
-                    ));
-                }
-                // Others are shown where they can be; they decide nothing.
-                None => {}
+            None => {
+                let found = find(&self.format, self.wanted, output, usage);
+                let (metric, values) = found.map_err(|unfit| unfit.to_string())?;
+                (metric.chart, values)
             }
+        };
+        match self.aggregate {
+            Some(aggregate) => Ok((chart, aggregated(values, aggregate)?)),
+            None => Ok((chart, values)),
         }
-        Ok(aggregated)
+    }
+}
+
+/// One value for each chart.
+pub(super) fn aggregated(values: Values, aggregate: Aggregate) -> Result<Values, String> {
+    let one = |(chart, series): (String, Series)| {
+        let count = series.values.len();
+        let value = aggregate.apply(&series.values);
+        let value =
+            value.ok_or_else(|| format!("the {count} values of {chart:?} have no {aggregate}"))?;
+        let values = vec![value];
+        Ok((chart, Series { values, ..series }))
+    };
+    values.into_iter().map(one).collect()
+}
+
+/// Is the chart that decides there, and are the values in the units of the metric?
+fn check_units(metric: &Metric, values: &Values) -> Result<(), String> {
+    let Some(chart) = &metric.chart else {
+        return (values.iter())
+            .filter_map(|(chart, series)| Some((chart, series, metric.charts.get(chart)?)))
+            .try_for_each(|(chart, series, measure)| check_unit(chart, series, &measure.unit));
+    };
+    match values.get(chart) {
+        Some(series) => check_unit(chart, series, &metric.unit),
+        None => Err(format!("gave no value for `{chart}`")),
     }
 }
 
@@ -174,19 +188,18 @@ fn check_unit(chart: &str, series: &Series, unit: &Option<String>) -> Result<(),
     ))
 }
 
-/// Why a run at the good end fixes no metric.
+/// Why a run gives no metric.
+#[derive(Debug, thiserror::Error)]
 pub(super) enum Unfit {
     /// What it printed gives no values.
+    #[error(transparent)]
     Output(ReadError),
     /// The charts are not those that were asked for.
+    #[error(transparent)]
     Chart(LocalError),
 }
 
-fn charts(
-    format: &Format,
-    output: Output<'_>,
-    usage: &Usage,
-) -> Result<BTreeMap<String, Series>, ReadError> {
+fn read_all(format: &Format, output: Output<'_>, usage: &Usage) -> Result<Values, ReadError> {
     if *format != Format::Time {
         return format.read(output);
     }

@@ -5,7 +5,7 @@
 //! things are kept in [`Location`]. [`LocalHistory`] tells what lies between two
 //! commits, and [`LocalRepositories`] finds the repositories of dependencies.
 //!
-//! # What is written, and where
+//! # Files
 //!
 //! The user's repository is read and never written: not its files, index,
 //! branches or stash, nor anything in `.git`. Work trees belong to a bare
@@ -16,12 +16,12 @@
 //! | `STATE/repositories/<hash>` | our bare repository for one of the user's |
 //! | `STATE/builds/<key>` | one build: its work tree, checkouts of modules beside it, and a marker written last, which names what is in them |
 //! | `STATE/locks/<key>` | held shared by the users of that build, alone by its maker |
-//! | `STATE/locks/making` | held shared by all who make builds, alone by whoever removes repositories |
+//! | `STATE/locks/making` | held shared by all who make builds, alone by a process that removes repositories |
 //! | `JOB/builds/<key>.log` | the output of a build |
 //! | `JOB/runs.jsonl` | the report of every run |
 //! | `JOB/runs/<action>.out`, `.err` | the output of a run that failed, its beginning and end when it is long; of a pair, `<action>-first` and `<action>-second` |
 //! | `JOB/runs/tails.jsonl` | how the output of each run ended, and what it left running |
-//! | `JOB/metric.json` | the format and the chart, fixed at the first run |
+//! | `JOB/metric.json` | the metric of a job of an earlier version; others have it in their journal |
 //! | `MACHINE/…` | the locks that all jobs on this machine share |
 //!
 //! # Locks
@@ -35,30 +35,34 @@
 //! (on Linux; elsewhere nothing tells a process from a later one of the same number
 //! without privileges).
 //!
-//! # What runs leave behind
+//! # Processes that runs leave running
 //!
-//! Each build step and each run has a supervising process: `supervisor.rs`. Whatever
+//! Each build step and each run has a supervising process: `supervisor`. Whatever
 //! is still running when the command has ended is ended, processes that left its
 //! session as well, before anything else is started. Each run writes to files of its
 //! own that have no name, so what escapes all the same reaches no other run's output.
 //!
-//! # What is not done
+//! # Limits
 //!
-//! Nothing is fetched, neither dependencies that are not at hand nor files kept by
+//! Nothing is fetched, neither dependencies without a local clone nor files kept by
 //! Git LFS: the build command can do that. `git` in a work tree sees the user's tags, as
 //! they are when something is built, and no branches. Outside of Linux a process that
 //! leaves its process group is not ended.
-mod at_hand;
+mod benchmark;
 mod build;
+mod build_steps;
+mod builds;
+mod checkout;
 mod commit_diff;
 mod config;
 mod dependencies;
+mod environment;
 mod error;
 mod executor;
 mod files;
 mod history;
 mod host;
-mod lend;
+mod local_clones;
 mod machine_lock;
 mod metric;
 mod process;
@@ -67,20 +71,21 @@ mod repository;
 mod result_source;
 mod results;
 mod run;
+mod sources;
 mod supervisor;
+mod sync;
 mod tails;
 mod workspace;
 
+pub use checkout::{Checkout, CheckoutPair};
 pub use commit_diff::FileChange;
 pub use config::{LocalConfig, Location, limits};
 pub use error::LocalError;
 pub use executor::LocalExecutor;
 pub use history::{LocalHistory, LocalRepositories};
 pub use host::Host;
-pub use lend::{Lent, LentPair};
 pub use machine_lock::default_machine_dir;
-pub use metric::Metric;
-pub use pinpoint_core::Measure;
+pub use pinpoint_core::{Measure, Metric};
 pub use process::ignores_hangup;
 pub use repository::{Repository, RepositoryError};
 pub use results::Results;

@@ -1,7 +1,7 @@
 //! One child process and everything it starts: begun, measured, ended.
 //!
 //! A command is started by a process of its own, which sees to its end: see
-//! `supervisor.rs`. It leads a process group in a session without a terminal, so
+//! `supervisor`. It leads a process group in a session without a terminal, so
 //! Ctrl-C does not reach it.
 
 #![expect(
@@ -19,15 +19,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pinpoint_core::Usage;
+use pinpoint_core::{Key, Usage};
 use tokio::sync::watch;
 
-use super::LocalError;
-use super::supervisor::Plan;
+use super::error::LocalError;
 pub(super) use super::supervisor::{Launch, Left};
+use super::supervisor::{Plan, Supervisor};
 
 /// How often to look how much a child has written.
 const WATCH: Duration = Duration::from_millis(100);
+
+/// A child that writes more than this, to one of its outputs, is ended: it would fill
+/// the disk.
+const MOST_OUTPUT: u64 = 1 << 30;
 
 /// How a child ended.
 #[derive(Debug, Clone)]
@@ -42,23 +46,40 @@ pub(super) struct Ended {
     /// this one when it is made, before it becomes another program: the
     /// private memory of this process is a floor under it.
     pub(super) usage: Usage,
-    /// What it left, and was ended after it.
+    /// The processes that it left, which were ended after it.
     pub(super) left: Left,
+}
+
+impl Ended {
+    /// Why it did not succeed, in a line with the last that it wrote; absent when it did.
+    pub(super) fn failure(&self, last_line: &str) -> Option<String> {
+        match self.beyond {
+            Some(Beyond::Timeout(limit)) => return Some(format!("timed out after {limit:?}")),
+            Some(Beyond::Output) => {
+                return Some(format!(
+                    "wrote more than {} MiB of output; send what is not needed to /dev/null",
+                    MOST_OUTPUT >> 20
+                ));
+            }
+            None if self.status.success() => return None,
+            None => {}
+        }
+        let how = match self.status.code() {
+            Some(code) => format!("failed with exit code {code}"),
+            None => format!("was ended by a {}", self.status),
+        };
+        Some(match last_line {
+            "" => how,
+            line => format!("{how}: {line}"),
+        })
+    }
 }
 
 /// A limit for one child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Beyond {
-    Timeout,
+    Timeout(Duration),
     Output,
-}
-
-/// How far a child may go.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    pub(super) timeout: Option<Duration>,
-    /// Bytes in each of the files that it writes to.
-    pub(super) output: u64,
 }
 
 /// Why a child did not run.
@@ -70,15 +91,15 @@ pub(super) enum NotRun {
     Failed(LocalError),
 }
 
-/// Runs a command to its end, or to a limit, or until the work is abandoned; then
+/// Runs a command to its end, or to a limit, or until its request is cancelled; then
 /// nothing that it started is left.
 ///
 /// The process is on record in the `register` while it lives. What it `holds`
 /// is let go after its end, even when the future was dropped before.
 pub(super) async fn execute<H: Send + 'static>(
-    work: &Arc<Work>,
+    processes: &Arc<Processes>,
     launch: Launch,
-    limits: Limits,
+    timeout: Option<Duration>,
     register: File,
     holds: H,
 ) -> Result<Ended, NotRun> {
@@ -86,18 +107,21 @@ pub(super) async fn execute<H: Send + 'static>(
     // The kernel tells of a child's end to a thread that waits for it, at once
     // and on every system; this one does nothing else.
     let mut waiter = tokio::task::spawn_blocking({
-        let work = Arc::clone(work);
-        let living = work.living.subscribe();
+        let processes = Arc::clone(processes);
+        let living = processes.living.subscribe();
         move || {
-            let ended = work.lead(launch, register);
+            let ended = processes.lead(launch, register);
             drop((holds, living));
             ended
         }
     });
     let too_late = async {
-        match limits.timeout {
+        match timeout {
             None => std::future::pending().await,
-            Some(timeout) => tokio::time::sleep(timeout).await,
+            Some(timeout) => {
+                tokio::time::sleep(timeout).await;
+                timeout
+            }
         }
     };
     let too_much = async {
@@ -105,7 +129,7 @@ pub(super) async fn execute<H: Send + 'static>(
             let metadata = file.as_ref().ok().and_then(|file| file.metadata().ok());
             metadata.map_or(0, |metadata| metadata.len())
         };
-        while files.iter().all(|file| length(file) <= limits.output) {
+        while files.iter().all(|file| length(file) <= MOST_OUTPUT) {
             tokio::time::sleep(WATCH).await;
         }
     };
@@ -115,12 +139,12 @@ pub(super) async fn execute<H: Send + 'static>(
         joined = &mut waiter => joined,
         limit = async {
             tokio::select! {
-                () = too_late => Beyond::Timeout,
+                timeout = too_late => Beyond::Timeout(timeout),
                 () = too_much => Beyond::Output,
             }
         } => {
             beyond = Some(limit);
-            work.end();
+            processes.end();
             waiter.await
         }
     };
@@ -133,10 +157,11 @@ pub(super) async fn execute<H: Send + 'static>(
     }
 }
 
-/// Work that runs one child after another, and can be abandoned.
-pub(super) struct Work {
+/// The processes of one request: they run one after another, and are cancelled together.
+pub(super) struct Processes {
+    key: Key,
     state: Mutex<State>,
-    abandoned: watch::Sender<bool>,
+    cancelled: watch::Sender<bool>,
     /// Each child that lives has a receiver.
     living: watch::Sender<()>,
 }
@@ -147,39 +172,53 @@ struct State {
     /// others.
     supervisor: Option<libc::pid_t>,
     /// There is to be no other child.
-    abandoned: bool,
+    cancelled: bool,
 }
 
-impl Work {
-    pub(super) fn begin() -> Arc<Self> {
+impl Processes {
+    pub(super) fn new(key: Key) -> Arc<Self> {
         Arc::new(Self {
+            key,
             state: Mutex::default(),
-            abandoned: watch::Sender::new(false),
+            cancelled: watch::Sender::new(false),
             living: watch::Sender::new(()),
         })
     }
 
+    /// The key of their request.
+    pub(super) fn key(&self) -> &Key {
+        &self.key
+    }
+
     /// Ends the child, if one lives, and lets no other begin.
-    pub(super) fn abandon(&self) {
-        self.state().abandoned = true;
-        self.abandoned.send_replace(true);
+    pub(super) fn cancel(&self) {
+        self.state().cancelled = true;
+        self.cancelled.send_replace(true);
         self.end();
     }
 
-    /// Returns when the work is abandoned.
-    pub(super) async fn abandoned(&self) {
-        // The sender lives as long as `self`, so waiting can't fail.
-        let _ = self.abandoned.subscribe().wait_for(|done| *done).await;
-    }
-
     /// Returns when no child lives.
-    pub(super) async fn over(&self) {
+    pub(super) async fn ended(&self) {
         self.living.closed().await;
     }
 
-    /// Is it abandoned, and no child alive?
+    /// Are they cancelled, and is no child alive?
     pub(super) fn is_over(&self) -> bool {
-        *self.abandoned.borrow() && self.living.is_closed()
+        *self.cancelled.borrow() && self.living.is_closed()
+    }
+
+    /// Does what needs them, until they are cancelled.
+    pub(super) async fn unless_cancelled<T>(
+        &self,
+        work: impl Future<Output = Result<T, LocalError>>,
+    ) -> Result<T, LocalError> {
+        let mut cancelled = self.cancelled.subscribe();
+        tokio::select! {
+            biased;
+            // The sender lives as long as `self`, so waiting can't fail.
+            _ = cancelled.wait_for(|cancelled| *cancelled) => Err(LocalError::Cancelled),
+            done = work => done,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -194,19 +233,19 @@ impl Work {
     fn lead(&self, launch: Launch, register: File) -> Result<Ended, NotRun> {
         let program = launch.command.get_program().to_string_lossy().into_owned();
         let plan = Plan::new(launch, &register).map_err(NotRun::Spawn)?;
-        // Held while the child is started: whoever wants to end it will know
-        // its number.
+        // Held while the child is started: its number is known to those who want
+        // to end it.
         let mut state = self.state();
-        if state.abandoned {
+        if state.cancelled {
             return Err(NotRun::Failed(LocalError::Cancelled));
         }
         let started = Instant::now();
-        let supervisor = plan.start().map_err(NotRun::Spawn)?;
+        let supervisor = Supervisor::start(plan).map_err(NotRun::Spawn)?;
         state.supervisor = Some(supervisor.process);
         drop(state);
 
         wait_for_end(supervisor.process);
-        // The dead still keeps its number, so nobody signals another by it.
+        // The dead still keeps its number, so no other process is signalled by it.
         self.state().supervisor = None;
         reap(supervisor.process);
         match supervisor.report() {
@@ -250,14 +289,14 @@ impl Work {
             // while it stands in the state.
             unsafe {
                 libc::kill(supervisor, libc::SIGTERM);
-                // One that was stopped would not hear of it.
+                // A stopped process would not notice.
                 libc::kill(supervisor, libc::SIGCONT);
             }
         }
     }
 }
 
-/// What systems count memory in: Linux and the BSDs in KiB, macOS in bytes.
+/// The unit in which systems count memory: Linux and the BSDs in KiB, macOS in bytes.
 const MEMORY_UNIT: u64 = if cfg!(target_vendor = "apple") {
     1
 } else {
@@ -342,7 +381,7 @@ impl Leftover {
         let lives = |recorded: &&Identity| recorded.lives();
         let leader = self.leader.as_ref().filter(lives);
         if let Some(leader) = leader {
-            // SAFETY: no memory is involved, and nobody else has the number.
+            // SAFETY: no memory is involved, and no other process has the number.
             unsafe {
                 libc::kill(-leader.process, libc::SIGKILL);
             }

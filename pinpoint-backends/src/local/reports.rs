@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use pinpoint_core::{CombinedCommit, RunReport};
 use serde::{Deserialize, Serialize};
 
-use super::{LocalError, files};
+use super::error::LocalError;
+use super::files;
 
-/// What an action ran, and how each of its executions ended: one, or the two of a pair.
+/// The runs of an action, and how each of its executions ended: one, or the two of a pair.
 /// A pair is kept when both are done: one alone would have to wait for the other after a
 /// kill.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,7 +43,7 @@ impl Reports {
         let mut length = 0;
         let mut known = HashMap::new();
         for line in content.split_inclusive(|byte| *byte == b'\n') {
-            // Behind a line that was cut off by a kill there is nothing.
+            // After a line that was cut off by a kill there is nothing.
             let (true, Ok((action, report))) =
                 (line.ends_with(b"\n"), serde_json::from_slice(line))
             else {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use pinpoint_core::job::{ResultError, ResultSource};
 use pinpoint_core::{CombinedCommit, Commit, Located, Metric};
 
-use super::LocalExecutor;
+use super::executor::LocalExecutor;
 
 #[async_trait]
 impl ResultSource for LocalExecutor {
@@ -27,7 +27,7 @@ impl ResultSource for LocalExecutor {
     }
 
     fn metric(&self) -> Option<Metric> {
-        LocalExecutor::metric(self).as_ref().map(Into::into)
+        self.metric_of_old_job()
     }
 
     fn warnings(&self) -> Result<Vec<String>, ResultError> {

@@ -1,4 +1,4 @@
-//! What a benchmark left behind on disk: a file, or a folder of Criterion's.
+//! The results of a benchmark on disk: a file, or a folder of Criterion's.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

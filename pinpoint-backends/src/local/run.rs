@@ -1,56 +1,36 @@
 //! Running the benchmark.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::Arc;
-use std::time::Instant;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use pinpoint_core::Aggregate;
 use pinpoint_core::results::{Format, ReadError};
 use pinpoint_core::{
-    CombinedCommit, Commit, PairReport, RunPairRequest, RunReport, RunRequest, Series, Variant,
+    Aggregate, CombinedCommit, FindMetricRequest, Metric, PairReport, RunPairRequest, RunReport,
+    RunRequest, Variant,
 };
 
+use super::benchmark::{Benchmark, Execution, Holds, NotBegun, Purpose};
 use super::build::{Build, Made};
-use super::executor::{blocking, locked};
+use super::builds::Builds;
+use super::config::LocalConfig;
+use super::environment::Environment;
+use super::error::LocalError;
 use super::files;
-use super::machine_lock::RunHold;
-use super::metric::{Unfit, Wanted};
-use super::process::{self, Ended, Launch, Limits, NotRun, Work};
-use super::reports::Ran;
-use super::results::{self, Results};
-use super::{LocalError, LocalExecutor, Metric, OutputTail, tails, workspace};
+use super::machine_lock::{MachineLock, RunHold};
+use super::metric::{self, Reader, Unfit, Wanted};
+use super::process::Processes;
+use super::reports::{Ran, Reports};
+use super::sync::{blocking, locked};
+use super::tails::{OutputTail, Tails, run_warnings};
 
 /// How often the good end may fail before its first success.
 const ATTEMPTS: u32 = 3;
 
-/// A run or a build that writes more than this, to one of its outputs, is ended: it
-/// would fill the disk.
-pub(super) const MOST_OUTPUT: u64 = 1 << 30;
-
-/// More results than this are not read: they would fill the memory.
-const LARGEST_RESULTS: u64 = 128 << 20;
-
-/// What is kept of one output of a run that failed: so much of its beginning, and as
-/// much of its end.
+/// Bytes kept of the beginning of an output of a run that failed, and of its end.
 const KEPT: u64 = 64 << 10;
-
-/// What is kept of all outputs of a job.
-pub(super) const MOST_KEPT: u64 = 64 << 20;
-
-/// What is held while the benchmark runs; the machine over both runs of a pair.
-type Holds = Arc<(Arc<Build>, Arc<RunHold>)>;
-
-/// What one execution is for.
-#[derive(Clone, Copy)]
-enum Purpose {
-    /// To be counted, as the run of this index.
-    Count(u32),
-    WarmUp,
-}
 
 /// One execution that counts, about to be made.
 struct One<'a> {
@@ -62,31 +42,70 @@ struct One<'a> {
     ready: Result<Holds, String>,
 }
 
-/// What came of one execution.
-struct Execution {
-    ended: Ended,
-    stdout: File,
-    stderr: File,
-    tail: OutputTail,
-    /// Why it failed, by the way in which it ended.
-    failure: Option<String>,
-    /// What values are read from, or why there is nothing; empty when it failed.
-    results: Result<Results, String>,
+/// How often each build was warmed up.
+pub(super) type WarmedUp = HashMap<String, u32>;
+
+/// Runs the benchmark of a job, once at a time.
+pub(super) struct Runner {
+    config: Arc<LocalConfig>,
+    job_dir: PathBuf,
+    builds: Arc<Builds>,
+    benchmark: Benchmark,
+    pub(super) machine: Arc<MachineLock>,
+    /// Whose turn it is to run.
+    pub(super) turn: tokio::sync::Mutex<WarmedUp>,
+    reports: Mutex<Reports>,
+    tails: Mutex<Tails>,
+    /// Of a job that found it before that was journaled.
+    pub(super) old_metric: Option<Metric>,
+    /// The same moment on both clocks.
+    opened: (Duration, Instant),
 }
 
-/// Why nothing was executed, for a reason that is in the commit.
-enum NotBegun {
-    /// Old results can't be removed.
-    Results(String),
-    /// The program can't be started.
-    Program(io::Error),
-}
+impl Runner {
+    pub(super) fn open(
+        config: Arc<LocalConfig>,
+        environment: Arc<Environment>,
+        job_dir: PathBuf,
+        builds: Arc<Builds>,
+        machine: Arc<MachineLock>,
+    ) -> Result<Self, LocalError> {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH);
+        Ok(Self {
+            turn: tokio::sync::Mutex::default(),
+            reports: Mutex::new(Reports::open(&job_dir.join("runs.jsonl"))?),
+            tails: Mutex::new(Tails::open(&job_dir)?),
+            old_metric: files::read_json(&job_dir.join("metric.json"))?,
+            opened: (unix.unwrap_or_default(), Instant::now()),
+            benchmark: Benchmark {
+                config: Arc::clone(&config),
+                environment,
+                builds: Arc::clone(&builds),
+                runs: job_dir.join("runs"),
+            },
+            config,
+            job_dir,
+            builds,
+            machine,
+        })
+    }
 
-impl LocalExecutor {
-    pub(super) async fn run_once(
+    /// What the job's user should know of its runs beside their values.
+    pub(super) fn warnings(&self) -> Result<Vec<String>, LocalError> {
+        run_warnings(&self.job_dir)
+    }
+
+    /// Milliseconds since 1970, on a clock that is never set back while a job runs.
+    fn unix_time(&self, moment: Instant) -> u64 {
+        let (unix, opened) = self.opened;
+        let since = unix + moment.saturating_duration_since(opened);
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    pub(super) async fn run(
         &self,
         request: &RunRequest,
-        work: &Arc<Work>,
+        processes: &Arc<Processes>,
     ) -> Result<RunReport, LocalError> {
         let action = request.key.action;
         // Fair: turns come in the order in which they were first asked for.
@@ -95,20 +114,19 @@ impl LocalExecutor {
         if let Some([report]) = locked(&self.reports).get(action, &[commit], request.index) {
             return Ok(report.clone());
         }
-        let metric = self
-            .metric_for(request.metric.as_ref(), work, &mut warmed)
-            .await?;
-        let made = self.built(commit, work).await?;
+        let metric = request.metric.as_ref().or_else(|| self.old_metric.as_ref());
+        let reader = Reader::new(&self.config, metric, &request.charts)?;
+        let made = self.builds.get(commit, processes).await?;
         let machine = Arc::new(self.machine.for_run().await?);
         let one = One {
             variant: &request.variant,
             index: request.index,
             bot: request.bot.as_ref(),
             name: action.to_string(),
-            ready: self.ready(made, &machine),
+            ready: ready(made, &machine),
         };
-        self.warm_up(&one, &mut warmed, work).await?;
-        let report = self.count(&one, metric, work).await?;
+        self.warm_up(&one, &mut warmed, processes).await?;
+        let report = self.count(&one, &reader, processes).await?;
         let ran = Ran {
             commits: vec![commit.clone()],
             index: request.index,
@@ -118,10 +136,10 @@ impl LocalExecutor {
         Ok(report)
     }
 
-    pub(super) async fn run_pair_once(
+    pub(super) async fn run_pair(
         &self,
         request: &RunPairRequest,
-        work: &Arc<Work>,
+        processes: &Arc<Processes>,
     ) -> Result<PairReport, LocalError> {
         let RunPairRequest { first, second, .. } = request;
         let action = request.key.action;
@@ -133,16 +151,15 @@ impl LocalExecutor {
                 second: second.clone(),
             });
         }
-        let metric = self
-            .metric_for(request.metric.as_ref(), work, &mut warmed)
-            .await?;
+        let metric = request.metric.as_ref().or_else(|| self.old_metric.as_ref());
+        let reader = Reader::new(&self.config, metric, &request.charts)?;
         // Both before the machine is taken: a build needs it, too.
         let made = [
-            self.built(&first.commit, work).await?,
-            self.built(&second.commit, work).await?,
+            self.builds.get(&first.commit, processes).await?,
+            self.builds.get(&second.commit, processes).await?,
         ];
         let machine = Arc::new(self.machine.for_run().await?);
-        let [first_made, second_made] = made.map(|made| self.ready(made, &machine));
+        let [first_made, second_made] = made.map(|made| ready(made, &machine));
         let one = |variant, name, ready| One {
             variant,
             index: request.index,
@@ -153,11 +170,11 @@ impl LocalExecutor {
         let first = one(first, "first", first_made);
         let second = one(second, "second", second_made);
         // Nothing comes between the two that count.
-        self.warm_up(&first, &mut warmed, work).await?;
-        self.warm_up(&second, &mut warmed, work).await?;
+        self.warm_up(&first, &mut warmed, processes).await?;
+        self.warm_up(&second, &mut warmed, processes).await?;
         let pair = PairReport {
-            first: self.count(&first, metric, work).await?,
-            second: self.count(&second, metric, work).await?,
+            first: self.count(&first, &reader, processes).await?,
+            second: self.count(&second, &reader, processes).await?,
         };
         let ran = Ran {
             commits: commits.map(Clone::clone).to_vec(),
@@ -168,36 +185,17 @@ impl LocalExecutor {
         Ok(pair)
     }
 
-    /// What the job's user should know of its runs beside their values, a sentence
-    /// each.
-    ///
-    /// # Errors
-    ///
-    /// When the notes of the job can't be read.
-    pub fn warnings(&self) -> Result<Vec<String>, LocalError> {
-        tails::run_warnings(&self.job_dir)
-    }
-
-    /// What a run needs, or why there is nothing to run: the commit was built when
-    /// it was asked for; since then the build was removed, and can't be made again.
-    fn ready(&self, made: Made, machine: &Arc<RunHold>) -> Result<Holds, String> {
-        match made {
-            Made::Ready(build) => Ok(Arc::new((build, Arc::clone(machine)))),
-            Made::Failed(failure) => Err(format!("does not build any more: {}", failure.reason)),
-        }
-    }
-
     /// One execution that counts.
     async fn count(
         &self,
         one: &One<'_>,
-        metric: &Metric,
-        work: &Arc<Work>,
+        reader: &Reader<'_>,
+        processes: &Arc<Processes>,
     ) -> Result<RunReport, LocalError> {
         let began = Instant::now();
         let mut report = RunReport::new(self.unix_time(began));
         report.bot = one.bot.cloned();
-        report.chart.clone_from(&metric.chart);
+        report.chart = reader.chart();
         let holds = match &one.ready {
             Ok(holds) => holds,
             Err(failure) => {
@@ -206,14 +204,18 @@ impl LocalExecutor {
             }
         };
         let purpose = Purpose::Count(one.index);
-        let began = self
-            .execute(one.variant, purpose, &metric.format, holds, work)
+        let began = (self.benchmark)
+            .execute(one.variant, purpose, reader.format(), holds, processes)
             .await?;
         let execution = match began {
             Ok(execution) => execution,
             Err(not_begun) => {
-                report.failure = Some(self.cannot_begin(not_begun, one.variant, &holds.0));
-                self.check_room(&holds.0)?;
+                report.failure = Some(self.benchmark.cannot_begin(
+                    not_begun,
+                    one.variant,
+                    &holds.0,
+                ));
+                self.benchmark.check_room(&holds.0)?;
                 return Ok(report);
             }
         };
@@ -221,16 +223,16 @@ impl LocalExecutor {
         report.started = self.unix_time(ended.started);
         report.usage = Some(ended.usage);
         report.exit_code = ended.status.code();
-        match self.judge(metric, &execution) {
-            Ok(charts) => report.charts = charts,
+        match execution.values(reader) {
+            Ok(read) => (report.chart, report.charts) = read,
             Err(failure) => {
                 report.failure = Some(failure);
-                self.check_room(&holds.0)?;
+                self.benchmark.check_room(&holds.0)?;
             }
         }
         let mut tail = execution.tail;
         if report.failure.is_some() {
-            self.check_build(&holds.0, Some(&one.name))?;
+            self.builds.check(&holds.0, Some(&one.name))?;
             report.log = self
                 .keep(execution.stdout, execution.stderr, &one.name)
                 .await?;
@@ -240,51 +242,26 @@ impl LocalExecutor {
         Ok(report)
     }
 
-    /// The metric that a request names, or that of the job.
-    async fn metric_for(
+    /// Finds the metric by a run that succeeds. It warms up its build and is not
+    /// counted: all that are counted are taken alike.
+    pub(super) async fn find_metric(
         &self,
-        requested: Option<&pinpoint_core::Metric>,
-        work: &Arc<Work>,
-        warmed: &mut HashMap<String, u32>,
-    ) -> Result<&Metric, LocalError> {
-        let known = async {
-            match requested {
-                Some(requested) => Metric::try_from(requested),
-                None => self.fix_metric(work, warmed).await,
-            }
-        };
-        self.metric.get_or_try_init(|| known).await
-    }
-
-    /// The metric, fixed now if it is not yet.
-    pub(super) async fn fixed_metric(
-        &self,
-        work: &Arc<Work>,
-        warmed: &mut HashMap<String, u32>,
-    ) -> Result<&Metric, LocalError> {
-        self.metric
-            .get_or_try_init(|| self.fix_metric(work, warmed))
-            .await
-    }
-
-    /// Runs the good end until it succeeds once. That run warms up its build
-    /// and is not counted: all that are counted are taken alike.
-    async fn fix_metric(
-        &self,
-        work: &Arc<Work>,
-        warmed: &mut HashMap<String, u32>,
+        FindMetricRequest {
+            commit, aggregate, ..
+        }: &FindMetricRequest,
+        processes: &Arc<Processes>,
     ) -> Result<Metric, LocalError> {
+        let mut warmed = self.turn.lock().await;
         let good = &Variant {
             arguments: self.config.good_arguments.clone(),
             env: self.config.good_env.clone(),
-            ..Variant::from(self.config.good.clone())
+            ..Variant::from(commit.clone())
         };
-        let commit = || called(&good.commit);
-        let build = match self.built(&good.commit, work).await? {
+        let build = match self.builds.get(commit, processes).await? {
             Made::Ready(build) => build,
             Made::Failed(failure) => {
                 return Err(LocalError::GoodDoesNotBuild {
-                    commit: commit(),
+                    commit: self.builds.name(commit),
                     reason: failure.reason.clone(),
                 });
             }
@@ -296,13 +273,14 @@ impl LocalExecutor {
         for _ in 0..ATTEMPTS {
             let purpose = Purpose::WarmUp;
             let format = &self.config.format;
-            match self.execute(good, purpose, format, &holds, work).await? {
+            match (self.benchmark)
+                .execute(good, purpose, format, &holds, processes)
+                .await?
+            {
                 Ok(execution) => {
                     self.note_left("preparation", &execution)?;
-                    match self.try_to_fix(&execution)? {
+                    match self.metric_of(&execution, commit, *aggregate)? {
                         Ok(metric) => {
-                            let path = self.job_dir.join("metric.json");
-                            files::write_json(&path, &metric)?;
                             *warmed.entry(key).or_default() += 1;
                             return Ok(metric);
                         }
@@ -311,26 +289,31 @@ impl LocalExecutor {
                     wrote = execution.tail.stderr;
                 }
                 Err(NotBegun::Program(error)) => {
-                    return Err(self.cannot_run(error, good, &holds.0));
+                    return Err(self.benchmark.cannot_run(error, good, &holds.0));
                 }
                 Err(NotBegun::Results(failure)) => reason = failure,
             }
-            self.check_room(&holds.0)?;
-            self.check_build(&holds.0, None)?;
+            self.benchmark.check_room(&holds.0)?;
+            self.builds.check(&holds.0, None)?;
         }
         Err(LocalError::GoodFails {
-            commit: commit(),
+            commit: self.builds.name(commit),
             attempts: ATTEMPTS,
             reason,
             tail: wrote,
         })
     }
 
-    /// The metric by one run of the good end, or why that run failed: another
-    /// may not. The error is what no other run can change.
-    fn try_to_fix(&self, execution: &Execution) -> Result<Result<Metric, String>, LocalError> {
+    /// The metric that a run gives, or why that run failed: another may not. The error
+    /// is what no other run can change.
+    fn metric_of(
+        &self,
+        execution: &Execution,
+        commit: &CombinedCommit,
+        aggregate: Option<Aggregate>,
+    ) -> Result<Result<Metric, String>, LocalError> {
         let unusable = |reason| LocalError::GoodUnreadable {
-            commit: called(&self.config.good),
+            commit: self.builds.name(commit),
             reason,
         };
         if let Some(failure) = &execution.failure {
@@ -346,18 +329,18 @@ impl LocalExecutor {
         } else {
             Wanted::One(self.config.chart.as_deref())
         };
-        let metric = match Metric::fix(format, wanted, results.output(), usage) {
-            Ok(metric) => metric,
+        let (metric, values) = match metric::find(format, wanted, results.output(), usage) {
+            Ok(found) => found,
             Err(Unfit::Chart(error)) => return Err(error),
             Err(Unfit::Output(error @ ReadError::NotFinite { .. })) => {
                 return Err(unusable(error.to_string()));
             }
             Err(Unfit::Output(error)) => return Ok(Err(error.to_string())),
         };
-        match metric.read(self.aggregate(), results.output(), usage) {
-            Ok(_) => Ok(Ok(metric)),
-            Err(reason) => Err(unusable(reason)),
+        if let Some(aggregate) = self.config.run_aggregate.or(aggregate) {
+            metric::aggregated(values, aggregate).map_err(unusable)?;
         }
+        Ok(Ok(metric))
     }
 
     /// Runs a build that has not been run lately as often as is asked, before
@@ -365,8 +348,8 @@ impl LocalExecutor {
     async fn warm_up(
         &self,
         one: &One<'_>,
-        warmed: &mut HashMap<String, u32>,
-        work: &Arc<Work>,
+        warmed: &mut WarmedUp,
+        processes: &Arc<Processes>,
     ) -> Result<(), LocalError> {
         let Ok(holds) = &one.ready else {
             return Ok(());
@@ -377,8 +360,8 @@ impl LocalExecutor {
         while *done < self.config.warmup {
             // Nothing is read: it tells nothing.
             let (purpose, format) = (Purpose::WarmUp, &Format::Time);
-            match self
-                .execute(one.variant, purpose, format, holds, work)
+            match (self.benchmark)
+                .execute(one.variant, purpose, format, holds, processes)
                 .await?
             {
                 Ok(execution) => {
@@ -406,130 +389,6 @@ impl LocalExecutor {
         locked(&self.tails).add(name, &tail)
     }
 
-    /// Runs the benchmark, and reads what it wrote as far as the format needs it.
-    async fn execute(
-        &self,
-        variant: &Variant,
-        purpose: Purpose,
-        format: &Format,
-        holds: &Holds,
-        work: &Arc<Work>,
-    ) -> Result<Result<Execution, NotBegun>, LocalError> {
-        let tree = holds.0.tree.clone();
-        if let Some(name) = self.config.results.clone() {
-            let tree = tree.clone();
-            let removed = blocking(Arc::clone(holds), move || {
-                results::remove_old(&tree, &name)
-                    .map_err(LocalError::io("remove", &tree.join(name)))
-            });
-            if let Err(reason) = removed.await? {
-                return Ok(Err(NotBegun::Results(reason)));
-            }
-        }
-        // Files, not pipes: a process left in the background keeps a pipe open,
-        // and its reader waits for that process. New ones for each run: what
-        // such a process writes later is nobody's.
-        let runs = self.job_dir.join("runs");
-        let (stdout, stderr) = (files::create_unnamed(&runs)?, files::create_unnamed(&runs)?);
-        let copy = |file: &File| file.try_clone().map_err(LocalError::io("open", &runs));
-        let launch = Launch {
-            command: self.command(variant, purpose, &tree),
-            stdout: copy(&stdout)?,
-            stderr: copy(&stderr)?,
-        };
-        let limits = Limits {
-            timeout: self.config.timeout,
-            output: MOST_OUTPUT,
-        };
-        let register = holds.1.register()?;
-        let ran = process::execute(work, launch, limits, register, Arc::clone(holds)).await;
-        let ended = match ran {
-            Ok(ended) => ended,
-            Err(NotRun::Failed(error)) => return Err(error),
-            Err(NotRun::Spawn(source)) if is_programs_fault(&source) => {
-                // Without its directory no program can be started. An earlier run, that
-                // of a warm-up at the least, may have removed it.
-                if !tree.is_dir() {
-                    self.check_build(&holds.0, None)?;
-                }
-                tree.metadata().map_err(LocalError::io("enter", &tree))?;
-                return Ok(Err(NotBegun::Program(source)));
-            }
-            Err(NotRun::Spawn(source)) => {
-                return Err(LocalError::Spawn {
-                    program: self.config.command[0].clone(),
-                    source,
-                });
-            }
-        };
-        let name = self.config.results.clone();
-        let is_read = *format != Format::Time;
-        let (stdout, stderr, tail, results) = blocking(Arc::clone(holds), move || {
-            let unreadable = |error| LocalError::io("read", &runs)(error);
-            let tail = OutputTail {
-                stdout: files::tail(&stdout).map_err(unreadable)?,
-                stderr: files::tail(&stderr).map_err(unreadable)?,
-                ..OutputTail::default()
-            };
-            let results = match name {
-                _ if !is_read => Ok(Results::File(Vec::new())),
-                Some(name) => Results::of_run(&tree, &name, LARGEST_RESULTS)
-                    .map_err(LocalError::io("read", &tree.join(&name)))?,
-                None => Results::written_to(&stdout, LARGEST_RESULTS)
-                    .map_err(unreadable)?
-                    .ok_or_else(|| results::too_large(LARGEST_RESULTS)),
-            };
-            Ok((stdout, stderr, tail, results))
-        })
-        .await?;
-        let last_line = tail.stderr.lines().last().unwrap_or_default().trim();
-        Ok(Ok(Execution {
-            failure: self.how_failed(&ended, last_line),
-            tail: OutputTail {
-                left: ended.left.in_words(),
-                ..tail
-            },
-            ended,
-            stdout,
-            stderr,
-            results,
-        }))
-    }
-
-    fn command(&self, variant: &Variant, purpose: Purpose, tree: &Path) -> Command {
-        let mut command = Command::new(self.program(tree));
-        self.set_environment(&mut command, &variant.commit);
-        command.envs(&variant.env);
-        match purpose {
-            Purpose::Count(index) => command.env("PINPOINT_RUN", index.to_string()),
-            Purpose::WarmUp => command.env("PINPOINT_WARMUP", "1"),
-        };
-        command
-            .args(&self.config.command[1..])
-            .args(&variant.arguments)
-            .current_dir(tree);
-        command
-    }
-
-    /// Whether what failed did so for want of room. Where nothing of ours is,
-    /// nothing is written to see.
-    fn check_room(&self, build: &Build) -> Result<(), LocalError> {
-        if build.is_ours() {
-            workspace::check_room(&build.tree)?;
-        }
-        workspace::check_room(&self.job_dir)
-    }
-
-    fn program(&self, tree: &Path) -> PathBuf {
-        let program = Path::new(&self.config.command[0]);
-        if self.config.command[0].contains('/') {
-            // An absolute path replaces the tree.
-            tree.join(program)
-        } else {
-            program.into()
-        }
-    }
-
     /// Keeps the output of a run that failed, and says where; nothing when the job
     /// keeps enough already. Of a run that succeeded its report and the end of its
     /// output are enough.
@@ -554,80 +413,18 @@ impl LocalExecutor {
         })
         .await
     }
+}
 
-    /// The values of a run, or why it failed.
-    fn judge(
-        &self,
-        metric: &Metric,
-        execution: &Execution,
-    ) -> Result<BTreeMap<String, Series>, String> {
-        if let Some(failure) = &execution.failure {
-            return Err(failure.clone());
-        }
-        let results = execution.results.as_ref().map_err(Clone::clone)?;
-        metric.read(self.aggregate(), results.output(), &execution.ended.usage)
-    }
-
-    fn aggregate(&self) -> Aggregate {
-        self.config.aggregate.unwrap_or_default()
-    }
-
-    /// Why a run failed that was not begun.
-    fn cannot_begin(&self, error: NotBegun, variant: &Variant, build: &Build) -> String {
-        match error {
-            NotBegun::Results(reason) => reason,
-            NotBegun::Program(error) => self.cannot_run(error, variant, build).to_string(),
-        }
-    }
-
-    /// Says which program could not be started, and why.
-    fn cannot_run(&self, source: io::Error, variant: &Variant, build: &Build) -> LocalError {
-        let path = self.program(&build.tree);
-        let program = path.display().to_string();
-        match source.kind() {
-            io::ErrorKind::NotFound if path.exists() => {
-                LocalError::InterpreterMissing { program, source }
-            }
-            io::ErrorKind::NotFound => LocalError::CommandMissing {
-                program,
-                commit: called(&variant.commit),
-                source,
-            },
-            _ if is_programs_fault(&source) => LocalError::CommandNotExecutable { program, source },
-            _ => LocalError::Spawn { program, source },
-        }
+/// Everything a run needs, or why there is nothing to run: the commit was built when
+/// it was asked for; since then the build was removed, and can't be made again.
+fn ready(made: Made, machine: &Arc<RunHold>) -> Result<Holds, String> {
+    match made {
+        Made::Ready(build) => Ok(Arc::new((build, Arc::clone(machine)))),
+        Made::Failed(failure) => Err(format!("does not build any more: {}", failure.reason)),
     }
 }
 
-/// The name of a state in a message: its hash, or the directory of a build that
-/// was made already.
-fn called(state: &CombinedCommit) -> String {
-    let Commit {
-        git_hash,
-        repository,
-        ..
-    } = &state.main;
-    if git_hash.is_empty() {
-        repository.clone()
-    } else {
-        git_hash.clone()
-    }
-}
-
-/// What is warmed up: the same build with other arguments is cold.
+/// Names what is warmed up: the same build with other arguments is cold.
 fn warm_up_key(build: &Build, variant: &Variant) -> String {
     format!("{} {:?} {:?}", build.key, variant.arguments, variant.env)
-}
-
-/// Is it the program that can't be started, rather than the system that can't
-/// start one?
-fn is_programs_fault(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied | io::ErrorKind::NotADirectory
-    ) || matches!(
-        error.raw_os_error(),
-        // Links in a loop, directories, and executables that are damaged.
-        Some(libc::ENOEXEC | libc::ELOOP | libc::ENAMETOOLONG | libc::EISDIR | libc::EINVAL)
-    )
 }

@@ -1,4 +1,4 @@
-//! How the output of each run ended, for whoever looks at the job later.
+//! How the output of each run ended, for those who look at the job later.
 //!
 //! The whole output of a run is kept only when it failed. Its end is kept of
 //! every run: one file with a line for each, since to create a file for each
@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::LocalError;
-use super::run::MOST_KEPT;
+use super::error::LocalError;
+
+/// Bytes that are kept of all outputs of a job.
+const MOST_KEPT: u64 = 64 << 20;
 
 /// How the output of a run ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +25,7 @@ pub struct OutputTail {
     /// The end of its standard error.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
-    /// What it left running, and what became of that, in words.
+    /// The processes that it left running, and how they ended, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<String>,
     /// It failed, and its output is not kept: the job keeps enough already.

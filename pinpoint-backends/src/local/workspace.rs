@@ -23,49 +23,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use pinpoint_core::CombinedCommit;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::at_hand::AtHand;
+use super::error::LocalError;
 use super::files::{self, Locked, Mode};
 use super::repository::{self, Repository};
-use super::{LocalConfig, LocalError};
 use crate::create_state_dir;
-
-/// What is built and how, as a name: SHA-256 over the state of the commit, the
-/// build command, which repositories are at hand and the declared environment.
-/// Each part is preceded by its length and each list by its count, so that no
-/// two states read alike.
-///
-/// What is at hand decides which dependencies are laid out: a build from before
-/// must not be measured against one from after.
-pub(super) fn key(commit: &CombinedCommit, config: &LocalConfig, at_hand: &AtHand) -> String {
-    let mut hash = Sha256::new();
-    let mut add = |part: &str| {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    };
-    // Raised when the same state comes to be built in another way.
-    add("pinpoint build 3");
-    let identity = commit.identity();
-    add(&identity.len().to_string());
-    identity.iter().for_each(|field| add(field));
-    match &config.build {
-        None => add("no build command"),
-        Some(command) => {
-            add("build command");
-            add(command);
-        }
-    }
-    add(&at_hand.names().len().to_string());
-    at_hand.names().iter().for_each(|name| add(name));
-    for (name, value) in &config.env {
-        add(name);
-        add(value);
-    }
-    hexadecimal(&hash.finalize())
-}
 
 pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -98,8 +62,8 @@ pub(super) struct Workspace {
 
 /// The place of one build.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
-    pub(super) directory: PathBuf,
+pub(super) struct BuildDir {
+    pub(super) path: PathBuf,
     pub(super) tree: PathBuf,
     marker: PathBuf,
     lock: PathBuf,
@@ -127,21 +91,21 @@ impl Workspace {
 
     /// The place of a build; `further` ones are for when those before can't be
     /// used. All have names of the same length: a path may change what is measured.
-    pub(super) fn place(&self, key: &str, further: u32) -> Place {
+    pub(super) fn build_dir(&self, key: &str, further: u32) -> BuildDir {
         if further == 0 {
-            return self.place_named(key);
+            return self.build_dir_named(key);
         }
         let name = Sha256::digest(format!("{key} {further}"));
-        self.place_named(&hexadecimal(&name))
+        self.build_dir_named(&hexadecimal(&name))
     }
 
-    fn place_named(&self, name: &str) -> Place {
+    fn build_dir_named(&self, name: &str) -> BuildDir {
         let directory = self.state.join("builds").join(name);
-        Place {
+        BuildDir {
             tree: directory.join("tree"),
             marker: directory.join("finished.json"),
             lock: self.state.join("locks").join(name),
-            directory,
+            path: directory,
         }
     }
 
@@ -213,12 +177,12 @@ impl Workspace {
         Ok((borrowed, alone))
     }
 
-    /// Removes builds that nobody uses, those not used for the longest time
+    /// Removes builds that are not in use, those not used for the longest time
     /// first, until all that stay occupy no more than `keep` bytes.
     pub(super) fn shrink(&self, keep: u64) -> Result<CleanReport, LocalError> {
         let mut builds = Vec::new();
         for name in names(&self.state.join("builds"))? {
-            let place = self.place_named(&name);
+            let place = self.build_dir_named(&name);
             // Another process may be at the same work.
             if let Some(marker) = place.marker()? {
                 builds.push((place.last_used()?, place, marker));
@@ -232,13 +196,13 @@ impl Workspace {
                 break;
             }
             let Some(_alone) = files::try_lock(&place.lock, Mode::Alone)? else {
-                report.in_use.push(place.directory);
+                report.in_use.push(place.path);
                 continue;
             };
             // One that can't be removed, as when it was written by another user,
-            // is nobody's reason to stop.
+            // is no reason to stop.
             if let Err(error) = place.remove() {
-                report.fail(place.directory, &error);
+                report.fail(place.path, &error);
                 continue;
             }
             for repository in marker.repositories {
@@ -249,13 +213,13 @@ impl Workspace {
             }
             occupied -= marker.size;
             report.freed += marker.size;
-            report.removed.push(place.directory);
+            report.removed.push(place.path);
         }
         Ok(report)
     }
 }
 
-/// What is at the place of a build.
+/// The state of a build on disk.
 pub(super) enum Found {
     Whole(Marker),
     /// The marker of a build that is not there, or not all of it.
@@ -263,7 +227,7 @@ pub(super) enum Found {
     Nothing,
 }
 
-/// What has to be there for a build to count as whole.
+/// The parts that have to be there for a build to count as whole.
 #[derive(Clone, Copy)]
 pub(super) enum Whole<'a> {
     /// All that was there when it was finished, but for this file of results, which
@@ -274,9 +238,8 @@ pub(super) enum Whole<'a> {
     Tree,
 }
 
-impl Place {
-    /// Takes part in the use of the build, if it is there: nobody removes it until
-    /// the lock is dropped.
+impl BuildDir {
+    /// Holds the build, if it is there: it is not removed until the lock is dropped.
     pub(super) async fn use_it(&self, whole: Whole<'_>) -> Result<(Found, Locked), LocalError> {
         let lock = files::lock(&self.lock, Mode::Shared).await?;
         let found = self.look(whole)?;
@@ -317,11 +280,11 @@ impl Place {
         Ok(gone.find(|name| results.as_ref() != Some(name)).cloned())
     }
 
-    /// What is at the top of the work tree, and of the checkouts beside it.
+    /// The names at the top of the work tree, and of the checkouts beside it.
     fn contents(&self) -> Result<BTreeSet<String>, LocalError> {
         let mut contents = BTreeSet::new();
         for name in ["tree", "modules"] {
-            let directory = self.directory.join(name);
+            let directory = self.path.join(name);
             let unreadable = |error| LocalError::io("read", &directory)(error);
             let entries = match fs::read_dir(&directory) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -367,7 +330,7 @@ impl Place {
 
     /// Makes the place of a build that is not there.
     pub(super) fn create(&self) -> Result<(), LocalError> {
-        files::create_dir(&self.directory)
+        files::create_dir(&self.path)
     }
 
     /// Removes the build; the marker goes first, so that no half of it passes
@@ -376,24 +339,24 @@ impl Place {
         if self.marker()?.is_some() {
             files::remove(&self.marker)?;
         }
-        files::remove(&self.directory)
+        files::remove(&self.path)
     }
 
     /// Declares the build whole.
     pub(super) fn finish(&self, made: LaidOut, took: Duration) -> Result<(), LocalError> {
         let marker = Marker {
             repositories: made.repositories,
-            size: size(&self.directory)?,
+            size: size(&self.path)?,
             duration: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             contents: self.contents()?,
             left_out: made.left_out,
         };
-        sync(&self.directory)?;
+        sync(&self.path)?;
         files::write_json(&self.marker, &marker)
     }
 }
 
-/// What a work tree was filled with.
+/// The content of a work tree, beside its commit.
 #[derive(Debug, Default)]
 pub(super) struct LaidOut {
     /// Our repositories that it needs from now on.
@@ -515,7 +478,7 @@ fn replace(path: &Path, content: Option<Vec<u8>>) -> Result<(), LocalError> {
 
 /// Takes trees that are gone off the list of a repository of ours.
 fn forget_trees(borrowed: &Borrowed) -> Result<(), LocalError> {
-    // Tidiness only: whoever holds the lock does the same at the next removal.
+    // Tidiness only: the holder of the lock does the same at the next removal.
     let Some(_alone) = files::try_lock(&borrowed.lock, Mode::Alone)? else {
         return Ok(());
     };
@@ -606,7 +569,7 @@ fn size(directory: &Path) -> Result<u64, LocalError> {
     Ok(bytes)
 }
 
-/// What [`clean`] leaves in place.
+/// The builds that [`clean`] keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CleanOptions {
     /// Bytes of finished builds that may stay, those used last; none by
@@ -614,7 +577,7 @@ pub struct CleanOptions {
     pub keep: u64,
 }
 
-/// What [`clean`] did.
+/// The outcome of [`clean`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CleanReport {
     /// The directories that are gone.
@@ -623,7 +586,7 @@ pub struct CleanReport {
     pub freed: u64,
     /// The directories that a live job uses, which stay.
     pub in_use: Vec<PathBuf>,
-    /// What could not be removed, and why.
+    /// The directories that could not be removed, and why.
     pub failed: Vec<(PathBuf, String)>,
 }
 
@@ -641,19 +604,19 @@ pub fn clean(state_dir: &Path, options: CleanOptions) -> Result<CleanReport, Loc
     let nobody_builds = files::try_lock(&state.making(), Mode::Alone)?;
     let mut needed = Vec::new();
     for key in names(&state.state.join("builds"))? {
-        let place = state.place_named(&key);
+        let place = state.build_dir_named(&key);
         if let Some(marker) = place.marker()? {
             needed.extend(marker.repositories);
             continue;
         }
         match files::try_lock(&place.lock, Mode::Alone)? {
-            None => report.in_use.push(place.directory),
-            Some(_alone) => report.take(place.directory),
+            None => report.in_use.push(place.path),
+            Some(_alone) => report.take(place.path),
         }
     }
     for name in names(&state.state.join("locks"))? {
-        let place = state.place_named(&name);
-        forget_lock(&place.lock, &place.directory)?;
+        let place = state.build_dir_named(&name);
+        forget_lock(&place.lock, &place.path)?;
     }
     if nobody_builds.is_none() {
         return Ok(report);

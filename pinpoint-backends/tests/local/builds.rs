@@ -8,7 +8,9 @@ use pinpoint_backends::local::{CleanOptions, CleanReport, LocalConfig, LocalExec
 use pinpoint_core::{ExecutorError, InProcess, ListRequest, Located, Patch};
 use sha2::{Digest, Sha256};
 
-use crate::world::{World, build, git, key, lives, refusal, request, run, snapshot, until};
+use crate::world::{
+    World, build, find_metric, git, key, lives, refusal, request, run, snapshot, until,
+};
 
 /// A build command that counts how often it was run.
 fn counting(world: &World) -> (String, PathBuf) {
@@ -195,7 +197,7 @@ async fn a_good_end_that_does_not_build_is_refused() {
     let world = World::new();
     let first = world.commit("file", "1");
     let executor = world.open(with_build(&world, &first, "echo broken; exit 1"), "job");
-    let message = refusal(executor.prepare().await);
+    let message = refusal(find_metric(&executor, &world.combined(&first)).await);
     assert!(
         message.contains(&first) && message.contains("broken"),
         "{message}"
@@ -496,18 +498,22 @@ async fn a_state_directory_that_cannot_be_written_is_named() {
 async fn a_full_disk_stops_the_job_and_can_be_mended() {
     let world = World::new();
     let first = world.commit("file", "1");
-    let executor = world.open(world.config(&first, "echo v: 1 x"), "job");
+    let config = world.config(&first, "echo v: 1 x");
     let commit = world.combined(&first);
     // Every write to this device fails for want of room.
-    let full = world.path("jobs/job/metric.json.new");
+    let full = world.path("jobs/job/runs/tails.jsonl");
+    fs::create_dir_all(full.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink("/dev/full", &full).unwrap();
+    let executor = world.open(config.clone(), "job");
     let message = refusal(executor.run(&request(7, &commit, 0)).await);
-    assert!(message.contains("metric.json"), "{message}");
+    assert!(message.contains("tails.jsonl"), "{message}");
     assert!(
         message.contains("make room") && message.contains("resume"),
         "{message}"
     );
+    drop(executor);
     fs::remove_file(full).unwrap();
+    let executor = world.open(config, "job");
     let report = run(&executor, 7, &commit, 0).await;
     assert_eq!(report.charts["v"].values, [1.0]);
 }

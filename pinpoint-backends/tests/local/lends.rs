@@ -66,7 +66,6 @@ async fn who_was_lent_the_machine_for_a_run_has_it_alone() {
     );
     let executor = world.open(world.config(&first, &script), "job");
     let commit = world.combined(&first);
-    executor.prepare().await.unwrap();
     let lent = executor
         .lend_for_run(&key(1), &commit)
         .await

@@ -24,7 +24,6 @@ impl Bad {
         let mut config = world.config(&first, ". ./bench");
         config.results = results.map(Into::into);
         let executor = world.open(config, "job");
-        executor.prepare().await.unwrap();
         let second = world.combined(&second);
         Self {
             world,

@@ -24,4 +24,5 @@ mod metric;
 mod midpoints;
 mod pairs;
 mod runs;
+mod spans;
 mod world;

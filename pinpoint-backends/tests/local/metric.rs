@@ -1,25 +1,25 @@
-//! The format and the chart, fixed at the good end's first run.
+//! The metric: found by a run of the good end, and given with every run after it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use pinpoint_backends::local::LocalConfig;
 use pinpoint_core::results::Format;
-use pinpoint_core::{Aggregate, Method};
+use pinpoint_core::translate::{Reading, event};
+use pinpoint_core::{Charts, Event, FindMetricRequest, InProcess, Method, Metric, Record, Report};
+use serde_json::Value;
 
-use crate::world::{World, refusal, run};
+use crate::world::{World, find_metric, key, refusal, request, run};
 
-/// Opens a job whose benchmark is this script.
-async fn prepare(script: &str, change: impl FnOnce(&mut LocalConfig)) -> Result<String, String> {
+/// Finds the metric of a job whose benchmark is this script.
+async fn found(script: &str, change: impl FnOnce(&mut LocalConfig)) -> Result<String, String> {
     let world = World::new();
     let first = world.commit("file", "1");
     let mut config = world.config(&first, script);
     change(&mut config);
     let executor = world.open(config, "job");
-    let prepared = executor.prepare().await;
-    match prepared {
+    match find_metric(&executor, &world.combined(&first)).await {
         Ok(metric) => {
-            assert_eq!(executor.metric(), Some(metric.clone()));
             let unit = metric.unit.unwrap_or_default();
             let chart = metric.chart.unwrap_or_else(|| "every chart".into());
             Ok(format!("{} {chart} {unit}", metric.format))
@@ -30,34 +30,34 @@ async fn prepare(script: &str, change: impl FnOnce(&mut LocalConfig)) -> Result<
 
 #[tokio::test]
 async fn auto_takes_lines_where_there_are_any_and_else_the_time() {
-    assert_eq!(prepare("echo v: 1 ms", |_| {}).await.unwrap(), "lines v ms");
-    assert_eq!(prepare("echo hello", |_| {}).await.unwrap(), "time wall s");
+    assert_eq!(found("echo v: 1 ms", |_| {}).await.unwrap(), "lines v ms");
+    assert_eq!(found("echo hello", |_| {}).await.unwrap(), "time wall s");
     let memory = |config: &mut LocalConfig| config.chart = Some("peak_memory".into());
     assert_eq!(
-        prepare("true", memory).await.unwrap(),
+        found("true", memory).await.unwrap(),
         "time peak_memory bytes"
     );
     let time = |config: &mut LocalConfig| config.format = Format::Time;
-    assert_eq!(prepare("echo v: 1 ms", time).await.unwrap(), "time wall s");
+    assert_eq!(found("echo v: 1 ms", time).await.unwrap(), "time wall s");
 }
 
 #[tokio::test]
 async fn a_chart_must_be_named_among_several_and_must_exist() {
     let several = "echo load: 1 ms; echo parse: 2 ms";
-    let error = prepare(several, |_| {}).await.unwrap_err();
+    let error = found(several, |_| {}).await.unwrap_err();
     assert!(
         error.contains("`load`, `parse`") && error.contains("--chart"),
         "{error}"
     );
     let named = |config: &mut LocalConfig| config.chart = Some("parse".into());
-    assert_eq!(prepare(several, named).await.unwrap(), "lines parse ms");
+    assert_eq!(found(several, named).await.unwrap(), "lines parse ms");
     let wrong = |config: &mut LocalConfig| config.chart = Some("pares".into());
-    let error = prepare(several, wrong).await.unwrap_err();
+    let error = found(several, wrong).await.unwrap_err();
     assert!(
         error.contains("`pares`") && error.contains("`load`, `parse`"),
         "{error}"
     );
-    let error = prepare("true", wrong).await.unwrap_err();
+    let error = found("true", wrong).await.unwrap_err();
     assert!(
         error.contains("`peak_memory`, `system`, `user`, `wall`"),
         "{error}"
@@ -76,7 +76,7 @@ async fn a_good_end_that_gives_no_measurement_is_refused() {
         ),
         ("echo nothing", "name: 12.5 ms"),
     ] {
-        let error = prepare(script, lines).await.unwrap_err();
+        let error = found(script, lines).await.unwrap_err();
         assert!(error.contains(why), "{script}: {error}");
         assert!(error.contains("the good end"), "{error}");
         if script.contains("exit") {
@@ -93,7 +93,11 @@ async fn a_good_end_may_fail_twice() {
     let script = format!("echo >> {0}; test $(wc -l < {0}) -ge 3", counter.display());
     let executor = world.open(world.config(&first, &script), "job");
     assert_eq!(
-        executor.prepare().await.unwrap().chart.as_deref(),
+        find_metric(&executor, &world.combined(&first))
+            .await
+            .unwrap()
+            .chart
+            .as_deref(),
         Some("wall")
     );
 }
@@ -103,16 +107,16 @@ async fn a_command_that_cannot_be_run_is_named() {
     let program =
         |name: &'static str| move |config: &mut LocalConfig| config.command = vec![name.into()];
     for name in ["./missing", "no-such-program-anywhere", "/no/such/program"] {
-        let error = prepare("", program(name)).await.unwrap_err();
+        let error = found("", program(name)).await.unwrap_err();
         assert!(error.contains(name.trim_start_matches('.')), "{error}");
         assert!(error.contains("does not exist"), "{error}");
     }
-    let error = prepare("", program("./file")).await.unwrap_err();
+    let error = found("", program("./file")).await.unwrap_err();
     assert!(
         error.contains("/file can't be executed") && error.contains("chmod"),
         "{error}"
     );
-    let error = prepare("", program("./")).await.unwrap_err();
+    let error = found("", program("./")).await.unwrap_err();
     assert!(error.contains("can't be executed"), "{error}");
 
     let world = World::new();
@@ -122,45 +126,144 @@ async fn a_command_that_cannot_be_run_is_named() {
     let first = world.commit("file", "1");
     let mut config = world.config(&first, "");
     config.command = vec!["./bench".into()];
-    let error = refusal(world.open(config, "job").prepare().await);
+    let error = refusal(find_metric(&world.open(config, "job"), &world.combined(&first)).await);
     assert!(error.contains("interpreter"), "{error}");
 }
 
 #[tokio::test]
-async fn a_resumed_job_keeps_its_metric() {
+async fn nothing_but_the_request_tells_the_metric_of_a_run() {
     let world = World::new();
-    let first = world.commit("file", "1");
-    let counter = world.path("counter");
-    let script = format!("echo >> {0}; echo v: $(wc -l < {0}) ms", counter.display());
-    let config = world.config(&first, &script);
+    let first = world.combined(&world.commit("file", "1"));
+    let script = "echo v: 1 ${UNIT-ms}; echo w: 2 x";
+    let mut config = world.config(&first.main.git_hash, script);
+    config.chart = Some("v".into());
     let executor = world.open(config.clone(), "job");
-    let metric = executor.prepare().await.unwrap();
+    let metric = find_metric(&executor, &first).await.unwrap();
+    assert_eq!(metric.charts["w"].unit.as_deref(), Some("x"));
+    assert!(!world.path("jobs/job/metric.json").exists());
+    assert_eq!(executor.metric_of_old_job(), None);
     drop(executor);
-    let resumed = world.open(config, "job");
-    assert_eq!(resumed.metric(), Some(metric.clone()));
-    assert_eq!(resumed.prepare().await.unwrap(), metric);
-    let report = run(&resumed, 1, &world.combined(&first), 0).await;
-    assert_eq!(report.charts["v"].values, [2.0], "no other run was needed");
+
+    let executor = world.open(config, "job");
+    let mut request = request(1, &first, 0);
+    request.metric = Some(metric.clone());
+    let report = executor.run(&request).await.unwrap();
+    assert_eq!(report.chart.as_deref(), Some("v"));
+    assert_eq!(report.charts["v"].values, [1.0]);
+    // The chart in another unit is another chart.
+    request.key.action = 2;
+    request.variant.env = [("UNIT".to_owned(), "s".to_owned())].into();
+    let failure = executor.run(&request).await.unwrap().failure;
+    assert_eq!(failure.unwrap(), "gave `v` in `s` instead of `ms`");
+    request.key.action = 3;
+    request.metric = Some(Metric {
+        format: "no-such-format".into(),
+        ..metric
+    });
+    let error = refusal(executor.run(&request).await);
+    assert!(error.contains("no-such-format"), "{error}");
 }
 
 #[tokio::test]
-async fn several_values_of_a_chart_become_one() {
+async fn a_job_of_an_earlier_version_keeps_its_metric() {
     let world = World::new();
-    let first = world.commit("file", "1");
-    let script = "for n in 1 2 6; do echo v: $n ms; echo w: $n$n ms; done";
-    for (aggregate, v, w) in [
-        (None, 2.0, 22.0),
-        (Some(Aggregate::from(Method::Mean)), 3.0, 33.0),
+    let first = world.combined(&world.commit("file", "1"));
+    let path = world.path("jobs/job/metric.json");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let stored = r#"{"format":"lines","chart":"v","unit":"ms","direction":"unknown","charts":{"v":{"unit":"ms","direction":"unknown"}}}"#;
+    fs::write(&path, stored).unwrap();
+    let config = world.config(&first.main.git_hash, "echo v: 1 ms; echo w: 2 x");
+    let executor = world.open(config, "job");
+    let metric = executor.metric_of_old_job().unwrap();
+    assert_eq!(
+        (&*metric.format, metric.chart.as_deref()),
+        ("lines", Some("v"))
+    );
+    let report = run(&executor, 1, &first, 0).await;
+    assert_eq!(report.chart.as_deref(), Some("v"));
+    assert_eq!(report.charts["v"].values, [1.0]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), stored);
+}
+
+/// Three values each of two charts.
+const SEVERAL: &str = "for n in 1 2 6; do echo v: $n ms; echo w: $n$n ms; done";
+
+#[tokio::test]
+async fn every_value_is_reported_and_aggregated_when_it_is_read() {
+    let world = World::new();
+    let first = world.combined(&world.commit("file", "1"));
+    let mut config = world.config(&first.main.git_hash, SEVERAL);
+    config.chart = Some("v".into());
+    let executor = world.open(config, "job");
+    let report = run(&executor, 1, &first, 0).await;
+    assert_eq!(report.charts["v"].values, [1.0, 2.0, 6.0]);
+    assert_eq!(report.charts["v"].unit.as_deref(), Some("ms"));
+    assert_eq!(report.charts.len(), 1, "the other chart is not wanted");
+
+    let record = Record::Reported {
+        action: 1,
+        report: Report::Ran(report),
+    };
+    // The journal stays as it is, whatever is made of it.
+    let record: Record = serde_json::from_str(&serde_json::to_string(&record).unwrap()).unwrap();
+    for (aggregate, expected) in [
+        (None, vec![1.0, 2.0, 6.0]),
+        (Some(Method::Median.into()), vec![2.0]),
+        (Some(Method::Mean.into()), vec![3.0]),
     ] {
-        let mut config = world.config(&first, script);
-        config.aggregate = aggregate;
-        config.chart = Some("v".into());
-        let executor = world.open(config, &format!("{aggregate:?}"));
-        let report = run(&executor, 1, &world.combined(&first), 0).await;
-        assert_eq!(report.charts["v"].values, [v]);
-        assert_eq!(report.charts["w"].values, [w]);
-        assert_eq!(report.charts["v"].unit.as_deref(), Some("ms"));
+        let reading = Reading {
+            charts: Charts::Deciding(None),
+            aggregate,
+            created: 0,
+        };
+        let Some(Event::Ran { values, .. }) = event(&record, None, &reading) else {
+            panic!("it ran");
+        };
+        assert_eq!(values["v"], expected);
     }
+
+    let mut request = request(2, &first, 1);
+    request.charts = Charts::All;
+    let report = executor.run(&request).await.unwrap();
+    assert_eq!(report.charts["w"].values, [11.0, 22.0, 66.0]);
+    assert_eq!(report.charts["v"].values, [1.0, 2.0, 6.0]);
+}
+
+#[tokio::test]
+async fn a_job_of_an_earlier_version_goes_on_with_one_value_a_run() {
+    let world = World::new();
+    let first = world.combined(&world.commit("file", "1"));
+    for (stored, kept, value) in [(Value::Null, "median", 2.0), ("mean".into(), "mean", 3.0)] {
+        let mut config = world.config(&first.main.git_hash, SEVERAL);
+        config.chart = Some("v".into());
+        let mut config = serde_json::to_value(config).unwrap();
+        assert_eq!(config.get("aggregate"), None);
+        config["aggregate"] = stored;
+        let config: LocalConfig = serde_json::from_value(config).unwrap();
+        assert_eq!(serde_json::to_value(&config).unwrap()["aggregate"], kept);
+        let executor = world.open(config, kept);
+        let report = run(&executor, 1, &first, 0).await;
+        assert_eq!(report.charts["v"].values, [value]);
+    }
+}
+
+#[tokio::test]
+async fn values_that_cannot_be_aggregated_are_refused_at_the_good_end() {
+    let world = World::new();
+    let first = world.combined(&world.commit("file", "1"));
+    let script = "echo v: 1 ms; echo v: -1 ms";
+    let executor = world.open(world.config(&first.main.git_hash, script), "job");
+    let mut request = FindMetricRequest {
+        key: key(1),
+        commit: first.clone(),
+        aggregate: Some(Method::GeometricMean.into()),
+    };
+    let error = refusal(executor.find_metric(&request).await);
+    assert!(error.contains(&first.main.git_hash), "{error}");
+    let reason = "the 2 values of \"v\" have no geometric-mean";
+    assert!(error.contains(reason), "{error}");
+    request.aggregate = Some(Method::Min.into());
+    assert!(executor.find_metric(&request).await.is_ok());
 }
 
 #[tokio::test]
@@ -172,7 +275,9 @@ async fn the_time_is_a_chart_only_where_it_is_the_format() {
         ("true", vec!["peak_memory", "system", "user", "wall"]),
     ] {
         let executor = world.open(world.config(&first, script), script);
-        let report = run(&executor, 1, &world.combined(&first), 0).await;
+        let mut request = request(1, &world.combined(&first), 0);
+        request.charts = Charts::All;
+        let report = executor.run(&request).await.unwrap();
         assert_eq!(report.charts.keys().collect::<Vec<_>>(), charts);
         assert!(report.usage.is_some());
     }
@@ -188,7 +293,7 @@ async fn results_are_read_from_a_file_of_this_run_only() {
     config.results = Some("out.json".into());
     let executor = world.open(config, "job");
     let report = run(&executor, 1, &world.combined(&first), 0).await;
-    assert_eq!(report.charts["took"].values, [2.0]);
+    assert_eq!(report.charts["took"].values, [1.0, 2.0, 6.0]);
     let report = run(&executor, 2, &world.combined(&first), 1).await;
     let failure = report.failure.unwrap();
     assert!(
@@ -212,7 +317,9 @@ async fn a_formats_direction_is_the_metrics() {
         let world = World::new();
         let first = world.commit("file", "1");
         let executor = world.open(world.config(&first, &script), "job");
-        let metric = executor.prepare().await.unwrap();
+        let metric = find_metric(&executor, &world.combined(&first))
+            .await
+            .unwrap();
         assert_eq!(metric.direction, direction, "{script}");
     }
 }
@@ -231,14 +338,15 @@ async fn criterions_folder_is_read_and_only_its_results_are_removed() {
     "#;
     let mut config = world.config(&first, script);
     config.results = Some("out".into());
-    config.aggregate = Some(Aggregate::from(Method::Min));
     let executor = world.open(config, "job");
-    let metric = executor.prepare().await.unwrap();
+    let metric = find_metric(&executor, &world.combined(&first))
+        .await
+        .unwrap();
     assert_eq!(
-        (metric.format, metric.chart.as_deref()),
-        (Format::Criterion, Some("a"))
+        (&*metric.format, metric.chart.as_deref()),
+        ("criterion", Some("a"))
     );
     let report = run(&executor, 1, &world.combined(&first), 0).await;
     assert_eq!(report.failure, None);
-    assert_eq!(report.charts["a"].values, [2.0]);
+    assert_eq!(report.charts["a"].values, [2.0, 4.0]);
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pinpoint_core::{InProcess, PairReport, RunPairRequest, Variant};
 
-use crate::world::{World, key, run, until};
+use crate::world::{World, find_metric, key, run, until};
 
 fn request(action: u64, first: &Variant, second: &Variant, index: u32) -> RunPairRequest {
     RunPairRequest {
@@ -76,15 +76,17 @@ async fn both_sides_run_in_the_order_asked_for_and_with_what_is_their_own() {
         env: BTreeMap::from([("MODE".to_owned(), "quick".to_owned())]),
         ..two.experiment.clone()
     };
-    let pair = executor
-        .run_pair(&request(7, &experiment, &base, 4))
-        .await
-        .unwrap();
+    let metric = find_metric(&executor, &base.commit).await.unwrap();
+    assert_eq!(metric.chart, None);
+    assert_eq!(metric.charts["v"].unit.as_deref(), Some("x"));
+    let mut request = request(7, &experiment, &base, 4);
+    request.metric = Some(metric);
+    let pair = executor.run_pair(&request).await.unwrap();
     assert_eq!(values(&pair, "v"), [2.0, 1.0]);
     assert_eq!(values(&pair, "w"), [5.0, 5.0]);
     assert_eq!(pair.first.chart, None);
     let expected = [
-        // At the base the metric is fixed, which warms it up; all with the
+        // At the base the metric is found, which warms it up; all with the
         // arguments of their side.
         "begin 1 warm common old",
         "end 1",
@@ -96,9 +98,6 @@ async fn both_sides_run_in_the_order_asked_for_and_with_what_is_their_own() {
         "end 1",
     ];
     assert_eq!(two.log(), expected);
-    let metric = executor.metric().unwrap();
-    assert_eq!(metric.chart, None);
-    assert_eq!(metric.charts["v"].unit.as_deref(), Some("x"));
 }
 
 #[tokio::test]
@@ -195,10 +194,9 @@ async fn a_chart_in_another_unit_is_another_chart() {
     let mut config = two.world.config(hash, script);
     config.every_chart = true;
     let executor = two.world.open(config, "job");
-    let pair = executor
-        .run_pair(&request(1, &two.base, &two.experiment, 0))
-        .await
-        .unwrap();
+    let mut request = request(1, &two.base, &two.experiment, 0);
+    request.metric = Some(find_metric(&executor, &two.base.commit).await.unwrap());
+    let pair = executor.run_pair(&request).await.unwrap();
     assert_eq!(pair.first.failure, None);
     let failure = pair.second.failure.unwrap();
     assert_eq!(failure, "gave `time` in `s` instead of `ms`");

@@ -8,7 +8,7 @@ use std::time::Duration;
 use pinpoint_backends::local::output_tails;
 use pinpoint_core::{ExecutorError, InProcess};
 
-use crate::world::{World, key, lives, request, run, until};
+use crate::world::{World, find_metric, key, lives, request, run, until};
 
 #[tokio::test]
 async fn a_run_knows_its_number_and_its_commit() {
@@ -77,11 +77,14 @@ async fn warm_up_runs_come_before_the_first_that_counts() {
     let mut config = world.config(&first, &script);
     config.warmup = 2;
     let executor = world.open(config, "job");
+    find_metric(&executor, &world.combined(&first))
+        .await
+        .unwrap();
     for (action, hash, index) in [(1, &second, 0), (2, &first, 0), (3, &second, 1)] {
         run(&executor, action, &world.combined(hash), index).await;
     }
     let expected = [
-        // The metric is fixed at the good end, which warms it up once.
+        // The metric is found at the good end, which warms it up once.
         "1:1:none", "2:1:none", "2:1:none", "2:no:0", "1:1:none", "1:no:0", "2:no:1",
     ];
     let log = fs::read_to_string(log).unwrap();
@@ -96,8 +99,6 @@ async fn runs_start_in_the_order_in_which_they_were_asked_for() {
     let log = world.path("log");
     let script = format!("echo $PINPOINT_RUN >> {}; echo v: 1 x", log.display());
     let executor = Arc::new(world.open(world.config(&first, &script), "job"));
-    executor.prepare().await.unwrap();
-    fs::remove_file(&log).unwrap();
     let commits = [world.combined(&first), world.combined(&second)];
     let mut tasks = Vec::new();
     for index in 0..20 {
@@ -129,8 +130,13 @@ async fn at_second(script: &str, timeout: Option<Duration>) -> (World, pinpoint_
     let mut config = world.config(&first, ". ./bench");
     config.timeout = timeout;
     let executor = world.open(config, "job");
-    executor.prepare().await.unwrap();
-    let report = run(&executor, 1, &world.combined(&second), 0).await;
+    let mut request = request(1, &world.combined(&second), 0);
+    request.metric = Some(
+        find_metric(&executor, &world.combined(&first))
+            .await
+            .unwrap(),
+    );
+    let report = executor.run(&request).await.unwrap();
     assert!(report.charts.is_empty() || report.failure.is_none());
     (world, report)
 }
@@ -227,7 +233,6 @@ async fn a_cancelled_run_is_ended_whether_or_not_it_is_waited_for() {
         child.display()
     );
     let executor = world.open(world.config(&first, &script), "job");
-    executor.prepare().await.unwrap();
     let commit = world.combined(&first);
     let started = || fs::read_to_string(&child).is_ok_and(|text| text.ends_with('\n'));
 
@@ -271,7 +276,8 @@ async fn ending_waits_for_processes_that_do_not_want_to_end() {
     let executor = Arc::new(world.open(world.config(&first, &script), "job"));
     let preparing = tokio::spawn({
         let executor = Arc::clone(&executor);
-        async move { executor.prepare().await }
+        let commit = world.combined(&first);
+        async move { find_metric(&executor, &commit).await }
     });
     until("the benchmark", || pid.exists()).await;
     // Whoever waited for it does so no more.

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, Repository};
 use pinpoint_core::results::Format;
 use pinpoint_core::{
-    BuildReport, BuildRequest, Charts, CombinedCommit, ExecutorError, InProcess, Key, Located,
-    RunReport, RunRequest,
+    BuildReport, BuildRequest, Charts, CombinedCommit, ExecutorError, FindMetricRequest, InProcess,
+    Key, Located, Metric, RunReport, RunRequest,
 };
 
 pub(crate) struct World {
@@ -84,7 +84,7 @@ impl World {
             patch: None,
             format: Format::Auto,
             chart: None,
-            aggregate: None,
+            run_aggregate: None,
             results: None,
             warmup: 0,
             timeout: None,
@@ -126,6 +126,18 @@ pub(crate) async fn build(
     let commit = Located::Commit(commit.clone());
     let key = key(action);
     executor.build(&BuildRequest { key, commit }).await
+}
+
+pub(crate) async fn find_metric(
+    executor: &LocalExecutor,
+    commit: &CombinedCommit,
+) -> Result<Metric, ExecutorError> {
+    let request = FindMetricRequest {
+        key: key(u64::MAX),
+        commit: commit.clone(),
+        aggregate: None,
+    };
+    executor.find_metric(&request).await
 }
 
 pub(crate) fn request(action: u64, commit: &CombinedCommit, index: u32) -> RunRequest {

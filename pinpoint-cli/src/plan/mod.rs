@@ -126,6 +126,7 @@ async fn scatter(
     } else if let (Some((repository, good)), false) = (&question.good, arguments.command.is_empty())
     {
         let inherited = values_of(&arguments.benchmark.inherited_env()?)?;
+        let aggregate = arguments.benchmark.aggregate.unwrap_or_default();
         let mut config = LocalConfig {
             chart: arguments.chart,
             ..(arguments.benchmark).into_config(
@@ -135,7 +136,7 @@ async fn scatter(
             )?
         };
         config.env.extend(inherited);
-        scatter::measure(config, arguments.runs, display).await?
+        scatter::measure(config, aggregate, arguments.runs, display).await?
     } else {
         return Err(CliError::Input(
             "the noise of the benchmark is needed: give it with --noise, give values of runs of one \

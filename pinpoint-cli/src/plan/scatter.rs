@@ -5,8 +5,10 @@ use std::path::Path;
 
 use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, default_machine_dir};
 use pinpoint_core::simulation::Scatter;
+use pinpoint_core::translate::{self, Reading};
 use pinpoint_core::{
-    BuildRequest, Charts, FindMetricRequest, InProcess, Key, Located, RunRequest, direction_of,
+    Aggregate, BuildRequest, Charts, Event, FindMetricRequest, InProcess, Key, Located, Record,
+    Report, RunRequest, direction_of,
 };
 
 use crate::arguments::Display;
@@ -46,6 +48,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<f64>, CliError> {
 /// Builds the good end and runs it so often.
 pub(crate) async fn measure(
     config: LocalConfig,
+    aggregate: Aggregate,
     runs: u32,
     display: &Display,
 ) -> Result<Scatter, CliError> {
@@ -79,6 +82,7 @@ pub(crate) async fn measure(
     let find = FindMetricRequest {
         key: key(0),
         commit: good.clone(),
+        aggregate: Some(aggregate),
     };
     let metric = executor.find_metric(&find).await?;
     let build = BuildRequest {
@@ -87,6 +91,11 @@ pub(crate) async fn measure(
     };
     let build = executor.build(&build).await?;
     let (mut values, mut times, mut failed) = (Vec::new(), Vec::new(), None);
+    let reading = Reading {
+        charts: Charts::Deciding(metric.chart.clone()),
+        aggregate: Some(aggregate),
+        created: 0,
+    };
     for index in 0..runs {
         say(&format!("run {} of {runs}", index + 1));
         let run = RunRequest {
@@ -94,17 +103,20 @@ pub(crate) async fn measure(
             variant: good.clone().into(),
             index,
             bot: None,
-            charts: Charts::Deciding(metric.chart.clone()),
+            charts: reading.charts.clone(),
             metric: Some(metric.clone()),
         };
         let run = executor.run(&run).await?;
-        let chart = metric.chart.as_ref();
-        let series = chart.and_then(|chart| run.charts.get(chart));
-        match (run.failure, series) {
-            (None, Some(series)) => values.extend(&series.values),
-            (failure, _) => failed = failure.or(failed),
-        }
         times.extend(run.usage.map(|usage| usage.wall));
+        let record = Record::Reported {
+            action: u64::from(index) + 2,
+            report: Report::Ran(run),
+        };
+        match translate::event(&record, None, &reading) {
+            Some(Event::Ran { values: ran, .. }) => values.extend(ran.into_values().flatten()),
+            Some(Event::RunFailed { reason, .. }) => failed = Some(reason),
+            _ => {}
+        }
     }
     let count = values.len();
     let direction = direction_of(metric.direction, metric.unit.as_deref());

@@ -180,8 +180,8 @@ impl Known {
                     add(action.to_string(), commit, report, Some(reason));
                     count += 1;
                 }
-                (Task::Run { commit, .. }, Answer::Ran(report), Event::Ran { .. }) => {
-                    add(action.to_string(), commit, report, None);
+                (Task::Run { commit, .. }, Answer::Ran(report), Event::Ran { values, .. }) => {
+                    add(action.to_string(), commit, counted(report, values), None);
                     count += 1;
                 }
                 (
@@ -194,8 +194,12 @@ impl Known {
                     },
                 ) => {
                     let name = |side: &str| format!("{action}-{side}");
-                    add(name("first"), first, pair.first, first_run.failure);
-                    add(name("second"), second, pair.second, second_run.failure);
+                    let [first_report, second_report] = [
+                        counted(pair.first, first_run.values),
+                        counted(pair.second, second_run.values),
+                    ];
+                    add(name("first"), first, first_report, first_run.failure);
+                    add(name("second"), second, second_report, second_run.failure);
                     // The older of two commits is the one that is known.
                     let base_first = order.key(first) <= order.key(second);
                     let (base, experiment) = if base_first {
@@ -239,6 +243,16 @@ impl Known {
             .collect();
         (places, runs, pairs)
     }
+}
+
+/// A run with the values that counted: aggregated where the job asks for that.
+fn counted(mut report: RunReport, values: BTreeMap<String, Vec<f64>>) -> RunReport {
+    for (chart, values) in values {
+        if let Some(series) = report.charts.get_mut(&chart) {
+            series.values = values;
+        }
+    }
+    report
 }
 
 /// What a run wrote, as far as it is kept.

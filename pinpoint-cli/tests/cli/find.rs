@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use pinpoint_core::{Record, Report};
 use serde_json::Value;
 
 use crate::world::{BENCHMARK, Finished, World, git};
@@ -548,6 +549,21 @@ fn values_come_in_every_form() {
         if !chart.is_empty() {
             assert_eq!(outcome["chart"], chart, "{options:?}");
         }
+        // Every value of a run is kept, whatever is made of them.
+        let (_, records) = world.stored(&job);
+        let run = records.iter().find_map(|record| match record {
+            Record::Reported {
+                report: Report::Ran(run),
+                ..
+            } => run.charts.values().next(),
+            _ => None,
+        });
+        let several = options.contains(&"--aggregate");
+        assert_eq!(
+            run.unwrap().values.len(),
+            1 + usize::from(several),
+            "{options:?}"
+        );
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
-use pinpoint_backends::local::{LentPair, LocalExecutor};
+use pinpoint_backends::local::{CheckoutPair, LocalExecutor};
 use pinpoint_core::{
     BuildReport, BuildRequest, CombinedCommit, ExecutorError, InProcess, Key, ListRequest, Listing,
     Located, PairReport, RunPairRequest, RunReport, RunRequest, Series,
@@ -260,7 +260,7 @@ impl PythonExecutor {
             Some(local) => return local.run_pair(request).await,
             None => None,
         };
-        let trees = lent.as_ref().map(LentPair::trees);
+        let trees = lent.as_ref().map(CheckoutPair::trees);
         let mut runs = [0, 1].map(|place| {
             let tree = trees.and_then(|trees| trees[place]);
             let builds = lent.is_none() || tree.is_some();

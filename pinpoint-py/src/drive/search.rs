@@ -9,8 +9,9 @@ use std::time::Duration;
 use pinpoint_backends::local::{LocalConfig, Repository};
 use pinpoint_backends::store::NewJob;
 use pinpoint_core::{
-    Bisection, BisectionSpec, CULPRIT_FINDER_SPEC_VERSION, CombinedCommit, Commit, CulpritFinder,
-    CulpritFinderSpec, Direction, Magnitude, Pairwise, PairwiseSpec, Range, Strategy,
+    Aggregate, Bisection, BisectionSpec, CULPRIT_FINDER_SPEC_VERSION, CombinedCommit, Commit,
+    CulpritFinder, CulpritFinderSpec, Direction, Magnitude, Pairwise, PairwiseSpec, Range,
+    Strategy,
 };
 use serde::{Deserialize, Serialize};
 
@@ -128,9 +129,16 @@ impl Search {
             CombinedCommit::from(bad.clone()),
         );
         let direction = self.direction.unwrap_or_default();
+        // All values that a function gives count.
+        let aggregate = match &self.aggregate {
+            _ if self.runs => None,
+            Some(name) => Some(parsed("aggregate", name)?),
+            None => Some(Aggregate::default()),
+        };
         if self.kind == Kind::Pairwise {
             let spec = PairwiseSpec {
                 chart: self.chart.clone(),
+                aggregate,
                 direction,
                 pairs: self.pairs,
                 early_stopping: self.early_stopping,
@@ -146,6 +154,7 @@ impl Search {
             // A command's chart is fixed by its first run.
             chart: self.chart.clone().filter(|_| self.runs),
             magnitude: self.magnitude,
+            aggregate,
             direction,
             confidence: self.confidence,
             build_cost: self.build_cost,
@@ -193,9 +202,7 @@ impl Search {
             format: parsed("format", &self.format)?,
             every_chart: self.kind == Kind::Pairwise && self.chart.is_none(),
             chart: self.chart,
-            aggregate: (self.aggregate.as_deref())
-                .map(|name| parsed("aggregate", name))
-                .transpose()?,
+            run_aggregate: None,
             results: self.results,
             warmup: self.warmup,
             timeout: self.timeout.map(Duration::from_millis),

@@ -8,7 +8,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::super::{LocalError, repository};
+use super::super::error::LocalError;
+use super::super::repository;
 
 /// The file with `module` replaced by a directory, given by its absolute path.
 pub(super) fn replace(file: &str, module: &str, directory: &Path) -> String {

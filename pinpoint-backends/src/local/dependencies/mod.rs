@@ -59,16 +59,17 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use pinpoint_core::{CombinedCommit, Commit, ModifiedDependency};
+use pinpoint_core::{Commit, ModifiedDependency};
 use pinpoint_midpoint::manifest::{
     Deps, GoMod, MAX_FILE, Manifest, ManifestError, Source, Submodules, all, resolve_url,
 };
 
 use self::inside::inside;
-use super::build::{Making, Trouble};
-use super::executor::blocking;
+use super::build_steps::{BuildSteps, Trouble, hash_of};
+use super::error::LocalError;
+use super::repository;
+use super::sync::blocking;
 use super::workspace::LaidOut;
-use super::{LocalError, repository};
 
 /// Manifests of dependencies of dependencies are read this deep. A branch named
 /// in `DEPS` may name itself.
@@ -78,16 +79,14 @@ const MOST_LEVELS: usize = 32;
 /// read into memory; the readers may stop earlier.
 const LARGEST_MANIFEST: u64 = 16 << 20;
 
-impl Making<'_> {
+impl BuildSteps<'_> {
     /// Lays out the dependencies of a commit whose own work tree is filled.
     ///
     /// Costs a look at four files when none of them names what is at hand.
-    pub(super) async fn place_dependencies(
-        &self,
-        commit: &CombinedCommit,
-    ) -> Result<LaidOut, Trouble> {
+    pub(super) async fn place_dependencies(&self) -> Result<LaidOut, Trouble> {
+        let commit = self.commit;
         let mut layout = Layout {
-            making: self,
+            steps: self,
             held: commit.modified_deps.iter().collect(),
             named: vec![false; commit.modified_deps.len()],
             placed: BTreeSet::new(),
@@ -95,7 +94,7 @@ impl Making<'_> {
             modules: 0,
             open: VecDeque::from([Holder {
                 repository: commit.main.repository.clone(),
-                tree: self.place.tree.clone(),
+                tree: self.dir.tree.clone(),
                 manifests: all()
                     .map(|manifest| (manifest.file(), manifest.file().into()))
                     .into(),
@@ -119,9 +118,9 @@ impl Making<'_> {
     }
 }
 
-/// A layout in the making.
+/// The dependencies of a build while they are laid out.
 struct Layout<'a> {
-    making: &'a Making<'a>,
+    steps: &'a BuildSteps<'a>,
     held: Vec<&'a ModifiedDependency>,
     /// Which of them a manifest names.
     named: Vec<bool>,
@@ -248,8 +247,8 @@ impl<'a> Layout<'a> {
                 .await?;
             if let Some(hash) = held {
                 let enter = repository::enter_gitlink(&holder.tree, &hash, path);
-                let ended = self.making.step(enter, None).await?;
-                self.making.succeeded(ended, "update-index", &holder.tree)?;
+                let ended = self.steps.step(enter, None).await?;
+                self.steps.succeeded(ended, "update-index", &holder.tree)?;
             }
         }
         Ok(())
@@ -314,7 +313,7 @@ impl<'a> Layout<'a> {
         entry: Entry<'_>,
     ) -> Result<Option<String>, Trouble> {
         let held = self.held(holder, &entry.url);
-        let Some(repository) = self.making.sources.at_hand.locate(&entry.url)? else {
+        let Some(repository) = self.steps.clones.locate(&entry.url)? else {
             return match held {
                 None => Ok(None),
                 Some(_) => Err(LocalError::NotAtHand {
@@ -347,7 +346,7 @@ impl<'a> Layout<'a> {
             || Commit::new(&entry.url, entry.revision),
             |held| held.commit.clone(),
         );
-        let hash = match self.making.executor.hash_of(&repository, &commit).await {
+        let hash = match hash_of(self.steps.workspace, &repository, &commit).await {
             Err(Trouble::Build(_)) if held.is_none() && entry.may_be_missing => {
                 // Once it is there, this build is not what it would be.
                 let left_out = (entry.url, entry.revision.to_owned());
@@ -356,7 +355,7 @@ impl<'a> Layout<'a> {
             }
             other => other?,
         };
-        let ours = self.making.check_out(&repository, &hash, &place).await?;
+        let ours = self.steps.check_out(&repository, &hash, &place).await?;
         self.made.repositories.insert(ours);
         self.placed.insert(place.clone());
         self.open.push_back(Holder {
@@ -375,7 +374,7 @@ impl<'a> Layout<'a> {
         path: &Path,
         mut text: String,
     ) -> Result<(), Trouble> {
-        let at_hand = &self.making.sources.at_hand;
+        let clones = self.steps.clones;
         let mut is_changed = false;
         for (held, named) in self.held.iter().zip(&mut self.named) {
             let Commit {
@@ -384,10 +383,10 @@ impl<'a> Layout<'a> {
                 merged,
                 ..
             } = &held.commit;
-            if !at_hand.same(&held.named_by, &holder.repository) {
+            if !clones.same(&held.named_by, &holder.repository) {
                 continue;
             }
-            let is_it = |url: &str| at_hand.same(url, repository);
+            let is_it = |url: &str| clones.same(url, repository);
             let Some(changed) = cargo_lock::hold(&text, is_it, git_hash) else {
                 continue;
             };
@@ -430,18 +429,17 @@ impl<'a> Layout<'a> {
             let Some(held) = self.held(holder, url) else {
                 continue;
             };
-            let Some(repository) = self.making.sources.at_hand.locate(url)? else {
+            let Some(repository) = self.steps.clones.locate(url)? else {
                 let repository = url.clone();
                 return Err(LocalError::NotAtHand { repository }.into());
             };
             let checkout = match checkouts.get(repository.path()) {
                 Some(checkout) => checkout.clone(),
                 None => {
-                    let executor = self.making.executor;
-                    let hash = executor.hash_of(&repository, &held.commit).await?;
+                    let hash = hash_of(self.steps.workspace, &repository, &held.commit).await?;
                     let number = self.modules.to_string();
-                    let checkout = self.making.place.directory.join("modules").join(number);
-                    let ours = self.making.check_out(&repository, &hash, &checkout).await?;
+                    let checkout = self.steps.dir.path.join("modules").join(number);
+                    let ours = self.steps.check_out(&repository, &hash, &checkout).await?;
                     self.modules += 1;
                     self.made.repositories.insert(ours);
                     checkouts.insert(repository.path().into(), checkout.clone());
@@ -464,31 +462,30 @@ impl<'a> Layout<'a> {
 
     /// The revision at which a dependency is held, where this holder names it.
     fn held(&mut self, holder: &Holder, url: &str) -> Option<&'a ModifiedDependency> {
-        let at_hand = &self.making.sources.at_hand;
+        let clones = self.steps.clones;
         let index = self.held.iter().position(|held| {
-            at_hand.same(&held.commit.repository, url)
-                && at_hand.same(&held.named_by, &holder.repository)
+            clones.same(&held.commit.repository, url)
+                && clones.same(&held.named_by, &holder.repository)
         })?;
         self.named[index] = true;
         Some(self.held[index])
     }
 
     fn holds_for(&self, holder: &Holder) -> bool {
-        let at_hand = &self.making.sources.at_hand;
+        let clones = self.steps.clones;
         self.held
             .iter()
-            .any(|held| at_hand.same(&held.named_by, &holder.repository))
+            .any(|held| clones.same(&held.named_by, &holder.repository))
     }
 
     /// What to do about a manifest that can't be read: nothing, if nothing that
     /// it names could be laid out anyway.
     fn unreadable(&self, holder: &Holder, file: &str, problem: String) -> Result<(), Trouble> {
-        let executor = self.making.executor;
         let matters = match file {
             // Submodules have their own file, and what is held and named nowhere
             // else is found out in the end.
-            "DEPS" => !executor.config.repositories.is_empty(),
-            _ => self.holds_for(holder) || !self.making.sources.at_hand.names().is_empty(),
+            "DEPS" => !self.steps.config.repositories.is_empty(),
+            _ => self.holds_for(holder) || !self.steps.clones.names().is_empty(),
         };
         if matters {
             let repository = &holder.repository;

@@ -35,7 +35,7 @@ use gix::commitgraph::{Graph, Position};
 use gix::objs::FindExt;
 use pinpoint_midpoint::HistoryError;
 
-use super::super::executor::locked;
+use super::super::sync::locked;
 use super::objects;
 
 /// No commit has these numbers: a commit-graph ends well below.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use pinpoint_core::{CombinedCommit, Commit};
 use pinpoint_midpoint::{HistoryError, MidpointError};
 
-use super::super::LocalError;
-use super::super::executor::blocking;
+use super::super::error::LocalError;
+use super::super::sync::blocking;
 use super::LocalRepositories;
 
 impl LocalRepositories {

@@ -23,8 +23,8 @@ use std::sync::Mutex;
 use gix::ObjectId;
 use gix::objs::{CommitRef, Kind, Write};
 
-use super::super::executor::locked;
 use super::super::repository::{self, Repository};
+use super::super::sync::locked;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 

@@ -28,9 +28,9 @@ use async_trait::async_trait;
 use gix::ObjectId;
 use pinpoint_midpoint::{History, HistoryError};
 
-use super::executor::{blocking, locked};
+use super::repository::{Repository, RepositoryError};
+use super::sync::{blocking, locked};
 use super::workspace::Workspace;
-use super::{Repository, RepositoryError};
 use commits::{Commits, Walk};
 use line::{Range, Ranges};
 use merges::Merges;

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use pinpoint_midpoint::manifest::MAX_FILE;
 use pinpoint_midpoint::{History, HistoryError, Repositories};
 
-use super::super::executor::{blocking, locked};
-use super::super::{Repository, RepositoryError};
+use super::super::repository::{Repository, RepositoryError};
+use super::super::sync::{blocking, locked};
 use super::commits::unreadable;
 use super::{LocalHistory, objects, url};
 

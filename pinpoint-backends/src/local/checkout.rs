@@ -7,20 +7,23 @@ use pinpoint_core::{CombinedCommit, Key};
 use tokio::sync::{MutexGuard, SemaphorePermit};
 
 use super::build::{Build, Made};
+use super::builds::Builds;
+use super::error::LocalError;
+use super::executor::{CancelGuard, LocalExecutor};
 use super::machine_lock::{BuildHold, RunHold};
-use super::{LocalError, LocalExecutor};
+use super::run::WarmedUp;
 
 /// Two commits that are built, and the machine to run something in their work trees,
 /// one right after the other.
 ///
 /// The work trees stay, and the machine is held, while this value lives.
 #[derive(Debug)]
-pub struct LentPair<'a> {
+pub struct CheckoutPair<'a> {
     builds: [Option<Arc<Build>>; 2],
     _machine: Machine<'a>,
 }
 
-impl LentPair<'_> {
+impl CheckoutPair<'_> {
     /// The work trees; absent for a commit that does not build any more.
     pub fn trees(&self) -> [Option<&Path>; 2] {
         (self.builds.each_ref()).map(|build| build.as_ref().map(|build| build.tree.as_path()))
@@ -31,7 +34,7 @@ impl LentPair<'_> {
 ///
 /// The work tree stays, and the machine is held, while this value lives.
 #[derive(Debug)]
-pub struct Lent<'a> {
+pub struct Checkout<'a> {
     build: Arc<Build>,
     _machine: Machine<'a>,
 }
@@ -40,15 +43,12 @@ pub struct Lent<'a> {
 #[expect(dead_code, reason = "what is held is let go of when it is dropped")]
 enum Machine<'a> {
     /// Shared with other builds, in one of the job's slots.
-    Shared(SemaphorePermit<'a>, BuildHold),
+    Shared(Option<SemaphorePermit<'a>>, BuildHold),
     /// Alone, and first of those who want to run.
-    Alone(
-        MutexGuard<'a, std::collections::HashMap<String, u32>>,
-        RunHold,
-    ),
+    Alone(MutexGuard<'a, WarmedUp>, RunHold),
 }
 
-impl Lent<'_> {
+impl Checkout<'_> {
     /// The work tree.
     pub fn tree(&self) -> &Path {
         &self.build.tree
@@ -73,22 +73,23 @@ impl LocalExecutor {
         &self,
         key: &Key,
         commit: &CombinedCommit,
-    ) -> Result<Option<Lent<'_>>, LocalError> {
+    ) -> Result<Option<Checkout<'_>>, LocalError> {
         let Some(build) = self.lendable(key, commit).await? else {
             return Ok(None);
         };
-        // It is closed never.
-        let slot = self.build_slots.acquire().await;
-        let slot = slot.map_err(|_| LocalError::ShutDown)?;
-        let machine = self.machine.for_build(&build.tree).await?;
-        Ok(Some(Lent {
+        let slot = match &*self.builds {
+            Builds::OfCommits(builder) => Some(builder.slot().await?),
+            Builds::Prebuilt => None,
+        };
+        let machine = self.runner.machine.for_build(&build.tree).await?;
+        Ok(Some(Checkout {
             build,
             _machine: Machine::Shared(slot, machine),
         }))
     }
 
     /// Lends the work tree of a commit to run something there, with the whole
-    /// machine: whoever asks first has the first turn. `None` when the commit does
+    /// machine: turns come in the order of the calls. `None` when the commit does
     /// not build any more.
     ///
     /// # Errors
@@ -98,13 +99,13 @@ impl LocalExecutor {
         &self,
         key: &Key,
         commit: &CombinedCommit,
-    ) -> Result<Option<Lent<'_>>, LocalError> {
-        let turn = self.turn.lock().await;
+    ) -> Result<Option<Checkout<'_>>, LocalError> {
+        let turn = self.runner.turn.lock().await;
         let Some(build) = self.lendable(key, commit).await? else {
             return Ok(None);
         };
-        let machine = self.machine.for_run().await?;
-        Ok(Some(Lent {
+        let machine = self.runner.machine.for_run().await?;
+        Ok(Some(Checkout {
             build,
             _machine: Machine::Alone(turn, machine),
         }))
@@ -120,15 +121,15 @@ impl LocalExecutor {
         &self,
         key: &Key,
         [first, second]: [&CombinedCommit; 2],
-    ) -> Result<LentPair<'_>, LocalError> {
-        let turn = self.turn.lock().await;
+    ) -> Result<CheckoutPair<'_>, LocalError> {
+        let turn = self.runner.turn.lock().await;
         // Both before the machine is taken: a build needs it, too.
         let builds = [
             self.lendable(key, first).await?,
             self.lendable(key, second).await?,
         ];
-        let machine = self.machine.for_run().await?;
-        Ok(LentPair {
+        let machine = self.runner.machine.for_run().await?;
+        Ok(CheckoutPair {
             builds,
             _machine: Machine::Alone(turn, machine),
         })
@@ -139,13 +140,9 @@ impl LocalExecutor {
         key: &Key,
         commit: &CombinedCommit,
     ) -> Result<Option<Arc<Build>>, LocalError> {
-        let work = self.begin(Some(key));
-        let made = tokio::select! {
-            biased;
-            () = work.0.abandoned() => Err(LocalError::Cancelled),
-            made = self.built(commit, &work.0) => made,
-        };
-        Ok(match made? {
+        let CancelGuard(processes) = &self.begin(key);
+        let made = self.builds.get(commit, processes);
+        Ok(match processes.unless_cancelled(made).await? {
             Made::Ready(build) => Some(build),
             Made::Failed(_) => None,
         })

@@ -1,30 +1,32 @@
-//! Which repositories are at hand, as far as builds are concerned.
+//! The local clones of repositories that builds may need.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use super::executor::locked;
-use super::{LocalError, LocalRepositories, Repository, RepositoryError};
+use super::error::LocalError;
+use super::history::LocalRepositories;
+use super::repository::{Repository, RepositoryError};
+use super::sync::locked;
 
 /// Repositories on this machine, by their URLs.
 ///
 /// A manifest may name hundreds, and looking for one that is not there takes
 /// reading the configuration of every submodule: each is looked for once.
-pub(super) struct AtHand {
+pub(super) struct LocalClones {
     repositories: LocalRepositories,
     /// Names the repositories that are available.
     names: Vec<String>,
     known: Mutex<BTreeMap<String, Option<Repository>>>,
 }
 
-impl AtHand {
+impl LocalClones {
     /// Looks among `repositories`; `named` are those of the user.
     ///
     /// # Errors
     ///
     /// When there is no repository at a place that the user named: it would be
-    /// left out of builds otherwise, and nobody would know.
+    /// silently left out of builds otherwise.
     pub(super) fn open(
         repositories: LocalRepositories,
         named: &BTreeMap<String, PathBuf>,
@@ -67,7 +69,7 @@ impl AtHand {
     }
 
     /// The URLs that the user named, and the clones of submodules: while they
-    /// are the same, so is what is at hand.
+    /// are the same, so are the repositories that are available locally.
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }

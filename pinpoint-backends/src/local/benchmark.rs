@@ -1,0 +1,257 @@
+//! One execution of the benchmark.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use pinpoint_core::Variant;
+use pinpoint_core::results::Format;
+use tracing::Instrument;
+
+use super::build::Build;
+use super::builds::Builds;
+use super::config::LocalConfig;
+use super::environment::Environment;
+use super::error::LocalError;
+use super::files;
+use super::machine_lock::RunHold;
+use super::metric::{Reader, Values};
+use super::process::{self, Ended, Launch, NotRun, Processes};
+use super::results::{self, Results};
+use super::sync::blocking;
+use super::tails::OutputTail;
+use super::workspace;
+
+/// More results than this are not read: they would fill the memory.
+const LARGEST_RESULTS: u64 = 128 << 20;
+
+/// Held while the benchmark runs; the machine over both runs of a pair.
+pub(super) type Holds = Arc<(Arc<Build>, Arc<RunHold>)>;
+
+/// The purpose of one execution.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Purpose {
+    /// To be counted, as the run of this index.
+    Count(u32),
+    WarmUp,
+}
+
+/// One execution that has ended.
+pub(super) struct Execution {
+    pub(super) ended: Ended,
+    pub(super) stdout: File,
+    pub(super) stderr: File,
+    pub(super) tail: OutputTail,
+    /// Why it failed, by the way in which it ended.
+    pub(super) failure: Option<String>,
+    /// Its results, or why there are none; empty when it failed.
+    pub(super) results: Result<Results, String>,
+}
+
+impl Execution {
+    /// The chart that decides and the values, or why it failed.
+    pub(super) fn values(&self, reader: &Reader<'_>) -> Result<(Option<String>, Values), String> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        let results = self.results.as_ref().map_err(Clone::clone)?;
+        reader.read(results.output(), &self.ended.usage)
+    }
+}
+
+/// Why nothing was executed, for a reason that is in the commit.
+pub(super) enum NotBegun {
+    /// Old results can't be removed.
+    Results(String),
+    /// The program can't be started.
+    Program(io::Error),
+}
+
+/// The command of a job.
+pub(super) struct Benchmark {
+    pub(super) config: Arc<LocalConfig>,
+    pub(super) environment: Arc<Environment>,
+    pub(super) builds: Arc<Builds>,
+    /// Where outputs go.
+    pub(super) runs: PathBuf,
+}
+
+impl Benchmark {
+    /// Runs the benchmark, and reads what it wrote as far as the format needs it.
+    pub(super) async fn execute(
+        &self,
+        variant: &Variant,
+        purpose: Purpose,
+        format: &Format,
+        holds: &Holds,
+        processes: &Arc<Processes>,
+    ) -> Result<Result<Execution, NotBegun>, LocalError> {
+        let tree = holds.0.tree.clone();
+        if let Some(name) = self.config.results.clone() {
+            let tree = tree.clone();
+            let removed = blocking(Arc::clone(holds), move || {
+                results::remove_old(&tree, &name)
+                    .map_err(LocalError::io("remove", &tree.join(name)))
+            });
+            if let Err(reason) = removed.await? {
+                return Ok(Err(NotBegun::Results(reason)));
+            }
+        }
+        // Files, not pipes: a process left in the background keeps a pipe open,
+        // and its reader waits for that process. New ones for each run: what
+        // such a process writes later belongs to no run.
+        let runs = self.runs.clone();
+        let (stdout, stderr) = (files::create_unnamed(&runs)?, files::create_unnamed(&runs)?);
+        let copy = |file: &File| file.try_clone().map_err(LocalError::io("open", &runs));
+        let launch = Launch {
+            command: self.command(variant, purpose, &tree),
+            stdout: copy(&stdout)?,
+            stderr: copy(&stderr)?,
+        };
+        let register = holds.1.register()?;
+        let key = processes.key();
+        let span = tracing::info_span!(
+            "run",
+            job = key.job,
+            action = key.action,
+            commit = %variant.commit.main.revision(),
+            ?purpose,
+        );
+        let timeout = self.config.timeout;
+        let ran = process::execute(processes, launch, timeout, register, Arc::clone(holds))
+            .instrument(span)
+            .await;
+        let ended = match ran {
+            Ok(ended) => ended,
+            Err(NotRun::Failed(error)) => return Err(error),
+            Err(NotRun::Spawn(source)) if is_programs_fault(&source) => {
+                // Without its directory no program can be started. An earlier run, that
+                // of a warm-up at the least, may have removed it.
+                if !tree.is_dir() {
+                    self.builds.check(&holds.0, None)?;
+                }
+                tree.metadata().map_err(LocalError::io("enter", &tree))?;
+                return Ok(Err(NotBegun::Program(source)));
+            }
+            Err(NotRun::Spawn(source)) => {
+                return Err(LocalError::Spawn {
+                    program: self.config.command[0].clone(),
+                    source,
+                });
+            }
+        };
+        let name = self.config.results.clone();
+        let is_read = *format != Format::Time;
+        let (stdout, stderr, tail, results) = blocking(Arc::clone(holds), move || {
+            let unreadable = |error| LocalError::io("read", &runs)(error);
+            let tail = OutputTail {
+                stdout: files::tail(&stdout).map_err(unreadable)?,
+                stderr: files::tail(&stderr).map_err(unreadable)?,
+                ..OutputTail::default()
+            };
+            let results = match name {
+                _ if !is_read => Ok(Results::File(Vec::new())),
+                Some(name) => Results::of_run(&tree, &name, LARGEST_RESULTS)
+                    .map_err(LocalError::io("read", &tree.join(&name)))?,
+                None => Results::written_to(&stdout, LARGEST_RESULTS)
+                    .map_err(unreadable)?
+                    .ok_or_else(|| results::too_large(LARGEST_RESULTS)),
+            };
+            Ok((stdout, stderr, tail, results))
+        })
+        .await?;
+        let last_line = tail.stderr.lines().last().unwrap_or_default().trim();
+        Ok(Ok(Execution {
+            failure: ended.failure(last_line),
+            tail: OutputTail {
+                left: ended.left.in_words(),
+                ..tail
+            },
+            ended,
+            stdout,
+            stderr,
+            results,
+        }))
+    }
+
+    fn command(&self, variant: &Variant, purpose: Purpose, tree: &Path) -> Command {
+        let mut command = Command::new(self.program(tree));
+        let hash = self.builds.hash(&variant.commit);
+        self.environment.set(&mut command, hash);
+        command.envs(&variant.env);
+        match purpose {
+            Purpose::Count(index) => command.env("PINPOINT_RUN", index.to_string()),
+            Purpose::WarmUp => command.env("PINPOINT_WARMUP", "1"),
+        };
+        command
+            .args(&self.config.command[1..])
+            .args(&variant.arguments)
+            .current_dir(tree);
+        command
+    }
+
+    /// Whether what failed did so for want of room. Where nothing of ours is,
+    /// nothing is written to see.
+    pub(super) fn check_room(&self, build: &Build) -> Result<(), LocalError> {
+        if let Builds::OfCommits(_) = &*self.builds {
+            workspace::check_room(&build.tree)?;
+        }
+        workspace::check_room(&self.runs)
+    }
+
+    fn program(&self, tree: &Path) -> PathBuf {
+        let program = Path::new(&self.config.command[0]);
+        if self.config.command[0].contains('/') {
+            // An absolute path replaces the tree.
+            tree.join(program)
+        } else {
+            program.into()
+        }
+    }
+
+    /// Why a run failed that was not begun.
+    pub(super) fn cannot_begin(&self, error: NotBegun, variant: &Variant, build: &Build) -> String {
+        match error {
+            NotBegun::Results(reason) => reason,
+            NotBegun::Program(error) => self.cannot_run(error, variant, build).to_string(),
+        }
+    }
+
+    /// Says which program could not be started, and why.
+    pub(super) fn cannot_run(
+        &self,
+        source: io::Error,
+        variant: &Variant,
+        build: &Build,
+    ) -> LocalError {
+        let path = self.program(&build.tree);
+        let program = path.display().to_string();
+        match source.kind() {
+            io::ErrorKind::NotFound if path.exists() => {
+                LocalError::InterpreterMissing { program, source }
+            }
+            io::ErrorKind::NotFound => LocalError::CommandMissing {
+                program,
+                commit: self.builds.name(&variant.commit),
+                source,
+            },
+            _ if is_programs_fault(&source) => LocalError::CommandNotExecutable { program, source },
+            _ => LocalError::Spawn { program, source },
+        }
+    }
+}
+
+/// Is it the program that can't be started, rather than the system that can't
+/// start one?
+fn is_programs_fault(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied | io::ErrorKind::NotADirectory
+    ) || matches!(
+        error.raw_os_error(),
+        // Links in a loop, directories, and executables that are damaged.
+        Some(libc::ENOEXEC | libc::ELOOP | libc::ENAMETOOLONG | libc::EISDIR | libc::EINVAL)
+    )
+}

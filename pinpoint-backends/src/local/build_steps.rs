@@ -1,0 +1,226 @@
+//! The steps of one build: commands whose output goes to one log.
+
+use std::fmt::Display;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pinpoint_core::{CombinedCommit, Commit};
+use pinpoint_midpoint::{History, HistoryError, MidpointError};
+use tracing::Instrument;
+
+use super::config::LocalConfig;
+use super::error::LocalError;
+use super::files::{self, Locked};
+use super::history::LocalHistory;
+use super::local_clones::LocalClones;
+use super::machine_lock::BuildHold;
+use super::process::{self, Ended, Launch, NotRun, Processes};
+use super::repository::{Repository, RepositoryError};
+use super::sync::blocking;
+use super::workspace::{self, BuildDir, Workspace};
+
+/// A build that is being made.
+pub(super) struct BuildSteps<'a> {
+    pub(super) commit: &'a CombinedCommit,
+    pub(super) config: &'a LocalConfig,
+    pub(super) workspace: &'a Workspace,
+    pub(super) clones: &'a LocalClones,
+    pub(super) dir: &'a BuildDir,
+    pub(super) log: &'a Path,
+    pub(super) holds: Arc<Holds>,
+    pub(super) processes: &'a Arc<Processes>,
+}
+
+/// All that is held while a build is made.
+pub(super) struct Holds {
+    pub(super) machine: BuildHold,
+    pub(super) _dir: Locked,
+    pub(super) _repositories: Locked,
+}
+
+/// Why a step of a build did not go well.
+pub(super) enum Trouble {
+    /// The commit does not build.
+    Build(String),
+    /// It could not even be tried.
+    Local(LocalError),
+}
+
+impl<E: Into<LocalError>> From<E> for Trouble {
+    fn from(error: E) -> Self {
+        Self::Local(error.into())
+    }
+}
+
+impl BuildSteps<'_> {
+    /// Makes a work tree of a commit, and tells which of our repositories it
+    /// belongs to.
+    pub(super) async fn check_out(
+        &self,
+        repository: &Repository,
+        hash: &str,
+        tree: &Path,
+    ) -> Result<PathBuf, LocalError> {
+        let (borrowed, listed) = self.workspace.borrow_objects(repository).await?;
+        let (ours, users) = (borrowed.clone(), repository.clone());
+        let listed = blocking((), move || ours.take_tags(&users).map(|()| listed)).await?;
+        // Held to the end of the process, whatever becomes of this future.
+        let ended = self
+            .step_holding(listed, borrowed.add_tree(tree, hash), None)
+            .await?;
+        self.succeeded(ended, "worktree add", tree)?;
+        let ended = self.step(workspace::fill_tree(tree), None).await?;
+        if !ended.status.success() {
+            let (clone, hash) = (repository.clone(), hash.to_owned());
+            let lacking = blocking((), move || Ok(clone.lacking(&hash)?)).await?;
+            if let Some(error) = lacking {
+                return Err(error.into());
+            }
+        }
+        self.succeeded(ended, "reset --hard", tree)?;
+        Ok(borrowed.path().to_owned())
+    }
+
+    /// Runs one command with its output in the log.
+    pub(super) async fn step(
+        &self,
+        command: Command,
+        timeout: Option<Duration>,
+    ) -> Result<Ended, LocalError> {
+        self.step_holding((), command, timeout).await
+    }
+
+    async fn step_holding<H: Send + 'static>(
+        &self,
+        hold: H,
+        command: Command,
+        timeout: Option<Duration>,
+    ) -> Result<Ended, LocalError> {
+        let append = || {
+            OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(self.log)
+                .map_err(LocalError::io("open", self.log))
+        };
+        let program = command.get_program().to_string_lossy().into_owned();
+        let launch = Launch {
+            command,
+            stdout: append()?,
+            stderr: append()?,
+        };
+        let key = self.processes.key();
+        let span = tracing::info_span!(
+            "build",
+            job = key.job,
+            action = key.action,
+            commit = %self.commit.main.revision(),
+            program,
+        );
+        let register = self.holds.machine.register()?;
+        let holds = (hold, Arc::clone(&self.holds));
+        let ended = process::execute(self.processes, launch, timeout, register, holds)
+            .instrument(span)
+            .await
+            .map_err(|error| match error {
+                NotRun::Failed(error) => error,
+                // No program starts in a directory that is gone.
+                NotRun::Spawn(_) if !self.dir.path.is_dir() => LocalError::BuildDamaged {
+                    path: self.dir.path.clone(),
+                    missing: "tree".into(),
+                },
+                NotRun::Spawn(source) if program == "git" => {
+                    RepositoryError::not_started(source).into()
+                }
+                NotRun::Spawn(source) => LocalError::Spawn { program, source },
+            })?;
+        if let Some(left) = ended.left.in_words() {
+            let note = |mut log: File| writeln!(log, "pinpoint: after this step {left}");
+            note(append()?).map_err(LocalError::io("write", self.log))?;
+        }
+        Ok(ended)
+    }
+
+    /// Git's own steps fail for no fault of the commit.
+    pub(super) fn succeeded(
+        &self,
+        ended: Ended,
+        command: &str,
+        tree: &Path,
+    ) -> Result<(), LocalError> {
+        if ended.status.success() {
+            return Ok(());
+        }
+        Err(RepositoryError::Git {
+            command: command.into(),
+            path: tree.into(),
+            status: ended.status.to_string(),
+            reason: last_line(self.log)?,
+        }
+        .into())
+    }
+}
+
+/// The hash that a commit is checked out by, in our own repository for a
+/// clone: of a merge that no branch holds, one that is made here.
+pub(super) async fn hash_of(
+    workspace: &Workspace,
+    clone: &Repository,
+    commit: &Commit,
+) -> Result<String, Trouble> {
+    let does_not_build = |error| match error {
+        HistoryError::UnknownRevision { .. } => Trouble::Build(error.to_string()),
+        other => MidpointError::from(other).into(),
+    };
+    let clone = clone.clone();
+    let state_dir = workspace.state_dir().to_owned();
+    let history = blocking((), move || {
+        LocalHistory::open(&clone, &state_dir).map_err(|error| MidpointError::from(error).into())
+    })
+    .await?;
+    // A branch moves, and says nothing about what was built then.
+    let revision = &commit.git_hash;
+    let is_hash = revision.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let name = if is_hash || revision.starts_with("refs/tags/") {
+        revision.clone()
+    } else {
+        format!("refs/tags/{revision}")
+    };
+    let hash = history.resolve(&name).await.map_err(does_not_build)?;
+    let merged = history.merged_commit(&hash, &commit.merged).await;
+    merged.map_err(does_not_build)?.ok_or_else(|| {
+        Trouble::Build(format!(
+            "merging {} into {} of {} gives conflicts",
+            commit.merged.join(" and "),
+            commit.git_hash,
+            commit.repository
+        ))
+    })
+}
+
+/// Adds to a log what could not be done, and does not matter to the job.
+pub(super) fn note(log: &Path, what: impl Display) -> Result<(), LocalError> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(log)
+        .and_then(|mut log| writeln!(log, "pinpoint: {what}"))
+        .map_err(LocalError::io("write", log))
+}
+
+/// The last line of a file that says something.
+pub(super) fn last_line(path: &Path) -> Result<String, LocalError> {
+    let text = tail(path)?;
+    Ok(text.lines().last().unwrap_or_default().trim().to_owned())
+}
+
+/// The end of a file that may be long: no more than a screen shows.
+fn tail(path: &Path) -> Result<String, LocalError> {
+    File::open(path)
+        .and_then(|file| files::tail(&file))
+        .map_err(LocalError::io("read", path))
+}

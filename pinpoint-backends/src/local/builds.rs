@@ -1,0 +1,64 @@
+//! Where the builds of a job come from.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pinpoint_core::CombinedCommit;
+
+use super::build::{Build, Builder, Made};
+use super::error::LocalError;
+use super::process::Processes;
+
+/// The builds of a job.
+pub(super) enum Builds {
+    /// They are made of commits.
+    OfCommits(Box<Builder>),
+    /// They existed before the job: each is in the directory that its state names.
+    Prebuilt,
+}
+
+impl Builds {
+    /// The build of a commit, made when it is not there.
+    pub(super) async fn get(
+        &self,
+        commit: &CombinedCommit,
+        processes: &Arc<Processes>,
+    ) -> Result<Made, LocalError> {
+        match self {
+            Self::OfCommits(builder) => builder.build(commit, processes).await,
+            Self::Prebuilt => {
+                let build = Build::prebuilt(PathBuf::from(&commit.main.repository));
+                build.check_tree()?;
+                Ok(Made::Ready(Arc::new(build)))
+            }
+        }
+    }
+
+    /// After a run that failed: was it made in all of the build? `run` names it; without
+    /// a name only the work tree as a whole matters.
+    ///
+    /// # Errors
+    ///
+    /// [`LocalError::BuildDamaged`], after which the build is made again, or
+    /// [`LocalError::BuildGone`].
+    pub(super) fn check(&self, build: &Arc<Build>, run: Option<&str>) -> Result<(), LocalError> {
+        match self {
+            Self::OfCommits(builder) => builder.check(build, run),
+            Self::Prebuilt => build.check_tree(),
+        }
+    }
+
+    /// The hash of a commit; absent for a build of which no commit is known.
+    pub(super) fn hash<'a>(&self, commit: &'a CombinedCommit) -> Option<&'a str> {
+        match self {
+            Self::OfCommits(_) => Some(&commit.main.git_hash),
+            Self::Prebuilt => None,
+        }
+    }
+
+    /// How messages call a commit: its hash, or the directory of the build.
+    pub(super) fn name(&self, commit: &CombinedCommit) -> String {
+        let name = self.hash(commit).unwrap_or(&commit.main.repository);
+        name.to_owned()
+    }
+}

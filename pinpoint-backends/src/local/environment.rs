@@ -1,0 +1,48 @@
+//! The environment of builds and runs.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::process::Command;
+
+use super::repository::is_gits;
+
+/// The variables that every build and every run of a job is given.
+pub(super) struct Environment {
+    /// From this process, taken once so that they are the same for all.
+    inherited: Vec<(OsString, OsString)>,
+    job: String,
+    declared: BTreeMap<String, String>,
+}
+
+impl Environment {
+    pub(super) fn new(job: String, declared: BTreeMap<String, String>) -> Self {
+        let is_inherited = |name: &OsString| {
+            // Ours would be those of a Pinpoint that runs this one.
+            !is_gits(name) && !name.as_encoded_bytes().starts_with(b"PINPOINT_")
+        };
+        Self {
+            inherited: std::env::vars_os()
+                .filter(|(name, _)| is_inherited(name))
+                .collect(),
+            job,
+            declared,
+        }
+    }
+
+    /// Gives it to a command for a commit, where the commit is known.
+    pub(super) fn set(&self, command: &mut Command, hash: Option<&str>) {
+        // By name, and not all at once: `process::execute` can't see that.
+        for (name, _) in std::env::vars_os() {
+            if !self.inherited.iter().any(|(kept, _)| *kept == name) {
+                command.env_remove(name);
+            }
+        }
+        command
+            .envs(self.inherited.iter().map(|(name, value)| (name, value)))
+            .env("PINPOINT_JOB", &self.job)
+            .envs(&self.declared);
+        if let Some(hash) = hash {
+            command.env("PINPOINT_COMMIT", hash);
+        }
+    }
+}

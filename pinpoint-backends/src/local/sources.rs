@@ -1,0 +1,146 @@
+//! The commits of a job: their names, and those between them.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use pinpoint_core::{CombinedCommit, Commit, ListRequest, Listing};
+use pinpoint_midpoint::{Between, History, MidpointError, Midpoints, Repositories};
+
+use super::config::LocalConfig;
+use super::error::LocalError;
+use super::history::LocalRepositories;
+use super::repository::{Hashes, Repository};
+use super::sync::{blocking, locked};
+
+/// Where the commits of a job come from.
+pub(super) struct Sources {
+    pub(super) repository: Repository,
+    pub(super) repositories: LocalRepositories,
+    pub(super) midpoints: Midpoints,
+    paths: Vec<String>,
+    /// The commits of ranges that touch one of the paths.
+    path_ranges: Mutex<HashMap<(String, String), Arc<Hashes>>>,
+}
+
+/// The commits between two others.
+enum Found {
+    /// The commits that touch the paths of the job.
+    Paths(Arc<Hashes>),
+    Between(Arc<Between>),
+}
+
+impl Sources {
+    pub(super) fn open(config: &LocalConfig, state_dir: &Path) -> Result<Self, LocalError> {
+        let repository = Repository::discover(&config.repository)?;
+        let named = config.repositories.clone();
+        let repositories = LocalRepositories::new(repository.clone(), named, state_dir);
+        Ok(Self {
+            midpoints: Midpoints::new(Arc::new(repositories.clone())),
+            repositories,
+            repository,
+            paths: config.paths.clone(),
+            path_ranges: Mutex::default(),
+        })
+    }
+
+    /// How many commits lie between two.
+    pub(super) async fn list(&self, request: &ListRequest) -> Result<Listing, LocalError> {
+        let (count, changes) = match self.find(&request.lower, &request.higher).await? {
+            Found::Paths(hashes) => (hashes.count(), Vec::new()),
+            Found::Between(between) => (between.count(), between.changes().to_vec()),
+        };
+        Ok(Listing {
+            changes,
+            ..Listing::new(request, count)
+        })
+    }
+
+    /// The commit at an offset of a range.
+    pub(super) async fn nth(
+        &self,
+        listing: &Listing,
+        offset: u64,
+    ) -> Result<CombinedCommit, LocalError> {
+        match self.find(&listing.lower, &listing.higher).await? {
+            Found::Paths(hashes) => {
+                let hash = hashes.get(offset).ok_or(LocalError::NoSuchOffset {
+                    offset,
+                    count: hashes.count(),
+                })?;
+                let mut commit = listing.higher.clone();
+                commit.main = Commit::new(commit.main.repository, hash);
+                Ok(commit)
+            }
+            Found::Between(between) => Ok(self.midpoints.nth(&between, offset).await?),
+        }
+    }
+
+    /// The commits strictly between two others.
+    async fn find(
+        &self,
+        lower: &CombinedCommit,
+        higher: &CombinedCommit,
+    ) -> Result<Found, LocalError> {
+        let midpoints = &self.midpoints;
+        if lower.main == higher.main || !is_plain(lower) {
+            return Ok(Found::Between(midpoints.between(lower, higher).await?));
+        }
+        let history = self.repositories.open(&higher.main.repository).await;
+        let history = history.map_err(MidpointError::from)?;
+        if !self.paths.is_empty() {
+            let hashes = self.path_range(&lower.main, &higher.main).await?;
+            if hashes.count() > 0 {
+                return Ok(Found::Paths(hashes));
+            }
+        } else if !is_beside(&*history, lower, higher).await? {
+            return Ok(Found::Between(midpoints.between(lower, higher).await?));
+        }
+        // No commit of the range comes before the higher one, so that whatever
+        // is opened between the two begins at its first parent.
+        let mut from = lower.clone();
+        from.main.git_hash = if is_plain(higher) {
+            let parents = history.parents(&higher.main.git_hash).await;
+            let parents = parents.map_err(MidpointError::from)?;
+            parents.into_iter().next().unwrap_or(from.main.git_hash)
+        } else {
+            higher.main.git_hash.clone()
+        };
+        Ok(Found::Between(midpoints.between(&from, higher).await?))
+    }
+
+    /// The commits strictly between two that touch one of the paths.
+    async fn path_range(&self, lower: &Commit, higher: &Commit) -> Result<Arc<Hashes>, LocalError> {
+        let ends = (lower.git_hash.clone(), higher.git_hash.clone());
+        if let Some(known) = locked(&self.path_ranges).get(&ends) {
+            return Ok(Arc::clone(known));
+        }
+        let repository = self.repository.clone();
+        let paths = self.paths.clone();
+        let (lower, higher) = ends.clone();
+        let range = blocking((), move || Ok(repository.range(&lower, &higher, &paths)?)).await?;
+        let range = Arc::new(range);
+        locked(&self.path_ranges).insert(ends, Arc::clone(&range));
+        Ok(range)
+    }
+}
+
+/// Is it a commit of the main repository's own history, and nothing else?
+fn is_plain(commit: &CombinedCommit) -> bool {
+    commit.modified_deps.is_empty() && commit.main.merged.is_empty()
+}
+
+/// Is the lower commit on a branch that was merged later, and the higher one
+/// where the line that it was merged into begins: the first commit that this has
+/// besides, or the one that both have, with something more?
+async fn is_beside(
+    history: &dyn History,
+    lower: &CombinedCommit,
+    higher: &CombinedCommit,
+) -> Result<bool, MidpointError> {
+    let (older, newer) = (&lower.main.git_hash, &higher.main.git_hash);
+    if history.is_ancestor(older, newer).await? {
+        return Ok(false);
+    }
+    Ok(history.count(older, newer).await? == u64::from(is_plain(higher)))
+}

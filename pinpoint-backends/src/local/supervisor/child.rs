@@ -1,0 +1,483 @@
+//! The life of the supervising process.
+//!
+//! It allocates nothing, takes no lock and can't panic.
+
+#![expect(
+    unsafe_code,
+    reason = "these calls are in no safe interface of the standard library"
+)]
+
+use std::ffi::CStr;
+use std::fmt::Write as _;
+use std::io;
+use std::mem;
+use std::os::fd::AsRawFd;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use libc::{c_int, pid_t};
+
+use super::plan::{Plan, Strings};
+use super::report::{MOST_COUNTED, Told};
+
+/// The time that a process has to end when it was asked to.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What outlives its parent by less has not been left: helpers that notice the end
+/// of their parent, as Python's, and the last command of a pipe.
+const LINGER: Duration = Duration::from_millis(50);
+
+/// How long killed processes may take to be gone. One that hangs in the kernel must
+/// not hang us.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Where the kernel does not tell of the death of the parent, how often to look.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// At most so many processes that were left are named.
+const MOST_NAMED: usize = 8;
+
+/// Set by the signal that asks for the end. Only supervisors have its handler.
+static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn note(signal: c_int) {
+    if signal == libc::SIGTERM {
+        ASKED_TO_END.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The whole life of the supervisor. It is `extern "C"` so that a panic, which can't
+/// be, would not unwind into a copy of the program.
+pub(super) extern "C" fn supervise(plan: &Plan, parent: pid_t) -> ! {
+    let mut told = Told::new();
+    // SAFETY: this is the only thread of a process that was forked, and what is
+    // called allocates nothing and takes no lock.
+    unsafe {
+        let waiting = become_supervisor(parent);
+        match begin(plan) {
+            Err(error) => {
+                let _ = write!(told, "{error}");
+            }
+            Ok((leader, began)) => accompany(leader, began, parent, &waiting, &mut told),
+        }
+        let bytes = told.bytes();
+        libc::send(
+            plan.report.as_raw_fd(),
+            bytes.as_ptr().cast(),
+            bytes.len(),
+            0,
+        );
+        libc::_exit(0);
+    }
+}
+
+/// Leaves the terminal, takes in orphans, and is told of ends. The answer is what is
+/// blocked while waiting.
+///
+/// # Safety
+///
+/// As for [`supervise`].
+unsafe fn become_supervisor(parent: pid_t) -> libc::sigset_t {
+    // SAFETY: an all-zero sigaction is a valid one, and so is the set that
+    // `sigfillset` fills; no other memory is involved.
+    unsafe {
+        libc::setsid();
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        {
+            libc::prctl(libc::PR_SET_NAME, c"pinpoint-run".as_ptr());
+            libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
+        }
+        if libc::getppid() != parent {
+            libc::_exit(0);
+        }
+        let mut action: libc::sigaction = mem::zeroed();
+        action.sa_sigaction = note as extern "C" fn(c_int) as usize;
+        let mut waiting: libc::sigset_t = mem::zeroed();
+        libc::sigfillset(&raw mut waiting);
+        for signal in [libc::SIGCHLD, libc::SIGTERM] {
+            libc::sigaction(signal, &raw const action, ptr::null_mut());
+            libc::sigdelset(&raw mut waiting, signal);
+        }
+        waiting
+    }
+}
+
+/// Starts the command; the answer is its number, and when it began. It and this
+/// process are on record from then on.
+///
+/// # Safety
+///
+/// As for [`supervise`].
+unsafe fn begin(plan: &Plan) -> Result<(pid_t, Duration), c_int> {
+    // SAFETY: all pointers are to what the plan owns, lists end with null, and
+    // strings with a zero.
+    unsafe {
+        if let Some(directory) = &plan.directory
+            && libc::chdir(directory.as_ptr()) != 0
+        {
+            return Err(error_number());
+        }
+        for (from, to) in [(&plan.stdin, 0), (&plan.stdout, 1), (&plan.stderr, 2)] {
+            if libc::dup2(from.as_raw_fd(), to) < 0 {
+                return Err(error_number());
+            }
+        }
+        let recorded = record(plan.register.as_raw_fd(), c"/proc/self/stat", 0);
+        let spawn = |program: &CStr, arguments: &Strings, leader: &mut pid_t| {
+            libc::posix_spawn(
+                leader,
+                program.as_ptr(),
+                ptr::null(),
+                &raw const plan.attributes.0,
+                arguments.pointers.as_ptr(),
+                plan.environment.pointers.as_ptr(),
+            )
+        };
+        let mut leader = 0;
+        let began = now();
+        let mut error = spawn(&plan.program, &plan.arguments, &mut leader);
+        if error == libc::ENOEXEC {
+            error = spawn(c"/bin/sh", &plan.shell_arguments, &mut leader);
+        }
+        if error != 0 {
+            return Err(error);
+        }
+        let mut path = Told::new();
+        let _ = write!(path, "/proc/{leader}/stat\0");
+        if let Ok(path) = CStr::from_bytes_until_nul(path.bytes()) {
+            record(plan.register.as_raw_fd(), path, recorded);
+        }
+        close_others(plan.report.as_raw_fd());
+        Ok((leader, began))
+    }
+}
+
+/// Writes down who a process is: what the kernel says of it names it once and for
+/// all, its number and when it started. Where there is no `/proc` nothing is
+/// recorded. The answer is where what follows goes.
+///
+/// # Safety
+///
+/// As for [`supervise`].
+unsafe fn record(register: c_int, path: &CStr, at: libc::off_t) -> libc::off_t {
+    let mut line = [0_u8; 1024];
+    // SAFETY: the buffer is as long as is said.
+    unsafe {
+        let length = read_file(path, &mut line);
+        let written = libc::pwrite(register, line.as_ptr().cast(), length, at);
+        at + libc::off_t::try_from(written.max(0)).unwrap_or(0)
+    }
+}
+
+/// The beginning of a small file; nothing if it can't be read.
+///
+/// # Safety
+///
+/// As for [`supervise`].
+unsafe fn read_file(path: &CStr, buffer: &mut [u8]) -> usize {
+    // SAFETY: the path ends with a zero, and the buffer is as long as is said.
+    unsafe {
+        let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if file < 0 {
+            return 0;
+        }
+        let length = libc::read(file, buffer.as_mut_ptr().cast(), buffer.len());
+        libc::close(file);
+        usize::try_from(length).unwrap_or(0)
+    }
+}
+
+/// Closes all files but one: among them are locks that would stay taken, and pipes
+/// whose readers would wait.
+///
+/// # Safety
+///
+/// As for [`supervise`].
+unsafe fn close_others(kept: c_int) {
+    /// Where files can't be closed all at once.
+    const MOST: c_int = 65_536;
+    // SAFETY: nothing here uses any of these files later.
+    unsafe {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        {
+            let below = u32::try_from(kept - 1).unwrap_or(0);
+            let above = u32::try_from(kept + 1).unwrap_or(0);
+            let close = |from: u32, to: u32| libc::syscall(libc::SYS_close_range, from, to, 0);
+            if close(0, below) == 0 && close(above, u32::MAX) == 0 {
+                return;
+            }
+        }
+        let most = c_int::try_from(libc::sysconf(libc::_SC_OPEN_MAX)).unwrap_or(MOST);
+        for file in 0..most.min(MOST) {
+            if file != kept {
+                libc::close(file);
+            }
+        }
+    }
+}
+
+/// Waits for the command, ends what it leaves, and notes all for the report.
+///
+/// # Safety
+///
+/// As for [`supervise`].
+unsafe fn accompany(
+    leader: pid_t,
+    began: Duration,
+    parent: pid_t,
+    waiting: &libc::sigset_t,
+    told: &mut Told,
+) {
+    // SAFETY: as for this function.
+    unsafe {
+        let mut deadline = None;
+        let (ended, status, used) = loop {
+            let time = now();
+            if let Reaped::Leader(status, used) = reap(leader) {
+                break (time, status, used);
+            }
+            let asked = ASKED_TO_END.load(Ordering::Relaxed) || libc::getppid() != parent;
+            match deadline {
+                None if asked => {
+                    signal(leader, libc::SIGTERM);
+                    deadline = Some(time + GRACE);
+                }
+                Some(moment) if time >= moment => {
+                    signal(leader, libc::SIGKILL);
+                    // Again if it should still be there.
+                    deadline = Some(time + PATIENCE);
+                }
+                _ => {}
+            }
+            let told_of_death = cfg!(any(target_os = "linux", target_os = "android"));
+            let look = (!told_of_death).then_some(LOOK);
+            let left = deadline.map(|moment| moment.saturating_sub(now()));
+            pause(waiting, left.into_iter().chain(look).min());
+        };
+        let mut names = Told::new();
+        let asked = deadline.is_some();
+        let (count, survived) = end_the_rest(leader, ended, asked, waiting, &mut names);
+        // The types of the two differ between systems.
+        let microseconds =
+            |time: libc::timeval| (time.tv_sec as f64 * 1e6 + time.tv_usec as f64) as u64;
+        let _ = writeln!(
+            told,
+            "0 {status} {} {} {} {} {count} {survived}",
+            ended.saturating_sub(began).as_nanos(),
+            microseconds(used.ru_utime),
+            microseconds(used.ru_stime),
+            used.ru_maxrss,
+        );
+        told.push(names.bytes());
+    }
+}
+
+/// Ends what the command left. The answer is how many processes that were, if their
+/// end was not asked for, and how many of them could not be ended.
+///
+/// # Safety
+///
+/// As for [`supervise`].
+unsafe fn end_the_rest(
+    leader: pid_t,
+    ended: Duration,
+    asked: bool,
+    waiting: &libc::sigset_t,
+    names: &mut Told,
+) -> (usize, usize) {
+    // SAFETY: as for this function.
+    unsafe {
+        // What is not under this process is in the group, if it is anywhere.
+        if !cfg!(any(target_os = "linux", target_os = "android")) {
+            libc::kill(-leader, libc::SIGKILL);
+            return (0, 0);
+        }
+        let linger = if asked { ended } else { ended + LINGER };
+        let mut seen = [0; MOST_COUNTED];
+        let mut count = 0;
+        let mut patience = None;
+        loop {
+            if let Reaped::NobodyLeft = reap(leader) {
+                return (if asked { 0 } else { count }, 0);
+            }
+            let time = now();
+            if time < linger {
+                pause(waiting, Some(linger.saturating_sub(time)));
+                continue;
+            }
+            let late = time >= *patience.get_or_insert(time + PATIENCE);
+            let (mut alive, mut killed) = (0, 0);
+            let listed = each_child(|child| {
+                alive += 1;
+                if !seen.contains(&child)
+                    && let Some(place) = seen.get_mut(count)
+                {
+                    *place = child;
+                    count += 1;
+                    if count <= MOST_NAMED {
+                        name(child, names);
+                    }
+                }
+                if libc::kill(child, libc::SIGKILL) == 0 {
+                    killed += 1;
+                }
+            });
+            if !listed {
+                libc::kill(-leader, libc::SIGKILL);
+            }
+            if late || (listed && alive > 0 && killed == 0) {
+                return (count, alive);
+            }
+            pause(waiting, Some(Duration::from_millis(10)));
+        }
+    }
+}
+
+/// Adds the name of a process to a list.
+///
+/// # Safety
+///
+/// As for [`supervise`].
+unsafe fn name(process: pid_t, names: &mut Told) {
+    let mut path = Told::new();
+    let _ = write!(path, "/proc/{process}/comm\0");
+    let mut name = [0; 64];
+    // SAFETY: as for this function.
+    let length = CStr::from_bytes_until_nul(path.bytes())
+        .map_or(0, |path| unsafe { read_file(path, &mut name) });
+    let _ = write!(names, "{process} ");
+    let name = name.get(..length).unwrap_or_default();
+    for byte in name.strip_suffix(b"\n").unwrap_or(name) {
+        names.push(&[if *byte == b'\n' { b' ' } else { *byte }]);
+    }
+    names.push(b"\n");
+}
+
+/// Calls back with each process whose parent this one is, as the kernel lists them;
+/// false where it does not.
+///
+/// # Safety
+///
+/// As for [`supervise`].
+unsafe fn each_child(mut each: impl FnMut(pid_t)) -> bool {
+    let path = c"/proc/thread-self/children";
+    let mut buffer = [0_u8; 1024];
+    // SAFETY: the path ends with a zero, and the buffer is as long as is said.
+    unsafe {
+        let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if file < 0 {
+            return false;
+        }
+        let mut number: pid_t = 0;
+        loop {
+            let length = libc::read(file, buffer.as_mut_ptr().cast(), buffer.len());
+            let bytes = buffer.get(..usize::try_from(length).unwrap_or(0));
+            let bytes = bytes.unwrap_or_default();
+            if bytes.is_empty() {
+                break;
+            }
+            for byte in bytes {
+                if byte.is_ascii_digit() {
+                    let digit = pid_t::from(byte - b'0');
+                    number = number.saturating_mul(10).saturating_add(digit);
+                } else if number > 0 {
+                    each(mem::take(&mut number));
+                }
+            }
+        }
+        libc::close(file);
+        if number > 0 {
+            each(number);
+        }
+    }
+    true
+}
+
+enum Reaped {
+    /// The command ended.
+    Leader(c_int, libc::rusage),
+    /// Others may have ended, and some live.
+    Others,
+    NobodyLeft,
+}
+
+/// Takes note of all that have ended.
+///
+/// # Safety
+///
+/// As for [`supervise`].
+unsafe fn reap(leader: pid_t) -> Reaped {
+    loop {
+        let mut status = 0;
+        // SAFETY: an all-zero rusage is a valid one to be written to, and both
+        // pointers are to live values of the right types.
+        let (reaped, used) = unsafe {
+            let mut used: libc::rusage = mem::zeroed();
+            let reaped = libc::wait4(-1, &raw mut status, libc::WNOHANG, &raw mut used);
+            (reaped, used)
+        };
+        match reaped {
+            0 => return Reaped::Others,
+            reaped if reaped == leader => return Reaped::Leader(status, used),
+            reaped if reaped > 0 => {}
+            _ if error_number() == libc::EINTR => {}
+            _ => return Reaped::NobodyLeft,
+        }
+    }
+}
+
+/// Sends a signal to the command and its process group, which it may have left.
+/// For as long as the command is not reaped: its number is in use until then.
+///
+/// # Safety
+///
+/// None is needed: no memory is involved, and a signal to no process does no harm.
+unsafe fn signal(leader: pid_t, signal: c_int) {
+    // SAFETY: as is said above.
+    unsafe {
+        libc::kill(-leader, signal);
+        if libc::getpgid(leader) != leader {
+            libc::kill(leader, signal);
+        }
+    }
+}
+
+/// Returns at a signal, or after some time.
+///
+/// # Safety
+///
+/// As for [`supervise`].
+unsafe fn pause(waiting: &libc::sigset_t, most: Option<Duration>) {
+    let time = most.map(|most| libc::timespec {
+        tv_sec: libc::time_t::try_from(most.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: most.subsec_nanos() as _,
+    });
+    let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
+    let none = ptr::null_mut();
+    // SAFETY: no files are waited for, and both pointers are to live values.
+    unsafe {
+        libc::pselect(0, none, none, none, time, waiting);
+    }
+}
+
+/// A clock that is never set.
+fn now() -> Duration {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the pointer is to a live value.
+    unsafe {
+        libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time);
+    }
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or(0),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    )
+}
+
+fn error_number() -> c_int {
+    io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}
