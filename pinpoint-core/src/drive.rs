@@ -181,7 +181,7 @@ where
             if let Record::Started { action, ticket } = record {
                 work.wait(action, ticket).await;
             }
-            for action in engine.take() {
+            for action in engine.poll() {
                 if let Task::Cancel { action: ended } = action.task {
                     work.waiting.retain(|waiting| waiting.number != ended);
                 }

@@ -1,6 +1,6 @@
-//! What to run next: what tells most about the place of the change, for its cost.
+//! What to run next: what tells most about where the change is, for its cost.
 //!
-//! Two places are told apart by the runs of the commits between them, if there
+//! Two gaps are told apart by the runs of the commits between them, if there
 //! are runs to compare them with:
 //!
 //! ```text
@@ -12,7 +12,7 @@
 //! that has it at h must fit one level to all before h: its sum of squares is
 //! larger by step² · before·between / (before + between), where the words stand
 //! for numbers of runs. So a run helps where it makes that product grow, for the
-//! pairs of places that are both probable: either between two of them, or, when
+//! pairs of gaps that are both probable: either between two of them, or, when
 //! there are many runs between them already, on the side that has few. That there
 //! is no change at all is one of the explanations; it is told from a change at g
 //! by before·behind / (before + behind).
@@ -31,8 +31,8 @@ use crate::Position;
 
 /// Runs of a new commit over which the cost of its build may be spread.
 const SERIES: [f64; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
-/// The most places that are told apart at a time: the most probable ones.
-const PLACES: usize = 8;
+/// The most gaps that are told apart at a time: the most probable ones.
+const MOST_GAPS: usize = 8;
 /// Less is not worth a run, in nats.
 const NOTHING: f64 = 1e-9;
 
@@ -46,7 +46,7 @@ pub(crate) enum Choice {
 
 /// What can be done, and at what cost.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Means<'a> {
+pub(crate) struct Options<'a> {
     /// Runs of each site.
     pub(crate) runs: &'a [f64],
     /// Whether each site can be run.
@@ -64,33 +64,33 @@ pub(crate) fn entropy(probability: f64) -> f64 {
     part(probability) + part(1.0 - probability)
 }
 
-/// A place where the change may be.
+/// A gap where the change may be.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct ProbableGap {
     gap: usize,
     probability: f64,
-    /// Runs before it in its stretch.
+    /// Runs before it in its segment.
     before: f64,
 }
 
-/// The probable places between two known changes.
-struct Stretch {
+/// The probable gaps between two known changes.
+struct Segment {
     from: usize,
     to: usize,
     /// In the order of the line.
-    places: Vec<Place>,
+    gaps: Vec<ProbableGap>,
     /// All its runs.
     runs: f64,
     no_change: f64,
 }
 
-impl Stretch {
+impl Segment {
     /// What the runs tell apart so far, or would if there were `more` of them
-    /// before the places from `first` on: a sum over all pairs of explanations,
+    /// before the gaps from `first` on: a sum over all pairs of explanations,
     /// each weighted with the probabilities of both.
-    fn told(&self, places: &[Place], first: usize, more: f64) -> f64 {
+    fn discrimination(&self, gaps: &[ProbableGap], first: usize, more: f64) -> f64 {
         let all = self.runs + more;
-        let before = |index: usize| places[index].before + if index >= first { more } else { 0.0 };
+        let before = |index: usize| gaps[index].before + if index >= first { more } else { 0.0 };
         let product = |one: f64, other: f64| {
             if one > 0.0 && other > 0.0 {
                 one * other / (one + other)
@@ -99,15 +99,15 @@ impl Stretch {
             }
         };
         let mut sum = 0.0;
-        for (index, place) in places.iter().enumerate() {
+        for (index, gap) in gaps.iter().enumerate() {
             let older = before(index);
-            sum += self.no_change * place.probability * product(older, all - older);
-            for (later, other) in places.iter().enumerate().skip(index + 1) {
+            sum += self.no_change * gap.probability * product(older, all - older);
+            for (later, other) in gaps.iter().enumerate().skip(index + 1) {
                 let newer = before(later);
                 let between = newer - older;
                 // The mean over either of the two being true.
                 let told = product(older, between) + product(between, all - newer);
-                sum += place.probability * other.probability * told / 2.0;
+                sum += gap.probability * other.probability * told / 2.0;
             }
         }
         sum
@@ -139,65 +139,65 @@ pub(crate) fn choose(
     line: &Line,
     analysis: &Analysis,
     changes: &[usize],
-    means: Means<'_>,
+    options: Options<'_>,
 ) -> Option<Choice> {
     let far = analysis.separation;
-    let mut runs = means.runs.to_vec();
+    let mut runs = options.runs.to_vec();
     let mut chosen: Vec<(usize, u32)> = Vec::new();
-    for _ in 0..means.batch {
+    for _ in 0..options.batch {
         let mut best: Option<(f64, Step)> = None;
         let mut offer = |gain: f64, what| {
             if gain > NOTHING && best.as_ref().is_none_or(|(most, _)| gain > *most) {
                 best = Some((gain, what));
             }
         };
-        for stretch in stretches(analysis, changes, &runs) {
-            if stretch.places.is_empty() {
+        for segment in segments(analysis, changes, &runs) {
+            if segment.gaps.is_empty() {
                 continue;
             }
-            let now = stretch.told(&stretch.places, 0, 0.0);
-            // A run of any site between the same two places tells the same: the
+            let now = segment.discrimination(&segment.gaps, 0, 0.0);
+            // A run of any site between the same two gaps tells the same: the
             // one with the fewest runs keeps them even.
-            for first in 0..=stretch.places.len() {
+            for first in 0..=segment.gaps.len() {
                 let from = match first {
-                    0 => stretch.from,
-                    _ => stretch.places[first - 1].gap + 1,
+                    0 => segment.from,
+                    _ => segment.gaps[first - 1].gap + 1,
                 };
-                let to = (stretch.places.get(first)).map_or(stretch.to, |place| place.gap);
+                let to = (segment.gaps.get(first)).map_or(segment.to, |gap| gap.gap);
                 let site = (from..=to)
-                    .filter(|site| means.usable[*site])
+                    .filter(|site| options.usable[*site])
                     .min_by(|a, b| runs[*a].total_cmp(&runs[*b]));
                 if let Some(site) = site {
-                    let more = stretch.told(&stretch.places, first, 1.0) - now;
+                    let more = segment.discrimination(&segment.gaps, first, 1.0) - now;
                     offer(information(LN_2, far, more), Step::Site(site));
                 }
             }
-            let Some(build_cost) = means.build_cost else {
+            let Some(build_cost) = options.build_cost else {
                 continue;
             };
             let mut older = 0.0;
-            for (index, place) in stretch.places.iter().enumerate() {
-                let change: f64 = stretch.places.iter().map(|place| place.probability).sum();
-                let wanted = ((change / 2.0 - older) / place.probability).clamp(0.0, 1.0);
-                for (commit, part, builds) in line.splits(place.gap, wanted) {
-                    let mut places = stretch.places.clone();
-                    places[index].probability *= part;
-                    places.insert(
+            for (index, gap) in segment.gaps.iter().enumerate() {
+                let change: f64 = segment.gaps.iter().map(|gap| gap.probability).sum();
+                let wanted = ((change / 2.0 - older) / gap.probability).clamp(0.0, 1.0);
+                for (commit, part, builds) in line.splits(gap.gap, wanted) {
+                    let mut gaps = segment.gaps.clone();
+                    gaps[index].probability *= part;
+                    gaps.insert(
                         index + 1,
-                        Place {
-                            probability: place.probability * (1.0 - part),
-                            ..*place
+                        ProbableGap {
+                            probability: gap.probability * (1.0 - part),
+                            ..*gap
                         },
                     );
-                    let now = stretch.told(&places, 0, 0.0);
-                    let most = entropy((older + part * place.probability).min(1.0));
+                    let now = segment.discrimination(&gaps, 0, 0.0);
+                    let most = entropy((older + part * gap.probability).min(1.0));
                     for series in SERIES {
-                        let more = stretch.told(&places, index + 1, series) - now;
+                        let more = segment.discrimination(&gaps, index + 1, series) - now;
                         let gain = builds * information(most, far, more) / (series + build_cost);
                         offer(gain, Step::New(commit));
                     }
                 }
-                older += place.probability;
+                older += gap.probability;
             }
         }
         match best {
@@ -223,18 +223,18 @@ pub(crate) fn choose(
     })
 }
 
-fn stretches(analysis: &Analysis, changes: &[usize], runs: &[f64]) -> Vec<Stretch> {
+fn segments(analysis: &Analysis, changes: &[usize], runs: &[f64]) -> Vec<Segment> {
     let mut probable: Vec<usize> = (0..analysis.gaps.len())
         .filter(|gap| analysis.gaps[*gap] > 0.0 && !changes.contains(gap))
         .collect();
-    if probable.len() > PLACES {
+    if probable.len() > MOST_GAPS {
         let by_probability = |a: &usize, b: &usize| {
             analysis.gaps[*b]
                 .total_cmp(&analysis.gaps[*a])
                 .then(a.cmp(b))
         };
-        probable.select_nth_unstable_by(PLACES, by_probability);
-        probable.truncate(PLACES);
+        probable.select_nth_unstable_by(MOST_GAPS, by_probability);
+        probable.truncate(MOST_GAPS);
         probable.sort_unstable();
     }
     let mut found = Vec::new();
@@ -242,22 +242,22 @@ fn stretches(analysis: &Analysis, changes: &[usize], runs: &[f64]) -> Vec<Stretc
     for to in changes.iter().copied().chain([analysis.gaps.len()]) {
         let mut before = 0.0;
         let mut site = from;
-        let places = (probable.iter())
+        let gaps = (probable.iter())
             .filter(|gap| (from..to).contains(*gap))
             .map(|gap| {
                 before += runs[site..=*gap].iter().sum::<f64>();
                 site = *gap + 1;
-                Place {
+                ProbableGap {
                     gap: *gap,
                     probability: analysis.gaps[*gap],
                     before,
                 }
             })
             .collect();
-        found.push(Stretch {
+        found.push(Segment {
             from,
             to,
-            places,
+            gaps,
             runs: runs[from..=to].iter().sum(),
             no_change: analysis.no_change,
         });

@@ -236,7 +236,7 @@ impl Line {
 
     /// A site that tells nothing is a commit of a gap again, one that can't be
     /// used. False where the commits on its two sides are of different ranges.
-    pub(crate) fn lose(&mut self, site: usize) -> bool {
+    pub(crate) fn drop_site(&mut self, site: usize) -> bool {
         let (commit, at) = (self.sites[site], site - 1);
         let fits = self.gaps[at].range == self.gaps[site].range && self.gap_of(commit).is_none();
         if fits {

@@ -32,7 +32,7 @@
 //! | --- | --- |
 //! | `line` | the commits in a line, prior probabilities, commits that do not build |
 //! | `values` | is there a change in the values, and how large? |
-//! | `place` | where is it, for noise of any shape? |
+//! | `location` | where is it, for noise of any shape? |
 //! | `failures` | the same for failing runs |
 //! | `posterior` | all of it together, as probabilities |
 //! | `choice` | what to run or build next |
@@ -53,7 +53,7 @@
 mod choice;
 mod failures;
 mod line;
-mod place;
+mod location;
 mod posterior;
 mod values;
 
@@ -61,14 +61,15 @@ use std::collections::BTreeMap;
 
 use pinpoint_compare::{CompareError, Direction, median};
 
-use self::choice::{Choice, Means};
+use self::choice::{Choice, Options};
 use self::failures::Tally;
 use self::line::Line;
 use self::posterior::{Analysis, Runs};
 use self::values::{Setting, Value};
-use crate::bisection::{OpenRange, Searching};
-use crate::lab::{BuildState, Exhausted, Lab};
+use crate::budget::Exhausted;
 use crate::outcome::{Comparison, Culprit, Effect, Posterior, Span};
+use crate::search_state::{BuildState, SearchState};
+use crate::strategy::{OpenRange, SearchStrategy};
 use crate::{BisectionSpec, Magnitude, Position, Range};
 
 /// The prior probability that there is nothing to find.
@@ -145,10 +146,10 @@ impl AdaptiveSearch {
     /// all fail.
     const CLEAR_RUNS: u32 = 2;
 
-    pub(crate) fn new(spec: &BisectionSpec, lab: &mut Lab) -> Self {
+    pub(crate) fn new(spec: &BisectionSpec, state: &mut SearchState) -> Self {
         let (range, lists) = match spec.range {
-            Range::Between { .. } => (lab.list(Position::Lower, Position::Higher), true),
-            Range::Counted { between } => (lab.know(between), false),
+            Range::Between { .. } => (state.list(Position::Lower, Position::Higher), true),
+            Range::Counted { between } => (state.add_range(between), false),
         };
         let mut search = Self {
             question: Question {
@@ -172,7 +173,7 @@ impl AdaptiveSearch {
             exhausted: None,
         };
         for end in [Position::Lower, Position::Higher] {
-            if let Err(exhausted) = lab.build(end) {
+            if let Err(exhausted) = state.build(end) {
                 search.exhausted = Some(exhausted);
             }
         }
@@ -191,29 +192,29 @@ impl AdaptiveSearch {
 
     /// Takes in what was listed, built and lost. False while something that was
     /// asked for is not answered.
-    fn catch_up(&mut self, lab: &Lab) -> bool {
+    fn catch_up(&mut self, state: &SearchState) -> bool {
         if self.line.is_none() {
-            self.line = (lab.count(self.range))
+            self.line = (state.count(self.range))
                 .map(|between| Line::new(between, self.question.priors.as_deref()));
         }
         let Some(line) = &mut self.line else {
             return false;
         };
         if let Some((range, lower, higher)) = self.listing {
-            match lab.count(range) {
+            match state.count(range) {
                 Some(0) => self.listed.push((lower, higher)),
                 Some(between) => {
                     if let Some(gap) = line.sites.iter().position(|site| *site == lower) {
                         line.open(gap, range, between);
                     }
                 }
-                None if lab.unlisted(range).is_some() => self.untraced.push((lower, higher)),
+                None if state.unlisted(range).is_some() => self.untraced.push((lower, higher)),
                 None => return false,
             }
             self.listing = None;
         }
         for end in [Position::Lower, Position::Higher] {
-            if lab
+            if state
                 .get(end)
                 .is_none_or(|end| end.build != BuildState::Built)
             {
@@ -221,21 +222,21 @@ impl AdaptiveSearch {
             }
         }
         if let Some(commit) = self.building {
-            match lab.get(commit).map(|commit| &commit.build) {
+            match state.get(commit).map(|commit| &commit.build) {
                 Some(BuildState::Built) => line.split(commit),
                 Some(BuildState::Skipped(_)) => line.skip(commit),
                 _ => return false,
             }
             self.building = None;
         }
-        if lab.runs_under_way() > 0 {
+        if state.runs_under_way() > 0 {
             return false;
         }
         for site in (1..line.sites.len() - 1).rev() {
-            if (lab.get(line.sites[site]))
+            if (state.get(line.sites[site]))
                 .is_some_and(|commit| commit.is_skipped() && commit.runs() == 0)
             {
-                line.lose(site);
+                line.drop_site(site);
             }
         }
         true
@@ -279,22 +280,22 @@ impl AdaptiveSearch {
     }
 
     /// Decides, and asks for what is needed. True when nothing is left.
-    fn decide(&mut self, lab: &mut Lab) -> bool {
+    fn decide(&mut self, state: &mut SearchState) -> bool {
         let Some(mut line) = self.line.take() else {
             return false;
         };
-        let done = self.decide_on(&mut line, lab);
-        self.look_beside_culprits(&line, lab);
+        let done = self.decide_on(&mut line, state);
+        self.look_beside_culprits(&line, state);
         self.line = Some(line);
         done
     }
 
-    fn look_beside_culprits(&mut self, line: &Line, lab: &Lab) {
+    fn look_beside_culprits(&mut self, line: &Line, state: &SearchState) {
         let changes = self.gaps_of_changes(line, None);
         let (culprits, spans): (Vec<usize>, Vec<usize>) =
             (changes.into_iter()).partition(|gap| self.is_traced(line, *gap));
         self.beside_culprits = (!spans.is_empty()).then(|| {
-            let (runs, bots) = collect(line, lab);
+            let (runs, bots) = collect(line, state);
             self.analyse(line, &runs, bots, &culprits)
         });
     }
@@ -305,7 +306,7 @@ impl AdaptiveSearch {
     fn leave_out_failing(
         &mut self,
         line: &mut Line,
-        lab: &mut Lab,
+        state: &mut SearchState,
         gap: usize,
     ) -> Option<Result<(), Exhausted>> {
         let ends = [line.sites[gap], line.sites[gap + 1]];
@@ -315,7 +316,7 @@ impl AdaptiveSearch {
         let failing: Vec<(Position, u32)> = (ends.into_iter())
             .filter(|site| matches!(site, Position::Within { .. }))
             .filter_map(|site| {
-                let measured = lab.get(site).filter(|measured| measured.only_failed())?;
+                let measured = state.get(site).filter(|measured| measured.only_failed())?;
                 (measured.build == BuildState::Built).then(|| (site, measured.runs()))
             })
             .collect();
@@ -324,24 +325,25 @@ impl AdaptiveSearch {
             let more: Vec<(Position, u32)> = (failing.iter())
                 .map(|(site, _)| (*site, Self::FIRST_RUNS))
                 .collect();
-            return Some(lab.run_up_to(&more));
+            return Some(state.run_up_to(&more));
         }
         let left_out = (line.sites.iter())
             .position(|site| *site == last)
-            .is_some_and(|site| line.lose(site));
+            .is_some_and(|site| line.drop_site(site));
         if left_out {
-            lab.skip_failing(last);
+            state.skip_failing(last);
         } else {
             self.untraced.push((ends[0], ends[1]));
         }
         Some(Ok(()))
     }
 
-    fn decide_on(&mut self, line: &mut Line, lab: &mut Lab) -> bool {
+    fn decide_on(&mut self, line: &mut Line, state: &mut SearchState) -> bool {
         let ends = [Position::Lower, Position::Higher];
         // Values need one run more, for their scatter.
         let failed_and_passed = ends.map(|end| {
-            lab.get(end)
+            state
+                .get(end)
                 .filter(|end| end.runs() >= Self::CLEAR_RUNS)
                 .map(|end| (end.failures(), end.runs() - end.failures()))
         });
@@ -351,14 +353,14 @@ impl AdaptiveSearch {
             _ => Self::FIRST_RUNS,
         };
         let first: Vec<(Position, u32)> = ends.map(|end| (end, runs)).to_vec();
-        if (first.iter()).any(|(end, runs)| lab.get(*end).is_some_and(|end| end.runs() < *runs)) {
-            if let Err(exhausted) = lab.run_up_to(&first) {
+        if (first.iter()).any(|(end, runs)| state.get(*end).is_some_and(|end| end.runs() < *runs)) {
+            if let Err(exhausted) = state.run_up_to(&first) {
                 self.exhausted = Some(exhausted);
                 return true;
             }
             return false;
         }
-        let (runs, bots) = collect(line, lab);
+        let (runs, bots) = collect(line, state);
         self.look_again(line, &runs, bots);
         let threshold = self.threshold();
         loop {
@@ -373,18 +375,18 @@ impl AdaptiveSearch {
                 return true;
             }
             let Some(gap) = likely else {
-                return self.learn(line, lab, &changes);
+                return self.learn(line, state, &changes);
             };
             if (self.analysis.as_ref()).is_some_and(|analysis| !analysis.by_failures[gap])
-                && let Some(asked) = self.leave_out_failing(line, lab, gap)
+                && let Some(asked) = self.leave_out_failing(line, state, gap)
             {
                 return match asked {
-                    Ok(()) if lab.runs_under_way() == 0 => self.decide_on(line, lab),
+                    Ok(()) if state.runs_under_way() == 0 => self.decide_on(line, state),
                     asked => self.ask(asked),
                 };
             }
             let (lower, higher) = (line.sites[gap], line.sites[gap + 1]);
-            let can_build = lab.builds_left() != Some(0);
+            let can_build = state.builds_left() != Some(0);
             if line.gaps[gap].len() > 0 && !line.is_exhausted(gap) {
                 if can_build {
                     // Nothing is learned by building what is known, but the answer
@@ -392,9 +394,9 @@ impl AdaptiveSearch {
                     return match line.suspect(gap, threshold) {
                         Some(commit) => {
                             self.building = Some(commit);
-                            self.ask(lab.build(commit))
+                            self.ask(state.build(commit))
                         }
-                        None => self.learn(line, lab, &changes),
+                        None => self.learn(line, state, &changes),
                     };
                 }
                 self.exhausted.get_or_insert(Exhausted::Builds);
@@ -403,14 +405,14 @@ impl AdaptiveSearch {
                 let pair: Vec<(Position, u32)> = [lower, higher]
                     .into_iter()
                     .filter(|site| {
-                        lab.get(*site).is_some_and(|site| {
+                        state.get(*site).is_some_and(|site| {
                             site.build == BuildState::Built && site.runs() < PAIR_RUNS
                         })
                     })
                     .map(|site| (site, PAIR_RUNS))
                     .collect();
                 if !pair.is_empty() {
-                    return match lab.run_up_to(&pair) {
+                    return match state.run_up_to(&pair) {
                         Ok(()) => false,
                         Err(exhausted) => {
                             self.exhausted = Some(exhausted);
@@ -422,7 +424,7 @@ impl AdaptiveSearch {
                     && !self.listed.contains(&(lower, higher))
                     && !self.untraced.contains(&(lower, higher))
                 {
-                    self.listing = Some((lab.list(lower, higher), lower, higher));
+                    self.listing = Some((state.list(lower, higher), lower, higher));
                     return false;
                 }
             }
@@ -461,54 +463,57 @@ impl AdaptiveSearch {
     }
 
     /// Asks for what tells most. True when there is nothing.
-    fn learn(&mut self, line: &Line, lab: &mut Lab, changes: &[usize]) -> bool {
+    fn learn(&mut self, line: &Line, state: &mut SearchState, changes: &[usize]) -> bool {
         let Some(analysis) = &self.analysis else {
             return true;
         };
-        let measured = |site: &Position| lab.get(*site);
+        let measured = |site: &Position| state.get(*site);
         let runs: Vec<f64> = (line.sites.iter())
             .map(|site| measured(site).map_or(0.0, |site| f64::from(site.runs())))
             .collect();
         let usable: Vec<bool> = (line.sites.iter())
             .map(|site| measured(site).is_some_and(|site| site.build == BuildState::Built))
             .collect();
-        if lab.runs() >= MOST_RUNS {
+        if state.runs() >= MOST_RUNS {
             self.exhausted = Some(Exhausted::Knowledge);
             return true;
         }
-        let batch = (lab.runs() / RUNS_PER_BATCHED)
+        let batch = (state.runs() / RUNS_PER_BATCHED)
             .clamp(1, MOST_BATCHED)
-            .max(lab.runs() / RUNS_PER_LATE);
-        let batch = batch.min(lab.runs_left().unwrap_or(batch));
+            .max(state.runs() / RUNS_PER_LATE);
+        let batch = batch.min(state.runs_left().unwrap_or(batch));
         if batch == 0 {
             self.exhausted = Some(Exhausted::Runs);
             return true;
         }
-        let means = Means {
+        let options = Options {
             runs: &runs,
             usable: &usable,
-            build_cost: (lab.builds_left() != Some(0))
+            build_cost: (state.builds_left() != Some(0))
                 .then_some(self.question.build_cost.min(DEAREST_BUILD) * FIRST_USE),
             batch: batch as u32,
         };
-        let asked = match choice::choose(line, analysis, changes, means) {
+        let asked = match choice::choose(line, analysis, changes, options) {
             None => {
-                self.exhausted.get_or_insert(if means.build_cost.is_none() {
-                    Exhausted::Builds
-                } else {
-                    Exhausted::Knowledge
-                });
+                self.exhausted
+                    .get_or_insert(if options.build_cost.is_none() {
+                        Exhausted::Builds
+                    } else {
+                        Exhausted::Knowledge
+                    });
                 return true;
             }
             Some(Choice::Build(commit)) => {
                 self.building = Some(commit);
-                lab.build(commit)
+                state.build(commit)
             }
             Some(Choice::Run(more)) => {
                 let totals: Vec<(Position, u32)> = (more.iter())
-                    .map(|(site, more)| (*site, more + lab.get(*site).map_or(0, |s| s.asked())))
+                    .map(|(site, more)| {
+                        (*site, more + state.get(*site).map_or(0, |s| s.requested()))
+                    })
                     .collect();
-                lab.run_up_to(&totals)
+                state.run_up_to(&totals)
             }
         };
         self.ask(asked)
@@ -576,13 +581,13 @@ impl Question {
 }
 
 /// Every run by its site, and the number of bots.
-fn collect(line: &Line, lab: &Lab) -> (Runs, usize) {
+fn collect(line: &Line, state: &SearchState) -> (Runs, usize) {
     let mut values = Vec::new();
     let mut order = Vec::new();
     let mut tallies = vec![Tally::default(); line.sites.len()];
     let mut bots: BTreeMap<Option<&str>, usize> = BTreeMap::new();
     for (site, commit) in line.sites.iter().enumerate() {
-        for run in lab
+        for run in state
             .get(*commit)
             .into_iter()
             .flat_map(|commit| commit.each_run())
@@ -612,22 +617,22 @@ fn collect(line: &Line, lab: &Lab) -> (Runs, usize) {
     (Runs { values, tallies }, bots.len())
 }
 
-impl Searching for AdaptiveSearch {
-    fn advance(&mut self, lab: &mut Lab) -> Result<bool, CompareError> {
+impl SearchStrategy for AdaptiveSearch {
+    fn advance(&mut self, state: &mut SearchState) -> Result<bool, CompareError> {
         if self.exhausted.is_some() && self.line.is_none() {
             return Ok(true);
         }
-        Ok(self.catch_up(lab) && self.decide(lab))
+        Ok(self.catch_up(state) && self.decide(state))
     }
 
-    fn stop(&mut self, lab: &Lab) {
+    fn stop(&mut self, state: &SearchState) {
         if let Some(line) = self.line.take() {
-            if line.sites.iter().all(|site| lab.get(*site).is_some()) {
-                let (runs, bots) = collect(&line, lab);
+            if line.sites.iter().all(|site| state.get(*site).is_some()) {
+                let (runs, bots) = collect(&line, state);
                 self.look_again(&line, &runs, bots);
                 let changes = self.gaps_of_changes(&line, None);
                 self.analysis = Some(self.analyse(&line, &runs, bots, &changes));
-                self.look_beside_culprits(&line, lab);
+                self.look_beside_culprits(&line, state);
             }
             self.line = Some(line);
         }
@@ -637,7 +642,7 @@ impl Searching for AdaptiveSearch {
         self.exhausted
     }
 
-    fn culprits(&self, lab: &Lab) -> Result<Vec<Culprit>, CompareError> {
+    fn culprits(&self, state: &SearchState) -> Result<Vec<Culprit>, CompareError> {
         let Some(line) = &self.line else {
             return Ok(Vec::new());
         };
@@ -656,7 +661,7 @@ impl Searching for AdaptiveSearch {
                     commit: change.higher,
                     prior: change.lower,
                     probability: Some(change.probability),
-                    effect: self.effect(lab, change, before, after)?,
+                    effect: self.effect(state, change, before, after)?,
                 });
             }
             from = gap + 1;
@@ -725,7 +730,7 @@ impl Searching for AdaptiveSearch {
     }
 
     /// A run for each halving of what is left.
-    fn runs_to_come(&self, _: &Lab) -> u64 {
+    fn runs_to_come(&self, _: &SearchState) -> u64 {
         let open: u64 = self
             .open_ranges()
             .iter()
@@ -739,19 +744,19 @@ impl AdaptiveSearch {
     /// What all runs of two stretches of commits tell of the change between.
     fn effect(
         &self,
-        lab: &Lab,
+        state: &SearchState,
         change: &Change,
         before: &[Position],
         after: &[Position],
     ) -> Result<Effect, CompareError> {
         let values = |sites: &[Position]| -> Vec<f64> {
             (sites.iter())
-                .filter_map(|site| lab.get(*site))
+                .filter_map(|site| state.get(*site))
                 .flat_map(|site| site.values())
                 .collect()
         };
         let tally = |sites: &[Position]| {
-            (sites.iter()).filter_map(|site| lab.get(*site)).fold(
+            (sites.iter()).filter_map(|site| state.get(*site)).fold(
                 (0, 0),
                 |(failures, runs), site| {
                     (

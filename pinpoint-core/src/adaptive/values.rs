@@ -24,7 +24,7 @@
 use libm::{exp, log};
 use pinpoint_compare::Direction;
 
-use super::place::{self, Sample};
+use super::location::{self, Residuals};
 
 /// Degrees of freedom of the Student distribution behind the weights.
 const FREEDOM: f64 = 4.0;
@@ -147,13 +147,13 @@ struct Model<'a> {
     scale: f64,
     /// The values without drift and bots.
     plain: Vec<f64>,
-    /// The stretches between known changes.
-    stretches: Vec<Stretch>,
+    /// The segments between known changes.
+    segments: Vec<FittedSegment>,
 }
 
 /// The sites between two known changes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stretch {
+pub(crate) struct FittedSegment {
     pub(crate) from: usize,
     /// The gap of the best step, or `to` where there is none.
     pub(crate) best: usize,
@@ -189,7 +189,7 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         values,
         scale: 1.0,
         plain: Vec::new(),
-        stretches: Vec::new(),
+        segments: Vec::new(),
     };
     for round in 0..3 {
         let fit = model.fit(model.setting.bots > 1, floor);
@@ -251,14 +251,14 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         evidence.small[gap] = small.value();
         evidence.step[gap] = step;
     }
-    let sample = Sample {
+    let sample = Residuals {
         plain: &model.plain,
         values: &model.values,
         weights: &model.weights,
         scale: model.scale,
         tick,
     };
-    place::locate(sample, &model.stretches, setting.prior, &mut evidence);
+    location::locate(sample, &model.segments, setting.prior, &mut evidence);
     evidence
 }
 
@@ -403,19 +403,19 @@ impl Model<'_> {
                 value.value - nuisance
             })
             .collect();
-        // The levels of each stretch between known changes: before and behind
+        // The levels of each segment between known changes: before and behind
         // the best step there.
         let mut distances = vec![0.0; plain.len()];
-        self.stretches.clear();
+        self.segments.clear();
         let changes = self.setting.changes;
-        for stretch in 0..=changes.len() {
-            let from = if stretch == 0 {
+        for segment in 0..=changes.len() {
+            let from = if segment == 0 {
                 0
             } else {
-                changes[stretch - 1] + 1
+                changes[segment - 1] + 1
             };
             let to = changes
-                .get(stretch)
+                .get(segment)
                 .map_or(self.setting.sites - 1, |change| *change);
             let best = fit.best(|gap| (from..to).contains(&gap)).unwrap_or(to);
             let level = |sites: std::ops::RangeInclusive<usize>| {
@@ -426,7 +426,7 @@ impl Model<'_> {
                 (!side.is_empty()).then(|| median(&mut side))
             };
             let levels = [level(from..=best), level(best + 1..=to)];
-            self.stretches.push(Stretch { from, best, to });
+            self.segments.push(FittedSegment { from, best, to });
             for (distance, (plain, value)) in
                 distances.iter_mut().zip(plain.iter().zip(&self.values))
             {

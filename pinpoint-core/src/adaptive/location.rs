@@ -14,7 +14,7 @@
 
 use libm::{exp, log};
 
-use super::values::{Evidence, Stretch, Value};
+use super::values::{Evidence, FittedSegment, Value};
 
 /// Degrees of freedom of the Student distribution.
 const FREEDOM: f64 = 4.0;
@@ -126,7 +126,7 @@ impl Smoothed {
 
 /// All values, and what is known of their noise.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sample<'a> {
+pub(crate) struct Residuals<'a> {
     /// The values without drift and bots.
     pub(crate) plain: &'a [f64],
     /// The same with them, and their sites.
@@ -139,27 +139,27 @@ pub(crate) struct Sample<'a> {
     pub(crate) tick: f64,
 }
 
-/// Shares the evidence for a change in each stretch among its gaps anew.
+/// Shares the evidence for a change in each segment among its gaps anew.
 ///
 /// Cost: O(n + m) for n values at m sites.
 pub(crate) fn locate(
-    sample: Sample<'_>,
-    stretches: &[Stretch],
+    sample: Residuals<'_>,
+    segments: &[FittedSegment],
     prior: &[f64],
     evidence: &mut Evidence,
 ) {
-    let Sample {
+    let Residuals {
         plain,
         values,
         weights,
         ..
     } = sample;
-    let stretch_of = |site: usize| stretches.iter().position(|stretch| site <= stretch.to);
+    let segment_of = |site: usize| segments.iter().position(|segment| site <= segment.to);
     // Levels as means, weighted so that outliers count for little.
-    let mut sums = vec![[[0.0; 2]; 2]; stretches.len()];
+    let mut sums = vec![[[0.0; 2]; 2]; segments.len()];
     for ((plain, value), weight) in plain.iter().zip(values).zip(weights) {
-        if let Some(index) = stretch_of(value.site) {
-            let side = usize::from(value.site > stretches[index].best);
+        if let Some(index) = segment_of(value.site) {
+            let side = usize::from(value.site > segments[index].best);
             sums[index][side][0] += weight * plain;
             sums[index][side][1] += weight;
         }
@@ -170,24 +170,24 @@ pub(crate) fn locate(
     };
     let distances: Vec<f64> = (plain.iter().zip(values))
         .map(|(plain, value)| {
-            stretch_of(value.site)
-                .and_then(|index| level(index, usize::from(value.site > stretches[index].best)))
+            segment_of(value.site)
+                .and_then(|index| level(index, usize::from(value.site > segments[index].best)))
                 .map_or(0.0, |level| plain - level)
         })
         .collect();
     let shape = choose_shape(&distances, sample.scale, sample.tick);
-    for (index, stretch) in stretches.iter().enumerate() {
+    for (index, segment) in segments.iter().enumerate() {
         let (Some(old), Some(new)) = (level(index, 0), level(index, 1)) else {
             continue;
         };
-        let sites = stretch.to - stretch.from + 1;
+        let sites = segment.to - segment.from + 1;
         let mut by_site = vec![[0.0; 2]; sites];
         let mut squares = 0.0;
         for ((plain, value), distance) in plain.iter().zip(values).zip(&distances) {
-            if (stretch.from..=stretch.to).contains(&value.site) {
+            if (segment.from..=segment.to).contains(&value.site) {
                 let ratio = shape.log_density(plain - new, *distance)
                     - shape.log_density(plain - old, *distance);
-                let site = &mut by_site[value.site - stretch.from];
+                let site = &mut by_site[value.site - segment.from];
                 site[0] += ratio;
                 site[1] += 1.0;
                 squares += ratio * ratio;
@@ -227,7 +227,7 @@ pub(crate) fn locate(
             *log_likelihood = -0.5 * log(1.0 + before[1] * behind[1] / count)
                 - 0.5 * freedom * log(rest / (squares + floor * count));
         }
-        let gaps = stretch.from..stretch.to;
+        let gaps = segment.from..segment.to;
         let total = |logs: &[f64], largest: f64| -> f64 {
             (logs.iter().zip(gaps.clone()))
                 .map(|(log, gap)| prior[gap] * exp(log - largest))
