@@ -315,3 +315,30 @@ fn choose_shape(distances: &[f64], scale: f64, tick: f64) -> Shape {
     }
     best
 }
+
+#[cfg(test)]
+mod tests {
+    use statrs::distribution::{Continuous, ContinuousCDF, Normal, StudentsT};
+
+    use super::super::tuning::{QUARTILES, SCALE_OF_MEDIAN_DEVIATION};
+    use super::*;
+
+    #[test]
+    fn densities_and_quartiles_are_those_of_their_distributions() {
+        let t = StudentsT::new(0.0, 1.0, FREEDOM).unwrap();
+        for step in -40..40 {
+            let at = f64::from(step) / 4.0;
+            let expected = t.pdf(at / 2.5) / 2.5;
+            assert!((student(at, 2.5) / expected - 1.0).abs() < 1e-10, "{at}");
+            let shape = Shape::Normal { deviation: 2.5 };
+            let expected = Normal::new(0.0, 2.5).unwrap().ln_pdf(at);
+            assert!(
+                (shape.log_density(at, 0.0) - expected).abs() < 1e-12,
+                "{at}"
+            );
+        }
+        let quartile = t.inverse_cdf(0.75);
+        assert!((QUARTILES - 2.0 * quartile).abs() < 1e-4);
+        assert!((SCALE_OF_MEDIAN_DEVIATION - 1.0 / quartile).abs() < 1e-4);
+    }
+}
