@@ -451,46 +451,9 @@ pub fn compare_pairwise_with(
     direction: Direction,
     scratch: &mut Scratch,
 ) -> Result<PairwiseComparison, CompareError> {
-    for (argument, values) in [("control", control), ("treatment", treatment)] {
-        check_not_empty(argument, values)?;
-        check_finite(argument, values)?;
-        if let Some((index, &value)) = values.iter().enumerate().find(|&(_, &v)| v < 0.0) {
-            return Err(CompareError::Negative {
-                argument,
-                index,
-                value,
-            });
-        }
-    }
-    check_lengths("control", control, "treatment", treatment)?;
-    sort_into(&mut scratch.first, control);
-    sort_into(&mut scratch.second, treatment);
-    let control_median = median_of_keys(&scratch.first);
-    let treatment_median = median_of_keys(&scratch.second);
-    let smallest = value(scratch.first[0].min(scratch.second[0]));
-    let transform = if smallest > 1e-6 {
-        Transform::Log
-    } else if control_median > 0.0 {
-        Transform::Normalized
-    } else {
-        Transform::Difference
-    };
-    let pairs = control.iter().zip(treatment);
-    let differences = &mut scratch.a;
-    differences.clear();
-    match transform {
-        Transform::Log => differences.extend(pairs.map(|(c, t)| log(*t) - log(*c))),
-        Transform::Normalized => {
-            differences.extend(pairs.map(|(c, t)| (t - c) / control_median * 100.0));
-        }
-        Transform::Difference => differences.extend(pairs.map(|(c, t)| t - c)),
-    }
-    if let Some(index) = differences.iter().position(|d| !d.is_finite()) {
-        return Err(CompareError::Overflow {
-            argument: "treatment",
-            index,
-        });
-    }
+    let (transform, medians) = differences_into(control, treatment, scratch)?;
+    let [control_median, treatment_median] = medians;
+    let differences = &scratch.a;
     let one_value = differences.iter().all(|d| *d == differences[0]);
     let identical = control == treatment;
     let original = signed_rank(Alternative::TwoSided, 0.95, scratch);
@@ -547,4 +510,54 @@ pub fn compare_pairwise_with(
         original,
         pairs: control.len(),
     })
+}
+
+/// Puts the transformed differences of the pairs into `scratch.a`, and gives the
+/// transform and the medians of both sides.
+fn differences_into(
+    control: &[f64],
+    treatment: &[f64],
+    scratch: &mut Scratch,
+) -> Result<(Transform, [f64; 2]), CompareError> {
+    for (argument, values) in [("control", control), ("treatment", treatment)] {
+        check_not_empty(argument, values)?;
+        check_finite(argument, values)?;
+        if let Some((index, &value)) = values.iter().enumerate().find(|&(_, &v)| v < 0.0) {
+            return Err(CompareError::Negative {
+                argument,
+                index,
+                value,
+            });
+        }
+    }
+    check_lengths("control", control, "treatment", treatment)?;
+    sort_into(&mut scratch.first, control);
+    sort_into(&mut scratch.second, treatment);
+    let control_median = median_of_keys(&scratch.first);
+    let treatment_median = median_of_keys(&scratch.second);
+    let smallest = value(scratch.first[0].min(scratch.second[0]));
+    let transform = if smallest > 1e-6 {
+        Transform::Log
+    } else if control_median > 0.0 {
+        Transform::Normalized
+    } else {
+        Transform::Difference
+    };
+    let pairs = control.iter().zip(treatment);
+    let differences = &mut scratch.a;
+    differences.clear();
+    match transform {
+        Transform::Log => differences.extend(pairs.map(|(c, t)| log(*t) - log(*c))),
+        Transform::Normalized => {
+            differences.extend(pairs.map(|(c, t)| (t - c) / control_median * 100.0));
+        }
+        Transform::Difference => differences.extend(pairs.map(|(c, t)| t - c)),
+    }
+    if let Some(index) = differences.iter().position(|d| !d.is_finite()) {
+        return Err(CompareError::Overflow {
+            argument: "treatment",
+            index,
+        });
+    }
+    Ok((transform, [control_median, treatment_median]))
 }

@@ -214,7 +214,31 @@ pub(crate) fn signed_rank(
             Method::Asymptotic,
         )
     };
-    // Where sums of two would overflow, everything below works at half scale.
+    let (estimate, interval, achieved_confidence) =
+        shift_with_interval(a, sums, exact, alternative, confidence);
+    Wilcoxon {
+        statistic,
+        p_value: Some(p_value),
+        method,
+        estimate: Some(estimate),
+        interval,
+        confidence,
+        achieved_confidence,
+        nonzero: n,
+    }
+}
+
+/// The Hodges-Lehmann estimate from sorted differences, none of which is 0, with its
+/// interval and the confidence of that.
+fn shift_with_interval(
+    a: &mut [f64],
+    sums: &mut Vec<f64>,
+    exact: bool,
+    alternative: Alternative,
+    confidence: f64,
+) -> (f64, Option<Interval>, Option<f64>) {
+    let n = a.len();
+    // Where sums of two would overflow, everything works at half scale.
     let halved = a[0] < -f64::MAX / 2.0 || a[n - 1] > f64::MAX / 2.0;
     if halved {
         a.iter_mut().for_each(|d| *d /= 2.0);
@@ -247,17 +271,7 @@ pub(crate) fn signed_rank(
         low: resolve(ends.0, low, f64::NEG_INFINITY),
         high: resolve(ends.1, high, f64::INFINITY),
     });
-    let achieved_confidence = limits.map(|l| l.confidence);
-    Wilcoxon {
-        statistic,
-        p_value: Some(p_value),
-        method,
-        estimate: Some(estimate),
-        interval,
-        confidence,
-        achieved_confidence,
-        nonzero: n,
-    }
+    (estimate, interval, limits.map(|l| l.confidence))
 }
 
 /// The Walsh averages (a[i] + a[j]) / 2, i <= j, of ascending values.

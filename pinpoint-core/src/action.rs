@@ -83,3 +83,17 @@ pub enum Task {
         action: u64,
     },
 }
+
+impl Task {
+    /// Its kind, for traces.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::FindMetric { .. } => "find_metric",
+            Self::List { .. } => "list",
+            Self::Build { .. } => "build",
+            Self::Run { .. } => "run",
+            Self::RunPair { .. } => "run_pair",
+            Self::Cancel { .. } => "cancel",
+        }
+    }
+}

@@ -1,15 +1,15 @@
 //! The search for the commit that changed a benchmark.
 
-use pinpoint_compare::CompareError;
-
 use crate::adaptive::AdaptiveSearch;
 use crate::aggregate::Aggregate;
-use crate::lab::{BuildState, Exhausted, Lab};
+use crate::budget::Exhausted;
 use crate::machine::{Charts, Machine, MachineError};
 use crate::outcome::{
-    Comparison, Culprit, OUTCOME_VERSION, Outcome, Posterior, Skipped, Status, Stopped, Unmeasured,
+    Comparison, OUTCOME_VERSION, Outcome, Posterior, Skipped, Status, Stopped, Unmeasured,
 };
 use crate::pinpoint::PinpointSearch;
+use crate::search_state::{BuildState, SearchState};
+use crate::strategy::{OpenRange, SearchStrategy};
 use crate::{
     Action, BisectionSpec, CombinedCommit, Event, Limits, Magnitude, Position, Range, RetryPolicy,
     SPEC_VERSION, SpecError, Strategy,
@@ -54,57 +54,35 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Bisection {
     spec: BisectionSpec,
-    lab: Lab,
-    search: Search,
+    state: SearchState,
+    strategy: StrategyState,
     /// Why the search is over, while the last actions are being ended.
     ending: Option<Stopped>,
     outcome: Option<Outcome>,
 }
 
-/// What a strategy does with a lab.
-pub(crate) trait Searching {
-    /// Goes as far as what is known allows. True when nothing is left to do.
-    fn advance(&mut self, lab: &mut Lab) -> Result<bool, CompareError>;
-    /// Leaves everything that is not decided as it is.
-    fn stop(&mut self, lab: &Lab);
-    /// The budget that kept it from deciding.
-    fn exhausted(&self) -> Option<Exhausted>;
-    /// What was found, oldest first.
-    fn culprits(&self, lab: &Lab) -> Result<Vec<Culprit>, CompareError>;
-    /// Commits one of which changed something, but which can't be told.
-    fn candidates(&self) -> Vec<Position>;
-    /// The probability of each commit, if the strategy keeps one.
-    fn posterior(&self) -> Option<Posterior>;
-    /// Every comparison of two commits.
-    fn comparisons(&self) -> Vec<Comparison>;
-    /// Where a culprit is still looked for, oldest first.
-    fn open_ranges(&self) -> Vec<OpenRange>;
-    /// Runs that it expects to ask for beyond those under way, at the least.
-    fn runs_to_come(&self, lab: &Lab) -> u64;
-}
-
 #[derive(Debug, Clone)]
-enum Search {
+enum StrategyState {
     Adaptive(Box<AdaptiveSearch>),
     Pinpoint(PinpointSearch),
 }
 
-impl Search {
-    fn new(spec: &BisectionSpec, lab: &mut Lab) -> Self {
+impl StrategyState {
+    fn new(spec: &BisectionSpec, state: &mut SearchState) -> Self {
         match spec.strategy {
-            Strategy::Adaptive => Self::Adaptive(Box::new(AdaptiveSearch::new(spec, lab))),
-            Strategy::Pinpoint => Self::Pinpoint(PinpointSearch::new(spec, lab)),
+            Strategy::Adaptive => Self::Adaptive(Box::new(AdaptiveSearch::new(spec, state))),
+            Strategy::Pinpoint => Self::Pinpoint(PinpointSearch::new(spec, state)),
         }
     }
 
-    fn get(&self) -> &dyn Searching {
+    fn get(&self) -> &dyn SearchStrategy {
         match self {
             Self::Adaptive(search) => search.as_ref(),
             Self::Pinpoint(search) => search,
         }
     }
 
-    fn get_mut(&mut self) -> &mut dyn Searching {
+    fn get_mut(&mut self) -> &mut dyn SearchStrategy {
         match self {
             Self::Adaptive(search) => search.as_mut(),
             Self::Pinpoint(search) => search,
@@ -116,12 +94,12 @@ impl Bisection {
     /// A search, ready to be polled.
     pub fn new(spec: BisectionSpec) -> Result<Self, SpecError> {
         check(&spec)?;
-        let mut lab = Lab::new(&spec);
-        let search = Search::new(&spec, &mut lab);
+        let mut state = SearchState::new(&spec);
+        let strategy = StrategyState::new(&spec, &mut state);
         Ok(Self {
             spec,
-            lab,
-            search,
+            state,
+            strategy,
             ending: None,
             outcome: None,
         })
@@ -148,13 +126,13 @@ impl Bisection {
 
     /// Every comparison so far, as [`Outcome::comparisons`] orders them.
     pub fn comparisons(&self) -> Vec<Comparison> {
-        self.search.get().comparisons()
+        self.strategy.get().comparisons()
     }
 
     /// How far the search has come.
     pub fn progress(&self) -> Progress {
         let measured = self
-            .lab
+            .state
             .commits()
             .filter(|(_, commit)| commit.build == BuildState::Built)
             .map(|(position, commit)| MeasuredCommit {
@@ -165,11 +143,12 @@ impl Bisection {
             })
             .collect();
         Progress {
-            runs: self.lab.runs(),
-            builds: self.lab.builds(),
-            runs_to_come: self.lab.runs_under_way() + self.search.get().runs_to_come(&self.lab),
+            runs: self.state.runs(),
+            builds: self.state.builds(),
+            runs_to_come: self.state.runs_under_way()
+                + self.strategy.get().runs_to_come(&self.state),
             measured,
-            open: self.search.get().open_ranges(),
+            open: self.strategy.get().open_ranges(),
         }
     }
 
@@ -179,13 +158,13 @@ impl Bisection {
     ///
     /// Cost: proportional to the number of measured commits.
     pub fn posterior(&self) -> Option<Posterior> {
-        self.search.get().posterior()
+        self.strategy.get().posterior()
     }
 
     fn conclude(&mut self, stopped: Stopped) {
         self.ending = Some(stopped);
-        self.search.get_mut().stop(&self.lab);
-        self.lab.cancel_all();
+        self.strategy.get_mut().stop(&self.state);
+        self.state.cancel_all();
     }
 
     /// Ends it from outside, as a machine does that is composed of others.
@@ -199,14 +178,14 @@ impl Bisection {
     /// for a range of another length.
     fn failure(&self) -> Option<Stopped> {
         // What is hidden between two neighbours is looked for elsewhere, too.
-        if let Some(reason) = self.lab.unlisted(0) {
+        if let Some(reason) = self.state.unlisted(0) {
             return Some(Stopped::Failed {
                 commit: None,
                 reason: reason.to_owned(),
             });
         }
         if let Some(error) = (self.spec.priors.as_ref())
-            .zip(self.lab.count(0))
+            .zip(self.state.count(0))
             .and_then(|(priors, between)| check_length(priors, between).err())
         {
             return Some(Stopped::Failed {
@@ -216,7 +195,7 @@ impl Bisection {
         }
         [Position::Lower, Position::Higher]
             .into_iter()
-            .find_map(|end| match &self.lab.get(end)?.build {
+            .find_map(|end| match &self.state.get(end)?.build {
                 BuildState::Skipped(reason) => Some(Stopped::Failed {
                     commit: Some(end),
                     reason: reason.clone(),
@@ -233,7 +212,7 @@ impl Bisection {
         if self.spec.strategy != Strategy::Adaptive {
             return None;
         }
-        let reason = self.lab.broken_down()?;
+        let reason = self.state.broken_down()?;
         Some(Stopped::Failed {
             commit: self.unmeasured().first().map(|end| end.commit),
             reason,
@@ -245,7 +224,7 @@ impl Bisection {
         [Position::Lower, Position::Higher]
             .into_iter()
             .filter_map(|commit| {
-                let end = self.lab.get(commit).filter(|end| end.only_failed())?;
+                let end = self.state.get(commit).filter(|end| end.only_failed())?;
                 Some(Unmeasured {
                     commit,
                     runs: end.runs(),
@@ -280,7 +259,7 @@ impl Bisection {
     /// of ends that gave values.
     fn decided(&self) -> Stopped {
         match &self.unmeasured()[..] {
-            [end, ..] if self.says_nothing(&self.search.get().candidates()) => Stopped::Failed {
+            [end, ..] if self.says_nothing(&self.strategy.get().candidates()) => Stopped::Failed {
                 commit: Some(end.commit),
                 reason: format!(
                     "none of its {} runs gave a value{}",
@@ -298,11 +277,11 @@ impl Bisection {
         self.spec.strategy == Strategy::Adaptive
             && candidates.is_empty()
             && !self.unmeasured().is_empty()
-            && (self.search.get().culprits(&self.lab)).is_ok_and(|culprits| culprits.is_empty())
+            && (self.strategy.get().culprits(&self.state)).is_ok_and(|culprits| culprits.is_empty())
     }
 
     fn summarise(&self, stopped: Stopped) -> Outcome {
-        let (culprits, stopped) = match self.search.get().culprits(&self.lab) {
+        let (culprits, stopped) = match self.strategy.get().culprits(&self.state) {
             Ok(culprits) => (culprits, stopped),
             Err(error) => (
                 Vec::new(),
@@ -312,13 +291,13 @@ impl Bisection {
                 },
             ),
         };
-        let candidates = self.search.get().candidates();
+        let candidates = self.strategy.get().candidates();
         let says_nothing = self.says_nothing(&candidates);
         let unmeasured = match &culprits[..] {
             [] => self.unmeasured(),
             _ => Vec::new(),
         };
-        let stopped = match (stopped, self.lab.any_unlisted()) {
+        let stopped = match (stopped, self.state.any_unlisted()) {
             (Stopped::Decided, Some(reason)) if !candidates.is_empty() => Stopped::Unlisted {
                 reason: reason.to_owned(),
             },
@@ -332,7 +311,7 @@ impl Bisection {
             _ => Status::Inconclusive,
         };
         let skipped = self
-            .lab
+            .state
             .commits()
             .filter_map(|(commit, measured)| match &measured.build {
                 BuildState::Skipped(reason) => Some(Skipped {
@@ -350,13 +329,13 @@ impl Bisection {
             candidates,
             // What rests on failures alone is not the probability of a change.
             posterior: (unmeasured.is_empty())
-                .then(|| self.search.get().posterior())
+                .then(|| self.strategy.get().posterior())
                 .flatten(),
-            comparisons: self.search.get().comparisons(),
+            comparisons: self.strategy.get().comparisons(),
             skipped,
             unmeasured,
-            runs: self.lab.runs(),
-            builds: self.lab.builds(),
+            runs: self.state.runs(),
+            builds: self.state.builds(),
         }
     }
 }
@@ -365,7 +344,7 @@ impl Machine for Bisection {
     type Outcome = Outcome;
 
     fn poll(&mut self) -> Vec<Action> {
-        self.lab.poll()
+        self.state.poll()
     }
 
     fn handle(&mut self, event: Event) -> Result<(), MachineError> {
@@ -382,7 +361,7 @@ impl Machine for Bisection {
             }
             Event::CancelRequested | Event::TimePassed { .. } => {}
             answer => {
-                if !self.lab.answer(answer)? {
+                if !self.state.handle(answer)? {
                     return Ok(());
                 }
             }
@@ -391,18 +370,18 @@ impl Machine for Bisection {
             if let Some(failure) = self.failure() {
                 self.conclude(failure);
             } else {
-                match self.search.get_mut().advance(&mut self.lab) {
-                    Ok(false) if !self.lab.is_idle() => {}
+                match self.strategy.get_mut().advance(&mut self.state) {
+                    Ok(false) if !self.state.is_idle() => {}
                     // A strategy that asks for nothing more would wait forever.
                     Ok(false) => self.conclude(
-                        self.search
+                        self.strategy
                             .get()
                             .exhausted()
                             .unwrap_or(Exhausted::Knowledge)
                             .into(),
                     ),
                     Ok(true) => self.conclude(
-                        (self.search.get().exhausted())
+                        (self.strategy.get().exhausted())
                             .map_or_else(|| self.decided(), Stopped::from),
                     ),
                     Err(error) => self.conclude(Stopped::Failed {
@@ -412,7 +391,7 @@ impl Machine for Bisection {
                 }
             }
         }
-        if self.lab.is_idle()
+        if self.state.is_idle()
             && let Some(stopped) = self.ending.clone()
         {
             self.outcome = Some(self.summarise(stopped));
@@ -421,7 +400,7 @@ impl Machine for Bisection {
     }
 
     fn outstanding(&self) -> Vec<Action> {
-        self.lab.outstanding()
+        self.state.outstanding()
     }
 
     fn outcome(&self) -> Option<&Outcome> {
@@ -486,17 +465,6 @@ pub struct MeasuredCommit {
     pub failures: u32,
     /// The median of its values, once it has some.
     pub median: Option<f64>,
-}
-
-/// A part of the range that is still being looked into.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OpenRange {
-    /// The older end.
-    pub lower: Position,
-    /// The newer end.
-    pub higher: Position,
-    /// Commits strictly between them.
-    pub between: u64,
 }
 
 /// A stored search can't be replayed.

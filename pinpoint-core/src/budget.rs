@@ -1,62 +1,82 @@
-//! Where budgets are kept.
+//! Budgets of runs and builds.
 //!
-//! A machine with a budget asks for everything through this ledger. It counts
-//! each run and each build before it hands it out, those asked for again after a
-//! loss included, and hands out none that the budget does not allow. Nothing
-//! that a strategy does can get around it.
+//! A machine with a budget opens its actions here. Each run and each build is
+//! counted before it is handed out, and again when it is repeated after a loss. A
+//! strategy can't get around it.
 
 use std::ops::Deref;
 
-use crate::lab::Exhausted;
-use crate::machine::Ledger;
+use crate::machine::OpenActions;
+use crate::outcome::Stopped;
 use crate::{Action, Position, Task};
 
-/// A [`Ledger`] that hands out no more than a budget allows.
+/// Why a search ends before everything is decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exhausted {
+    /// The budget of runs.
+    Runs,
+    /// The budget of builds.
+    Builds,
+    /// More runs would add hardly any information.
+    Knowledge,
+}
+
+impl From<Exhausted> for Stopped {
+    fn from(exhausted: Exhausted) -> Self {
+        match exhausted {
+            Exhausted::Runs => Self::RunBudget,
+            Exhausted::Builds => Self::BuildBudget,
+            Exhausted::Knowledge => Self::NothingToLearn,
+        }
+    }
+}
+
+/// [`OpenActions`] within a budget.
 #[derive(Debug, Clone)]
-pub(crate) struct BudgetedLedger {
-    ledger: Ledger,
+pub(crate) struct BudgetedActions {
+    actions: OpenActions,
     runs_left: Option<u64>,
     builds_left: Option<u64>,
 }
 
-impl BudgetedLedger {
+impl BudgetedActions {
     pub(crate) fn new(max_runs: Option<u64>, max_builds: Option<u64>) -> Self {
         Self {
-            ledger: Ledger::default(),
+            actions: OpenActions::default(),
             runs_left: max_runs,
             builds_left: max_builds,
         }
     }
 
-    /// Runs that may still be asked for.
+    /// Runs left in the budget.
     pub(crate) fn runs_left(&self) -> Option<u64> {
         self.runs_left
     }
 
-    /// Builds that may still be asked for.
+    /// Builds left in the budget.
     pub(crate) fn builds_left(&self) -> Option<u64> {
         self.builds_left
     }
 
     /// Numbers a task and hands it out, if the budget allows it.
-    pub(crate) fn ask(&mut self, task: Task) -> Result<u64, Exhausted> {
+    pub(crate) fn open(&mut self, task: Task) -> Result<u64, Exhausted> {
         let (left, amount, exhausted) = match task {
             Task::Build { .. } => (&mut self.builds_left, 1, Exhausted::Builds),
             Task::Run { .. } => (&mut self.runs_left, 1, Exhausted::Runs),
             Task::RunPair { .. } => (&mut self.runs_left, 2, Exhausted::Runs),
             Task::FindMetric { .. } | Task::List { .. } | Task::Cancel { .. } => {
-                return Ok(self.ledger.ask(task));
+                return Ok(self.actions.open(task));
             }
         };
         if let Some(left) = left {
             *left = left.checked_sub(amount).ok_or(exhausted)?;
         }
-        Ok(self.ledger.ask(task))
+        Ok(self.actions.open(task))
     }
 
-    /// Asks what lies between two commits, which no budget limits.
+    /// Lists the commits between two others, which no budget limits.
     pub(crate) fn list(&mut self, range: u32, lower: Position, higher: Position) {
-        self.ledger.ask(Task::List {
+        self.actions.open(Task::List {
             range,
             lower,
             higher,
@@ -64,23 +84,23 @@ impl BudgetedLedger {
     }
 
     pub(crate) fn close(&mut self, number: u64) -> Option<Task> {
-        self.ledger.close(number)
+        self.actions.close(number)
     }
 
     pub(crate) fn poll(&mut self) -> Vec<Action> {
-        self.ledger.poll()
+        self.actions.poll()
     }
 
     pub(crate) fn cancel(&mut self, fits: impl Fn(&Task) -> bool) {
-        self.ledger.cancel(fits);
+        self.actions.cancel(fits);
     }
 }
 
-/// To look at it. What asks is above.
-impl Deref for BudgetedLedger {
-    type Target = Ledger;
+/// Read access only: opening an action is what the budget limits.
+impl Deref for BudgetedActions {
+    type Target = OpenActions;
 
-    fn deref(&self) -> &Ledger {
-        &self.ledger
+    fn deref(&self) -> &OpenActions {
+        &self.actions
     }
 }

@@ -1,16 +1,22 @@
 //! The loop between a machine, an executor and a journal.
 //!
-//! Actions run concurrently; every fact is journaled before the machine hears of it. A
-//! job that was killed is driven again with the same journal: what is journaled is
-//! replayed, work with a handle is waited for again, and the rest of what was under way
+//! Actions run concurrently; every fact is journaled before the machine handles it. A
+//! job that was killed is driven again with the same journal: its records are
+//! replayed, work with a handle is waited for again, and other work in flight
 //! is started again under the same key.
 //!
-//! # How it ends early
+//! # Early ends
 //!
 //! *Detach*: the process ends and the job does not. Work with a handle goes on, other
-//! work is ended. *Cancel*: the machine hears of it, has its work ended, and says what
-//! it knows so far. *Refused*: something can't be carried out. What is under way in this
+//! work is ended. *Cancel*: the machine has its work ended and reports its findings so
+//! far. *Refused*: a request can't be carried out. Work in flight in this
 //! process is finished and journaled, nothing more is started, and the job pauses.
+//!
+//! # Traces
+//!
+//! With a subscriber of [`tracing`], each job is a span `job` with its `id`, and each
+//! action a span `action` in it with its `number` and the kind of its `task`, entered
+//! whenever the executor works on it. Retries, pauses and cancellations are events.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
@@ -21,6 +27,7 @@ use std::time::Duration;
 use futures_util::future::{AbortHandle, Aborted, BoxFuture, abortable};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt, future, poll, select_biased};
+use tracing::{Instrument, Span, debug, info, info_span, warn};
 
 use crate::translate::{Unnamed, accept};
 use crate::{
@@ -34,11 +41,11 @@ pub enum Stop {
     /// This process is to end, and the job is not: it can be resumed, by this or
     /// another process.
     Detach,
-    /// End the job: the machine hears of it and says what it knows so far.
+    /// End the job: the machine reports its findings so far.
     Cancel,
 }
 
-/// What a driver tells the one who watches.
+/// A step of a driver.
 #[derive(Debug)]
 pub enum DriveEvent<'a> {
     /// The journal was replayed: so many records.
@@ -49,19 +56,19 @@ pub enum DriveEvent<'a> {
     Recorded {
         /// The record.
         record: &'a Record,
-        /// What the machine heard of it.
+        /// The event that the machine handled.
         event: Option<&'a Event>,
         /// The task that it is about.
         task: Option<&'a Task>,
     },
 }
 
-/// What came of a job.
+/// A finished job.
 #[derive(Debug)]
 pub struct Driven<M: Machine> {
-    /// What the machine found.
+    /// The findings of the machine.
     pub outcome: M::Outcome,
-    /// The machine, and what its positions are called.
+    /// The machine, and the names of its commits.
     pub engine: Engine<M>,
 }
 
@@ -81,10 +88,10 @@ pub enum DriveError {
     /// The journal or the executor contradicts the machine.
     #[error("inconsistent journal: {0}")]
     Machine(#[from] MachineError),
-    /// The machine speaks of a commit that has no name.
+    /// The machine asks for a commit that has no name.
     #[error(transparent)]
     Unnamed(#[from] Unnamed),
-    /// The machine waits for an answer to nothing.
+    /// The machine waits, and no action is open.
     #[error("internal error: the search is unfinished but has no pending action")]
     Stalled,
 }
@@ -106,10 +113,7 @@ where
     drive_watched(machine, executor, journal, clock, stop, |_, _| {}).await
 }
 
-/// [`drive`], with somebody watching.
-///
-/// `watch` is called between any two steps, with the engine as it is then; it must not
-/// block.
+/// [`drive`], with a call of `watch` at each step, which must not block.
 pub async fn drive_watched<M>(
     machine: M,
     executor: &dyn Executor,
@@ -122,77 +126,22 @@ where
     M: Machine,
     M::Outcome: Clone,
 {
-    let mut engine = Engine::new(journal.job(), machine);
-    replay(&mut engine, journal).await?;
-    watch(DriveEvent::Replayed(engine.records()), &engine);
-
-    let mut work = Work::new(executor, clock, &engine);
-    // After a replay nothing is under way in this process.
-    work.waiting.extend(engine.outstanding());
-    let mut stop = pin!(stop.fuse());
-    let mut ticking = pin!(tick(clock, engine.machine().max_time(), engine.elapsed()).fuse());
-    // Why the job pauses, once what is under way has ended.
-    let mut refused = None;
-    let outcome = async {
-        loop {
-            if let Some(outcome) = engine.machine().outcome() {
-                return Ok(outcome.clone());
-            }
-            if refused.is_none() {
-                work.start_what_may(&engine, &mut watch).await?;
-            } else if !work.is_busy_here()
-                && let Some(error) = refused.take()
-            {
-                return Err(DriveError::Refused(error));
-            }
-            // In this order, and not at random, so that the same executor gives
-            // the same journal.
-            let record = select_biased! {
-                stop = stop => match stop {
-                    Stop::Cancel => {
-                        refused = None;
-                        Record::CancelRequested
-                    }
-                    Stop::Detach => return Err(DriveError::Detached),
-                },
-                step = work.next().fuse() => match work.step(step.ok_or(DriveError::Stalled)?).await {
-                    Step::Record(record) => record,
-                    Step::Continue => continue,
-                    Step::Refused(error) => {
-                        refused.get_or_insert(error);
-                        continue;
-                    }
-                },
-                elapsed = ticking => {
-                    ticking.set(tick(clock, engine.machine().max_time(), elapsed).fuse());
-                    Record::TimePassed { elapsed }
-                }
-            };
-            journal.append(&record).await?;
-            let applied = engine.apply(&record)?;
-            watch(
-                DriveEvent::Recorded {
-                    record: &record,
-                    event: applied.event.as_ref(),
-                    task: applied.task.as_ref(),
-                },
-                &engine,
-            );
-            if let Record::Started { action, ticket } = record {
-                work.wait(action, ticket).await;
-            }
-            for action in engine.take() {
-                if let Task::Cancel { action: ended } = action.task {
-                    work.waiting.retain(|waiting| waiting.number != ended);
-                }
-                work.waiting.push_back(action);
-            }
-        }
+    let job = journal.job();
+    let span = info_span!("job", id = job.id);
+    let mut engine = Engine::new(job, machine);
+    async {
+        replay(&mut engine, journal).await?;
+        info!(records = engine.records(), "replayed the journal");
+        watch(DriveEvent::Replayed(engine.records()), &engine);
+        let mut work = Work::new(executor, clock, &engine);
+        let outcome = work.drive(&mut engine, journal, stop, &mut watch).await;
+        // One action may have failed while others are in flight.
+        work.end_what_is_here().await;
+        outcome
     }
-    .await;
-    // One action may have failed while others are under way.
-    work.end_what_is_here().await;
-    outcome.map(|outcome| Driven { outcome, engine })
+    .instrument(span)
+    .await
+    .map(|outcome| Driven { outcome, engine })
 }
 
 /// Applies every record of a journal.
@@ -226,17 +175,17 @@ async fn tick(clock: &dyn Clock, max_time: Option<u64>, elapsed: u64) -> u64 {
     elapsed.saturating_add(wait)
 }
 
-/// How something that was begun for an action has ended.
+/// The end of one step of an action.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Ended {
     Started(Result<Ticket, ExecutorError>),
     Answered(Result<Report, ExecutorError>),
     /// The pause before the next try is over.
-    Rested,
+    BackedOff,
     Cancelled(Result<(), ExecutorError>),
 }
 
-/// What follows from it.
+/// The consequence of it.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Step {
     Record(Record),
@@ -246,7 +195,7 @@ enum Step {
 
 type Begun<'a> = BoxFuture<'a, Result<(u64, Ended), Aborted>>;
 
-/// The actions that are under way.
+/// The actions in flight, and those to come.
 struct Work<'a> {
     executor: &'a dyn Executor,
     clock: &'a dyn Clock,
@@ -255,24 +204,25 @@ struct Work<'a> {
     /// Not begun yet.
     waiting: VecDeque<Action>,
     begun: FuturesUnordered<Begun<'a>>,
-    /// What ended at once.
+    /// Futures that ended at once.
     ready: VecDeque<(u64, Ended)>,
-    under_way: BTreeMap<u64, UnderWay>,
+    in_flight: BTreeMap<u64, InFlight>,
 }
 
-/// An action that is under way.
-struct UnderWay {
-    what: What,
+/// An action in flight.
+struct InFlight {
+    operation: Operation,
+    span: Span,
     phase: Phase,
     /// Tries that failed.
     failed: u32,
     abort: Option<AbortHandle>,
-    /// The `Cancel` to carry out when the start was answered.
-    cancel_by: Option<u64>,
+    /// The cancellation to carry out once the start was answered, with its span.
+    cancel_by: Option<(u64, Span)>,
 }
 
 #[derive(Clone)]
-enum What {
+enum Operation {
     Request(Arc<Request>),
     /// Ends other work.
     Cancel(Ticket),
@@ -283,13 +233,14 @@ enum Phase {
     Starting,
     Waiting(Ticket),
     /// Between two tries.
-    Resting,
+    BackingOff,
 }
 
-impl UnderWay {
-    fn new(what: What) -> Self {
+impl InFlight {
+    fn new(operation: Operation, span: Span) -> Self {
         Self {
-            what,
+            operation,
+            span,
             phase: Phase::Starting,
             failed: 0,
             abort: None,
@@ -312,7 +263,87 @@ impl<'a> Work<'a> {
             waiting: VecDeque::new(),
             begun: FuturesUnordered::new(),
             ready: VecDeque::new(),
-            under_way: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
+        }
+    }
+
+    /// Carries out actions until the machine has an outcome.
+    async fn drive<M>(
+        &mut self,
+        engine: &mut Engine<M>,
+        journal: &mut dyn Journal,
+        stop: impl Future<Output = Stop>,
+        watch: &mut impl FnMut(DriveEvent<'_>, &Engine<M>),
+    ) -> Result<M::Outcome, DriveError>
+    where
+        M: Machine,
+        M::Outcome: Clone,
+    {
+        // After a replay nothing is in flight in this process.
+        self.waiting.extend(engine.outstanding());
+        let (clock, max_time) = (self.clock, engine.machine().max_time());
+        let mut stop = pin!(stop.fuse());
+        let mut ticking = pin!(tick(clock, max_time, engine.elapsed()).fuse());
+        // Why the job pauses, once the work in flight has ended.
+        let mut refused = None;
+        loop {
+            if let Some(outcome) = engine.machine().outcome() {
+                return Ok(outcome.clone());
+            }
+            if refused.is_none() {
+                self.start_what_may(engine, watch).await?;
+            } else if !self.is_busy_here()
+                && let Some(error) = refused.take()
+            {
+                return Err(DriveError::Refused(error));
+            }
+            // In this order, and not at random, so that the same executor gives
+            // the same journal.
+            let record = select_biased! {
+                stop = stop => match stop {
+                    Stop::Cancel => {
+                        info!("cancelling the job");
+                        refused = None;
+                        Record::CancelRequested
+                    }
+                    Stop::Detach => {
+                        info!("detaching from the job");
+                        return Err(DriveError::Detached);
+                    }
+                },
+                step = self.next().fuse() => match self.step(step.ok_or(DriveError::Stalled)?).await {
+                    Step::Record(record) => record,
+                    Step::Continue => continue,
+                    Step::Refused(error) => {
+                        warn!(%error, "pausing the job: the executor refuses a request");
+                        refused.get_or_insert(error);
+                        continue;
+                    }
+                },
+                elapsed = ticking => {
+                    ticking.set(tick(clock, max_time, elapsed).fuse());
+                    Record::TimePassed { elapsed }
+                }
+            };
+            journal.append(&record).await?;
+            let applied = engine.apply(&record)?;
+            watch(
+                DriveEvent::Recorded {
+                    record: &record,
+                    event: applied.event.as_ref(),
+                    task: applied.task.as_ref(),
+                },
+                engine,
+            );
+            if let Record::Started { action, ticket } = record {
+                self.wait(action, ticket).await;
+            }
+            for action in engine.poll() {
+                if let Task::Cancel { action: ended } = action.task {
+                    self.waiting.retain(|waiting| waiting.number != ended);
+                }
+                self.waiting.push_back(action);
+            }
         }
     }
 
@@ -332,15 +363,17 @@ impl<'a> Work<'a> {
                 return Ok(());
             };
             watch(DriveEvent::Started(&action), engine);
+            let span = info_span!("action", number = action.number, task = action.task.kind());
             match (&action.task, engine.request(&action)?) {
                 (Task::Cancel { action: ended }, _) => {
-                    self.cancel(action.number, *ended, engine.ticket(*ended))
-                        .await;
+                    span.in_scope(|| info!(cancelled = *ended, "cancelling an action"));
+                    let known = engine.ticket(*ended);
+                    self.cancel(action.number, *ended, known, span).await;
                 }
                 (_, Some(request)) => {
                     let known = engine.ticket(action.number);
-                    let what = What::Request(Arc::new(request));
-                    self.under_way.insert(action.number, UnderWay::new(what));
+                    let operation = Operation::Request(Arc::new(request));
+                    (self.in_flight).insert(action.number, InFlight::new(operation, span));
                     if known.is_durable() {
                         self.wait(action.number, known).await;
                     } else {
@@ -353,11 +386,13 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// The first action that has a free place: cancelling needs none.
+    /// The first action that the limits allow: cancelling is always allowed.
     fn next_allowed(&self) -> Option<usize> {
         let count = |builds: bool| {
-            (self.under_way.values())
-                .filter(|it| matches!(&it.what, What::Request(it) if is_build(it) == builds))
+            (self.in_flight.values())
+                .filter(
+                    |it| matches!(&it.operation, Operation::Request(it) if is_build(it) == builds),
+                )
                 .count()
         };
         let full = |builds: bool| {
@@ -377,7 +412,7 @@ impl<'a> Work<'a> {
     }
 
     async fn start(&mut self, number: u64) {
-        if let Some(What::Request(request)) = self.enter(number, Phase::Starting) {
+        if let Some(Operation::Request(request)) = self.enter(number, Phase::Starting) {
             let executor = self.executor;
             let start = async move { Ended::Started(executor.start(&request).await) };
             self.begin(number, start.boxed()).await;
@@ -386,12 +421,13 @@ impl<'a> Work<'a> {
 
     /// Waits for work that was started.
     async fn wait(&mut self, number: u64, ticket: Ticket) {
-        let Some(What::Request(request)) = self.enter(number, Phase::Waiting(ticket.clone()))
+        let Some(Operation::Request(request)) = self.enter(number, Phase::Waiting(ticket.clone()))
         else {
             return;
         };
-        if let Some(cancel) = self.under_way[&number].cancel_by {
-            return self.cancel(cancel, number, ticket).await;
+        let it = self.in_flight.get_mut(&number);
+        if let Some((cancel, span)) = it.and_then(|it| it.cancel_by.take()) {
+            return self.cancel(cancel, number, ticket, span).await;
         }
         let (executor, clock, limits) = (self.executor, self.clock, self.limits.clone());
         let wait = async move {
@@ -401,58 +437,59 @@ impl<'a> Work<'a> {
     }
 
     /// Ends the work of an action, by another one. `known` is the ticket to end it by
-    /// when nothing is under way in this process.
-    async fn cancel(&mut self, number: u64, ended: u64, known: Ticket) {
-        let ticket = match self.under_way.get_mut(&ended) {
+    /// when nothing is in flight in this process.
+    async fn cancel(&mut self, number: u64, ended: u64, known: Ticket, span: Span) {
+        let ticket = match self.in_flight.get_mut(&ended) {
             None => known,
             Some(it) => match &it.phase {
                 // It can't be ended before its ticket is there.
                 Phase::Starting => {
-                    it.cancel_by = Some(number);
+                    it.cancel_by = Some((number, span));
                     return;
                 }
                 Phase::Waiting(ticket) => ticket.clone(),
-                Phase::Resting => known,
+                Phase::BackingOff => known,
             },
         };
-        if let Some(abort) = self.under_way.remove(&ended).and_then(|it| it.abort) {
+        if let Some(abort) = self.in_flight.remove(&ended).and_then(|it| it.abort) {
             abort.abort();
         }
-        self.under_way
-            .insert(number, UnderWay::new(What::Cancel(ticket)));
+        self.in_flight
+            .insert(number, InFlight::new(Operation::Cancel(ticket), span));
         self.try_cancel(number).await;
     }
 
     async fn try_cancel(&mut self, number: u64) {
-        if let Some(What::Cancel(ticket)) = self.enter(number, Phase::Starting) {
+        if let Some(Operation::Cancel(ticket)) = self.enter(number, Phase::Starting) {
             let executor = self.executor;
             let cancel = async move { Ended::Cancelled(executor.cancel(&ticket).await) };
             self.begin(number, cancel.boxed()).await;
         }
     }
 
-    async fn rest(&mut self, number: u64, wait: u64) {
-        if self.enter(number, Phase::Resting).is_some() {
+    async fn back_off(&mut self, number: u64, wait: u64) {
+        if self.enter(number, Phase::BackingOff).is_some() {
             let clock = self.clock;
             let rest = async move {
                 clock.sleep(Duration::from_millis(wait)).await;
-                Ended::Rested
+                Ended::BackedOff
             };
             self.begin(number, rest.boxed()).await;
         }
     }
 
-    fn enter(&mut self, number: u64, phase: Phase) -> Option<What> {
-        let it = self.under_way.get_mut(&number)?;
+    fn enter(&mut self, number: u64, phase: Phase) -> Option<Operation> {
+        let it = self.in_flight.get_mut(&number)?;
         it.phase = phase;
-        Some(it.what.clone())
+        Some(it.operation.clone())
     }
 
     async fn begin(&mut self, number: u64, future: BoxFuture<'a, Ended>) {
-        let (future, abort) = abortable(future);
-        if let Some(it) = self.under_way.get_mut(&number) {
-            it.abort = Some(abort);
-        }
+        let Some(it) = self.in_flight.get_mut(&number) else {
+            return;
+        };
+        let (future, abort) = abortable(future.instrument(it.span.clone()));
+        it.abort = Some(abort);
         let mut begun = async move { future.await.map(|ended| (number, ended)) }.boxed();
         // The first poll is made here and not by the collection, which
         // promises no order: it is what starts runs in the order asked for.
@@ -463,7 +500,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The next thing that ended; absent when nothing is under way.
+    /// The next future that ends; absent when none is in flight.
     async fn next(&mut self) -> Option<(u64, Ended)> {
         loop {
             if let Some(ended) = self.ready.pop_front() {
@@ -477,7 +514,7 @@ impl<'a> Work<'a> {
 
     /// Goes on with an action.
     async fn step(&mut self, (number, ended): (u64, Ended)) -> Step {
-        let Some(it) = self.under_way.get(&number) else {
+        let Some(it) = self.in_flight.get(&number) else {
             // It was cancelled when it had just ended.
             return Step::Continue;
         };
@@ -493,9 +530,10 @@ impl<'a> Work<'a> {
                 Step::Continue
             }
             Ended::Answered(Ok(report)) => {
-                let what = self.under_way.remove(&number).map(|it| it.what);
-                let report = match what {
-                    Some(What::Request(request)) => accept(request.charts(), report),
+                it.span.in_scope(|| debug!("reported"));
+                let operation = self.in_flight.remove(&number).map(|it| it.operation);
+                let report = match operation {
+                    Some(Operation::Request(request)) => accept(request.charts(), report),
                     _ => report,
                 };
                 Step::Record(Record::Reported {
@@ -503,15 +541,15 @@ impl<'a> Work<'a> {
                     report,
                 })
             }
-            Ended::Rested => {
-                match it.what {
-                    What::Request(_) => self.start(number).await,
-                    What::Cancel(_) => self.try_cancel(number).await,
+            Ended::BackedOff => {
+                match it.operation {
+                    Operation::Request(_) => self.start(number).await,
+                    Operation::Cancel(_) => self.try_cancel(number).await,
                 }
                 Step::Continue
             }
             Ended::Cancelled(Ok(())) => {
-                self.under_way.remove(&number);
+                self.in_flight.remove(&number);
                 Step::Record(Record::Cancelled { action: number })
             }
             Ended::Started(Err(error))
@@ -522,24 +560,30 @@ impl<'a> Work<'a> {
 
     /// A try failed: another one follows, or the end.
     async fn failed(&mut self, number: u64, error: ExecutorError) -> Step {
-        let Some(it) = self.under_way.get_mut(&number) else {
+        let Some(it) = self.in_flight.get_mut(&number) else {
             return Step::Continue;
         };
-        if let Some(cancel) = it.cancel_by {
-            let What::Request(request) = &it.what else {
+        if let Some((cancel, span)) = it.cancel_by.take() {
+            let Operation::Request(request) = &it.operation else {
                 return Step::Continue;
             };
             // The start may have got through: the key finds it.
             let ticket = Ticket::in_process(request.key().clone());
-            it.phase = Phase::Resting;
-            self.cancel(cancel, number, ticket).await;
+            it.phase = Phase::BackingOff;
+            self.cancel(cancel, number, ticket, span).await;
             return Step::Continue;
         }
         it.failed += 1;
         let wait = self.retry.wait_after(it.failed);
+        it.span.in_scope(|| match (&error, wait) {
+            (ExecutorError::Refused(_), _) => {}
+            (_, None) => warn!(%error, tries = it.failed, "giving up"),
+            (ExecutorError::Lost, _) => warn!("starting lost work again"),
+            (_, Some(wait)) => warn!(%error, wait, tries = it.failed, "retrying after a pause"),
+        });
         match (error, wait) {
             (ExecutorError::Refused(error), _) => {
-                self.under_way.remove(&number);
+                self.in_flight.remove(&number);
                 Step::Refused(error)
             }
             (ExecutorError::Lost, Some(_)) => {
@@ -547,11 +591,11 @@ impl<'a> Work<'a> {
                 Step::Continue
             }
             (ExecutorError::Unavailable(_), Some(wait)) => {
-                self.rest(number, wait).await;
+                self.back_off(number, wait).await;
                 Step::Continue
             }
             (error, None) => {
-                self.under_way.remove(&number);
+                self.in_flight.remove(&number);
                 Step::Record(Record::GaveUp {
                     action: number,
                     reason: error.to_string(),
@@ -560,11 +604,11 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Is work under way that would be lost with this process?
+    /// Is work in flight that would be lost with this process?
     fn is_busy_here(&self) -> bool {
-        (self.under_way.values()).any(|it| match (&it.what, &it.phase) {
-            (_, Phase::Resting) => false,
-            (What::Request(_), Phase::Waiting(ticket)) => !ticket.is_durable(),
+        (self.in_flight.values()).any(|it| match (&it.operation, &it.phase) {
+            (_, Phase::BackingOff) => false,
+            (Operation::Request(_), Phase::Waiting(ticket)) => !ticket.is_durable(),
             _ => true,
         })
     }
@@ -573,16 +617,15 @@ impl<'a> Work<'a> {
     /// with a handle goes on.
     async fn end_what_is_here(&mut self) {
         self.begun.clear();
-        let under_way = std::mem::take(&mut self.under_way);
-        let tickets = (under_way.into_values()).filter_map(|it| match (it.what, it.phase) {
-            (What::Cancel(ticket), _) | (What::Request(_), Phase::Waiting(ticket)) => {
+        let in_flight = std::mem::take(&mut self.in_flight);
+        let tickets = (in_flight.into_values()).filter_map(|it| match (it.operation, it.phase) {
+            (Operation::Cancel(ticket), _) | (Operation::Request(_), Phase::Waiting(ticket)) => {
                 (!ticket.is_durable()).then_some(ticket)
             }
             _ => None,
         });
         let executor = self.executor;
-        // An executor that can't end its work can't be helped from here: it is
-        // asked once.
+        // An executor that can't end its work is asked once.
         future::join_all(tickets.map(|ticket| async move {
             let _ = executor.cancel(&ticket).await;
         }))
@@ -616,8 +659,8 @@ async fn wait_for(
     Err(ExecutorError::Unavailable(why.into()))
 }
 
-/// Resolves when the heart stands still for too long: that of work elsewhere. Work in
-/// this process can't get lost.
+/// Resolves when work elsewhere gave no heartbeat for too long. Work in this process
+/// can't get lost.
 async fn silence(clock: &dyn Clock, limits: &Limits, ticket: &Ticket, heart: &Heartbeat) -> u64 {
     let limit = limits.heartbeat.filter(|_| ticket.is_durable());
     let mut beats = heart.count();

@@ -55,7 +55,7 @@ impl<M: Machine> Engine<M> {
 
     /// Takes in a record.
     pub fn apply(&mut self, record: &Record) -> Result<Applied, MachineError> {
-        self.take();
+        self.poll();
         self.records += 1;
         let task = record
             .action()
@@ -94,13 +94,13 @@ impl<M: Machine> Engine<M> {
     /// Every action that is to be carried out, in order. Those with a
     /// [ticket](Self::ticket) were started before.
     pub fn outstanding(&mut self) -> Vec<Action> {
-        self.take();
+        self.poll();
         self.machine.outstanding()
     }
 
     /// The actions decided since the last call of this or of
     /// [`outstanding`](Self::outstanding).
-    pub fn take(&mut self) -> Vec<Action> {
+    pub fn poll(&mut self) -> Vec<Action> {
         let actions = self.machine.poll();
         let tasks = actions
             .iter()

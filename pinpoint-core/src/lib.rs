@@ -128,7 +128,6 @@ mod event;
 mod executor;
 pub mod job;
 mod journal;
-mod lab;
 mod machine;
 mod metric;
 mod outcome;
@@ -140,15 +139,17 @@ mod request;
 #[cfg(feature = "results")]
 pub mod results;
 mod rotation;
+mod search_state;
 #[cfg(feature = "simulation")]
 pub mod simulation;
 mod spec;
+mod strategy;
 pub mod translate;
 mod unit;
 
 pub use action::{Action, Position, Task};
 pub use aggregate::{Aggregate, Method, UnknownAggregate};
-pub use bisection::{Bisection, MeasuredCommit, OpenRange, Progress, ReplayError};
+pub use bisection::{Bisection, MeasuredCommit, Progress, ReplayError};
 pub use clock::Clock;
 pub use commit::{CombinedCommit, Commit, ModifiedDependency, Patch};
 pub use commit_names::CommitNames;
@@ -191,6 +192,7 @@ pub use request::{
 pub use spec::{
     BisectionSpec, Limits, Magnitude, Range, RetryPolicy, SPEC_VERSION, SpecError, Strategy,
 };
+pub use strategy::OpenRange;
 pub use unit::direction_of;
 
 /// What most embedders need.

@@ -142,14 +142,14 @@ impl MachineError {
 
 /// Numbers actions, and remembers which are open.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct OpenActions {
     next: u64,
     handed_out: u64,
     open: BTreeMap<u64, Task>,
 }
 
-impl Ledger {
-    pub(crate) fn ask(&mut self, task: Task) -> u64 {
+impl OpenActions {
+    pub(crate) fn open(&mut self, task: Task) -> u64 {
         let number = self.next;
         self.next += 1;
         self.open.insert(number, task);
@@ -190,7 +190,7 @@ impl Ledger {
             .collect();
         for action in ending {
             self.open.remove(&action);
-            self.ask(Task::Cancel { action });
+            self.open(Task::Cancel { action });
         }
     }
 }

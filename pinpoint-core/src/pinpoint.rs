@@ -26,9 +26,10 @@ use pinpoint_compare::{
     compare_performance, median,
 };
 
-use crate::bisection::{OpenRange, Searching};
-use crate::lab::{BuildState, Exhausted, Lab, Measured};
+use crate::budget::Exhausted;
 use crate::outcome::{Comparison, Culprit, Effect, Posterior};
+use crate::search_state::{BuildState, Measured, SearchState};
+use crate::strategy::{OpenRange, SearchStrategy};
 use crate::{BisectionSpec, Magnitude, Position, Range};
 
 /// Totals of runs for each commit. Unknown at the last one counts as the same.
@@ -38,14 +39,14 @@ const EXPECTED_ERROR_RATE: f64 = 1.0;
 
 #[derive(Debug, Clone)]
 pub(crate) struct PinpointSearch {
-    question: Question,
+    criteria: Criteria,
     pairs: Vec<Pair>,
     exhausted: Option<Exhausted>,
 }
 
 /// What is asked of every pair.
 #[derive(Debug, Clone)]
-struct Question {
+struct Criteria {
     first_total: u32,
     asked_magnitude: Option<Magnitude>,
     /// In the chart's unit; known once the good end has values.
@@ -103,13 +104,13 @@ enum PairState {
 }
 
 impl PinpointSearch {
-    pub(crate) fn new(spec: &BisectionSpec, lab: &mut Lab) -> Self {
+    pub(crate) fn new(spec: &BisectionSpec, state: &mut SearchState) -> Self {
         let (range, lists) = match spec.range {
-            Range::Between { .. } => (lab.list(Position::Lower, Position::Higher), true),
-            Range::Counted { between } => (lab.know(between), false),
+            Range::Between { .. } => (state.list(Position::Lower, Position::Higher), true),
+            Range::Counted { between } => (state.add_range(between), false),
         };
         let mut search = Self {
-            question: Question {
+            criteria: Criteria {
                 first_total: Self::first_total(spec),
                 asked_magnitude: spec.magnitude,
                 magnitude: None,
@@ -133,7 +134,7 @@ impl PinpointSearch {
             exhausted: None,
         };
         for end in [Position::Lower, Position::Higher] {
-            search.note(lab.build(end));
+            search.note(state.build(end));
         }
         search
     }
@@ -143,30 +144,30 @@ impl PinpointSearch {
         spec.attempts.unwrap_or_default().max(TOTALS[0])
     }
 
-    fn advance_pair(&mut self, index: usize, lab: &mut Lab) -> Result<(), CompareError> {
+    fn advance_pair(&mut self, index: usize, state: &mut SearchState) -> Result<(), CompareError> {
         if self.pairs[index].state == PairState::Waiting {
-            let Some(count) = lab.count(self.pairs[index].between.range) else {
+            let Some(count) = state.count(self.pairs[index].between.range) else {
                 return Ok(());
             };
             self.pairs[index].between.high = count;
             self.pairs[index].state = PairState::Sampling;
         }
         if self.pairs[index].state == PairState::Sampling {
-            self.sample(index, lab)?;
+            self.sample(index, state)?;
         }
         if self.pairs[index].state == PairState::Opening {
-            self.open(index, lab);
+            self.open(index, state);
         }
         if let PairState::Splitting { middle, runs } = self.pairs[index].state {
-            self.split(index, middle, runs, lab);
+            self.split(index, middle, runs, state);
         }
         Ok(())
     }
 
     /// Compares the pair, if its runs are there, and does what follows.
-    fn sample(&mut self, index: usize, lab: &mut Lab) -> Result<(), CompareError> {
+    fn sample(&mut self, index: usize, state: &mut SearchState) -> Result<(), CompareError> {
         let pair = &self.pairs[index];
-        let (Some(lower), Some(higher)) = (lab.get(pair.lower), lab.get(pair.higher)) else {
+        let (Some(lower), Some(higher)) = (state.get(pair.lower), state.get(pair.higher)) else {
             return Ok(());
         };
         if !(lower.is_ready(pair.awaits[0]) && higher.is_ready(pair.awaits[1])) {
@@ -175,8 +176,8 @@ impl PinpointSearch {
         let verdict = if lower.runs() == 0 || higher.runs() == 0 {
             Verdict::Unknown
         } else {
-            self.question.fix_magnitude(lab);
-            let look = self.question.compare(pair, lower, higher)?;
+            self.criteria.fix_magnitude(state);
+            let look = self.criteria.compare(pair, lower, higher)?;
             let verdict = look.verdict;
             self.pairs[index].looks.push(look);
             verdict
@@ -185,17 +186,17 @@ impl PinpointSearch {
             Verdict::Same => self.pairs[index].state = PairState::Same,
             Verdict::Different => {
                 let runs = lower.runs();
-                self.look_between(index, runs, lab);
+                self.look_between(index, runs, state);
             }
-            Verdict::Unknown | Verdict::Nil => self.run_more(index, lab),
+            Verdict::Unknown | Verdict::Nil => self.run_more(index, state),
         }
         Ok(())
     }
 
-    fn run_more(&mut self, index: usize, lab: &mut Lab) {
+    fn run_more(&mut self, index: usize, state: &mut SearchState) {
         let pair = &self.pairs[index];
         let ends = [pair.lower, pair.higher];
-        let [lower, higher] = ends.map(|end| lab.get(end).map_or(0, Measured::runs));
+        let [lower, higher] = ends.map(|end| state.get(end).map_or(0, Measured::runs));
         if lower >= TOTALS[TOTALS.len() - 1] {
             self.pairs[index].state = PairState::Same;
             return;
@@ -203,15 +204,16 @@ impl PinpointSearch {
         // A commit whose infrastructure gave up can't be run any more.
         if ends
             .iter()
-            .any(|end| lab.get(*end).is_some_and(Measured::is_skipped))
+            .any(|end| state.get(*end).is_some_and(Measured::is_skipped))
         {
             self.pairs[index].state = PairState::Undecided;
             return;
         }
-        let total = self.question.next_total(lower, higher);
-        let asked = lab.run_up_to(&ends.map(|end| (end, total)));
+        let total = self.criteria.next_total(lower, higher);
+        let asked = state.run_up_to(&ends.map(|end| (end, total)));
         if self.note(asked) {
-            self.pairs[index].awaits = ends.map(|end| lab.get(end).map_or(0, Measured::asked));
+            self.pairs[index].awaits =
+                ends.map(|end| state.get(end).map_or(0, Measured::requested));
         } else {
             self.pairs[index].state = PairState::Undecided;
         }
@@ -219,12 +221,12 @@ impl PinpointSearch {
 
     /// A difference was found: where does it come from? A commit in the middle
     /// is to be run so often.
-    fn look_between(&mut self, index: usize, runs: u32, lab: &mut Lab) {
-        let middle = self.pairs[index].between.nearest_untried(lab);
+    fn look_between(&mut self, index: usize, runs: u32, state: &mut SearchState) {
+        let middle = self.pairs[index].between.nearest_untried(state);
         let between = self.pairs[index].between;
-        let state = match middle {
+        let next = match middle {
             Some(middle) => {
-                if self.note(lab.build(middle)) {
+                if self.note(state.build(middle)) {
                     PairState::Splitting { middle, runs }
                 } else {
                     PairState::Undecided
@@ -232,13 +234,13 @@ impl PinpointSearch {
             }
             // What could not be built stands between the two.
             None if between.low < between.high => PairState::Undecided,
-            None if self.question.lists => {
+            None if self.criteria.lists => {
                 let (lower, higher) = (self.pairs[index].lower, self.pairs[index].higher);
                 // The two ends of the search were listed when it began.
                 if (lower, higher) == (Position::Lower, Position::Higher) {
                     PairState::Culprit
                 } else {
-                    let range = lab.list(lower, higher);
+                    let range = state.list(lower, higher);
                     self.pairs[index].between = Between {
                         range,
                         low: 0,
@@ -250,37 +252,37 @@ impl PinpointSearch {
             }
             None => PairState::Culprit,
         };
-        self.pairs[index].state = state;
+        self.pairs[index].state = next;
     }
 
-    fn open(&mut self, index: usize, lab: &mut Lab) {
-        match lab.count(self.pairs[index].between.range) {
-            None if (lab.unlisted(self.pairs[index].between.range)).is_some() => {
+    fn open(&mut self, index: usize, state: &mut SearchState) {
+        match state.count(self.pairs[index].between.range) {
+            None if (state.unlisted(self.pairs[index].between.range)).is_some() => {
                 self.pairs[index].state = PairState::Undecided;
             }
             None => {}
             Some(0) => self.pairs[index].state = PairState::Culprit,
             Some(count) => {
                 self.pairs[index].between.high = count;
-                let runs = lab.get(self.pairs[index].lower).map_or(0, Measured::runs);
-                self.look_between(index, runs, lab);
+                let runs = state.get(self.pairs[index].lower).map_or(0, Measured::runs);
+                self.look_between(index, runs, state);
             }
         }
     }
 
     /// The middle commit is on its way, unusable, or measured.
-    fn split(&mut self, index: usize, middle: Position, runs: u32, lab: &mut Lab) {
+    fn split(&mut self, index: usize, middle: Position, runs: u32, state: &mut SearchState) {
         let pair = &self.pairs[index];
-        let Some(measured) = lab.get(middle) else {
+        let Some(measured) = state.get(middle) else {
             return;
         };
         match measured.build {
-            BuildState::Asked => {}
+            BuildState::Pending => {}
             // Its samples, if it has any, were compared with nothing yet.
-            BuildState::Skipped(_) => self.look_between(index, runs, lab),
+            BuildState::Skipped(_) => self.look_between(index, runs, state),
             BuildState::Built if measured.pending > 0 => {}
             BuildState::Built if measured.runs() == 0 => {
-                let asked = lab.run_up_to(&[(middle, runs.max(1))]);
+                let asked = state.run_up_to(&[(middle, runs.max(1))]);
                 if !self.note(asked) {
                     self.pairs[index].state = PairState::Undecided;
                 }
@@ -350,13 +352,13 @@ impl PinpointSearch {
     }
 }
 
-impl Searching for PinpointSearch {
-    fn advance(&mut self, lab: &mut Lab) -> Result<bool, CompareError> {
+impl SearchStrategy for PinpointSearch {
+    fn advance(&mut self, state: &mut SearchState) -> Result<bool, CompareError> {
         // A pair that is split adds two behind it, so one pass over the
         // growing list sees everything that this event made possible.
         let mut index = 0;
         while index < self.pairs.len() {
-            self.advance_pair(index, lab)?;
+            self.advance_pair(index, state)?;
             index += 1;
         }
         Ok(self.pairs.iter().all(|pair| pair.is_decided()))
@@ -366,7 +368,7 @@ impl Searching for PinpointSearch {
         self.exhausted
     }
 
-    fn stop(&mut self, _: &Lab) {
+    fn stop(&mut self, _: &SearchState) {
         for pair in &mut self.pairs {
             if !pair.is_decided() {
                 pair.state = PairState::Undecided;
@@ -390,12 +392,12 @@ impl Searching for PinpointSearch {
 
     /// Each halving of a range takes as many runs as its lower end has. More
     /// may be needed to decide, so this is a lower bound.
-    fn runs_to_come(&self, lab: &Lab) -> u64 {
+    fn runs_to_come(&self, state: &SearchState) -> u64 {
         (self.open_ranges().iter())
             .map(|range| {
-                let each = lab.get(range.lower).map_or(0, |lower| lower.runs());
+                let each = state.get(range.lower).map_or(0, |lower| lower.runs());
                 let halvings = u64::from(u64::BITS - range.between.leading_zeros());
-                halvings * u64::from(each.max(self.question.first_total))
+                halvings * u64::from(each.max(self.criteria.first_total))
             })
             .sum()
     }
@@ -404,15 +406,15 @@ impl Searching for PinpointSearch {
         self.in_order(|pair| Some(pair.looks.clone())).concat()
     }
 
-    fn culprits(&self, lab: &Lab) -> Result<Vec<Culprit>, CompareError> {
+    fn culprits(&self, state: &SearchState) -> Result<Vec<Culprit>, CompareError> {
         self.in_order(|pair| {
             if pair.state != PairState::Culprit {
                 return None;
             }
-            let (lower, higher) = (lab.get(pair.lower)?, lab.get(pair.higher)?);
+            let (lower, higher) = (state.get(pair.lower)?, state.get(pair.higher)?);
             let decided_by = pair.looks.last()?;
             Some(
-                self.question
+                self.criteria
                     .effect(decided_by, lower, higher)
                     .map(|effect| Culprit {
                         commit: pair.higher,
@@ -467,7 +469,7 @@ impl Between {
 
     /// The middle, or what is nearest to it and was not tried, older first.
     /// For an even number of commits the middle is the earlier of the two.
-    fn nearest_untried(&mut self, lab: &Lab) -> Option<Position> {
+    fn nearest_untried(&mut self, state: &SearchState) -> Option<Position> {
         let middle = self.low + self.len().checked_sub(1)? / 2;
         let (range, within) = (self.range, self.low..self.high);
         (self.tried..=self.len()).find_map(|distance| {
@@ -477,7 +479,7 @@ impl Between {
                 .flatten()
                 .filter(|offset| within.contains(offset))
                 .map(|offset| Position::Within { range, offset })
-                .find(|commit| lab.get(*commit).is_none())
+                .find(|commit| state.get(*commit).is_none())
         })
     }
 
@@ -501,15 +503,15 @@ impl Between {
     }
 }
 
-impl Question {
+impl Criteria {
     /// A magnitude in percent is one of the good end's median, taken when the
     /// first pair is compared.
-    fn fix_magnitude(&mut self, lab: &Lab) {
+    fn fix_magnitude(&mut self, state: &SearchState) {
         if self.magnitude.is_none() {
             self.magnitude = match self.asked_magnitude {
                 None => None,
                 Some(Magnitude::Absolute(magnitude)) => Some(magnitude.abs()),
-                Some(Magnitude::Percent(percent)) => lab
+                Some(Magnitude::Percent(percent)) => state
                     .get(Position::Lower)
                     .and_then(|good| median(&good.values()))
                     .map(|median| (median * percent / 100.0).abs().min(f64::MAX)),

@@ -5,15 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::future::pending;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use mockall::mock;
 use pinpoint_core::{
     Artifact, BuildReport, BuildRequest, Charts, Clock, CombinedCommit, Commit, DriveError,
-    ExecutorError, InProcess, JobKey, Journal, JournalError, Located, PairReport, Pairwise,
-    PairwiseOutcome, PairwiseSpec, PairwiseStatus, Position, Record, Report, RunPairRequest,
-    RunReport, RunRequest, Variant, drive,
+    ExecutorError, InProcess, Located, MemoryJournal, PairReport, Pairwise, PairwiseOutcome,
+    PairwiseSpec, PairwiseStatus, Position, Record, Report, RunPairRequest, RunReport, RunRequest,
+    Variant, drive,
 };
 
 fn commit(name: &str) -> CombinedCommit {
@@ -30,128 +31,110 @@ fn spec() -> PairwiseSpec {
     PairwiseSpec::new(commit("one"), experiment)
 }
 
-type Faults = Box<dyn FnMut(u64) -> Option<ExecutorError> + Send>;
 type Change = fn(&mut RunReport);
 
-/// Answers at once.
-struct World {
-    faults: Mutex<Faults>,
-    change: Change,
-    asked: Mutex<Vec<RunPairRequest>>,
-}
-
-impl World {
-    fn new() -> Self {
-        Self {
-            faults: Mutex::new(Box::new(|_| None)),
-            change: |_| {},
-            asked: Mutex::default(),
-        }
-    }
-
-    fn run_one(&self, variant: &Variant, index: u32) -> RunReport {
-        let slow = variant.arguments == ["--slow"];
-        assert_eq!(slow, variant.env.contains_key("MODE"));
-        let level = if slow { 11.0 } else { 10.0 };
-        let time = level + f64::from(index * 7 % 13) / 100.0;
-        let mut report = RunReport::new(u64::from(index))
-            .bot("here")
-            .value("memory", 5.0)
-            .value("time", time);
-        if slow {
-            (self.change)(&mut report);
-        }
-        report
+mock! {
+    Bot {}
+    #[async_trait]
+    impl InProcess for Bot {
+        async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError>;
+        async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError>;
+        async fn run_pair(&self, request: &RunPairRequest) -> Result<PairReport, ExecutorError>;
     }
 }
 
-#[async_trait]
-impl InProcess for World {
-    async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError> {
+/// Builds, and runs nothing.
+fn builder() -> MockBot {
+    let mut bot = MockBot::new();
+    bot.expect_build().returning(|request| {
         let Located::Commit(commit) = &request.commit else {
             unreachable!("both have names");
         };
         Ok(BuildReport::built(commit.clone()).artifact(Artifact::Digest("d1".into())))
-    }
+    });
+    bot
+}
 
-    async fn run(&self, _: &RunRequest) -> Result<RunReport, ExecutorError> {
-        unreachable!("all runs are paired")
-    }
+/// Answers at once the pairs that the expectations so far leave.
+fn answering(mut bot: MockBot, change: Change) -> MockBot {
+    bot.expect_run_pair()
+        .returning(move |request| Ok(report(request, change)));
+    bot
+}
 
-    async fn run_pair(&self, request: &RunPairRequest) -> Result<PairReport, ExecutorError> {
-        if let Some(fault) = (self.faults.lock().unwrap())(request.key.action) {
-            return Err(fault);
+fn bot() -> MockBot {
+    answering(builder(), |_| {})
+}
+
+fn report(request: &RunPairRequest, change: Change) -> PairReport {
+    let run = |variant: &Variant| {
+        let slow = variant.arguments == ["--slow"];
+        assert_eq!(slow, variant.env.contains_key("MODE"));
+        let level = if slow { 11.0 } else { 10.0 };
+        let time = level + f64::from(request.index * 7 % 13) / 100.0;
+        let mut report = RunReport::new(u64::from(request.index))
+            .bot("here")
+            .value("memory", 5.0)
+            .value("time", time);
+        if slow {
+            change(&mut report);
         }
-        self.asked.lock().unwrap().push(request.clone());
-        Ok(PairReport {
-            first: self.run_one(&request.first, request.index),
-            second: self.run_one(&request.second, request.index),
-        })
+        report
+    };
+    PairReport {
+        first: run(&request.first),
+        second: run(&request.second),
     }
 }
 
+/// The pauses between tries are over at once, and no limit is reached.
+struct Impatient;
+
 #[async_trait]
-impl Clock for World {
+impl Clock for Impatient {
     async fn sleep(&self, duration: Duration) {
-        // The pauses between tries are over at once, and no limit is reached.
         if duration > Duration::from_secs(60) {
             pending().await
         }
     }
 }
 
-/// Keeps records as a file would: as text.
-#[derive(Default)]
-struct Memory(Vec<String>);
-
-impl Memory {
-    fn records(&self) -> Vec<Record> {
-        let read = |line: &String| serde_json::from_str(line).unwrap();
-        self.0.iter().map(read).collect()
-    }
-}
-
-#[async_trait]
-impl Journal for Memory {
-    fn job(&self) -> JobKey {
-        JobKey {
-            id: "a job".into(),
-            created: 0,
-        }
-    }
-
-    async fn replay(&mut self, each: &mut (dyn FnMut(Record) + Send)) -> Result<(), JournalError> {
-        self.records().into_iter().for_each(each);
-        Ok(())
-    }
-
-    async fn append(&mut self, record: &Record) -> Result<(), JournalError> {
-        self.0.push(serde_json::to_string(record).unwrap());
-        Ok(())
-    }
-}
-
 async fn compare(
     spec: &PairwiseSpec,
-    world: &World,
-    journal: &mut Memory,
+    bot: &MockBot,
+    journal: &mut MemoryJournal,
 ) -> Result<PairwiseOutcome, DriveError> {
     let machine = Pairwise::new(spec.clone()).unwrap();
-    Ok(drive(machine, world, journal, world, pending())
-        .await?
-        .outcome)
+    let driven = drive(machine, bot, journal, &Impatient, pending()).await;
+    // What was written can be read.
+    let text = serde_json::to_string(&journal.records).unwrap();
+    let read: Vec<Record> = serde_json::from_str(&text).unwrap();
+    assert_eq!(read, journal.records);
+    Ok(driven?.outcome)
+}
+
+fn journal() -> MemoryJournal {
+    MemoryJournal::new("a job")
 }
 
 #[tokio::test]
 async fn each_side_runs_with_what_is_its_own_and_all_charts_are_heard() {
-    let (world, mut journal) = (World::new(), Memory::default());
-    let outcome = compare(&spec(), &world, &mut journal).await.unwrap();
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let (mut bot, mut journal) = (builder(), journal());
+    bot.expect_run_pair().returning({
+        let asked = Arc::clone(&asked);
+        move |request| {
+            asked.lock().unwrap().push(request.clone());
+            Ok(report(request, |_| {}))
+        }
+    });
+    let outcome = compare(&spec(), &bot, &mut journal).await.unwrap();
     assert_eq!(outcome.status, PairwiseStatus::Different);
     let names: Vec<&str> = outcome.charts.iter().map(|it| it.chart.as_str()).collect();
     assert_eq!(names, ["memory", "time"]);
     assert!(outcome.charts[1].moved() && !outcome.charts[0].moved());
 
-    let asked = world.asked.into_inner().unwrap();
+    let asked = asked.lock().unwrap();
     let indices: Vec<u32> = asked.iter().map(|request| request.index).collect();
     assert_eq!(indices, (0..30).collect::<Vec<_>>());
     let slow_first = asked
@@ -161,8 +144,7 @@ async fn each_side_runs_with_what_is_its_own_and_all_charts_are_heard() {
     assert_eq!(slow_first, 15);
 
     // Everything about a pair is kept, in the order in which it was run.
-    let records = journal.records();
-    let pairs: Vec<&PairReport> = (records.iter())
+    let pairs: Vec<&PairReport> = (journal.records.iter())
         .filter_map(|record| match record {
             Record::Reported {
                 report: Report::RanPair(report),
@@ -172,7 +154,7 @@ async fn each_side_runs_with_what_is_its_own_and_all_charts_are_heard() {
         })
         .collect();
     assert_eq!(pairs.len(), 30);
-    for (pair, request) in pairs.into_iter().zip(&asked) {
+    for (pair, request) in pairs.into_iter().zip(&*asked) {
         assert_eq!(pair.second.started, u64::from(request.index));
         // Each is told which build to run.
         for variant in [&request.first, &request.second] {
@@ -187,15 +169,15 @@ async fn only_the_chart_asked_for_is_heard() {
         chart: Some("memory".into()),
         ..spec()
     };
-    let (world, mut journal) = (World::new(), Memory::default());
-    let outcome = compare(&only, &world, &mut journal).await.unwrap();
+    // The executor is asked for this chart alone.
+    let mut bot = builder();
+    bot.expect_run_pair()
+        .withf(|request| request.charts == Charts::Deciding(Some("memory".into())))
+        .returning(|request| Ok(report(request, |_| {})));
+    let outcome = compare(&only, &bot, &mut journal()).await.unwrap();
     assert_eq!(outcome.status, PairwiseStatus::Same);
     let names: Vec<&str> = outcome.charts.iter().map(|it| it.chart.as_str()).collect();
     assert_eq!(names, ["memory"]);
-    // The executor hears which chart is wanted.
-    for request in world.asked.into_inner().unwrap() {
-        assert_eq!(request.charts, Charts::Deciding(Some("memory".into())));
-    }
 }
 
 #[tokio::test]
@@ -232,20 +214,16 @@ async fn a_run_without_a_usable_value_is_a_failed_run_with_a_reason() {
         ),
     ];
     for (chart, change, reason) in cases {
-        let world = World {
-            change,
-            ..World::new()
-        };
+        let bot = answering(builder(), change);
         let spec = PairwiseSpec {
             chart: chart.map(str::to_owned),
             ..spec()
         };
-        let mut journal = Memory::default();
-        let outcome = compare(&spec, &world, &mut journal).await.unwrap();
+        let mut journal = journal();
+        let outcome = compare(&spec, &bot, &mut journal).await.unwrap();
         assert_eq!(outcome.status, PairwiseStatus::Different, "{reason}");
         assert_eq!(outcome.functional.unwrap().treatment_rate, 1.0);
-        let records = journal.records();
-        let says_why = records.iter().any(|record| match record {
+        let says_why = journal.records.iter().any(|record| match record {
             Record::Reported {
                 report: Report::RanPair(pair),
                 ..
@@ -266,16 +244,18 @@ async fn a_job_killed_after_any_record_comes_to_the_same_end_and_repeats_nothing
         ..spec()
     };
     for spec in [spec(), early] {
-        let mut whole = Memory::default();
-        let expected = compare(&spec, &World::new(), &mut whole).await.unwrap();
-        for kept in 0..=whole.0.len() {
-            let mut journal = Memory(whole.0[..kept].to_vec());
-            let world = World::new();
-            let outcome = compare(&spec, &world, &mut journal).await.unwrap();
+        let mut whole = journal();
+        let expected = compare(&spec, &bot(), &mut whole).await.unwrap();
+        for kept in 0..=whole.records.len() {
+            let mut journal = journal();
+            journal.records.extend_from_slice(&whole.records[..kept]);
+            let mut bot = builder();
+            bot.expect_run_pair()
+                .times(..=whole.records.len() - kept)
+                .returning(|request| Ok(report(request, |_| {})));
+            let outcome = compare(&spec, &bot, &mut journal).await.unwrap();
             assert_eq!(outcome, expected);
-            assert_eq!(journal.0, whole.0);
-            let made = world.asked.into_inner().unwrap().len();
-            assert!(made <= whole.0.len() - kept);
+            assert_eq!(journal.records, whole.records);
         }
     }
 }
@@ -286,41 +266,40 @@ async fn trouble_of_the_infrastructure_is_retried_and_then_asked_for_again() {
     // the machine asks for the pair under a new number.
     let mut tries = BTreeMap::<u64, u32>::new();
     let mut given_up = 0;
-    let world = World {
-        faults: Mutex::new(Box::new(move |action| {
-            let tries = tries.entry(action).or_default();
-            *tries += 1;
-            (given_up < 6 && action % 3 == 0).then(|| {
-                given_up += u32::from(*tries == 3);
-                ExecutorError::Unavailable("bot died".into())
-            })
-        })),
-        ..World::new()
-    };
-    let mut journal = Memory::default();
-    let outcome = compare(&spec(), &world, &mut journal).await.unwrap();
+    let mut bot = builder();
+    bot.expect_run_pair().returning(move |request| {
+        let action = request.key.action;
+        let tries = tries.entry(action).or_default();
+        *tries += 1;
+        if given_up < 6 && action % 3 == 0 {
+            given_up += u32::from(*tries == 3);
+            return Err(ExecutorError::Unavailable("bot died".into()));
+        }
+        Ok(report(request, |_| {}))
+    });
+    let mut journal = journal();
+    let outcome = compare(&spec(), &bot, &mut journal).await.unwrap();
     assert_eq!(outcome.status, PairwiseStatus::Different);
     assert_eq!(outcome.pairs, 30);
-    let records = journal.records();
     let lost = |record: &&Record| matches!(record, Record::GaveUp { .. });
-    assert_eq!(records.iter().filter(lost).count(), 6);
+    assert_eq!(journal.records.iter().filter(lost).count(), 6);
 }
 
 #[tokio::test]
 async fn what_is_refused_stops_the_job_which_can_be_taken_up_again() {
-    let world = World {
-        faults: Mutex::new(Box::new(|action| {
-            (action == 11).then(|| ExecutorError::Refused("disk full".into()))
-        })),
-        ..World::new()
-    };
-    let mut journal = Memory::default();
-    let error = compare(&spec(), &world, &mut journal).await.unwrap_err();
+    let mut refusing = builder();
+    refusing
+        .expect_run_pair()
+        .withf(|request| request.key.action == 11)
+        .returning(|_| Err(ExecutorError::Refused("disk full".into())));
+    let refusing = answering(refusing, |_| {});
+    let mut journal = journal();
+    let error = compare(&spec(), &refusing, &mut journal).await.unwrap_err();
     assert_eq!(error.to_string(), "disk full");
-    let before = journal.0.clone();
-    let outcome = compare(&spec(), &World::new(), &mut journal).await.unwrap();
+    let before = journal.records.clone();
+    let outcome = compare(&spec(), &bot(), &mut journal).await.unwrap();
     assert_eq!(outcome.pairs, 30);
-    assert!(journal.0.starts_with(&before));
+    assert!(journal.records.starts_with(&before));
 }
 
 #[test]

@@ -11,8 +11,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pinpoint_core::{
     Bisection, BisectionSpec, BuildReport, Clock, CombinedCommit, Commit, DriveError, Executor,
-    ExecutorError, Heartbeat, JobKey, Journal, JournalError, Key, Limits, Listing, Located,
-    Outcome, Range, Record, Report, Request, RetryPolicy, RunReport, Status, Stop, Ticket, drive,
+    ExecutorError, Heartbeat, Journal, Key, Limits, Listing, Located, MemoryJournal, Outcome,
+    Range, Record, Report, Request, RetryPolicy, RunReport, Status, Stop, Ticket, drive,
 };
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -144,36 +144,22 @@ impl Clock for Time {
     }
 }
 
-#[derive(Default)]
-struct Memory(Vec<Record>);
-
-#[async_trait]
-impl Journal for Memory {
-    fn job(&self) -> JobKey {
-        JobKey {
-            id: "job".into(),
-            created: 0,
-        }
-    }
-
-    async fn replay(&mut self, each: &mut (dyn FnMut(Record) + Send)) -> Result<(), JournalError> {
-        self.0.iter().cloned().for_each(each);
-        Ok(())
-    }
-
-    async fn append(&mut self, record: &Record) -> Result<(), JournalError> {
-        self.0.push(record.clone());
-        Ok(())
-    }
+fn empty() -> MemoryJournal {
+    MemoryJournal::new("job")
 }
 
-async fn finish(spec: &BisectionSpec, farm: &Farm, journal: &mut Memory) -> Outcome {
+async fn finish(spec: &BisectionSpec, farm: &Farm, journal: &mut MemoryJournal) -> Outcome {
     let search = Bisection::new(spec.clone()).unwrap();
     let driven = drive(search, farm, journal, &Time, pending()).await;
     driven.unwrap().outcome
 }
 
-async fn stop_after(farm: &Farm, journal: &mut Memory, after: Duration, stop: Stop) -> DriveError {
+async fn stop_after(
+    farm: &Farm,
+    journal: &mut MemoryJournal,
+    after: Duration,
+    stop: Stop,
+) -> DriveError {
     let search = Bisection::new(spec()).unwrap();
     let stop = async {
         sleep(after).await;
@@ -190,31 +176,12 @@ fn starts_of(farm: &Farm) -> BTreeMap<u64, usize> {
     count
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_ticket_is_journaled_before_its_work_is_waited_for() {
-    let (farm, mut journal) = (Farm::default(), Memory::default());
-    let outcome = finish(&spec(), &farm, &mut journal).await;
-    assert_eq!(outcome.status, Status::CulpritFound);
-    let mut started = BTreeSet::new();
-    for record in &journal.0 {
-        match record {
-            Record::Started { action, ticket } => {
-                assert_eq!(ticket.key.action, *action);
-                assert!(started.insert(*action));
-            }
-            Record::Reported { action, .. } => assert!(started.remove(action)),
-            other => panic!("{other:?}"),
-        }
-    }
-    assert!(started.is_empty());
-}
-
 /// A deploy of a service ends its process again and again, and no hour of work is
 /// lost.
 #[tokio::test(start_paused = true)]
 async fn detaching_leaves_work_to_the_next_process() {
-    let (farm, mut journal) = (Farm::default(), Memory::default());
-    let whole = finish(&spec(), &Farm::default(), &mut Memory::default()).await;
+    let (farm, mut journal) = (Farm::default(), empty());
+    let whole = finish(&spec(), &Farm::default(), &mut empty()).await;
     for _ in 0..5 {
         let after = Duration::from_secs(600);
         let error = stop_after(&farm, &mut journal, after, Stop::Detach).await;
@@ -230,18 +197,19 @@ async fn detaching_leaves_work_to_the_next_process() {
 /// Killed after every record and between a start and its record.
 #[tokio::test(start_paused = true)]
 async fn a_killed_process_starts_nothing_twice() {
-    let mut whole = Memory::default();
+    let mut whole = empty();
     let expected = finish(&spec(), &Farm::default(), &mut whole).await;
-    for kept in 0..=whole.0.len() {
+    for kept in 0..=whole.records.len() {
         let farm = Farm::default();
         // The farm knows everything that was started before the kill, and one more.
-        for record in whole.0.iter().take(kept + 1) {
+        for record in whole.records.iter().take(kept + 1) {
             if let Record::Started { ticket, .. } = record {
                 let request = farm_request(&whole, ticket.key.action);
                 farm.start(&request).await.unwrap();
             }
         }
-        let mut journal = Memory(whole.0[..kept].to_vec());
+        let mut journal = empty();
+        journal.records.extend_from_slice(&whole.records[..kept]);
         let outcome = finish(&spec(), &farm, &mut journal).await;
         assert_eq!(outcome, expected, "killed after {kept} records");
         assert!(starts_of(&farm).values().all(|times| *times == 1));
@@ -249,10 +217,10 @@ async fn a_killed_process_starts_nothing_twice() {
 }
 
 /// The request of an action, as the engine makes it.
-fn farm_request(whole: &Memory, action: u64) -> Request {
+fn farm_request(whole: &MemoryJournal, action: u64) -> Request {
     let machine = Bisection::new(spec()).unwrap();
     let mut engine = pinpoint_core::Engine::new(whole.job(), machine);
-    for record in &whole.0 {
+    for record in &whole.records {
         let wanted = |it: &pinpoint_core::Action| it.number == action;
         if let Some(wanted) = engine.outstanding().into_iter().find(wanted) {
             return engine.request(&wanted).unwrap().unwrap();
@@ -266,14 +234,14 @@ fn farm_request(whole: &Memory, action: u64) -> Request {
 async fn an_answer_to_start_that_gets_lost_starts_nothing_twice() {
     let farm = Farm::default();
     farm.lost_answers.lock().unwrap().extend(0..8);
-    let outcome = finish(&spec(), &farm, &mut Memory::default()).await;
+    let outcome = finish(&spec(), &farm, &mut empty()).await;
     assert_eq!(outcome.status, Status::CulpritFound);
     assert!(starts_of(&farm).values().all(|times| *times == 1));
 }
 
 #[tokio::test(start_paused = true)]
 async fn work_that_a_farm_has_forgotten_is_started_again() {
-    let (farm, mut journal) = (Farm::default(), Memory::default());
+    let (farm, mut journal) = (Farm::default(), empty());
     stop_after(&farm, &mut journal, Duration::from_secs(600), Stop::Detach).await;
     let forgotten = std::mem::take(&mut *farm.tasks.lock().unwrap());
     assert!(!forgotten.is_empty());
@@ -300,7 +268,7 @@ async fn silent_work_is_ended_and_tried_again() {
         let farm = Farm::default();
         farm.hanging.lock().unwrap().extend([1, 4]);
         let spec = BisectionSpec { limits, ..spec() };
-        let outcome = finish(&spec, &farm, &mut Memory::default()).await;
+        let outcome = finish(&spec, &farm, &mut empty()).await;
         assert_eq!(outcome.status, Status::CulpritFound);
         assert_eq!(*farm.cancelled.lock().unwrap(), [1, 4]);
         let twice = starts_of(&farm)
@@ -321,11 +289,11 @@ async fn no_more_is_under_way_than_the_limits_allow() {
         retry: RetryPolicy::default(),
         ..spec()
     };
-    let (farm, mut journal) = (Farm::default(), Memory::default());
+    let (farm, mut journal) = (Farm::default(), empty());
     let outcome = finish(&spec, &farm, &mut journal).await;
     assert_eq!(outcome.status, Status::CulpritFound);
     let (mut builds, mut runs) = (BTreeSet::new(), BTreeSet::new());
-    for record in &journal.0 {
+    for record in &journal.records {
         match record {
             Record::Started { action, .. } => {
                 match farm_request(&journal, *action) {
@@ -345,7 +313,7 @@ async fn no_more_is_under_way_than_the_limits_allow() {
 
 #[tokio::test(start_paused = true)]
 async fn cancelling_ends_work_elsewhere_even_of_a_process_before() {
-    let (farm, mut journal) = (Farm::default(), Memory::default());
+    let (farm, mut journal) = (Farm::default(), empty());
     stop_after(&farm, &mut journal, Duration::from_secs(600), Stop::Detach).await;
     assert!(farm.at_work() > 0);
     let search = Bisection::new(spec()).unwrap();

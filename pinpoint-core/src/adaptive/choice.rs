@@ -1,40 +1,34 @@
-//! What to run next: what tells most about the place of the change, for its cost.
+//! What to run next: what tells most about where the change is, for its cost.
 //!
-//! Two places are told apart by the runs of the commits between them, if there
+//! Two gaps are told apart by the runs of the commits between them, if there
 //! are runs to compare them with:
 //!
 //! ```text
 //! old · · · ·|· · · · · ·|· · · · new
-//!    before  g  between  h  behind
+//!    before  g  between  h  after
 //! ```
 //!
-//! If the change is at g, those between are on the new level, and an explanation
+//! If the change is at g, the commits between are on the new level, and an explanation
 //! that has it at h must fit one level to all before h: its sum of squares is
 //! larger by step² · before·between / (before + between), where the words stand
-//! for numbers of runs. So a run helps where it makes that product grow, for the
-//! pairs of places that are both probable: either between two of them, or, when
-//! there are many runs between them already, on the side that has few. That there
-//! is no change at all is one of the explanations; it is told from a change at g
-//! by before·behind / (before + behind).
+//! for numbers of runs. So a run helps where it makes that product grow, for
+//! pairs of gaps that are both probable: either between two of them, or, when
+//! there are many runs between them already, on the side that has few. "No change"
+//! is one of the explanations; it is told from a change at g
+//! by before·after / (before + after).
 //!
-//! What a run is expected to tell is put in numbers as *mutual information*: by
-//! how much it reduces the uncertainty. A commit that must be built first costs
-//! that much more, so that it is built where enough runs of it pay for the build.
+//! The expected value of a run is its *mutual information*: by how much it reduces the
+//! uncertainty. A commit that must be built first costs more, so it is built where
+//! enough runs of it pay for the build.
 
 use std::f64::consts::LN_2;
 
-use libm::{exp, log};
+use libm::exp;
 
 use super::line::Line;
-use super::posterior::Analysis;
+use super::posterior::{Analysis, entropy};
+use super::tuning::{LEAST_INFORMATION, MOST_GAPS, RUNS_OF_NEW_COMMIT};
 use crate::Position;
-
-/// Runs of a new commit over which the cost of its build may be spread.
-const SERIES: [f64; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
-/// The most places that are told apart at a time: the most probable ones.
-const PLACES: usize = 8;
-/// Less is not worth a run, in nats.
-const NOTHING: f64 = 1e-9;
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,53 +38,46 @@ pub(crate) enum Choice {
     Run(Vec<(Position, u32)>),
 }
 
-/// What can be done, and at what cost.
+/// The possible runs and builds, and their cost.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Means<'a> {
+pub(crate) struct Options<'a> {
     /// Runs of each site.
     pub(crate) runs: &'a [f64],
     /// Whether each site can be run.
     pub(crate) usable: &'a [bool],
-    /// Of a build, in runs; absent when nothing more may be built.
+    /// The cost of a build, in runs; absent when nothing more may be built.
     pub(crate) build_cost: Option<f64>,
     /// How many runs to choose.
     pub(crate) batch: u32,
 }
 
-/// The uncertainty of a question that is answered yes with this probability, in
-/// nats.
-pub(crate) fn entropy(probability: f64) -> f64 {
-    let part = |p: f64| if p > 0.0 { -p * log(p) } else { 0.0 };
-    part(probability) + part(1.0 - probability)
-}
-
-/// A place where the change may be.
+/// A gap where the change may be.
 #[derive(Debug, Clone, Copy)]
-struct Place {
-    gap: usize,
+struct ProbableGap {
+    site: usize,
     probability: f64,
-    /// Runs before it in its stretch.
+    /// Runs before it in its segment.
     before: f64,
 }
 
-/// The probable places between two known changes.
-struct Stretch {
+/// The probable gaps between two known changes.
+struct Segment {
     from: usize,
     to: usize,
-    /// In the order of the line.
-    places: Vec<Place>,
+    /// In order.
+    gaps: Vec<ProbableGap>,
     /// All its runs.
     runs: f64,
     no_change: f64,
 }
 
-impl Stretch {
-    /// What the runs tell apart so far, or would if there were `more` of them
-    /// before the places from `first` on: a sum over all pairs of explanations,
-    /// each weighted with the probabilities of both.
-    fn told(&self, places: &[Place], first: usize, more: f64) -> f64 {
+impl Segment {
+    /// How well the runs tell the explanations apart, with `more` runs before the gaps
+    /// from `first` on: a sum over all pairs of explanations, each weighted with the
+    /// probabilities of both.
+    fn discrimination(&self, gaps: &[ProbableGap], first: usize, more: f64) -> f64 {
         let all = self.runs + more;
-        let before = |index: usize| places[index].before + if index >= first { more } else { 0.0 };
+        let before = |index: usize| gaps[index].before + if index >= first { more } else { 0.0 };
         let product = |one: f64, other: f64| {
             if one > 0.0 && other > 0.0 {
                 one * other / (one + other)
@@ -99,37 +86,95 @@ impl Stretch {
             }
         };
         let mut sum = 0.0;
-        for (index, place) in places.iter().enumerate() {
+        for (index, gap) in gaps.iter().enumerate() {
             let older = before(index);
-            sum += self.no_change * place.probability * product(older, all - older);
-            for (later, other) in places.iter().enumerate().skip(index + 1) {
+            sum += self.no_change * gap.probability * product(older, all - older);
+            for (later, other) in gaps.iter().enumerate().skip(index + 1) {
                 let newer = before(later);
                 let between = newer - older;
                 // The mean over either of the two being true.
-                let told = product(older, between) + product(between, all - newer);
-                sum += place.probability * other.probability * told / 2.0;
+                let apart = product(older, between) + product(between, all - newer);
+                sum += gap.probability * other.probability * apart / 2.0;
             }
         }
         sum
     }
+
+    /// Offers one more run of a site between each two neighbouring gaps. All sites there
+    /// give the same information: the one with the fewest runs keeps them even.
+    fn offer_runs(&self, far: f64, usable: &[bool], runs: &[f64], best: &mut Best) {
+        let now = self.discrimination(&self.gaps, 0, 0.0);
+        for first in 0..=self.gaps.len() {
+            let from = match first {
+                0 => self.from,
+                _ => self.gaps[first - 1].site + 1,
+            };
+            let to = (self.gaps.get(first)).map_or(self.to, |gap| gap.site);
+            let site = (from..=to)
+                .filter(|site| usable[*site])
+                .min_by(|a, b| runs[*a].total_cmp(&runs[*b]));
+            if let Some(site) = site {
+                let more = self.discrimination(&self.gaps, first, 1.0) - now;
+                best.offer(information(LN_2, far, more), Step::Site(site));
+            }
+        }
+    }
+
+    /// Offers the builds that would split each gap.
+    fn offer_builds(&self, far: f64, line: &Line, build_cost: f64, best: &mut Best) {
+        let change: f64 = self.gaps.iter().map(|gap| gap.probability).sum();
+        let mut older = 0.0;
+        for (index, gap) in self.gaps.iter().enumerate() {
+            let wanted = ((change / 2.0 - older) / gap.probability).clamp(0.0, 1.0);
+            for split in line.splits(gap.site, wanted) {
+                let mut gaps = self.gaps.clone();
+                gaps[index].probability *= split.share;
+                let newer = ProbableGap {
+                    probability: gap.probability * (1.0 - split.share),
+                    ..*gap
+                };
+                gaps.insert(index + 1, newer);
+                let now = self.discrimination(&gaps, 0, 0.0);
+                let most = entropy((older + split.share * gap.probability).min(1.0));
+                for runs in RUNS_OF_NEW_COMMIT {
+                    let more = self.discrimination(&gaps, index + 1, runs) - now;
+                    let gain = split.builds * information(most, far, more) / (runs + build_cost);
+                    best.offer(gain, Step::New(split.commit));
+                }
+            }
+            older += gap.probability;
+        }
+    }
 }
 
-/// By how much uncertainty falls when so much more is told apart, at levels
-/// whose squared distance is `far`. At most the uncertainty there is.
-fn information(most: f64, far: f64, told: f64) -> f64 {
-    if most < NOTHING {
+/// The reduction of uncertainty when the explanations are told apart by so much more, at
+/// levels whose squared distance is `far`. At most the uncertainty there is.
+fn information(most: f64, far: f64, more: f64) -> f64 {
+    if most < LEAST_INFORMATION {
         return 0.0;
     }
-    most * (1.0 - exp(-far * told / (2.0 * most)))
+    most * (1.0 - exp(-far * more / (2.0 * most)))
 }
 
-/// What may be done for one run.
+/// One step, with its cost in runs taken into account.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     /// Run a site.
     Site(usize),
     /// Build a commit, to run it.
     New(Position),
+}
+
+/// The best step offered so far, with its gain; the first of equals.
+#[derive(Debug, Default)]
+struct Best(Option<(f64, Step)>);
+
+impl Best {
+    fn offer(&mut self, gain: f64, step: Step) {
+        if gain > LEAST_INFORMATION && self.0.is_none_or(|(most, _)| gain > most) {
+            self.0 = Some((gain, step));
+        }
+    }
 }
 
 /// The best thing to do; none when nothing can be learned any more.
@@ -139,68 +184,23 @@ pub(crate) fn choose(
     line: &Line,
     analysis: &Analysis,
     changes: &[usize],
-    means: Means<'_>,
+    options: Options<'_>,
 ) -> Option<Choice> {
     let far = analysis.separation;
-    let mut runs = means.runs.to_vec();
+    let mut runs = options.runs.to_vec();
     let mut chosen: Vec<(usize, u32)> = Vec::new();
-    for _ in 0..means.batch {
-        let mut best: Option<(f64, Step)> = None;
-        let mut offer = |gain: f64, what| {
-            if gain > NOTHING && best.as_ref().is_none_or(|(most, _)| gain > *most) {
-                best = Some((gain, what));
-            }
-        };
-        for stretch in stretches(analysis, changes, &runs) {
-            if stretch.places.is_empty() {
+    for _ in 0..options.batch {
+        let mut best = Best::default();
+        for segment in segments(analysis, changes, &runs) {
+            if segment.gaps.is_empty() {
                 continue;
             }
-            let now = stretch.told(&stretch.places, 0, 0.0);
-            // A run of any site between the same two places tells the same: the
-            // one with the fewest runs keeps them even.
-            for first in 0..=stretch.places.len() {
-                let from = match first {
-                    0 => stretch.from,
-                    _ => stretch.places[first - 1].gap + 1,
-                };
-                let to = (stretch.places.get(first)).map_or(stretch.to, |place| place.gap);
-                let site = (from..=to)
-                    .filter(|site| means.usable[*site])
-                    .min_by(|a, b| runs[*a].total_cmp(&runs[*b]));
-                if let Some(site) = site {
-                    let more = stretch.told(&stretch.places, first, 1.0) - now;
-                    offer(information(LN_2, far, more), Step::Site(site));
-                }
-            }
-            let Some(build_cost) = means.build_cost else {
-                continue;
-            };
-            let mut older = 0.0;
-            for (index, place) in stretch.places.iter().enumerate() {
-                let change: f64 = stretch.places.iter().map(|place| place.probability).sum();
-                let wanted = ((change / 2.0 - older) / place.probability).clamp(0.0, 1.0);
-                for (commit, part, builds) in line.splits(place.gap, wanted) {
-                    let mut places = stretch.places.clone();
-                    places[index].probability *= part;
-                    places.insert(
-                        index + 1,
-                        Place {
-                            probability: place.probability * (1.0 - part),
-                            ..*place
-                        },
-                    );
-                    let now = stretch.told(&places, 0, 0.0);
-                    let most = entropy((older + part * place.probability).min(1.0));
-                    for series in SERIES {
-                        let more = stretch.told(&places, index + 1, series) - now;
-                        let gain = builds * information(most, far, more) / (series + build_cost);
-                        offer(gain, Step::New(commit));
-                    }
-                }
-                older += place.probability;
+            segment.offer_runs(far, options.usable, &runs, &mut best);
+            if let Some(build_cost) = options.build_cost {
+                segment.offer_builds(far, line, build_cost, &mut best);
             }
         }
-        match best {
+        match best.0 {
             Some((_, Step::New(commit))) if chosen.is_empty() => {
                 return Some(Choice::Build(commit));
             }
@@ -223,18 +223,19 @@ pub(crate) fn choose(
     })
 }
 
-fn stretches(analysis: &Analysis, changes: &[usize], runs: &[f64]) -> Vec<Stretch> {
+/// The segments between the known changes, each with its probable gaps.
+fn segments(analysis: &Analysis, changes: &[usize], runs: &[f64]) -> Vec<Segment> {
     let mut probable: Vec<usize> = (0..analysis.gaps.len())
         .filter(|gap| analysis.gaps[*gap] > 0.0 && !changes.contains(gap))
         .collect();
-    if probable.len() > PLACES {
+    if probable.len() > MOST_GAPS {
         let by_probability = |a: &usize, b: &usize| {
             analysis.gaps[*b]
                 .total_cmp(&analysis.gaps[*a])
                 .then(a.cmp(b))
         };
-        probable.select_nth_unstable_by(PLACES, by_probability);
-        probable.truncate(PLACES);
+        probable.select_nth_unstable_by(MOST_GAPS, by_probability);
+        probable.truncate(MOST_GAPS);
         probable.sort_unstable();
     }
     let mut found = Vec::new();
@@ -242,22 +243,22 @@ fn stretches(analysis: &Analysis, changes: &[usize], runs: &[f64]) -> Vec<Stretc
     for to in changes.iter().copied().chain([analysis.gaps.len()]) {
         let mut before = 0.0;
         let mut site = from;
-        let places = (probable.iter())
+        let gaps = (probable.iter())
             .filter(|gap| (from..to).contains(*gap))
             .map(|gap| {
                 before += runs[site..=*gap].iter().sum::<f64>();
                 site = *gap + 1;
-                Place {
-                    gap: *gap,
+                ProbableGap {
+                    site: *gap,
                     probability: analysis.gaps[*gap],
                     before,
                 }
             })
             .collect();
-        found.push(Stretch {
+        found.push(Segment {
             from,
             to,
-            places,
+            gaps,
             runs: runs[from..=to].iter().sum(),
             no_change: analysis.no_change,
         });

@@ -1,27 +1,18 @@
-//! How much the failures of all runs speak for a change at each place.
+//! The evidence of failing runs for a change in each gap.
 //!
 //! On either side of a change runs fail at some rate that is not known. The
 //! chance of the failures seen on a side, averaged over all rates, is a ratio of
 //! beta functions; the *Bayes factor* of a change is the product over the two
 //! sides by that of both sides taken together. Rates near 0 and near 1 are the
 //! likelier ones beforehand, since most benchmarks fail hardly ever or always: a
-//! beta prior. Behind a change for the worse any rate is likely, so that every
+//! beta prior. After a change for the worse any rate is likely, so that every
 //! run of the bad end that passes speaks against a change: twenty of them leave
 //! about one chance in twenty for it. Source: Gelman et al., *Bayesian Data
 //! Analysis*, 2013, sections 2.4 and 2.8.
 
 use libm::{erfc, exp, lgamma, log};
 
-/// Beta distributions of the rate where nothing changed, as failures and passes
-/// seen beforehand: hardly ever or always, as most benchmarks; or now and then.
-const SAME: [[f64; 2]; 2] = [[0.1, 0.1], [1.0, 2.0]];
-/// Before a change for the worse: hardly ever, or now and then.
-const BEFORE: [[f64; 2]; 2] = [[0.1, 1.0], [1.0, 2.0]];
-/// Behind it: nearly always, or any rate. Hardly ever would be no change, and
-/// runs that all pass could never speak against it.
-const BEHIND: [[f64; 2]; 2] = [[1.0, 0.1], [1.0, 1.0]];
-/// Failures, and passes, seen beforehand where a rate is guessed.
-const PRIOR: f64 = 0.2;
+use super::tuning::{RATE_AFTER, RATE_BEFORE, RATE_PRIOR, RATE_WITHOUT_CHANGE};
 
 /// Failures and runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -38,7 +29,7 @@ impl Tally {
 
     /// The rate of failures, drawn towards a half.
     pub(crate) fn rate(self) -> f64 {
-        (self.failures + PRIOR) / (self.runs + 2.0 * PRIOR)
+        (self.failures + RATE_PRIOR) / (self.runs + 2.0 * RATE_PRIOR)
     }
 
     /// The probability that the rate of these runs is lower than that of others,
@@ -66,7 +57,7 @@ impl Tally {
 }
 
 /// For each gap the logarithm of the Bayes factor of a change for the worse:
-/// more failures behind it, since failing less is never a regression. `changes`
+/// more failures after it, since failing less is never a regression. `changes`
 /// are the gaps of known changes.
 pub(crate) fn weigh(sites: &[Tally], changes: &[usize]) -> (Vec<f64>, Vec<[f64; 2]>) {
     let gaps = sites.len() - 1;
@@ -76,21 +67,42 @@ pub(crate) fn weigh(sites: &[Tally], changes: &[usize]) -> (Vec<f64>, Vec<[f64; 
     for to in changes.iter().copied().chain([gaps]) {
         let mut all = Tally::default();
         sites[from..=to].iter().for_each(|site| all.add(*site));
-        let together = all.evidence(SAME);
+        let together = all.evidence(RATE_WITHOUT_CHANGE);
         let mut before = Tally::default();
         for gap in from..to {
             before.add(sites[gap]);
-            let behind = Tally {
+            let after = Tally {
                 failures: all.failures - before.failures,
                 runs: all.runs - before.runs,
             };
-            rates[gap] = [before.rate(), behind.rate()];
-            // Too few runs to tell which rate is the lower one speak neither way.
-            let worse = (2.0 * before.is_lower(behind)).clamp(f64::MIN_POSITIVE, 1.0);
+            rates[gap] = [before.rate(), after.rate()];
+            // With too few runs to tell which rate is lower, this factor is 1.
+            let worse = (2.0 * before.is_lower(after)).clamp(f64::MIN_POSITIVE, 1.0);
             factors[gap] =
-                before.evidence(BEFORE) + behind.evidence(BEHIND) - together + log(worse);
+                before.evidence(RATE_BEFORE) + after.evidence(RATE_AFTER) - together + log(worse);
         }
         from = to + 1;
     }
     (factors, rates)
+}
+
+#[cfg(test)]
+mod tests {
+    use statrs::function::beta::ln_beta;
+
+    use super::*;
+
+    #[test]
+    fn the_evidence_is_a_mean_of_two_ratios_of_beta_functions() {
+        for (failures, runs) in [(0.0, 3.0), (1.0, 20.0), (7.0, 7.0), (250.0, 500.0)] {
+            for priors in [RATE_WITHOUT_CHANGE, RATE_BEFORE, RATE_AFTER] {
+                let [one, other] = priors.map(|[a, b]| {
+                    (ln_beta(failures + a, runs - failures + b) - ln_beta(a, b)).exp()
+                });
+                let found = Tally { failures, runs }.evidence(priors);
+                let expected = ((one + other) / 2.0).ln();
+                assert!((found - expected).abs() < 1e-9, "{failures} of {runs}");
+            }
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! The commits of a search in a line, and how suspicious each was beforehand.
+//! The commits of a search in a line, with their prior probabilities.
 //!
 //! ```text
 //! site 0      gap 0       site 1   gap 1   site 2      gap 2      site 3
@@ -7,12 +7,10 @@
 //!
 //! A *site* is a commit that was built; a *gap* holds the commits between two
 //! neighbouring sites. The first commit on a new level is one of a gap or the
-//! site behind it: no run tells these apart, whatever the length of the gap.
+//! site after it: no run tells these apart, whatever the length of the gap.
 
+use super::tuning::MOST_FAILED_BUILDS;
 use crate::Position;
-
-/// Builds that may fail in a row in one gap before it is left alone.
-const FAILED_BUILDS: usize = 24;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
@@ -32,11 +30,21 @@ pub(crate) struct Gap {
     skipped: Vec<u64>,
 }
 
+/// A commit to be built to split a gap.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Split {
+    pub(crate) commit: Position,
+    /// The share of the gap's prior probability up to it, itself included.
+    pub(crate) share: f64,
+    /// A guess at the probability that it builds.
+    pub(crate) builds: f64,
+}
+
 /// How the prior probability of a range is shared among its commits.
 #[derive(Debug, Clone)]
 struct Weights {
     range: u32,
-    /// Of the whole range and the commit behind it.
+    /// Of the whole range and the commit after it.
     mass: f64,
     /// Commits in it, that one included.
     commits: u64,
@@ -95,6 +103,11 @@ impl Line {
         }
     }
 
+    /// The index of a commit among the sites.
+    pub(crate) fn site_of(&self, commit: Position) -> Option<usize> {
+        self.sites.iter().position(|site| *site == commit)
+    }
+
     fn weights(&self, range: u32) -> &Weights {
         // The first is that of range 0.
         (self.ranges.iter())
@@ -102,7 +115,7 @@ impl Line {
             .unwrap_or(&self.ranges[0])
     }
 
-    /// The prior probability of a gap and the site behind it.
+    /// The prior probability of a gap and the site after it.
     pub(crate) fn mass(&self, gap: usize) -> f64 {
         let Gap {
             range, low, high, ..
@@ -111,12 +124,12 @@ impl Line {
         weights.before(high + 1) - weights.before(low)
     }
 
-    /// Commits of a gap and the site behind it.
+    /// Commits of a gap and the site after it.
     pub(crate) fn commits(&self, gap: usize) -> u64 {
         self.gaps[gap].len() + 1
     }
 
-    /// The commits of a gap and the site behind it.
+    /// The commits of a gap and the site after it.
     pub(crate) fn candidates(&self, gap: usize) -> impl Iterator<Item = Position> {
         let Gap {
             range, low, high, ..
@@ -126,21 +139,19 @@ impl Line {
             .chain([self.sites[gap + 1]])
     }
 
-    /// The commits of a gap that may be built next to split it, each with the
-    /// share of the gap's prior probability up to and with it, and a guess at
-    /// the chance that it builds.
+    /// The builds that may split a gap next.
     ///
-    /// `wanted` is the share at which a split would tell most. Where builds
-    /// failed, commits far away from them are better guesses than neighbours:
-    /// what broke the build usually lasts for a while.
-    pub(crate) fn splits(&self, gap: usize, wanted: f64) -> Vec<(Position, f64, f64)> {
+    /// `wanted` is the share of the gap's prior probability at which a split gives most
+    /// information. Where builds failed, commits far from them are better guesses than
+    /// neighbours: a broken build usually lasts for a while.
+    pub(crate) fn splits(&self, gap: usize, wanted: f64) -> Vec<Split> {
         let Gap {
             range,
             low,
             high,
             ref skipped,
         } = self.gaps[gap];
-        if low == high || skipped.len() >= FAILED_BUILDS.min((high - low) as usize) {
+        if low == high || skipped.len() >= MOST_FAILED_BUILDS.min((high - low) as usize) {
             return Vec::new();
         }
         let weights = self.weights(range);
@@ -155,14 +166,18 @@ impl Line {
                 for offset in [nearest, middle] {
                     let upto = weights.before(offset + 1) - start;
                     let share = if mass > 0.0 { upto / mass } else { 0.5 };
-                    let distance = (skipped.iter())
+                    let builds = (skipped.iter())
                         .map(|skipped| skipped.abs_diff(offset))
                         .min()
                         .map_or(1.0, |distance| {
                             let distance = distance as f64;
                             distance / (distance + skipped.len() as f64)
                         });
-                    found.push((Position::Within { range, offset }, share, distance));
+                    found.push(Split {
+                        commit: Position::Within { range, offset },
+                        share,
+                        builds,
+                    });
                 }
             }
             begin = end + 1;
@@ -170,9 +185,9 @@ impl Line {
         found
     }
 
-    /// Where one commit alone has such a share of a gap's prior probability, what is
-    /// to be built to see it: that commit, or its parent when it is the site behind
-    /// the gap; else one near it.
+    /// The commit to build when one commit has at least this share of a gap's prior
+    /// probability: that commit, or its parent when it is the site after the gap, or
+    /// one near it.
     pub(crate) fn suspect(&self, gap: usize, share: f64) -> Option<Position> {
         let Gap {
             range,
@@ -194,10 +209,10 @@ impl Line {
             .map(|offset| Position::Within { range, offset })
     }
 
-    /// Whether nothing in the gap is left to be built.
+    /// Whether no commit of the gap is left to be built.
     pub(crate) fn is_exhausted(&self, gap: usize) -> bool {
         let gap = &self.gaps[gap];
-        gap.skipped.len() >= FAILED_BUILDS.min(gap.len() as usize)
+        gap.skipped.len() >= MOST_FAILED_BUILDS.min(gap.len() as usize)
     }
 
     fn gap_of(&self, commit: Position) -> Option<(usize, u64)> {
@@ -229,14 +244,14 @@ impl Line {
     pub(crate) fn skip(&mut self, commit: Position) {
         if let Some((at, offset)) = self.gap_of(commit) {
             let skipped = &mut self.gaps[at].skipped;
-            let place = skipped.partition_point(|s| *s < offset);
-            skipped.insert(place, offset);
+            let index = skipped.partition_point(|s| *s < offset);
+            skipped.insert(index, offset);
         }
     }
 
-    /// A site that tells nothing is a commit of a gap again, one that can't be
-    /// used. False where the commits on its two sides are of different ranges.
-    pub(crate) fn lose(&mut self, site: usize) -> bool {
+    /// Makes a site without any information a commit of a gap again, one that can't be
+    /// used. False where the gaps on its two sides are of different ranges.
+    pub(crate) fn drop_site(&mut self, site: usize) -> bool {
         let (commit, at) = (self.sites[site], site - 1);
         let fits = self.gaps[at].range == self.gaps[site].range && self.gap_of(commit).is_none();
         if fits {

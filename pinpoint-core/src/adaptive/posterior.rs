@@ -1,41 +1,26 @@
-//! How probable a change is at each place, from values and failures together.
+//! The probability of a change in each gap, from values and failures together.
 
-use libm::exp;
+use libm::{exp, log};
 
 use super::failures::{self, Tally};
-use super::values::{self, Setting, Value};
+use super::runs::Runs;
+use super::tuning::{KINDS, KINDS_WITHOUT_FAILURE, SEPARATION, SMALL_CHANGE};
+use super::values::{self, Evidence, Setting};
 
-/// What a change may change, where there are values, with its prior
-/// probability: only values, only failures, both.
-const KINDS: [f64; 3] = [0.5, 0.4, 0.1];
-
-/// The same as long as no run failed.
-const NEVER_FAILED: [f64; 3] = [0.95, 0.05, 0.0];
-/// Where nothing worth finding changed, the probability that something smaller
-/// did.
-const SMALL: f64 = 0.05;
-
-/// What all runs so far say about the next change.
+/// The next change, according to all runs so far.
 #[derive(Debug, Clone)]
 pub(crate) struct Analysis {
     /// The probability that there is none worth finding.
     pub(crate) no_change: f64,
     /// The part of it that there is one, for the better.
     pub(crate) better: f64,
-    /// The probability that it is in each gap, or the site behind it.
+    /// The probability that it is in each gap, or the site after it.
     pub(crate) gaps: Vec<f64>,
-    /// Whether failures tell of it more than values do.
+    /// Whether failures are stronger evidence of it than values.
     pub(crate) by_failures: Vec<bool>,
-    /// How far apart a run before and a run behind the change are, squared, in
+    /// How far apart a run before and a run after the change are, squared, in
     /// standard deviations of the noise.
     pub(crate) separation: f64,
-}
-
-/// The runs of a search, by site.
-#[derive(Debug, Clone)]
-pub(crate) struct Runs {
-    pub(crate) values: Vec<Value>,
-    pub(crate) tallies: Vec<Tally>,
 }
 
 /// Combines prior, values and failures. `no_change` is the prior probability
@@ -49,7 +34,7 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
     let any_value = (runs.values.windows(2)).any(|pair| pair[0].value != pair[1].value);
     let kinds = match (any_value, any_failure) {
         (true, true) => KINDS,
-        (true, false) => NEVER_FAILED,
+        (true, false) => KINDS_WITHOUT_FAILURE,
         (false, _) => [0.0, 1.0, 0.0],
     };
     // Where all runs of a side fail, nothing tells whether values changed.
@@ -57,14 +42,7 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
     let mut weights = vec![0.0; gaps];
     let (mut better, mut small) = (0.0, 0.0);
     let mut by_failures = vec![false; gaps];
-    // The largest exponent, so that none overflows.
-    let largest = (0..gaps)
-        .flat_map(|gap| {
-            let (value, failure) = (evidence.worse[gap], failing[gap]);
-            let (better, small) = (evidence.better[gap], evidence.small[gap]);
-            [value, failure, value + failure, better, small]
-        })
-        .fold(0.0, f64::max);
+    let largest = largest_exponent(&evidence, &failing);
     let mass: f64 = (0..gaps)
         .filter(|gap| !setting.changes.contains(gap))
         .map(|gap| setting.prior[gap])
@@ -86,23 +64,25 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
         }
     }
     // No change at all, or one that is not worth finding, or an improvement.
-    let nothing = no_change * ((1.0 - SMALL) * exp(-largest) + SMALL * small) + better;
+    let nothing =
+        no_change * ((1.0 - SMALL_CHANGE) * exp(-largest) + SMALL_CHANGE * small) + better;
     let change: f64 = weights.iter().sum();
+    let step = |gap: usize| {
+        let values = if kinds[0] > 0.0 {
+            evidence.step[gap] * evidence.step[gap]
+        } else {
+            0.0
+        };
+        let failures = if any_failure {
+            distance(rates[gap])
+        } else {
+            0.0
+        };
+        values + failures
+    };
     let separation = if change > 0.0 {
         (weights.iter().enumerate())
-            .map(|(gap, weight)| {
-                let values = if kinds[0] > 0.0 {
-                    evidence.step[gap] * evidence.step[gap]
-                } else {
-                    0.0
-                };
-                let failures = if any_failure {
-                    distance(rates[gap])
-                } else {
-                    0.0
-                };
-                weight / change * (values + failures)
-            })
+            .map(|(gap, weight)| weight / change * step(gap))
             .sum()
     } else {
         1.0
@@ -113,21 +93,37 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
         better: better / all,
         gaps: weights.iter().map(|weight| weight / all).collect(),
         by_failures,
-        separation: separation.clamp(0.05, 100.0),
+        separation: separation.clamp(SEPARATION[0], SEPARATION[1]),
     }
+}
+
+/// The largest exponent in the weights, to be subtracted so that none overflows.
+fn largest_exponent(evidence: &Evidence, failing: &[f64]) -> f64 {
+    (0..failing.len())
+        .flat_map(|gap| {
+            let (value, failure) = (evidence.worse[gap], failing[gap]);
+            let (better, small) = (evidence.better[gap], evidence.small[gap]);
+            [value, failure, value + failure, better, small]
+        })
+        .fold(0.0, f64::max)
+}
+
+/// The uncertainty of a yes or no with this probability of yes, in nats.
+pub(crate) fn entropy(probability: f64) -> f64 {
+    let part = |p: f64| if p > 0.0 { -p * log(p) } else { 0.0 };
+    part(probability) + part(1.0 - probability)
 }
 
 /// The squared distance of two normal distributions, one standard deviation
 /// wide, that one run tells apart as well as these two rates.
 fn distance(rates: [f64; 2]) -> f64 {
-    let entropy = |rate: f64| super::choice::entropy(rate);
     let bit = std::f64::consts::LN_2;
     let middle = (rates[0] + rates[1]) / 2.0;
     let information = entropy(middle) - (entropy(rates[0]) + entropy(rates[1])) / 2.0;
     -8.0 * bit * libm::log1p(-(information / bit).clamp(0.0, 0.999))
 }
 
-/// Whether all runs before each gap failed, or all behind it.
+/// Whether all runs before each gap failed, or all after it.
 fn blind_gaps(tallies: &[Tally], changes: &[usize]) -> Vec<bool> {
     let is_blind = |sites: &[Tally]| {
         let runs: f64 = sites.iter().map(|site| site.runs).sum();

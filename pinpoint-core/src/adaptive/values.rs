@@ -1,19 +1,19 @@
-//! How much the values of all runs speak for a change at each place.
+//! The evidence of the values of all runs for a change in each gap.
 //!
 //! The model of a value is a line with one step in it:
 //!
 //! ```text
-//! value = level + step · [commit is at or behind the change] + drift + bot + noise
+//! value = level + step · [commit is at or after the change] + drift + bot + noise
 //! ```
 //!
 //! A *Bayes factor* compares, for a change in each gap, how well the best step
 //! of every plausible size explains all values, with how well no step does. All
-//! runs on the same side of a gap are pooled, so that a run of any commit tells
-//! something about every place. Level, noise and the sizes of the nuisances are
+//! runs on the same side of a gap are pooled, so that a run of any commit is
+//! evidence about every gap. Level, noise and the sizes of the nuisances are
 //! unknown and averaged over (the textbook marginal likelihood of a linear model
 //! with conjugate priors: Gelman et al., *Bayesian Data Analysis*, 2013,
 //! chapter 14). The sums over a side come from running sums over the sites, so
-//! that all places together cost one pass over the runs.
+//! that all gaps together cost one pass over the runs.
 //!
 //! Noise is not assumed to be normal. Each value has a *weight*, small for values
 //! far away from every level: that of a Student distribution with
@@ -24,38 +24,12 @@
 use libm::{exp, log};
 use pinpoint_compare::Direction;
 
-use super::place::{self, Sample};
-
-/// Degrees of freedom of the Student distribution behind the weights.
-const FREEDOM: f64 = 4.0;
-/// The interquartile range of that distribution, in units of its scale.
-const QUARTILES: f64 = 1.4814;
-/// Sizes of a step, in smallest ones looked for, with their prior probabilities.
-/// Each stands for sizes about it.
-const SIZES: [(f64, f64); 6] = [
-    (1.0, 0.35),
-    (1.7, 0.25),
-    (3.0, 0.15),
-    (6.0, 0.1),
-    (12.0, 0.1),
-    (36.0, 0.05),
-];
-/// How far about it, in parts of it.
-const SPREAD: f64 = 0.35;
-/// The standard deviation of changes too small to be worth finding, in smallest
-/// ones looked for.
-const SMALL: f64 = 0.15;
-/// Half the magnitude told is looked for, too, since magnitudes are guesses; but
-/// not where that is less than so many interquartile ranges of the noise, which
-/// takes many runs.
-const CHEAP: f64 = 0.75;
-/// Nothing smaller than so many interquartile ranges is looked for, however
-/// small the magnitude told: it would take thousands of runs.
-const LEAST: f64 = 0.25;
-
-/// No value or magnitude counts for more spreads than this, so that no square
-/// leaves the range of numbers.
-const FARTHEST: f64 = 1e6;
+use super::location::{self, FittedSegment, Residuals};
+use super::tuning::{
+    BOT_OFFSET, CHEAP_SIZE, DRIFT_PER_RUN, FIT_ROUNDS, FREEDOM, LARGEST_VALUE, LEAST_REST,
+    LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, MOST_DRIFT, NO_PENALTY, QUARTILES,
+    SCALE_OF_MEDIAN_DEVIATION, SCALE_ROUNDS, SIZE_SPREAD, SIZES, SMALL_SIZE,
+};
 
 /// A run that gave values.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +42,7 @@ pub(crate) struct Value {
     pub(crate) time: f64,
 }
 
-/// What is known beside the values.
+/// What the model assumes beside the values.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setting<'a> {
     pub(crate) sites: usize,
@@ -82,15 +56,15 @@ pub(crate) struct Setting<'a> {
     pub(crate) direction: Direction,
 }
 
-/// What the values say.
+/// The evidence of the values.
 #[derive(Debug, Clone)]
 pub(crate) struct Evidence {
     /// For each gap, the logarithm of the Bayes factor of a change for the worse.
     pub(crate) worse: Vec<f64>,
-    /// For the better; nothing where the direction is not known, since every
-    /// change is one for the worse then.
+    /// The same for the better; none where the direction is not known, as every change
+    /// is one for the worse then.
     pub(crate) better: Vec<f64>,
-    /// Of a change that is too small to be worth finding.
+    /// The same of a change that is too small to be worth finding.
     pub(crate) small: Vec<f64>,
     /// For each gap, the estimated step in units of the noise's standard deviation.
     pub(crate) step: Vec<f64>,
@@ -147,17 +121,8 @@ struct Model<'a> {
     scale: f64,
     /// The values without drift and bots.
     plain: Vec<f64>,
-    /// The stretches between known changes.
-    stretches: Vec<Stretch>,
-}
-
-/// The sites between two known changes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Stretch {
-    pub(crate) from: usize,
-    /// The gap of the best step, or `to` where there is none.
-    pub(crate) best: usize,
-    pub(crate) to: usize,
+    /// The segments between known changes.
+    segments: Vec<FittedSegment>,
 }
 
 /// The evidence of all values; none without at least two of them.
@@ -177,10 +142,9 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
     let setting = Setting {
         magnitude: setting
             .magnitude
-            .map(|magnitude| (magnitude / unit).min(FARTHEST)),
+            .map(|magnitude| (magnitude / unit).min(LARGEST_VALUE)),
         ..setting
     };
-    let count = values.len() as f64;
     // Values that are rounded are as if they had that much more noise.
     let floor = tick * tick / 12.0;
     let mut model = Model {
@@ -189,76 +153,31 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         values,
         scale: 1.0,
         plain: Vec::new(),
-        stretches: Vec::new(),
+        segments: Vec::new(),
     };
-    for round in 0..3 {
+    for round in 0..FIT_ROUNDS {
         let fit = model.fit(model.setting.bots > 1, floor);
         model.reweigh(&fit, floor, round == 0);
     }
-    let mut fits = vec![(0.0, model.fit(false, floor))];
-    if model.setting.bots > 1 {
-        fits.push((0.0, model.fit(true, floor)));
-    }
-    let strongest = fits
-        .iter()
-        .map(|(_, fit)| fit.evidence)
-        .fold(f64::NEG_INFINITY, f64::max);
-    let mut sum = 0.0;
-    for (share, fit) in &mut fits {
-        *share = exp(fit.evidence - strongest);
-        sum += *share;
-    }
-    let range = model.scale * QUARTILES;
-    let smallest = (setting.magnitude).map_or(range, |magnitude| {
-        (magnitude / 2.0)
-            .max(magnitude.min(CHEAP * range))
-            .max(LEAST * range)
-    });
-    let signs = match setting.direction {
-        Direction::Unknown => [0.5, 0.5],
-        Direction::Down => [1.0, 0.0],
-        Direction::Up => [0.0, 1.0],
-    };
+    let fits = model.fits(floor);
+    let smallest = model.smallest_change();
     for gap in 0..gaps {
-        let [mut up, mut down, mut small] = [LogSum::EMPTY; 3];
-        let mut step = 0.0;
-        for (share, fit) in &fits {
-            let share = share / sum;
-            let freedom = (count - fit.free as f64).max(1.0);
-            let factor = |centre: f64| model.factor(fit, gap, centre, SPREAD * centre, freedom);
-            for (size, prior) in SIZES {
-                let prior = log(share * prior);
-                up.add(prior + factor(size * smallest));
-                down.add(prior + factor(-size * smallest));
-            }
-            small.add(log(share) + model.factor(fit, gap, 0.0, SMALL * smallest, freedom));
-            let (cross, square) = fit.steps[gap];
-            if square > 0.0 {
-                step += share * cross / square / model.scale;
-            }
-        }
-        let [up, down] = [up, down].map(LogSum::value);
-        let both = |signs: [f64; 2]| {
-            let mut both = LogSum::EMPTY;
-            both.add(log(signs[0]) + up);
-            both.add(log(signs[1]) + down);
-            both.value()
-        };
-        evidence.worse[gap] = both(signs);
-        if setting.direction != Direction::Unknown {
-            evidence.better[gap] = both([signs[1], signs[0]]);
-        }
-        evidence.small[gap] = small.value();
-        evidence.step[gap] = step;
+        model.weigh_gap(gap, &fits, smallest, &mut evidence);
     }
-    let sample = Sample {
+    let sites: Vec<usize> = model.values.iter().map(|value| value.site).collect();
+    let residuals = Residuals {
         plain: &model.plain,
-        values: &model.values,
+        sites: &sites,
         weights: &model.weights,
         scale: model.scale,
         tick,
     };
-    place::locate(sample, &model.stretches, setting.prior, &mut evidence);
+    location::locate(
+        residuals,
+        &model.segments,
+        setting.prior,
+        &mut evidence.worse,
+    );
     evidence
 }
 
@@ -279,23 +198,93 @@ fn normalise(values: &[Value]) -> Option<(f64, f64, Vec<Value>)> {
         .into_iter()
         .find(|unit| *unit > f64::MIN_POSITIVE)
         .unwrap_or(1.0);
-    let normalised = |value: f64| ((value - median) / unit).clamp(-FARTHEST, FARTHEST);
+    let normalised = |value: f64| ((value - median) / unit).clamp(-LARGEST_VALUE, LARGEST_VALUE);
     let tick = (sorted.windows(2))
         .map(|pair| normalised(pair[1]) - normalised(pair[0]))
         .filter(|gap| *gap > 0.0)
         .fold(f64::INFINITY, f64::min);
     // All equal: as if they had been rounded to the ninth digit.
-    let tick = if tick.is_finite() { tick } else { 1e-9 };
+    let tick = if tick.is_finite() { tick } else { LEAST_TICK };
     let values = (values.iter())
         .map(|value| Value {
             value: normalised(value.value / 2.0),
             ..*value
         })
         .collect();
-    Some((2.0 * unit, tick.max(1e-9), values))
+    Some((2.0 * unit, tick.max(LEAST_TICK), values))
 }
 
 impl Model<'_> {
+    /// The fits without and, where there are several, with bots, each with its share of
+    /// the posterior probability.
+    fn fits(&self, floor: f64) -> Vec<(f64, Fit)> {
+        let mut fits = vec![(0.0, self.fit(false, floor))];
+        if self.setting.bots > 1 {
+            fits.push((0.0, self.fit(true, floor)));
+        }
+        let strongest = fits
+            .iter()
+            .map(|(_, fit)| fit.evidence)
+            .fold(f64::NEG_INFINITY, f64::max);
+        let mut sum = 0.0;
+        for (share, fit) in &mut fits {
+            *share = exp(fit.evidence - strongest);
+            sum += *share;
+        }
+        fits.iter_mut().for_each(|(share, _)| *share /= sum);
+        fits
+    }
+
+    /// The smallest change that is looked for.
+    fn smallest_change(&self) -> f64 {
+        let range = self.scale * QUARTILES;
+        (self.setting.magnitude).map_or(range, |magnitude| {
+            (magnitude / 2.0)
+                .max(magnitude.min(CHEAP_SIZE * range))
+                .max(LEAST_SIZE * range)
+        })
+    }
+
+    /// The evidence of a change in one gap, averaged over the fits and the sizes.
+    fn weigh_gap(&self, gap: usize, fits: &[(f64, Fit)], smallest: f64, evidence: &mut Evidence) {
+        let count = self.values.len() as f64;
+        let [mut up, mut down, mut small] = [LogSum::EMPTY; 3];
+        let mut step = 0.0;
+        for (share, fit) in fits {
+            let freedom = (count - fit.free as f64).max(1.0);
+            let factor = |centre: f64| self.factor(fit, gap, centre, SIZE_SPREAD * centre, freedom);
+            for (size, prior) in SIZES {
+                let prior = log(share * prior);
+                up.add(prior + factor(size * smallest));
+                down.add(prior + factor(-size * smallest));
+            }
+            small.add(log(*share) + self.factor(fit, gap, 0.0, SMALL_SIZE * smallest, freedom));
+            let (cross, square) = fit.steps[gap];
+            if square > 0.0 {
+                step += share * cross / square / self.scale;
+            }
+        }
+        let [up, down] = [up, down].map(LogSum::value);
+        let both = |signs: [f64; 2]| {
+            let mut both = LogSum::EMPTY;
+            both.add(log(signs[0]) + up);
+            both.add(log(signs[1]) + down);
+            both.value()
+        };
+        // Half the probability for each sign where the direction is not known.
+        let signs = match self.setting.direction {
+            Direction::Unknown => [0.5, 0.5],
+            Direction::Down => [1.0, 0.0],
+            Direction::Up => [0.0, 1.0],
+        };
+        evidence.worse[gap] = both(signs);
+        if self.setting.direction != Direction::Unknown {
+            evidence.better[gap] = both([signs[1], signs[0]]);
+        }
+        evidence.small[gap] = small.value();
+        evidence.step[gap] = step;
+    }
+
     /// The columns of a run: level, known changes, drift, bots.
     fn columns(&self, value: &Value, bots: bool, row: &mut [f64]) {
         row.fill(0.0);
@@ -315,13 +304,11 @@ impl Model<'_> {
         let free = 1 + changes.len();
         let columns = free + 1 + if bots { self.setting.bots } else { 0 };
         let count = self.values.len() as f64;
-        // A drift of so many standard deviations over all runs, and bots that
-        // differ by so many, are as expected.
-        let drift = (0.004 * count).min(2.0) * self.scale;
-        let offset = 1.0 * self.scale;
+        let drift = (DRIFT_PER_RUN * count).min(MOST_DRIFT) * self.scale;
+        let offset = BOT_OFFSET * self.scale;
         let penalty: Vec<f64> = (0..columns)
             .map(|column| match column {
-                column if column < free => 1e-9,
+                column if column < free => NO_PENALTY,
                 column if column == free => 1.0 / (drift * drift),
                 _ => 1.0 / (offset * offset),
             })
@@ -368,8 +355,8 @@ impl Model<'_> {
                 cross -= x * y;
                 square -= x * x;
             }
-            // What the nuisances explain wholly is no step.
-            if square > 1e-6 * sums[columns + 1] {
+            // What the nuisances explain is not a step.
+            if square > LEAST_UNEXPLAINED * sums[columns + 1] {
                 steps[gap] = (cross, square);
             }
         }
@@ -403,48 +390,15 @@ impl Model<'_> {
                 value.value - nuisance
             })
             .collect();
-        // The levels of each stretch between known changes: before and behind
-        // the best step there.
-        let mut distances = vec![0.0; plain.len()];
-        self.stretches.clear();
-        let changes = self.setting.changes;
-        for stretch in 0..=changes.len() {
-            let from = if stretch == 0 {
-                0
-            } else {
-                changes[stretch - 1] + 1
-            };
-            let to = changes
-                .get(stretch)
-                .map_or(self.setting.sites - 1, |change| *change);
-            let best = fit.best(|gap| (from..to).contains(&gap)).unwrap_or(to);
-            let level = |sites: std::ops::RangeInclusive<usize>| {
-                let mut side: Vec<f64> = (plain.iter().zip(&self.values))
-                    .filter(|(_, value)| sites.contains(&value.site))
-                    .map(|(plain, _)| *plain)
-                    .collect();
-                (!side.is_empty()).then(|| median(&mut side))
-            };
-            let levels = [level(from..=best), level(best + 1..=to)];
-            self.stretches.push(Stretch { from, best, to });
-            for (distance, (plain, value)) in
-                distances.iter_mut().zip(plain.iter().zip(&self.values))
-            {
-                if (from..=to).contains(&value.site) {
-                    *distance = (levels.iter().flatten())
-                        .map(|level| (plain - level).abs())
-                        .fold(f64::INFINITY, f64::min);
-                }
-            }
-        }
+        let distances = self.distances(fit, &plain);
         let count = distances.len() as f64;
         if first {
             let mut sorted = distances.clone();
-            self.scale = median(&mut sorted) * 1.35;
+            self.scale = median(&mut sorted) * SCALE_OF_MEDIAN_DEVIATION;
         }
-        let least = floor.max(1e-18).sqrt();
+        let least = floor.max(LEAST_VARIANCE).sqrt();
         let mut scale = self.scale.max(least);
-        for _ in 0..4 {
+        for _ in 0..SCALE_ROUNDS {
             let square: f64 = (distances.iter())
                 .map(|distance| {
                     let square = distance * distance;
@@ -462,6 +416,44 @@ impl Model<'_> {
         }
     }
 
+    /// The distance of each value from the nearer level of its segment: those before and
+    /// after the segment's best step.
+    fn distances(&mut self, fit: &Fit, plain: &[f64]) -> Vec<f64> {
+        let mut distances = vec![0.0; plain.len()];
+        self.segments.clear();
+        let changes = self.setting.changes;
+        for segment in 0..=changes.len() {
+            let from = if segment == 0 {
+                0
+            } else {
+                changes[segment - 1] + 1
+            };
+            let to = changes
+                .get(segment)
+                .map_or(self.setting.sites - 1, |change| *change);
+            let best = fit.best(|gap| (from..to).contains(&gap)).unwrap_or(to);
+            let level = |sites: std::ops::RangeInclusive<usize>| {
+                let mut side: Vec<f64> = (plain.iter().zip(&self.values))
+                    .filter(|(_, value)| sites.contains(&value.site))
+                    .map(|(plain, _)| *plain)
+                    .collect();
+                (!side.is_empty()).then(|| median(&mut side))
+            };
+            let levels = [level(from..=best), level(best + 1..=to)];
+            self.segments.push(FittedSegment { from, best, to });
+            for (distance, (plain, value)) in
+                distances.iter_mut().zip(plain.iter().zip(&self.values))
+            {
+                if (from..=to).contains(&value.site) {
+                    *distance = (levels.iter().flatten())
+                        .map(|level| (plain - level).abs())
+                        .fold(f64::INFINITY, f64::min);
+                }
+            }
+        }
+        distances
+    }
+
     /// The logarithm of the Bayes factor of a step in a gap whose size is normal
     /// about a centre. Hundreds of runs on either side of a large step make a factor
     /// that is no number any more.
@@ -475,7 +467,7 @@ impl Model<'_> {
         let estimate = cross / square;
         let off = estimate - centre;
         let rest =
-            (fit.rest - cross * estimate).max(1e-12 * fit.rest) + off * off * square / shrink;
+            (fit.rest - cross * estimate).max(LEAST_REST * fit.rest) + off * off * square / shrink;
         -0.5 * log(shrink) - 0.5 * freedom * log(rest / fit.rest)
     }
 }

@@ -30,8 +30,7 @@ pub use self::outcome::{CULPRIT_FINDER_OUTCOME_VERSION, CheckedCulprit, CulpritF
 use self::routes::{Part, Routes};
 pub use self::spec::{CULPRIT_FINDER_SPEC_VERSION, CulpritFinderSpec};
 use crate::aggregate::Aggregate;
-use crate::budget::BudgetedLedger;
-use crate::lab::Exhausted;
+use crate::budget::{BudgetedActions, Exhausted};
 use crate::machine::{Charts, Machine, MachineError};
 use crate::{
     Action, Bisection, BisectionSpec, CombinedCommit, Culprit, Event, Limits, Magnitude, Outcome,
@@ -102,7 +101,7 @@ use crate::{
 pub struct CulpritFinder {
     spec: CulpritFinderSpec,
     /// Its budget is that of all parts together.
-    ledger: BudgetedLedger,
+    actions: BudgetedActions,
     routes: Routes,
     verification: Pairwise,
     bisection: Option<Bisection>,
@@ -142,7 +141,7 @@ impl CulpritFinder {
         // verification.
         Bisection::new(spec.bisection.clone())?;
         let mut finder = Self {
-            ledger: BudgetedLedger::new(spec.bisection.max_runs, spec.bisection.max_builds),
+            actions: BudgetedActions::new(spec.bisection.max_runs, spec.bisection.max_builds),
             routes: Routes::default(),
             verification: Pairwise::new(spec.verification())?,
             bisection: None,
@@ -155,7 +154,7 @@ impl CulpritFinder {
         for action in finder.verification.poll() {
             // The two builds of the ends, which the search was just found to
             // be allowed.
-            (finder.ask(Part::Verification, action)).map_err(|_| SpecError::Budget {
+            (finder.open(Part::Verification, action)).map_err(|_| SpecError::Budget {
                 what: "builds",
                 needed: 2,
                 allowed: finder.spec.bisection.max_builds.unwrap_or(u64::MAX),
@@ -205,8 +204,8 @@ impl CulpritFinder {
         self.built.len() as u64
     }
 
-    /// Asks for an action of a part under a number of the whole.
-    fn ask(&mut self, part: Part, action: Action) -> Result<(), Exhausted> {
+    /// Opens an action of a part under a number of the whole.
+    fn open(&mut self, part: Part, action: Action) -> Result<(), Exhausted> {
         let task = match action.task {
             Task::FindMetric { .. } | Task::List { .. } => action.task,
             Task::Build { commit } => Task::Build {
@@ -231,12 +230,12 @@ impl CulpritFinder {
             Task::Cancel { action: inner } => {
                 // `answer_from_memory` has answered those that have none.
                 let ended = self.routes.number(part, inner).unwrap_or(inner);
-                self.ledger.close(ended);
+                self.actions.close(ended);
                 self.routes.remove(ended);
                 Task::Cancel { action: ended }
             }
         };
-        let number = self.ledger.ask(task)?;
+        let number = self.actions.open(task)?;
         self.routes.add(number, part, action.number);
         Ok(())
     }
@@ -311,7 +310,7 @@ impl CulpritFinder {
         }
     }
 
-    fn tell(&mut self, part: Part, event: Event) -> Result<(), MachineError> {
+    fn report(&mut self, part: Part, event: Event) -> Result<(), MachineError> {
         match part {
             Part::Verification => self.verification.handle(event),
             Part::Bisection => (self.bisection.as_mut()).map_or(Ok(()), |it| it.handle(event)),
@@ -353,8 +352,8 @@ impl CulpritFinder {
                     continue;
                 }
                 if let Some(event) = self.answer_from_memory(part, &action) {
-                    self.tell(part, event)?;
-                } else if let Err(exhausted) = self.ask(part, action) {
+                    self.report(part, event)?;
+                } else if let Err(exhausted) = self.open(part, action) {
                     self.stop(part, exhausted);
                     is_stopped = true;
                 }
@@ -455,18 +454,18 @@ impl CulpritFinder {
             magnitude: spec.magnitude.or(verified),
             attempts: Some(attempts),
             // One verification is made, and another one is kept back.
-            max_runs: (self.ledger.runs_left())
+            max_runs: (self.actions.runs_left())
                 .map(|left| left.saturating_add(reused))
                 .map(|left| left.saturating_sub(self.spec.verification_runs())),
             // The ends are built.
-            max_builds: (self.ledger.builds_left()).map(|left| left.saturating_add(2)),
+            max_builds: (self.actions.builds_left()).map(|left| left.saturating_add(2)),
             ..spec.clone()
         }
     }
 
     fn confirmations_of(&self, outcome: &Outcome) -> Vec<Confirmation> {
         let each = self.spec.verification_runs();
-        let mut left = self.ledger.runs_left();
+        let mut left = self.actions.runs_left();
         (outcome.culprits.iter().zip(1..))
             .map(|(culprit, place)| {
                 let by = if (culprit.prior, culprit.commit) == (Position::Lower, Position::Higher) {
@@ -547,7 +546,7 @@ impl Machine for CulpritFinder {
     type Outcome = CulpritFinderOutcome;
 
     fn poll(&mut self) -> Vec<Action> {
-        self.ledger.poll()
+        self.actions.poll()
     }
 
     fn handle(&mut self, event: Event) -> Result<(), MachineError> {
@@ -559,16 +558,16 @@ impl Machine for CulpritFinder {
                 return Ok(());
             };
             let built = matches!(event, Event::Built { .. });
-            self.tell(part, event.answering(inner))
+            self.report(part, event.answering(inner))
                 .map_err(|error| error.about(number))?;
             self.routes.remove(number);
-            if let (Some(Task::Build { commit }), true) = (self.ledger.close(number), built) {
+            if let (Some(Task::Build { commit }), true) = (self.actions.close(number), built) {
                 self.built.insert(commit);
             }
             self.forward(part)?;
         } else {
             for part in self.parts() {
-                self.tell(part, event.clone())?;
+                self.report(part, event.clone())?;
                 self.forward(part)?;
             }
         }
@@ -576,7 +575,7 @@ impl Machine for CulpritFinder {
     }
 
     fn outstanding(&self) -> Vec<Action> {
-        self.ledger.outstanding()
+        self.actions.outstanding()
     }
 
     fn outcome(&self) -> Option<&CulpritFinderOutcome> {

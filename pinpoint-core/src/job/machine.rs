@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{JobOutcome, JobSpec, Search};
 use crate::aggregate::Aggregate;
-use crate::lab::LOST_IN_A_ROW;
-use crate::machine::{Charts, Ledger, Machine, MachineError};
+use crate::machine::{Charts, Machine, MachineError, OpenActions};
+use crate::search_state::LOST_IN_A_ROW;
 use crate::{
     Action, CombinedCommit, Event, Limits, Metric, Position, RetryPolicy, SpecError, Task, Variant,
 };
@@ -37,7 +37,7 @@ pub struct JobMachine {
 #[derive(Debug, Clone)]
 struct Preparation {
     find: FindMetric,
-    ledger: Ledger,
+    actions: OpenActions,
     /// Answers lost in a row.
     lost: u32,
     metric: Option<Metric>,
@@ -68,15 +68,15 @@ impl JobMachine {
 
     /// The machine of a job whose metric is to be found first.
     pub fn finding(spec: impl Into<JobSpec>, find: FindMetric) -> Result<Self, SpecError> {
-        let mut ledger = Ledger::default();
-        ledger.ask(Task::FindMetric {
+        let mut actions = OpenActions::default();
+        actions.open(Task::FindMetric {
             commit: Position::Lower,
         });
-        ledger.ask(Task::Build { commit: OTHER_END });
+        actions.open(Task::Build { commit: OTHER_END });
         Ok(Self {
             preparation: Some(Preparation {
                 find,
-                ledger,
+                actions,
                 lost: 0,
                 metric: None,
                 failure: None,
@@ -98,7 +98,7 @@ impl JobMachine {
 
     /// Has the search begun?
     pub fn is_searching(&self) -> bool {
-        (self.preparation.as_ref()).is_none_or(|preparation| preparation.ledger.is_idle())
+        (self.preparation.as_ref()).is_none_or(|preparation| preparation.actions.is_idle())
     }
 
     /// What the numbers of the search are raised by.
@@ -170,7 +170,7 @@ impl JobMachine {
 impl Preparation {
     /// Takes an answer to an action of its own.
     fn answer(&mut self, number: u64, event: Event) -> Result<(), MachineError> {
-        let Some(task) = self.ledger.get(number).cloned() else {
+        let Some(task) = self.actions.get(number).cloned() else {
             return Ok(());
         };
         match (&task, event) {
@@ -180,7 +180,7 @@ impl Preparation {
             (Task::FindMetric { .. }, Event::GaveUp { reason, .. }) => {
                 self.lost += 1;
                 if self.lost < LOST_IN_A_ROW {
-                    self.ledger.ask(task);
+                    self.actions.open(task);
                 } else {
                     self.failure = Some(reason);
                 }
@@ -193,7 +193,7 @@ impl Preparation {
             | (Task::Cancel { .. }, Event::Cancelled { .. } | Event::GaveUp { .. }) => {}
             (_, event) => return Err(MachineError::wrong_answer(number, &task, &event)),
         }
-        self.ledger.close(number);
+        self.actions.close(number);
         Ok(())
     }
 }
@@ -205,7 +205,7 @@ impl Machine for JobMachine {
         let Some(preparation) = &mut self.preparation else {
             return self.search.poll();
         };
-        let mut actions = preparation.ledger.poll();
+        let mut actions = preparation.actions.poll();
         if self.is_searching() {
             let offset = self.offset();
             actions.extend(raised(self.search.poll(), offset));
@@ -220,9 +220,9 @@ impl Machine for JobMachine {
         let offset = self.offset();
         match (&mut self.preparation, event.action()) {
             (Some(preparation), Some(number)) if number < offset => {
-                let was_searching = preparation.ledger.is_idle();
+                let was_searching = preparation.actions.is_idle();
                 preparation.answer(number, event)?;
-                if !was_searching && preparation.ledger.is_idle() {
+                if !was_searching && preparation.actions.is_idle() {
                     self.begin()?;
                 }
             }
@@ -235,10 +235,10 @@ impl Machine for JobMachine {
                 self.search.handle(event)?;
                 // It has asked for nothing yet, and ends at once or goes on.
                 if let Some(preparation) = preparation
-                    && !preparation.ledger.is_idle()
+                    && !preparation.actions.is_idle()
                     && self.search.is_ending()
                 {
-                    preparation.ledger.cancel(|_| true);
+                    preparation.actions.cancel(|_| true);
                     preparation.metric = None;
                     self.end_search()?;
                 }
@@ -254,7 +254,7 @@ impl Machine for JobMachine {
         let Some(preparation) = &self.preparation else {
             return self.search.outstanding();
         };
-        let mut actions = preparation.ledger.outstanding();
+        let mut actions = preparation.actions.outstanding();
         if self.is_searching() {
             actions.extend(raised(self.search.outstanding(), self.offset()));
         }

@@ -4,25 +4,25 @@
 //! while, so that their difference is that of the commits. A difference of 1 %
 //! can be seen where runs of the same commit differ by 10 % from hour to hour.
 
-mod certainty;
 mod comparison;
+mod early_stopping;
 mod outcome;
 mod spec;
 
 use pinpoint_compare::CompareError;
 
-use self::certainty::Certainty;
 use self::comparison::{Findings, Pair};
+use self::early_stopping::EarlyStopping;
 pub use self::outcome::{
     ChartComparison, PAIRWISE_OUTCOME_VERSION, PairwiseOutcome, PairwiseStatus,
 };
 pub(crate) use self::spec::check_pairs;
 pub use self::spec::{PAIRWISE_SPEC_VERSION, PairwiseSpec, Sides};
 use crate::aggregate::Aggregate;
-use crate::lab::LOST_IN_A_ROW;
-use crate::machine::{Charts, Ledger, Machine, MachineError};
+use crate::machine::{Charts, Machine, MachineError, OpenActions};
 use crate::random::SplitMix64;
 use crate::rotation::Rotation;
+use crate::search_state::LOST_IN_A_ROW;
 use crate::{
     Action, CombinedCommit, Event, Limits, PairedRun, Position, RetryPolicy, SpecError, Stopped,
     Task, Variant,
@@ -92,14 +92,14 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Pairwise {
     spec: PairwiseSpec,
-    ledger: Ledger,
+    actions: OpenActions,
     /// Which pairs begin with the base.
     base_first: Vec<bool>,
     /// By index.
     pairs: Vec<Option<Pair>>,
     builds: u64,
     lost: Lost,
-    certainty: Option<Certainty>,
+    early_stopping: Option<EarlyStopping>,
     /// Why it is over, while the last actions are being ended.
     ending: Option<Stopped>,
     outcome: Option<PairwiseOutcome>,
@@ -132,15 +132,15 @@ impl Pairwise {
         let pairs = spec.pairs as usize;
         let mut base_first: Vec<bool> = (0..pairs).map(|index| index < pairs / 2).collect();
         SplitMix64::new(spec.seed).shuffle(&mut base_first);
-        let mut ledger = Ledger::default();
+        let mut actions = OpenActions::default();
         for commit in [Position::Lower, Position::Higher] {
-            ledger.ask(Task::Build { commit });
+            actions.open(Task::Build { commit });
         }
         Ok(Self {
             // The level is a constant that is one.
-            certainty: (spec.early_stopping.then(Certainty::new)).and_then(Result::ok),
+            early_stopping: (spec.early_stopping.then(EarlyStopping::new)).and_then(Result::ok),
             spec,
-            ledger,
+            actions,
             base_first,
             pairs: vec![None; pairs],
             builds: 0,
@@ -188,24 +188,24 @@ impl Pairwise {
 
     fn conclude(&mut self, stopped: Stopped) {
         self.ending = Some(stopped);
-        self.ledger.cancel(|_| true);
+        self.actions.cancel(|_| true);
     }
 
     fn answer(&mut self, number: u64, event: Event) -> Result<(), MachineError> {
-        let Some(task) = self.ledger.get(number).cloned() else {
+        let Some(task) = self.actions.get(number).cloned() else {
             return Ok(());
         };
         match (&task, event) {
             (Task::Build { .. }, Event::Built { .. }) => {
                 self.builds += 1;
                 *self.lost.of(&task) = 0;
-                self.ledger.close(number);
+                self.actions.close(number);
                 if self.builds == 2 {
-                    self.ask_for_pairs();
+                    self.open_pairs();
                 }
             }
             (Task::Build { commit }, Event::BuildFailed { reason, .. }) => {
-                self.ledger.close(number);
+                self.actions.close(number);
                 self.conclude(Stopped::Failed {
                     commit: Some(*commit),
                     reason,
@@ -219,7 +219,7 @@ impl Pairwise {
             ) => {
                 self.check(number, &first)?;
                 self.check(number, &second)?;
-                self.ledger.close(number);
+                self.actions.close(number);
                 *self.lost.of(&task) = 0;
                 let index = *index as usize;
                 let base_first = self.base_first[index];
@@ -242,18 +242,18 @@ impl Pairwise {
                 }
             }
             (Task::Cancel { .. }, Event::Cancelled { .. } | Event::GaveUp { .. }) => {
-                self.ledger.close(number);
+                self.actions.close(number);
             }
             (_, Event::GaveUp { reason, .. }) => {
-                self.ledger.close(number);
-                self.lose(task, reason);
+                self.actions.close(number);
+                self.requeue(task, reason);
             }
             (_, event) => return Err(MachineError::wrong_answer(number, &task, &event)),
         }
         Ok(())
     }
 
-    fn ask_for_pairs(&mut self) {
+    fn open_pairs(&mut self) {
         let bots = Rotation::new(&self.spec.bots, self.spec.seed);
         // Each order is spread over the bots by itself.
         let mut of_order = [0, 0];
@@ -266,7 +266,7 @@ impl Pairwise {
             } else {
                 (Position::Higher, Position::Lower)
             };
-            self.ledger.ask(Task::RunPair {
+            self.actions.open(Task::RunPair {
                 first,
                 second,
                 index,
@@ -302,14 +302,14 @@ impl Pairwise {
 
     /// Asks again for what the infrastructure lost, until it was lost three times
     /// in a row.
-    fn lose(&mut self, task: Task, reason: String) {
+    fn requeue(&mut self, task: Task, reason: String) {
         if self.ending.is_some() {
             return;
         }
         let losses = self.lost.of(&task);
         *losses += 1;
         if *losses < LOST_IN_A_ROW {
-            self.ledger.ask(task);
+            self.actions.open(task);
             return;
         }
         let commit = match task {
@@ -321,11 +321,11 @@ impl Pairwise {
 
     /// Ends the comparison when a difference is certain.
     fn look(&mut self) -> Result<(), CompareError> {
-        let Some(certainty) = &mut self.certainty else {
+        let Some(early_stopping) = &mut self.early_stopping else {
             return Ok(());
         };
-        certainty.see(&self.pairs)?;
-        if certainty.is_reached()
+        early_stopping.update(&self.pairs)?;
+        if early_stopping.is_reached()
             && self.ending.is_none()
             && self.findings()?.status() == PairwiseStatus::Different
         {
@@ -337,9 +337,9 @@ impl Pairwise {
     fn findings(&self) -> Result<Findings, CompareError> {
         let pairs: Vec<&Pair> = self.pairs.iter().flatten().collect();
         let mut findings = Findings::of(&pairs, &self.spec)?;
-        if let Some(certainty) = &self.certainty {
+        if let Some(early_stopping) = &self.early_stopping {
             for chart in &mut findings.charts {
-                chart.anytime_p_value = certainty.p_value(&chart.chart);
+                chart.anytime_p_value = early_stopping.p_value(&chart.chart);
             }
         }
         Ok(findings)
@@ -393,7 +393,7 @@ impl Machine for Pairwise {
     type Outcome = PairwiseOutcome;
 
     fn poll(&mut self) -> Vec<Action> {
-        self.ledger.poll()
+        self.actions.poll()
     }
 
     fn handle(&mut self, event: Event) -> Result<(), MachineError> {
@@ -414,7 +414,7 @@ impl Machine for Pairwise {
                 }
             }
         }
-        if self.ledger.is_idle() {
+        if self.actions.is_idle() {
             let stopped = self.ending.clone().unwrap_or(Stopped::Decided);
             self.outcome = Some(self.summarise(stopped));
         }
@@ -422,7 +422,7 @@ impl Machine for Pairwise {
     }
 
     fn outstanding(&self) -> Vec<Action> {
-        self.ledger.outstanding()
+        self.actions.outstanding()
     }
 
     fn outcome(&self) -> Option<&PairwiseOutcome> {

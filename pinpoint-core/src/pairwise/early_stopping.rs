@@ -1,4 +1,4 @@
-//! Whether enough was seen to end before the last pair.
+//! A sequential test, which may end the comparison before its last pair.
 //!
 //! Wilcoxon's p-value is meant for one look, at the end. What may be looked at
 //! after every pair is [`SequentialPairs`]. The pairs are looked at in the order
@@ -16,14 +16,14 @@ use super::comparison::Pair;
 const ERROR_RATE: f64 = 0.01;
 
 #[derive(Debug, Clone)]
-pub(super) struct Certainty {
+pub(super) struct EarlyStopping {
     /// Pairs seen, all with lower indices included.
     seen: usize,
     failures: SequentialPairs,
     charts: BTreeMap<String, SequentialPairs>,
 }
 
-impl Certainty {
+impl EarlyStopping {
     pub(super) fn new() -> Result<Self, CompareError> {
         Ok(Self {
             seen: 0,
@@ -33,7 +33,7 @@ impl Certainty {
     }
 
     /// Looks at the pairs that are new, up to the first that is not there yet.
-    pub(super) fn see(&mut self, pairs: &[Option<Pair>]) -> Result<(), CompareError> {
+    pub(super) fn update(&mut self, pairs: &[Option<Pair>]) -> Result<(), CompareError> {
         while let Some(Some(pair)) = pairs.get(self.seen) {
             self.seen += 1;
             let (base, experiment) = pair.errors();

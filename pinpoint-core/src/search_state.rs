@@ -1,24 +1,22 @@
-//! What a search has asked for and learned, commit by commit.
+//! The state of a search, commit by commit: builds, runs, open actions.
 //!
-//! Strategies decide which commits to measure; the lab does the bookkeeping
-//! that every strategy needs: which commits are built, their runs, what is
-//! still under way, and the handling of lost answers. The budgets are kept below
-//! it, in the ledger through which it asks.
+//! Strategies decide which commits to measure. The bookkeeping that every strategy
+//! needs is here: which commits are built, their runs, what is under way, and the
+//! repetition of lost answers. `budget.rs` keeps the budgets.
 
 use std::collections::BTreeMap;
 
-use crate::budget::BudgetedLedger;
+use crate::budget::{BudgetedActions, Exhausted};
 use crate::machine::MachineError;
-use crate::outcome::Stopped;
 use crate::random::SplitMix64;
 use crate::rotation::Rotation;
 use crate::{Action, BisectionSpec, Event, Position, SpecError, Task};
 
-/// Infrastructure trouble so many times in a row skips a commit.
+/// A commit is skipped when its answers were lost so many times in a row.
 pub(crate) const LOST_IN_A_ROW: u32 = 3;
 
-/// So many failed runs in a row, and so many among them of commits that gave values
-/// before: the benchmark has stopped working, whatever the commit.
+/// With so many failed runs in a row, of which so many are of commits that gave values
+/// before, the benchmark has stopped working.
 const FAILED_IN_A_ROW: u32 = 40;
 const PASSED_BEFORE: u32 = 10;
 
@@ -34,7 +32,7 @@ struct Failing {
 /// Whether a commit can be run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum BuildState {
-    Asked,
+    Pending,
     Built,
     /// It does not build, or its infrastructure gave up: why, in a line.
     Skipped(String),
@@ -53,7 +51,7 @@ pub(crate) struct Run {
     pub(crate) sequence: u64,
 }
 
-/// One commit's part of the search.
+/// The builds and runs of one commit.
 #[derive(Debug, Clone)]
 pub(crate) struct Measured {
     pub(crate) build: BuildState,
@@ -114,54 +112,33 @@ impl Measured {
     }
 
     /// Runs that were answered or are under way.
-    pub(crate) fn asked(&self) -> u32 {
+    pub(crate) fn requested(&self) -> u32 {
         self.runs() + self.pending
     }
 
     /// It has so many runs, or all that it will ever get of them.
     pub(crate) fn is_ready(&self, runs: u32) -> bool {
-        self.build != BuildState::Asked && (self.runs() >= runs || self.pending == 0)
+        self.build != BuildState::Pending && (self.runs() >= runs || self.pending == 0)
     }
 }
 
-/// Why a search ends before everything is decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Exhausted {
-    /// The budget of runs.
-    Runs,
-    /// The budget of builds.
-    Builds,
-    /// More runs would hardly tell more.
-    Knowledge,
-}
-
-impl From<Exhausted> for Stopped {
-    fn from(exhausted: Exhausted) -> Self {
-        match exhausted {
-            Exhausted::Runs => Self::RunBudget,
-            Exhausted::Builds => Self::BuildBudget,
-            Exhausted::Knowledge => Self::NothingToLearn,
-        }
-    }
-}
-
-/// What is known of the commits strictly inside a range.
+/// The number of commits strictly inside a range.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Listing {
-    Asked,
+pub(crate) enum RangeState {
+    Pending,
     Counted(u64),
-    /// It can't be had: why.
-    Lost(String),
+    /// It can't be listed: why.
+    Failed(String),
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Lab {
-    ledger: BudgetedLedger,
+pub(crate) struct SearchState {
+    actions: BudgetedActions,
     random: SplitMix64,
     bots: Rotation,
     chart: Option<String>,
     commits: BTreeMap<Position, Measured>,
-    ranges: Vec<Listing>,
+    ranges: Vec<RangeState>,
     /// Listings lost in a row.
     lost_listings: u32,
     failing: Failing,
@@ -169,10 +146,10 @@ pub(crate) struct Lab {
     builds: u64,
 }
 
-impl Lab {
+impl SearchState {
     pub(crate) fn new(spec: &BisectionSpec) -> Self {
         Self {
-            ledger: BudgetedLedger::new(spec.max_runs, spec.max_builds),
+            actions: BudgetedActions::new(spec.max_runs, spec.max_builds),
             random: SplitMix64::new(spec.seed),
             bots: Rotation::new(&spec.bots, spec.seed),
             chart: spec.chart.clone(),
@@ -212,9 +189,9 @@ impl Lab {
             .sum()
     }
 
-    /// Runs that may still be asked for.
+    /// Runs left in the budget.
     pub(crate) fn runs_left(&self) -> Option<u64> {
-        self.ledger.runs_left()
+        self.actions.runs_left()
     }
 
     /// Commits that were built.
@@ -222,9 +199,9 @@ impl Lab {
         self.builds
     }
 
-    /// Builds that may still be asked for.
+    /// Builds left in the budget.
     pub(crate) fn builds_left(&self) -> Option<u64> {
-        self.ledger.builds_left()
+        self.actions.builds_left()
     }
 
     pub(crate) fn get(&self, commit: Position) -> Option<&Measured> {
@@ -240,7 +217,7 @@ impl Lab {
     /// Commits strictly inside a range, once it is listed.
     pub(crate) fn count(&self, range: u32) -> Option<u64> {
         match self.ranges.get(range as usize) {
-            Some(Listing::Counted(count)) => Some(*count),
+            Some(RangeState::Counted(count)) => Some(*count),
             _ => None,
         }
     }
@@ -248,7 +225,7 @@ impl Lab {
     /// Why a range could not be listed.
     pub(crate) fn unlisted(&self, range: u32) -> Option<&str> {
         match self.ranges.get(range as usize) {
-            Some(Listing::Lost(reason)) => Some(reason),
+            Some(RangeState::Failed(reason)) => Some(reason),
             _ => None,
         }
     }
@@ -258,23 +235,23 @@ impl Lab {
         (0..self.ranges.len() as u32).find_map(|range| self.unlisted(range))
     }
 
-    /// A range whose count is known without asking.
-    pub(crate) fn know(&mut self, count: u64) -> u32 {
-        self.ranges.push(Listing::Counted(count));
+    /// Adds a range whose count is known.
+    pub(crate) fn add_range(&mut self, count: u64) -> u32 {
+        self.ranges.push(RangeState::Counted(count));
         (self.ranges.len() - 1) as u32
     }
 
     pub(crate) fn list(&mut self, lower: Position, higher: Position) -> u32 {
         let range = self.ranges.len() as u32;
-        self.ranges.push(Listing::Asked);
-        self.ledger.list(range, lower, higher);
+        self.ranges.push(RangeState::Pending);
+        self.actions.list(range, lower, higher);
         range
     }
 
     pub(crate) fn build(&mut self, commit: Position) -> Result<(), Exhausted> {
-        self.ledger.ask(Task::Build { commit })?;
+        self.actions.open(Task::Build { commit })?;
         self.commits.entry(commit).or_insert(Measured {
-            build: BuildState::Asked,
+            build: BuildState::Pending,
             runs: BTreeMap::new(),
             next_index: 0,
             pending: 0,
@@ -293,7 +270,7 @@ impl Lab {
         let mut wanted: Vec<(Position, u32)> = totals
             .iter()
             .map(|(commit, total)| {
-                let known = self.commits.get(commit).map_or(0, Measured::asked);
+                let known = self.commits.get(commit).map_or(0, Measured::requested);
                 (*commit, total.saturating_sub(known))
             })
             .collect();
@@ -310,7 +287,7 @@ impl Lab {
             for (commit, runs) in &mut wanted {
                 *runs -= 1;
                 if let Some(measured) = self.commits.get_mut(commit) {
-                    self.ledger.ask(Task::Run {
+                    self.actions.open(Task::Run {
                         commit: *commit,
                         index: measured.next_index,
                         bot: self.bots.at(measured.next_index),
@@ -334,27 +311,27 @@ impl Lab {
     }
 
     pub(crate) fn poll(&mut self) -> Vec<Action> {
-        self.ledger.poll()
+        self.actions.poll()
     }
 
     pub(crate) fn outstanding(&self) -> Vec<Action> {
-        self.ledger.outstanding()
+        self.actions.outstanding()
     }
 
     pub(crate) fn is_idle(&self) -> bool {
-        self.ledger.is_idle()
+        self.actions.is_idle()
     }
 
     pub(crate) fn cancel_all(&mut self) {
-        self.ledger.cancel(|_| true);
+        self.actions.cancel(|_| true);
     }
 
-    /// Takes in an answer. False when it answers nothing that is open.
-    pub(crate) fn answer(&mut self, event: Event) -> Result<bool, MachineError> {
+    /// Applies an answer. False when it answers no open action.
+    pub(crate) fn handle(&mut self, event: Event) -> Result<bool, MachineError> {
         let Some(number) = event.action() else {
             return Ok(false);
         };
-        let Some(task) = self.ledger.get(number).cloned() else {
+        let Some(task) = self.actions.get(number).cloned() else {
             return Ok(false);
         };
         match (task, event) {
@@ -368,9 +345,9 @@ impl Lab {
             ) if range == listed => {
                 self.lost_listings = 0;
                 self.ranges[range as usize] = if count <= SpecError::MOST_COMMITS {
-                    Listing::Counted(count)
+                    RangeState::Counted(count)
                 } else {
-                    Listing::Lost(SpecError::Commits { found: count }.to_string())
+                    RangeState::Failed(SpecError::Commits { found: count }.to_string())
                 };
             }
             (Task::Build { commit }, Event::Built { .. }) => {
@@ -414,15 +391,15 @@ impl Lab {
             }
             (Task::Cancel { .. }, Event::Cancelled { .. } | Event::GaveUp { .. }) => {}
             (task, Event::GaveUp { reason, .. }) => {
-                self.ledger.close(number);
-                self.lost(task, reason);
+                self.actions.close(number);
+                self.requeue(task, reason);
                 return Ok(true);
             }
             (task, event) => {
                 return Err(MachineError::wrong_answer(number, &task, &event));
             }
         }
-        self.ledger.close(number);
+        self.actions.close(number);
         Ok(true)
     }
 
@@ -484,9 +461,9 @@ impl Lab {
         }
     }
 
-    /// Asks again for what the infrastructure lost, until it was lost three
-    /// times in a row.
-    fn lost(&mut self, task: Task, reason: String) {
+    /// Repeats what the infrastructure lost, until it was lost three times in a
+    /// row.
+    fn requeue(&mut self, task: Task, reason: String) {
         match task {
             Task::List {
                 range,
@@ -495,14 +472,14 @@ impl Lab {
             } => {
                 self.lost_listings += 1;
                 if self.lost_listings < LOST_IN_A_ROW {
-                    self.ledger.list(range, lower, higher);
+                    self.actions.list(range, lower, higher);
                 } else {
                     self.lost_listings = 0;
-                    self.ranges[range as usize] = Listing::Lost(reason);
+                    self.ranges[range as usize] = RangeState::Failed(reason);
                 }
             }
             Task::Build { commit } => {
-                if self.count_loss(commit) >= LOST_IN_A_ROW || self.ledger.ask(task).is_err() {
+                if self.count_loss(commit) >= LOST_IN_A_ROW || self.actions.open(task).is_err() {
                     self.set_build(commit, BuildState::Skipped(reason));
                 }
             }
@@ -510,13 +487,13 @@ impl Lab {
                 let losses = self.count_loss(commit);
                 if losses >= LOST_IN_A_ROW {
                     self.give_up(commit, reason);
-                } else if self.ledger.ask(task).is_err()
+                } else if self.actions.open(task).is_err()
                     && let Some(measured) = self.commits.get_mut(&commit)
                 {
                     measured.pending -= 1;
                 }
             }
-            // A lab asks for no pairs.
+            // A bisection has none of these.
             Task::FindMetric { .. } | Task::Cancel { .. } | Task::RunPair { .. } => {}
         }
     }
@@ -529,7 +506,7 @@ impl Lab {
     }
 
     fn give_up(&mut self, lost: Position, reason: String) {
-        self.ledger
+        self.actions
             .cancel(|task| matches!(task, Task::Run { commit, .. } if *commit == lost));
         if let Some(measured) = self.commits.get_mut(&lost) {
             measured.build = BuildState::Skipped(reason);

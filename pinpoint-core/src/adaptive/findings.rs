@@ -1,0 +1,195 @@
+//! The findings of the strategy: culprits, candidates, probabilities.
+
+use pinpoint_compare::CompareError;
+
+use super::runs::Runs;
+use super::{AdaptiveSearch, Change, Phase};
+use crate::Position;
+use crate::budget::Exhausted;
+use crate::outcome::{Comparison, Culprit, Effect, Posterior, Span};
+use crate::search_state::SearchState;
+use crate::strategy::{OpenRange, SearchStrategy};
+
+impl SearchStrategy for AdaptiveSearch {
+    fn advance(&mut self, state: &mut SearchState) -> Result<bool, CompareError> {
+        if self.exhausted.is_some() && matches!(self.phase, Phase::Listing { .. }) {
+            return Ok(true);
+        }
+        Ok(self.catch_up(state) && self.decide(state))
+    }
+
+    fn stop(&mut self, state: &SearchState) {
+        let is_listed = !matches!(self.phase, Phase::Listing { .. });
+        if is_listed
+            && self
+                .line
+                .sites
+                .iter()
+                .all(|site| state.get(*site).is_some())
+        {
+            let runs = Runs::collect(&self.line, state);
+            self.look_again(&runs);
+            let changes = self.gaps_of_changes(None);
+            self.analysis = Some(self.analyse(&runs, &changes));
+            self.analyse_beside_culprits(state);
+        }
+    }
+
+    fn exhausted(&self) -> Option<Exhausted> {
+        self.exhausted
+    }
+
+    fn culprits(&self, state: &SearchState) -> Result<Vec<Culprit>, CompareError> {
+        let line = &self.line;
+        let changes = self.gaps_of_changes(None);
+        let mut found = Vec::new();
+        let mut from = 0;
+        for (index, gap) in changes.iter().copied().enumerate() {
+            let to = changes.get(index + 1).copied().unwrap_or(line.gaps.len());
+            let known = self
+                .changes
+                .iter()
+                .find(|change| change.lower == line.sites[gap]);
+            if let Some(change) = known.filter(|_| self.is_traced(gap)) {
+                let (before, after) = (&line.sites[from..=gap], &line.sites[gap + 1..=to]);
+                found.push(Culprit {
+                    commit: change.higher,
+                    prior: change.lower,
+                    probability: Some(change.probability),
+                    effect: self.effect(state, change, before, after)?,
+                });
+            }
+            from = gap + 1;
+        }
+        Ok(found)
+    }
+
+    fn candidates(&self) -> Vec<Position> {
+        // Changes that could not be told from their neighbours.
+        let mut gaps: Vec<usize> = (self.gaps_of_changes(None).into_iter())
+            .filter(|gap| !self.is_traced(*gap))
+            .collect();
+        if self.is_open() {
+            let likeliest = self.likeliest();
+            if likeliest.is_empty() {
+                gaps.extend(0..self.line.gaps.len());
+            }
+            gaps.extend(likeliest);
+        }
+        gaps.sort_unstable();
+        gaps.dedup();
+        gaps.into_iter()
+            .flat_map(|gap| self.line.candidates(gap))
+            .collect()
+    }
+
+    fn posterior(&self) -> Option<Posterior> {
+        let line = &self.line;
+        let analysis = self.beside_culprits.as_ref().or(self.analysis.as_ref())?;
+        Some(Posterior {
+            no_change: analysis.no_change,
+            better: analysis.better,
+            spans: (0..line.gaps.len().min(analysis.gaps.len()))
+                .map(|gap| Span {
+                    after: line.sites[gap],
+                    last: line.sites[gap + 1],
+                    commits: line.commits(gap),
+                    probability: analysis.gaps[gap],
+                })
+                .collect(),
+        })
+    }
+
+    fn comparisons(&self) -> Vec<Comparison> {
+        Vec::new()
+    }
+
+    fn open_ranges(&self) -> Vec<OpenRange> {
+        if !self.is_open() {
+            return Vec::new();
+        }
+        (self.likeliest().into_iter())
+            .map(|gap| OpenRange {
+                lower: self.line.sites[gap],
+                higher: self.line.sites[gap + 1],
+                between: self.line.gaps[gap].len(),
+            })
+            .collect()
+    }
+
+    /// A run for each halving of what is left.
+    fn runs_to_come(&self, _: &SearchState) -> u64 {
+        let open: u64 = self
+            .open_ranges()
+            .iter()
+            .map(|range| range.between + 1)
+            .sum();
+        u64::from(u64::BITS - open.leading_zeros())
+    }
+}
+
+impl AdaptiveSearch {
+    /// The fewest gaps that hold the next change with the probability asked,
+    /// if there is one; in order.
+    fn likeliest(&self) -> Vec<usize> {
+        let Some(analysis) = &self.analysis else {
+            return Vec::new();
+        };
+        let mut gaps: Vec<usize> = (0..analysis.gaps.len())
+            .filter(|gap| analysis.gaps[*gap] > 0.0)
+            .collect();
+        // By probability for each commit.
+        let density = |gap: &usize| analysis.gaps[*gap] / self.line.commits(*gap) as f64;
+        gaps.sort_by(|a, b| density(b).total_cmp(&density(a)).then(a.cmp(b)));
+        let wanted = self.question.confidence * analysis.gaps.iter().sum::<f64>();
+        let mut sum = 0.0;
+        let count = (gaps.iter())
+            .position(|gap| {
+                sum += analysis.gaps[*gap];
+                sum >= wanted
+            })
+            .map_or(gaps.len(), |last| last + 1);
+        gaps.truncate(count);
+        gaps.sort_unstable();
+        gaps
+    }
+
+    /// Whether there may be a further change.
+    fn is_open(&self) -> bool {
+        (self.analysis.as_ref())
+            .is_none_or(|analysis| analysis.no_change < self.question.confidence)
+    }
+
+    /// The size of a change, from all runs of the commits before and after it.
+    fn effect(
+        &self,
+        state: &SearchState,
+        change: &Change,
+        before: &[Position],
+        after: &[Position],
+    ) -> Result<Effect, CompareError> {
+        let values = |sites: &[Position]| -> Vec<f64> {
+            (sites.iter())
+                .filter_map(|site| state.get(*site))
+                .flat_map(|site| site.values())
+                .collect()
+        };
+        let tally = |sites: &[Position]| {
+            (sites.iter()).filter_map(|site| state.get(*site)).fold(
+                (0, 0),
+                |(failures, runs), site| {
+                    (
+                        failures + u64::from(site.failures()),
+                        runs + u64::from(site.runs()),
+                    )
+                },
+            )
+        };
+        let (old, new) = (values(before), values(after));
+        if change.by_failures || old.is_empty() || new.is_empty() {
+            Effect::of_failures(tally(before), tally(after), self.question.confidence)
+        } else {
+            Effect::of_values(&old, &new, self.question.confidence)
+        }
+    }
+}

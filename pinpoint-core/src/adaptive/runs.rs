@@ -1,0 +1,57 @@
+//! The runs of a search, by site.
+
+use std::collections::BTreeMap;
+
+use pinpoint_compare::median;
+
+use super::failures::Tally;
+use super::line::Line;
+use super::values::Value;
+use crate::search_state::SearchState;
+
+/// Every run of every site.
+#[derive(Debug, Clone)]
+pub(crate) struct Runs {
+    pub(crate) values: Vec<Value>,
+    pub(crate) tallies: Vec<Tally>,
+    /// The number of bots.
+    pub(crate) bots: usize,
+}
+
+impl Runs {
+    pub(crate) fn collect(line: &Line, state: &SearchState) -> Self {
+        let mut values = Vec::new();
+        let mut order = Vec::new();
+        let mut tallies = vec![Tally::default(); line.sites.len()];
+        let mut bots: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+        for (site, commit) in line.sites.iter().enumerate() {
+            let runs = (state.get(*commit).into_iter()).flat_map(|commit| commit.each_run());
+            for run in runs {
+                tallies[site].runs += 1.0;
+                let Some(value) = median(&run.values) else {
+                    tallies[site].failures += 1.0;
+                    continue;
+                };
+                let next = bots.len();
+                let bot = *bots.entry(run.bot.as_deref()).or_insert(next);
+                order.push((run.started, run.sequence, values.len()));
+                values.push(Value {
+                    site,
+                    value,
+                    bot,
+                    time: 0.0,
+                });
+            }
+        }
+        order.sort_unstable();
+        let last = order.len().saturating_sub(1).max(1) as f64;
+        for (rank, (_, _, index)) in order.into_iter().enumerate() {
+            values[index].time = rank as f64 / last - 0.5;
+        }
+        Self {
+            values,
+            tallies,
+            bots: bots.len(),
+        }
+    }
+}
