@@ -309,7 +309,7 @@ fn a_build_that_is_gone_stops_the_job_until_it_is_back() {
     world
         .pinpoint(&resume)
         .ends_with(1)
-        .tells(&format!("there is no build in {new} any more; put it back"));
+        .tells(&format!("the build in {new} is gone; put it back"));
     fs::rename(world.path("away"), &new).unwrap();
     world.pinpoint(&resume).ends_with(0).says("different");
 }

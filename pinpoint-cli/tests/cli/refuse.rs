@@ -54,12 +54,12 @@ fn a_place_that_is_no_repository() {
     refused(
         &world,
         command,
-        &[name, "is in no git repository", "--repo"],
+        &[name, "is not in a git repository", "--repo"],
     );
     let missing = world.path("missing");
     let missing = missing.to_str().unwrap();
     let command = world.pinpoint(&["bisect", "-C", missing, "a", "b", "--", "true"]);
-    refused(&world, command, &[missing, "is in no git repository"]);
+    refused(&world, command, &[missing, "is not in a git repository"]);
 }
 
 #[test]
@@ -428,11 +428,11 @@ fn a_clone_of_a_dependency_that_is_none() {
     };
     refusal(
         &format!("{url}={place}"),
-        &["--repository", place, "is in no git repository", url],
+        &["--repository", place, "is not in a git repository", url],
     );
     refusal(
         &format!("{url}={place}/missing"),
-        &["--repository", "missing", "is in no git repository", url],
+        &["--repository", "missing", "is not in a git repository", url],
     );
     for wrong in [url, "=dir", "url="] {
         refusal(wrong, &["--repository", "URL=DIR is needed"]);

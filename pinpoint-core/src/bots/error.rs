@@ -100,7 +100,7 @@ struct Near<'a>(&'a [String]);
 impl fmt::Display for Near<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            [] => formatter.write_str("; `pinpoint bots list` shows all"),
+            [] => Ok(()),
             [only] => write!(formatter, "; did you mean `{only}`?"),
             [others @ .., last] => {
                 let others = others.join("`, `");

@@ -94,7 +94,7 @@ fn names_that_are_nearly_right() {
     assert!(near("zzz").is_empty());
     assert!(near(&"linux-perf".repeat(10_000)).is_empty());
     let message = bots.get("zzz").unwrap_err().to_string();
-    assert!(message.contains("pinpoint bots list"), "{message}");
+    assert_eq!(message, "there is no bot `zzz`");
 }
 
 #[test]
