@@ -1,4 +1,4 @@
-//! What ends the command, and with which exit code.
+//! Errors that end the command, and exit codes.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -225,7 +225,7 @@ impl CliError {
         }
     }
 
-    /// What `--output json` prints.
+    /// The document that `--output json` prints.
     fn document(&self) -> Value {
         match self {
             Self::Stopped {

@@ -27,7 +27,7 @@ pub(crate) fn of(page: &Page) -> Text {
     text
 }
 
-/// What there is to say about a page besides its jobs.
+/// A line about a page: how to see more, or why it is empty.
 pub(crate) fn note(page: &Page, place: &Place, filter: &JobFilter) -> Option<Text> {
     match (page.jobs.first(), page.jobs.last()) {
         (Some(first), Some(last)) => page.more.then(|| match place {

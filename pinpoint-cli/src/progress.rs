@@ -32,12 +32,12 @@ pub(crate) struct Terminal {
     pub(crate) columns: usize,
 }
 
-/// What the last events change on the screen.
+/// The changes of the screen since the last events.
 #[derive(Debug, Default)]
 pub(crate) struct Update {
     /// New lines.
     pub(crate) lines: Vec<Text>,
-    /// What goes on now, if that has changed.
+    /// The current work, if it has changed.
     pub(crate) now: Option<String>,
 }
 
@@ -84,7 +84,7 @@ impl Watch {
         self.update.lines.push(text);
     }
 
-    /// What goes on now.
+    /// Shows the current work.
     fn show(&mut self, text: String) {
         if self.terminal.is_live {
             self.update.now = Some(text);
@@ -472,7 +472,7 @@ fn name(position: Position, names: &CommitNames) -> String {
     }
 }
 
-/// What builds and what runs now.
+/// The builds or the run under way.
 fn now(machine: &impl Machine, names: &CommitNames) -> String {
     let outstanding = machine.outstanding();
     let finding = outstanding.iter().find_map(|action| match action.task {

@@ -107,7 +107,7 @@ fn write(text: &mut Text, document: &Document, display: &Display) -> std::fmt::R
     )
 }
 
-/// What was noticed about the runs.
+/// Remarks about the runs.
 pub(crate) fn write_warnings(text: &mut Text, warnings: &[String]) -> std::fmt::Result {
     for warning in warnings {
         writeln!(text, "\n{FOUND}warning{FOUND:#}: {}", plain(warning))?;

@@ -129,7 +129,10 @@ fn options_that_make_no_sense() {
     let cases: &[(&[&str], &str)] = &[
         (&["--frobnicate"], "--frobnicate"),
         (&["--format", "xml"], "there is no result format `xml`"),
-        (&["--format", "regex:["], "is no regular expression"),
+        (
+            &["--format", "regex:["],
+            "is not a valid regular expression",
+        ),
         (&["--format", "regex:x"], "no group named `value`"),
         (&["--format", "json:a"], "is no JSON pointer"),
         (&["--direction", "left"], "left"),
@@ -219,9 +222,9 @@ fn a_command_whose_output_is_no_measurement() {
     );
     for value in ["NaN", "inf", "-inf", "1e999"] {
         let script = format!("echo \"v: {value} ms\"");
-        fails(&world, bench(&script), 2, &["no finite number", value]);
+        fails(&world, bench(&script), 2, &["not a finite number", value]);
         let auto = world.bisect(&[], &script);
-        fails(&world, auto, 2, &["no finite number", value]);
+        fails(&world, auto, 2, &["not a finite number", value]);
     }
     let json = world.bisect(&["--format", "json:/mean"], "echo '{\"mean\": null}'");
     fails(&world, json, 1, &["/mean"]);

@@ -43,7 +43,7 @@ pub enum ConfigProblem {
         found: &'static str,
     },
     /// No field has this name here.
-    #[error("there is no such field here; use {}", .known.join(", "))]
+    #[error("unknown field; use {}", .known.join(", "))]
     UnknownField {
         /// The fields there are.
         known: &'static [&'static str],
