@@ -24,7 +24,7 @@ fn write(text: &mut Text, comparison: &ResultsComparison) -> std::fmt::Result {
     let level = level.trim_end_matches('0').trim_end_matches('.');
     let is_adjusted = tested(comparison) > 1;
     let mut header = vec![
-        "chart".to_owned(),
+        "metric".to_owned(),
         "control".into(),
         "treatment".into(),
         "change".into(),
@@ -170,13 +170,13 @@ fn write_summary(text: &mut Text, comparison: &ResultsComparison) -> std::fmt::R
         [] => String::new(),
         parts => format!(": {}", parts.join(", ")),
     };
-    let total = count(charts.len() as u64, "chart");
+    let total = count(charts.len() as u64, "metric");
     writeln!(text, "{BOLD}{moved} of {total} moved{BOLD:#}{parts}")?;
     match tested(comparison) {
         0 | 1 => Ok(()),
         number => writeln!(
             text,
-            "{DIM}p is adjusted for {number} comparisons; a chart that differs alone, but not among so many, is not decided{DIM:#}"
+            "{DIM}p is adjusted for {number} comparisons; a metric that differs on its own but not after the adjustment is not decided{DIM:#}"
         ),
     }
 }

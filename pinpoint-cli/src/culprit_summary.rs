@@ -38,7 +38,7 @@ fn write(text: &mut Text, document: &CulpritDocument, display: &Display) -> std:
     if document.reused_runs > 0 {
         writeln!(
             text,
-            "{DIM}{} of the verification served as samples of the search, too{DIM:#}",
+            "\n{DIM}{} of the verification also served the search{DIM:#}",
             count(document.reused_runs, "run")
         )?;
     }

@@ -55,12 +55,12 @@ pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
     // Neither end may be the culprit: there must be something to look for.
     let culprit = 1 + mix(demo.seed) % (COMMITS - 2);
     say(text!(
-        "{DIM}making a repository with {COMMITS} commits in {}{DIM:#}",
+        "{DIM}creating a repository with {COMMITS} commits in {}{DIM:#}",
         repository.display()
     ));
     make_repository(&repository, culprit)?;
     say(text!(
-        "{DIM}one of them makes the program in it, words.py, slower; now to find it:{DIM:#}\n"
+        "{DIM}one of them makes its program, words.py, slower; this finds it:{DIM:#}\n"
     ));
 
     let mut words: Vec<String> = [

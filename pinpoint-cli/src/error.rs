@@ -1,4 +1,4 @@
-//! What ends the command, and with which exit code.
+//! Errors that end the command, and exit codes.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -12,6 +12,7 @@ use pinpoint_core::{DriveError, ExecutorError, PairwiseStatus, SpecError, Status
 use pinpoint_midpoint::{HistoryError, MidpointError};
 use serde_json::{Value, json};
 
+use crate::advice;
 use crate::arguments::{Display, Output};
 use crate::output::{errln, print_json};
 use crate::storage::resume_command;
@@ -206,7 +207,7 @@ impl CliError {
             if is_interrupt(error) {
                 errln!("{BOLD}interrupted{BOLD:#}; nothing is lost");
             } else {
-                errln!("{ERROR}error:{ERROR:#} {}", message(error));
+                errln!("{ERROR}error:{ERROR:#} {}", with_advice(&**error));
             }
             if !is_wrong_input(error) {
                 errln!("\nresume with:  {}", resume_command(display, job));
@@ -220,11 +221,11 @@ impl CliError {
         match self {
             // Ends with a command to copy.
             Self::Reversed { .. } => self.to_string(),
-            _ => message(self),
+            _ => with_advice(self),
         }
     }
 
-    /// What `--output json` prints.
+    /// The document that `--output json` prints.
     fn document(&self) -> Value {
         match self {
             Self::Stopped {
@@ -232,7 +233,7 @@ impl CliError {
                 ..
             } => document.clone(),
             Self::Stopped { job, error, .. } => {
-                without_result(Some(job), is_interrupt(error), &message(error))
+                without_result(Some(job), is_interrupt(error), &with_advice(&**error))
             }
             Self::Interrupted => without_result(None, true, &self.message()),
             _ => without_result(None, false, &self.message()),
@@ -248,6 +249,14 @@ pub(crate) fn without_result(job: Option<&str>, is_interrupt: bool, message: &st
         "failed"
     };
     json!({ "version": RESULT_VERSION, "job_id": job, "status": status, "error": message })
+}
+
+/// The message of an error, with the flags or the command that help.
+pub(crate) fn with_advice(error: &(dyn Error + 'static)) -> String {
+    match advice::on(error) {
+        Some(advice) => format!("{} ({advice})", message(error)),
+        None => message(error),
+    }
 }
 
 /// The message of an error, followed by those of its sources that it does not hold

@@ -10,7 +10,7 @@ use pinpoint_core::{DriveError, DriveEvent, Engine, JobKind, JobMachine, JobStat
 use serde_json::{Value, json};
 
 use crate::arguments::{Display, Output};
-use crate::error::{CliError, message, without_result};
+use crate::error::{CliError, message, with_advice, without_result};
 use crate::job_result::{add_commands, stored};
 use crate::new_job::values_of;
 use crate::report;
@@ -193,7 +193,7 @@ impl Session {
         let id = &self.job().id;
         let job = self.storage.jobs.get(id.as_str()).await.ok();
         let is_interrupt = matches!(error, JobError::Interrupted);
-        let mut document = without_result(Some(id.as_str()), is_interrupt, &message(error));
+        let mut document = without_result(Some(id.as_str()), is_interrupt, &with_advice(error));
         let runs = job.as_ref().map(|job| job.runs);
         document["runs"] = json!(runs);
         document["builds"] = json!(job.as_ref().map(|job| job.builds));

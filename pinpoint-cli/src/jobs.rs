@@ -4,7 +4,7 @@ mod keeping;
 mod trust;
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use pinpoint_backends::job::JobError;
 use pinpoint_backends::store::{Job, JobFilter, LockError, Page, Place, StoreError, Total};
@@ -14,12 +14,11 @@ use serde_json::json;
 use crate::arguments::{Display, Jobs, Output};
 use crate::error::{CliError, FOUND};
 use crate::job::{Session, in_python, shown};
+use crate::job_list;
 use crate::job_result::{exit_code, print_result, stored};
-use crate::output::{errln, outln, print_json};
-use crate::quantity::count;
+use crate::output::{self, errln, outln, print_json};
 use crate::report;
 use crate::storage::{Storage, resume_command};
-use crate::summary::{BOLD, DIM, ERROR};
 
 /// How long `jobs cancel` waits for the process that works on the job: longer than
 /// the lease of a process that has died.
@@ -84,36 +83,13 @@ fn count_jobs(total: Total, display: &Display) -> Result<u8, CliError> {
 }
 
 fn list(page: &Page, place: &Place, filter: &JobFilter, display: &Display) -> Result<u8, CliError> {
-    let jobs = &page.jobs;
     if display.output == Output::Json {
-        print_json(json!({ "jobs": jobs, "more": page.more }));
+        print_json(json!({ "jobs": page.jobs, "more": page.more }));
         return Ok(FOUND);
     }
-    if jobs.is_empty() && *place == Place::Newest && *filter == JobFilter::default() {
-        errln!("there are no jobs; `pinpoint bisect`, `pairwise`, `culprit` and `demo` make some");
-    } else if jobs.is_empty() {
-        errln!("no matching jobs");
-    }
-    for job in jobs {
-        outln!(
-            "{BOLD}{}{BOLD:#}  {:<9}  {}  {:>9}  {:>10}  {}",
-            job.id,
-            job.state.as_str(),
-            date(job.created),
-            count(job.runs, "run"),
-            count(job.builds, "build"),
-            job.title.replace(['\n', '\r'], " "),
-        );
-    }
-    if let (true, Some(first), Some(last)) = (page.more, jobs.first(), jobs.last()) {
-        match place {
-            Place::Before(_) => {
-                errln!("more: repeat with --before {}", first.id);
-            }
-            Place::Newest | Place::After(_) => {
-                errln!("more: repeat with --after {}", last.id);
-            }
-        }
+    output::print(format_args!("{}", job_list::of(page)));
+    if let Some(note) = job_list::note(page, place, filter) {
+        errln!("{note}");
     }
     Ok(FOUND)
 }
@@ -123,28 +99,7 @@ fn show(job: &Job, display: &Display) -> Result<u8, CliError> {
         print_json(shown(job));
         return Ok(FOUND);
     }
-    outln!("{BOLD}job {}{BOLD:#}: {}", job.id, job.state);
-    outln!("{DIM}{}{DIM:#}", job.title);
-    outln!("in {}, created {}", job.repository, date(job.created));
-    let about = [
-        ("name", &job.name),
-        ("benchmark", &job.benchmark),
-        ("bot", &job.bot),
-        ("user", &job.user),
-    ];
-    let about = about.iter().filter(|(_, value)| !value.is_empty());
-    let about: Vec<String> = about
-        .map(|(what, value)| format!("{what} {value}"))
-        .collect();
-    if !about.is_empty() {
-        outln!("{DIM}{}{DIM:#}", about.join(", "));
-    }
-    if job.imported {
-        outln!("imported; `pinpoint jobs resume` shows what it runs, and asks");
-    }
-    if let Some(error) = &job.error {
-        outln!("{ERROR}error:{ERROR:#} {error}");
-    }
+    output::print(format_args!("{}", job_list::about(job)));
     match stored(job) {
         Some(result) => print_result(&result, display),
         None => match in_python(job) {
@@ -251,11 +206,4 @@ fn say_canceled(display: &Display, id: &str) -> Result<u8, CliError> {
         ),
     }
     Ok(FOUND)
-}
-
-pub(crate) fn date(milliseconds: i64) -> String {
-    let since = Duration::from_millis(u64::try_from(milliseconds).unwrap_or_default());
-    // The last second that has four digits of a year.
-    let since = since.min(Duration::from_secs(253_402_300_799));
-    humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
 }

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod advice;
 mod arguments;
 mod bisect;
 mod bots;
@@ -15,6 +16,7 @@ mod demo;
 mod document;
 mod error;
 mod job;
+mod job_list;
 mod job_result;
 mod jobs;
 mod midpoint;
@@ -25,9 +27,12 @@ mod pairwise_document;
 mod pairwise_summary;
 mod plan;
 mod prior;
+mod progress;
 mod quantity;
 mod report;
 mod reporter;
+#[cfg(test)]
+mod screen_tests;
 mod stop;
 mod storage;
 mod summary;
@@ -62,13 +67,12 @@ fn main() -> ExitCode {
         }
     };
     let result = runtime.block_on(run(arguments));
-    // Whatever still holds a thread must not keep the command from ending.
+    // A thread that is still busy must not keep the command from ending.
     runtime.shutdown_background();
     ExitCode::from(finish(result.map_err(|error| (error, display))))
 }
 
-/// Says what `clap` has to say: help, the version, or what is wrong with the command
-/// line.
+/// Prints the answer of `clap`: help, the version, or an error in the command line.
 fn say(answer: &clap::Error) -> u8 {
     let answered = answer.render();
     let text = Text::of_styled(&answered.ansi().to_string());
@@ -86,8 +90,8 @@ fn say(answer: &clap::Error) -> u8 {
     error::WRONG_INPUT
 }
 
-/// The exit code. A result that could not be printed is none, unless its reader chose
-/// to leave.
+/// The exit code. A result that could not be printed does not count, unless its reader
+/// chose to leave.
 fn finish(result: Result<u8, (CliError, arguments::Display)>) -> u8 {
     match result {
         Ok(code) => match output::failure() {
@@ -97,7 +101,7 @@ fn finish(result: Result<u8, (CliError, arguments::Display)>) -> u8 {
                 error::FAILED
             }
         },
-        // The command was stopped because nobody reads what it prints.
+        // The command was stopped because the reader of its output has left.
         Err(_) if output::is_unread() => error::FOUND,
         Err((error, display)) => {
             error.print(&display);

@@ -63,7 +63,7 @@ impl Benchmark {
                 Ok(clone) => Ok((url, clone.path().to_owned())),
                 Err(RepositoryError::NotARepository { path, reason }) => {
                     Err(CliError::Input(format!(
-                        "--repository: {} is in no git repository ({reason}); name a clone of {url}",
+                        "--repository: {} is not in a git repository ({reason}); name a clone of {url}",
                         path.display()
                     )))
                 }

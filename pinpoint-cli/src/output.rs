@@ -86,8 +86,8 @@ impl Write for JsonLines {
     }
 }
 
-/// What is to be said of standard output at the end, if it failed: nothing where its
-/// reader has left.
+/// The failure of standard output, to be reported at the end: nothing where its reader
+/// has left.
 pub(crate) fn failure() -> Option<Failure> {
     failed().take().map(|error| match error.kind() {
         ErrorKind::BrokenPipe => Failure::ReaderLeft,

@@ -91,7 +91,7 @@ fn write(text: &mut Text, document: &PairwiseDocument, display: &Display) -> std
     }
     write_warnings(text, &document.warnings)?;
     let early = if document.stopped_early {
-        format!(" of {}, ended early", document.pairs_planned)
+        format!(" of {} planned", document.pairs_planned)
     } else {
         String::new()
     };
@@ -111,9 +111,12 @@ fn headline(text: &mut Text, document: &PairwiseDocument, display: &Display) -> 
         (0, 0) if charts == 1 => String::new(),
         (0, 0) => format!(": none of {charts} metrics moved"),
         (moved, 0) => format!(": {moved} of {} moved", count(charts as u64, "metric")),
-        (0, improved) => format!(": {improved} of {} better", count(charts as u64, "metric")),
+        (0, improved) => format!(
+            ": {improved} of {} improved",
+            count(charts as u64, "metric")
+        ),
         (moved, improved) => format!(
-            ": {moved} of {} moved, {improved} for the better beside them",
+            ": {moved} of {} moved, {improved} improved",
             count(charts as u64, "metric")
         ),
     };

@@ -7,6 +7,7 @@ use pinpoint_core::{
     Status, Stopped,
 };
 
+use crate::advice::clone_of;
 use crate::arguments::Display;
 use crate::culprit_document::Confirmation;
 use crate::document::{Document, NamedComparison, NamedCulprit, NamedPosterior};
@@ -81,7 +82,10 @@ pub(crate) fn of(document: &Document, display: &Display) -> Text {
 
 fn write(text: &mut Text, document: &Document, display: &Display) -> std::fmt::Result {
     headline(text, document, display)?;
-    for culprit in &document.culprits {
+    for (number, culprit) in document.culprits.iter().enumerate() {
+        if number > 0 {
+            writeln!(text)?;
+        }
         write_culprit(text, document, culprit)?;
     }
     write_unmeasured(text, document)?;
@@ -103,7 +107,7 @@ fn write(text: &mut Text, document: &Document, display: &Display) -> std::fmt::R
     )
 }
 
-/// What was noticed about the runs.
+/// Remarks about the runs.
 pub(crate) fn write_warnings(text: &mut Text, warnings: &[String]) -> std::fmt::Result {
     for warning in warnings {
         writeln!(text, "\n{FOUND}warning{FOUND:#}: {}", plain(warning))?;
@@ -217,7 +221,7 @@ pub(crate) fn write_culprit(
     if culprit.undone {
         writeln!(
             text,
-            "{FOUND}culprit{FOUND:#} losing {BOLD}{hash}{BOLD:#}, which a roll took back"
+            "{FOUND}culprit{FOUND:#} losing {BOLD}{hash}{BOLD:#}, which a roll reverted"
         )?;
     } else {
         writeln!(text, "{FOUND}culprit{FOUND:#} {BOLD}{hash}{BOLD:#}")?;
@@ -285,8 +289,14 @@ pub(crate) fn dependency_change(change: &DependencyChange) -> String {
     match &change.followed {
         Followed::Forward => {}
         Followed::Backward => text.push_str(", set back"),
-        Followed::No { reason } => {
+        Followed::No {
+            reason,
+            unavailable,
+        } => {
             let _ = write!(text, ": {}", self::reason(reason));
+            if *unavailable {
+                let _ = write!(text, " ({})", clone_of(&plain(&change.repository)));
+            }
         }
     }
     text

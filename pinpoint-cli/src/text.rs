@@ -16,7 +16,7 @@ pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
 pub(crate) const FOUND: Style = AnsiColor::Yellow.on_default().bold();
 
-/// What the styles above are written as, each in a piece of its own.
+/// The escape sequences of the styles above, each in a piece of its own.
 const SEQUENCES: [&str; 6] = [
     "\u{1b}[0m",
     "\u{1b}[1m",
@@ -45,7 +45,7 @@ impl Text {
         text
     }
 
-    /// What `clap` made of its own styles. Any sequence that only sets a style is
+    /// Text with the styles of `clap`. Any sequence that only sets a style is
     /// kept: the words of the command line are the user's own.
     pub(crate) fn of_styled(ansi: &str) -> Self {
         let mut text = String::new();

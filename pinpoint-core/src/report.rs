@@ -83,6 +83,9 @@ pub enum Followed {
     No {
         /// Why.
         reason: String,
+        /// It would be, if its repository were available.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unavailable: bool,
     },
 }
 

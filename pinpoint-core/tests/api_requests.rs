@@ -206,15 +206,15 @@ fn all_that_is_wrong_with_a_bisection_is_told_at_once() {
     refused(
         ValidBisection::read(&request, &bots()),
         &[
-            ("start_git_hash", "`main` is no full git hash"),
-            ("end_git_hash", "no full git hash"),
+            ("start_git_hash", "`main` is not a full git hash"),
+            ("end_git_hash", "not a full git hash"),
             ("configuration", "did you mean `lab`"),
             ("statistic", "there is no aggregate `mode`"),
-            ("comparison_magnitude", "`inf` is no finite"),
+            ("comparison_magnitude", "`inf` is not a finite"),
             ("improvement_direction", "`left` is no direction"),
             (
                 "initial_attempt_count",
-                "`0` is no whole number from 1 to 100000",
+                "`0` is not a whole number from 1 to 100000",
             ),
             ("tags", "JSON object of strings"),
             ("extra_args", "`'` ends inside"),
@@ -229,7 +229,7 @@ fn one_thing_wrong_at_a_time() {
         (
             |r| r.start_git_hash = "g".repeat(40),
             "start_git_hash",
-            "no full git hash",
+            "not a full git hash",
         ),
         (
             |r| r.end_git_hash = FIRST.into(),

@@ -29,7 +29,7 @@ pub enum MidpointError {
         higher: String,
     },
     /// Neither is part of the other's history.
-    #[error("{lower} is no part of the history of {higher}; choose two commits of one branch")]
+    #[error("{lower} is not in the history of {higher}; choose two commits of one branch")]
     Apart {
         /// The older end.
         lower: String,

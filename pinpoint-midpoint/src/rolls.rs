@@ -89,8 +89,8 @@ struct Candidate<'a> {
 enum Unfollowed {
     /// It is the same in both.
     Unchanged,
-    /// It is named, with this reason.
-    Because(String),
+    /// It is named, with the reason.
+    Because(Followed),
     /// It can't be said.
     Error(MidpointError),
 }
@@ -149,7 +149,7 @@ impl Place {
             };
             match candidate.roll(sources).await {
                 Ok(roll) => found.push((candidate.followed(&roll), Some(roll))),
-                Err(Unfollowed::Because(reason)) => found.push((candidate.refused(reason), None)),
+                Err(Unfollowed::Because(why)) => found.push((candidate.change(why), None)),
                 Err(Unfollowed::Unchanged) => {}
                 Err(Unfollowed::Error(error)) => return Err(error),
             }
@@ -423,7 +423,12 @@ impl Candidate<'_> {
 
     async fn history(&self, sources: &Sources) -> Result<Arc<dyn History>, Unfollowed> {
         match sources.open(&self.repository).await {
-            Err(error @ HistoryError::UnknownRepository { .. }) => because(error.to_string()),
+            Err(error @ HistoryError::UnknownRepository { .. }) => {
+                Err(Unfollowed::Because(Followed::No {
+                    reason: error.to_string(),
+                    unavailable: true,
+                }))
+            }
             other => Ok(other?),
         }
     }
@@ -506,19 +511,18 @@ impl Candidate<'_> {
         DependencyChange {
             before: Some(roll.place.lower.commit.revision()),
             after: Some(roll.place.higher.commit.revision()),
-            followed: roll.direction.clone(),
-            ..self.refused(String::new())
+            ..self.change(roll.direction.clone())
         }
     }
 
-    fn refused(&self, reason: String) -> DependencyChange {
+    fn change(&self, followed: Followed) -> DependencyChange {
         let path = self.pairs.first().map(|pair| pair.path.clone());
         DependencyChange {
             path: path.unwrap_or_default(),
             repository: self.repository.clone(),
             before: self.lower_revision(),
             after: self.higher_revision(),
-            followed: no(reason),
+            followed,
         }
     }
 }
@@ -593,11 +597,14 @@ fn shown(revision: &str) -> String {
 }
 
 fn no(reason: String) -> Followed {
-    Followed::No { reason }
+    Followed::No {
+        reason,
+        unavailable: false,
+    }
 }
 
 fn because<T>(reason: impl Into<String>) -> Result<T, Unfollowed> {
-    Err(Unfollowed::Because(reason.into()))
+    Err(Unfollowed::Because(no(reason.into())))
 }
 
 /// The commit that a manifest's revision names once and for all. A branch does

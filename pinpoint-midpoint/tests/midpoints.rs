@@ -47,7 +47,7 @@ fn reasons(world: &World, lower: &str, higher: &str) -> Vec<(String, String)> {
         .changes()
         .iter()
         .filter_map(|change| match &change.followed {
-            Followed::No { reason } => Some((change.path.clone(), reason.clone())),
+            Followed::No { reason, .. } => Some((change.path.clone(), reason.clone())),
             _ => None,
         })
         .collect()
@@ -335,7 +335,7 @@ fn a_revision_of_any_length_is_not_looked_up() {
         .between(&state("C@0"), &state("C@1"))
         .expect("an answer");
     let change = &between.changes()[0];
-    let Followed::No { reason } = &change.followed else {
+    let Followed::No { reason, .. } = &change.followed else {
         panic!("{change:?}");
     };
     assert!(reason.contains("1000 bytes"), "{reason}");

@@ -1,4 +1,4 @@
-//! What can go wrong, and what to do about it.
+//! Errors of the local executor.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -51,17 +51,17 @@ pub enum LocalError {
     /// Trouble with the user's repository, or with `git`.
     #[error(transparent)]
     Repository(#[from] RepositoryError),
-    /// What lies between two commits can't be told.
+    /// What lies between two commits can't be found out.
     #[error(transparent)]
     Midpoint(#[from] pinpoint_midpoint::MidpointError),
-    /// The directory of the machine's locks belongs to somebody else.
+    /// The directory of the machine's locks belongs to another user.
     #[error("{path} belongs to another user, so its locks can't be trusted; have it removed, or set XDG_RUNTIME_DIR", path = path.display())]
     ForeignMachineDir {
         /// That directory.
         path: PathBuf,
     },
     /// There is no command to run.
-    #[error("no benchmark command is given; write it after `--`")]
+    #[error("no benchmark command is given")]
     NoCommand,
     /// The results file is not one in the work tree.
     #[error("the results file {path} is not inside the work tree; name it relative to the top of the repository, without `..`", path = path.display())]
@@ -93,7 +93,7 @@ pub enum LocalError {
     },
     /// The benchmark's program can't be executed.
     #[error(
-        "the benchmark command {program} can't be executed: {source}; make it executable (chmod +x), or name its interpreter, as in `-- sh {program}`"
+        "the benchmark command {program} can't be executed: {source}; make it executable (chmod +x), or name its interpreter"
     )]
     CommandNotExecutable {
         /// The program.
@@ -101,7 +101,7 @@ pub enum LocalError {
         /// What the operating system said.
         source: io::Error,
     },
-    /// A process could not be started, for want of something in the system.
+    /// The system could not start a process.
     #[error("can't start {program}: {source}")]
     Spawn {
         /// The program.
@@ -140,7 +140,7 @@ pub enum LocalError {
         reason: String,
     },
     /// There is no such chart.
-    #[error("the benchmark gives no chart `{chart}`; it gives {}: name one of those with --chart", listed(.existing))]
+    #[error("the benchmark gives no chart `{chart}`; it gives {}; choose one of those", listed(.existing))]
     NoSuchChart {
         /// The chart that was named.
         chart: String,
@@ -148,22 +148,20 @@ pub enum LocalError {
         existing: Vec<String>,
     },
     /// There are several charts and none was named.
-    #[error("the benchmark gives {} charts ({}); name one with --chart", .existing.len(), listed(.existing))]
+    #[error("the benchmark gives {} charts ({}); choose one", .existing.len(), listed(.existing))]
     ManyCharts {
         /// The charts that there are.
         existing: Vec<String>,
     },
     /// A dependency is to be held at a revision of a repository that is not here.
-    #[error(
-        "the repository {repository} is not at hand; name a local clone with --repository {repository}=DIR"
-    )]
-    NotAtHand {
+    #[error("the repository {repository} is not available locally; name a local clone of it")]
+    NotAvailable {
         /// The dependency.
         repository: String,
     },
-    /// The patch has to be fetched.
+    /// The patch would have to be fetched.
     #[error(
-        "the change {change} at {host} is not at hand, and the local executor fetches none; download it as a patch file and name that with --patch"
+        "the change {change} at {host} is not available locally, and the local executor does not fetch changes; download it as a patch file"
     )]
     PatchAtGerrit {
         /// The host of Gerrit.
@@ -172,7 +170,7 @@ pub enum LocalError {
         change: u64,
     },
     /// The patch is not the one that the commit names.
-    #[error("the patch {name} is not at hand as it was when the job was made ({}); put the same file there and resume the job, or start a new job", place(.path))]
+    #[error("the patch {name} is not as it was when the job was created ({}); restore the file and resume the job, or start a new job", place(.path))]
     PatchChanged {
         /// What the user calls it.
         name: String,
@@ -189,17 +187,17 @@ pub enum LocalError {
         /// How many there are.
         count: u64,
     },
-    /// A directory with a build made already is not there.
-    #[error("there is no build in {} any more; put it back, and resume the job", .path.display())]
+    /// The directory of an existing build is gone.
+    #[error("the build in {} is gone; put it back, and resume the job", .path.display())]
     BuildGone {
         /// The directory.
         path: PathBuf,
     },
-    /// A job that has builds made already has no commits.
-    #[error("builds made already have no history: nothing lies between them")]
+    /// A job on existing builds has no commits.
+    #[error("existing builds have no history: nothing lies between them")]
     NoHistory,
-    /// Somebody ended the work.
-    #[error("ended on request")]
+    /// The work was cancelled.
+    #[error("cancelled")]
     Cancelled,
     /// The runtime is being shut down.
     #[error("the runtime was shut down while work was under way; resume the job")]
@@ -216,7 +214,7 @@ impl LocalError {
         }
     }
 
-    /// May the same request succeed a little later, with nobody's help?
+    /// May the same request succeed a little later, without any help?
     fn may_pass(&self) -> bool {
         match self {
             Self::Cancelled | Self::ShutDown | Self::BuildDamaged { .. } => true,
@@ -248,15 +246,15 @@ impl From<LocalError> for ExecutorError {
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "make room there (`pinpoint clean` removes unused builds), then resume the job"
+            "make room there, then resume the job"
         }
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "make it writable, or choose another state directory, then resume the job"
         }
         io::ErrorKind::NotADirectory => {
-            "a file stands where a directory should be: choose another state directory"
+            "there is a file where a directory should be; choose another state directory"
         }
-        _ => "mend that, then resume the job",
+        _ => "fix that, then resume the job",
     }
 }
 

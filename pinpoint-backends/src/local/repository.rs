@@ -30,15 +30,15 @@ pub enum RepositoryError {
         /// One of them: its hash, and the name of the file where it is known.
         first: String,
     },
-    /// The place is in no repository.
-    #[error("{path} is in no git repository ({reason}); name one with --repo", path = path.display())]
+    /// The directory is not in a repository.
+    #[error("{path} is not in a git repository ({reason})", path = path.display())]
     NotARepository {
         /// The place.
         path: PathBuf,
         /// What git says.
         reason: String,
     },
-    /// No commit is called that.
+    /// No commit has this name.
     #[error("{path} has no commit {revision}; {}", fetch_hint(*.shallow), path = path.display())]
     UnknownRevision {
         /// The name that was given.
@@ -48,7 +48,7 @@ pub enum RepositoryError {
         /// Its history is cut off.
         shallow: bool,
     },
-    /// Several things are called that.
+    /// Several commits have this name.
     #[error("{path} has several commits that begin with {revision}; write more of the hash", path = path.display())]
     Ambiguous {
         /// The name that was given.
@@ -58,7 +58,7 @@ pub enum RepositoryError {
     },
     /// There is nothing to search.
     #[error(
-        "the good and the bad end are the same commit {commit}; choose two commits, between which performance changed"
+        "the good and the bad end are the same commit {commit}; choose two commits between which performance changed"
     )]
     SameCommit {
         /// That commit.
@@ -66,7 +66,7 @@ pub enum RepositoryError {
     },
     /// The ends are in the wrong order.
     #[error(
-        "the ends are reversed: the good commit {good} comes after the bad one {bad}; swap them (and --direction, if a speed-up is what you look for)"
+        "the ends are reversed: the good commit {good} comes after the bad one {bad}; swap them (and the direction, if you are looking for a speed-up)"
     )]
     Reversed {
         /// The end called good.
@@ -76,7 +76,7 @@ pub enum RepositoryError {
     },
     /// The ends are on different branches.
     #[error(
-        "the good commit {good} is not part of the bad one's history: the two parted at {merge_base}; use {merge_base} as the good end, once you know that it is good"
+        "the good commit {good} is not part of the bad one's history: their histories parted at {merge_base}; use {merge_base} as the good end if you know that it is good"
     )]
     Diverged {
         /// The good end.
@@ -97,7 +97,7 @@ pub enum RepositoryError {
         shallow: bool,
     },
     /// No commit of the range touches the paths.
-    #[error("no commit from {good} to {bad} touches {}; check --path", .paths.join(", "))]
+    #[error("no commit from {good} to {bad} touches {}; check the paths", .paths.join(", "))]
     NothingTouches {
         /// The good end.
         good: String,
@@ -119,7 +119,7 @@ pub enum RepositoryError {
         reason: String,
     },
     /// Git answered something that we do not understand.
-    #[error("`git {command}` in {path} answered in a form that is not known here: {answer:?}; report it, with the output of `git --version`", path = path.display())]
+    #[error("`git {command}` in {path} gave an unexpected answer: {answer:?}; report it, with the output of `git --version`", path = path.display())]
     Answer {
         /// What it was asked.
         command: String,

@@ -19,7 +19,7 @@ pub enum StoreError {
         id: JobId,
     },
     /// The state directory cannot be made or used.
-    #[error("cannot use {}: {source}; make it writable, or name another directory with --state-dir", .path.display())]
+    #[error("cannot use {}: {source}; make it writable, or choose another state directory", .path.display())]
     Directory {
         /// The directory or the file in it.
         path: PathBuf,
@@ -36,7 +36,7 @@ pub enum StoreError {
     },
     /// A newer pinpoint has written the file.
     #[error(
-        "{store} has version {found}, and this pinpoint reads up to {supported}; use a newer pinpoint, or another directory with --state-dir"
+        "{store} has version {found}, and this pinpoint reads up to {supported}; use a newer pinpoint, or another state directory"
     )]
     Newer {
         /// The version of the file.
@@ -48,7 +48,7 @@ pub enum StoreError {
     },
     /// The file is a database of another program.
     #[error(
-        "{store} belongs to another program; choose another directory with --state-dir, or another database with --store"
+        "{store} belongs to another program; choose another state directory, or another database"
     )]
     NotOurs {
         /// The file or database.
@@ -94,7 +94,7 @@ pub enum StoreError {
     },
     /// There is no room.
     #[error(
-        "the disk is full: {store} cannot grow; nothing that was recorded is lost: free some space, then continue with `pinpoint jobs resume`"
+        "the disk is full: {store} cannot grow; nothing that was recorded is lost. Free some space, then resume the job"
     )]
     Full {
         /// The file or database.
@@ -104,7 +104,7 @@ pub enum StoreError {
     },
     /// The disk failed.
     #[error(
-        "{store} cannot be read or written ({source}); what was recorded before stands: check the disk and its free space, then continue with `pinpoint jobs resume`"
+        "{store} cannot be read or written ({source}); what was recorded before stands. Check the disk and its free space, then resume the job"
     )]
     Disk {
         /// The file or database.
@@ -128,24 +128,22 @@ pub enum StoreError {
         /// What SQLite says.
         source: sqlx::Error,
     },
-    /// No job has a name that begins so.
-    #[error("there is no job {}; `pinpoint jobs list` shows the jobs there are", brief(.prefix))]
+    /// No job has an id that begins so.
+    #[error("there is no job {}", brief(.prefix))]
     Unknown {
         /// What was asked for.
         prefix: String,
     },
-    /// Several jobs have names that begin so.
-    #[error("{} may be any of {}; give more of the name", brief(.prefix), list(.matches))]
+    /// Several jobs have ids that begin so.
+    #[error("{} may be any of {}; give more of the id", brief(.prefix), list(.matches))]
     Ambiguous {
         /// What was asked for.
         prefix: String,
-        /// Jobs with such a name, newest first; ten at most.
+        /// Jobs with such an id, newest first; ten at most.
         matches: Vec<JobId>,
     },
     /// Another worker holds the job.
-    #[error(
-        "job {id} is leased by {owner} (expires in {seconds} s); wait, or cancel the job with `pinpoint jobs cancel {id}`"
-    )]
+    #[error("job {id} is leased by {owner} (expires in {seconds} s); wait, or cancel the job")]
     Leased {
         /// The job.
         id: JobId,
@@ -158,7 +156,7 @@ pub enum StoreError {
     /// Nothing was written; what was tried before, over a connection that broke, may
     /// have been.
     #[error(
-        "another worker has taken over job {id}, or it was removed; this process stopped writing to it. `pinpoint jobs show {id}` shows its state"
+        "another worker has taken over job {id}, or it was removed; this process stopped writing to it"
     )]
     LeaseLost {
         /// The job.
@@ -179,7 +177,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// A job cannot go from the one state to the other.
-    #[error("job {id} is {from} and cannot become {to}; `pinpoint jobs show {id}` shows its state")]
+    #[error("job {id} is {from} and cannot become {to}")]
     Transition {
         /// The job.
         id: JobId,
@@ -204,7 +202,7 @@ pub enum StoreError {
     },
     /// Another process has written to the same journal.
     #[error(
-        "another process writes to the journal of job {id}: record {sequence} exists already. Nothing was overwritten; end one of the two, then continue with `pinpoint jobs resume {id}`"
+        "another process writes to the journal of job {id}: record {sequence} exists already. Nothing was overwritten. End one of the two, then resume the job"
     )]
     SecondWriter {
         /// The job.
@@ -214,9 +212,7 @@ pub enum StoreError {
     },
     /// A record was being written when its writer was dropped or the connection
     /// broke, so that it may be in the journal or not.
-    #[error(
-        "a write to the journal of job {id} was interrupted; open it again with `pinpoint jobs resume {id}`"
-    )]
+    #[error("a write to the journal of job {id} was interrupted; resume the job")]
     BrokenOff {
         /// The job.
         id: JobId,

@@ -65,9 +65,9 @@ impl fmt::Display for JobId {
     }
 }
 
-/// The text is not the whole name of a job.
+/// The text is not a whole job id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is not the whole name of a job, as `pinpoint jobs list` prints it", super::error::brief(.0))]
+#[error("`{}` is not a whole job id", super::error::brief(.0))]
 pub struct NoJobId(String);
 
 /// The smallest number of a job created in this millisecond.

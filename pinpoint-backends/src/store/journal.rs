@@ -505,7 +505,7 @@ mod tests {
         for words in [
             "disk is full",
             "nothing that was recorded is lost",
-            "pinpoint jobs resume",
+            "then resume the job",
         ] {
             assert!(error.to_string().contains(words), "{error}");
         }

@@ -19,7 +19,7 @@ pub struct JobLock {
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Another process has it.
-    #[error("another process{} works on this job; wait until it ends, or cancel it with `pinpoint jobs cancel`", .pid.map_or(String::new(), |pid| format!(" ({pid})")))]
+    #[error("another process{} works on this job; wait until it ends, or cancel the job", .pid.map_or(String::new(), |pid| format!(" ({pid})")))]
     Held {
         /// That process, when it has told its number.
         pid: Option<u32>,

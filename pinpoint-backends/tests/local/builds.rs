@@ -267,7 +267,7 @@ async fn a_patch_is_applied_or_fails_the_build() {
     });
     let message = refusal(build(&executor, 5, &reviewed).await);
     assert!(
-        message.contains("4711") && message.contains("--patch"),
+        message.contains("4711") && message.contains("patch file"),
         "{message}"
     );
 }

@@ -649,7 +649,7 @@ async fn a_repository_that_is_not_at_hand_is_asked_for() {
     let held = holding(&world, &first, &[outer.at(0, main_name(&world))]);
     let message = refusal(build(&executor, 2, &held).await);
     assert!(
-        message.contains(&format!("--repository {}=DIR", outer.url)),
+        message.contains(&format!("{} is not available locally", outer.url)),
         "{message}"
     );
 }

@@ -382,7 +382,7 @@ async fn a_dependency_that_is_not_at_hand_or_lacks_the_commit_is_named() {
         let between = midpoints.between(&lower, &higher).await.unwrap();
         assert_eq!(between.count(), 0);
         match &between.changes()[0].followed {
-            Followed::No { reason } => reason.clone(),
+            Followed::No { reason, .. } => reason.clone(),
             other => panic!("{other:?}"),
         }
     };
@@ -397,5 +397,5 @@ async fn a_dependency_that_is_not_at_hand_or_lacks_the_commit_is_named() {
     );
     fs::rename(&skia, repositories.path("elsewhere")).unwrap();
     let reason = ask().await;
-    assert!(reason.contains("--repository"), "{reason}");
+    assert!(reason.contains("is not available locally"), "{reason}");
 }

@@ -44,7 +44,6 @@ async fn a_directory_that_cannot_be_is_named() {
     fs::write(&file, "").unwrap();
     let error = JobStore::open(&file.join("state")).await.unwrap_err();
     assert!(matches!(error, StoreError::Directory { .. }));
-    assert!(error.to_string().contains("--state-dir"), "{error}");
 
     fs::create_dir_all(directory.path().join("pinpoint.db")).unwrap();
     let error = JobStore::open(directory.path()).await.unwrap_err();

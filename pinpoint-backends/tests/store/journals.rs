@@ -227,7 +227,10 @@ fn report_of_any_kind() -> BoxedStrategy<Report> {
     let followed = prop_oneof![
         Just(Followed::Forward),
         Just(Followed::Backward),
-        text().prop_map(|reason| Followed::No { reason }),
+        (text(), any::<bool>()).prop_map(|(reason, unavailable)| Followed::No {
+            reason,
+            unavailable
+        }),
     ];
     let change = (
         text(),

@@ -26,12 +26,18 @@ pub(crate) fn print(
             print_json(format_args!("{document:#}"));
         }
         Output::Text => {
-            let mut text = Text::default();
-            // Writing to a string can't fail.
-            let _ = write(&mut text, plan, scatter, magnitude, estimates);
+            let text = of(plan, scatter, magnitude, estimates);
             output::print(format_args!("{text}"));
         }
     }
+}
+
+/// The plan for people.
+fn of(plan: &Plan, scatter: &Scatter, magnitude: Option<f64>, estimates: &[Estimate]) -> Text {
+    let mut text = Text::default();
+    // Writing to a string can't fail.
+    let _ = write(&mut text, plan, scatter, magnitude, estimates);
+    text
 }
 
 /// Of the searches for one change, the share that ended in each way.
@@ -216,11 +222,47 @@ fn write(
     if has_time && scatter.build_time.is_none() {
         writeln!(
             text,
-            "The time is that of the runs alone: --build-time adds that of the builds."
+            "The time covers the runs only; --build-time adds the builds."
         )?;
     }
     writeln!(
         text,
         "{DIM}{searches} simulated bisections of each size; shares are within {error:.0} %{DIM:#}"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use pinpoint_core::{BisectionSpec, Magnitude, Range};
+
+    use super::*;
+    use crate::screen_tests::styles_shown;
+
+    /// A plan for four commits, with these seconds for a run and a build.
+    fn plan(noise: Magnitude, change: Magnitude, times: [Option<f64>; 2]) -> String {
+        let spec = BisectionSpec::new(Range::Counted { between: 3 });
+        let plan = Plan::new(4, spec).unwrap();
+        let mut scatter = Scatter::normal(noise).unwrap();
+        [scatter.run_time, scatter.build_time] = times;
+        let magnitude = Some(scatter.in_its_unit(change).unwrap());
+        let estimates = plan.estimate(&scatter, magnitude).unwrap();
+        styles_shown(&of(&plan, &scatter, magnitude, &estimates))
+    }
+
+    #[test]
+    fn plans() {
+        let (units, percent) = (Magnitude::Absolute, Magnitude::Percent);
+        insta::assert_snapshot!(
+            "a_plan_in_the_unit_of_the_metric",
+            plan(units(1.2), units(9.0), [None, None])
+        );
+        insta::assert_snapshot!(
+            "a_plan_in_percent_with_times",
+            plan(percent(3.0), percent(30.0), [Some(120.0), Some(3600.0)])
+        );
+        insta::assert_snapshot!(
+            "a_plan_without_the_time_of_builds",
+            plan(percent(3.0), percent(30.0), [Some(120.0), None])
+        );
+    }
 }

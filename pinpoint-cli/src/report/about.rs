@@ -9,7 +9,7 @@ use super::foreign::Foreign;
 use super::model::Report;
 use crate::command_line;
 use crate::command_line::quoted;
-use crate::jobs::date;
+use crate::job_list::date;
 
 pub(super) fn section(report: &Report) -> Markup {
     html! {

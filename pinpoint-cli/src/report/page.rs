@@ -10,7 +10,7 @@ use super::model::Report;
 use super::picture;
 use super::{about, answer, pairs, runs, search};
 use crate::error::CliError;
-use crate::jobs::date;
+use crate::job_list::date;
 use crate::quantity::{count, duration};
 use pinpoint_core::JobKind;
 use pinpoint_core::job::JobResult;

@@ -48,58 +48,6 @@ fn results(name: &str) -> String {
 }
 
 #[test]
-fn a_table_says_what_became_of_each_chart() {
-    let before =
-        lines("slower", 10.0, "ms") + &lines("faster", 10.0, "ms") + &lines("even", 10.0, "ms");
-    let after =
-        lines("slower", 15.0, "ms") + &lines("faster", 5.0, "ms") + &lines("even", 10.0, "ms");
-    let files = Files::new(&[
-        ("before", &(before + "gone: 1 ms\n")),
-        ("after", &(after + "new\u{1b}[31m: 1 ms\n")),
-    ]);
-    let shown = files.compare(&["before", "after"], 0).stdout;
-    let line = |start: &str| {
-        let found = shown.lines().find(|line| line.starts_with(start));
-        found
-            .unwrap_or_else(|| panic!("{start} in {shown}"))
-            .to_owned()
-    };
-    for (start, words) in [
-        (
-            "chart ",
-            &[
-                "control",
-                "treatment",
-                "95 % interval",
-                "adjusted",
-                "verdict",
-            ][..],
-        ),
-        ("slower ", &["10.95 ms", "15.95 ms", "+45.66 %", "worse"]),
-        ("faster ", &["5.950 ms", "-45.66 %", "better"]),
-        ("even ", &["+0.00 %", "same"]),
-        ("2 of 3 charts moved", &["1 worse, 1 better"]),
-        ("p is adjusted for 3 comparisons", &[]),
-    ] {
-        let line = line(start);
-        for word in words {
-            assert!(line.contains(word), "{word} in {line}");
-        }
-    }
-    assert!(shown.contains("only in the control:\n  gone\n"), "{shown}");
-    // What the file says commands no terminal, and no colour goes into a file.
-    assert!(
-        shown.contains("only in the treatment:\n  new\u{fffd}[31m\n"),
-        "{shown}"
-    );
-    assert!(!shown.contains('\u{1b}'), "{shown}");
-    let coloured = files
-        .compare(&["before", "after", "--color", "always"], 0)
-        .stdout;
-    assert!(coloured.contains("\u{1b}[1m\u{1b}[31mworse"), "{coloured}");
-}
-
-#[test]
 fn the_document_has_all_of_it() {
     let files = Files::new(&[
         (

@@ -54,12 +54,12 @@ fn a_place_that_is_no_repository() {
     refused(
         &world,
         command,
-        &[name, "is in no git repository", "--repo"],
+        &[name, "is not in a git repository", "--repo"],
     );
     let missing = world.path("missing");
     let missing = missing.to_str().unwrap();
     let command = world.pinpoint(&["bisect", "-C", missing, "a", "b", "--", "true"]);
-    refused(&world, command, &[missing, "is in no git repository"]);
+    refused(&world, command, &[missing, "is not in a git repository"]);
 }
 
 #[test]
@@ -129,7 +129,10 @@ fn options_that_make_no_sense() {
     let cases: &[(&[&str], &str)] = &[
         (&["--frobnicate"], "--frobnicate"),
         (&["--format", "xml"], "there is no result format `xml`"),
-        (&["--format", "regex:["], "is no regular expression"),
+        (
+            &["--format", "regex:["],
+            "is not a valid regular expression",
+        ),
         (&["--format", "regex:x"], "no group named `value`"),
         (&["--format", "json:a"], "is no JSON pointer"),
         (&["--direction", "left"], "left"),
@@ -219,9 +222,9 @@ fn a_command_whose_output_is_no_measurement() {
     );
     for value in ["NaN", "inf", "-inf", "1e999"] {
         let script = format!("echo \"v: {value} ms\"");
-        fails(&world, bench(&script), 2, &["no finite number", value]);
+        fails(&world, bench(&script), 2, &["not a finite number", value]);
         let auto = world.bisect(&[], &script);
-        fails(&world, auto, 2, &["no finite number", value]);
+        fails(&world, auto, 2, &["not a finite number", value]);
     }
     let json = world.bisect(&["--format", "json:/mean"], "echo '{\"mean\": null}'");
     fails(&world, json, 1, &["/mean"]);
@@ -428,11 +431,11 @@ fn a_clone_of_a_dependency_that_is_none() {
     };
     refusal(
         &format!("{url}={place}"),
-        &["--repository", place, "is in no git repository", url],
+        &["--repository", place, "is not in a git repository", url],
     );
     refusal(
         &format!("{url}={place}/missing"),
-        &["--repository", "missing", "is in no git repository", url],
+        &["--repository", "missing", "is not in a git repository", url],
     );
     for wrong in [url, "=dir", "url="] {
         refusal(wrong, &["--repository", "URL=DIR is needed"]);

@@ -310,11 +310,14 @@ fn a_manifest_opens_no_directory_by_itself() {
     let ends = [&*nested.outer[4], &*nested.outer[5]];
     let command = [&["midpoint", "--output", "json"], &ends[..]].concat();
     let document = nested.world.pinpoint(&command).ends_with(3).document();
-    let reason = document["changes"][0]["followed"]["no"]["reason"].as_str();
-    let reason = reason.expect("it is not followed");
-    let path = nested.world.path("repos/middle");
-    let advice = format!("--repository file://{0}={0}", path.display());
-    assert!(reason.contains(&advice), "{reason}");
+    let not_followed = &document["changes"][0]["followed"]["no"];
+    assert_eq!(not_followed["unavailable"], true);
+    let reason = not_followed["reason"].as_str().unwrap();
+    let path = nested.world.path("repos/middle").display().to_string();
+    let only = format!("{path} is opened only if it is named");
+    assert!(reason.contains(&only), "{reason}");
+    let shown = nested.world.pinpoint(&["midpoint"]).and(&ends).ends_with(3);
+    shown.says(&format!("(--repository file://{path}=DIR)"));
 }
 
 /// `main` with a branch merged at its end: 0, 1, 2, and then the merge of

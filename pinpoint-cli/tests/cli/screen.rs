@@ -55,6 +55,7 @@ fn a_reader_may_leave_early_without_a_word() {
     world.bisect(&[], BENCHMARK).ends_with(0);
     for command in [
         &["completions", "bash"] as &[&str],
+        &["jobs", "list"],
         &["jobs", "list", "--output", "json"],
         &["jobs", "export"],
         &["bots", "list"],

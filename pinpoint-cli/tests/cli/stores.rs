@@ -147,7 +147,7 @@ fn what_a_list_cannot_be_asked_is_refused() {
     for (options, told) in [
         (&["--kind", "try"][..], "possible values: bisection"),
         (&["--since", "yesterday"], "2026-01-31"),
-        (&["--after", "0190"], "not the whole name of a job"),
+        (&["--after", "0190"], "not a whole job id"),
         (&["--count", "--limit", "3"], "cannot be used with"),
         (&["--store", "jobs.db"], "postgres://USER@HOST/DATABASE"),
     ] {

@@ -41,29 +41,29 @@ pub enum Problem {
     },
     /// Not the full name of a commit.
     #[error(
-        "`{0}` is no full git hash; give all 40 (or 64) hexadecimal digits, as `git rev-parse` prints them"
+        "`{0}` is not a full git hash; give all 40 (or 64) hexadecimal digits, as `git rev-parse` prints them"
     )]
     Hash(String),
     /// There is nothing to search.
     #[error("this is the commit of `{0}` again; give two different commits")]
     SameCommit(&'static str),
     /// Not a digest of stored files.
-    #[error("`{0}` is no SHA-256 digest of 64 hexadecimal digits")]
+    #[error("`{0}` is not a SHA-256 digest of 64 hexadecimal digits")]
     Digest(String),
     /// A number that must be larger.
     #[error("{0} is not positive")]
     NotPositive(i64),
     /// A count that is none.
-    #[error("`{found}` is no whole number from 1 to {most}", most = SpecError::MOST_ATTEMPTS)]
+    #[error("`{found}` is not a whole number from 1 to {most}", most = SpecError::MOST_ATTEMPTS)]
     Count {
         /// The text.
         found: String,
     },
     /// A size that is none.
-    #[error("`{0}` is no finite decimal number")]
+    #[error("`{0}` is not a finite decimal number")]
     Number(String),
     /// Not a direction.
-    #[error("`{0}` is no direction; use Up, Down or Unknown")]
+    #[error("`{0}` is not a direction; use Up, Down or Unknown")]
     Direction(String),
     /// Not a way to make one value of many.
     #[error(transparent)]
@@ -81,13 +81,13 @@ pub enum Problem {
     #[error("`{0}` ends inside a quotation; close it, or escape it with a backslash")]
     Arguments(String),
     /// Not what tags are.
-    #[error("this is no JSON object of strings; write it like {{\"key\": \"value\"}}")]
+    #[error("this is not a JSON object of strings; write it like {{\"key\": \"value\"}}")]
     Tags,
     /// Not a moment.
     #[error(transparent)]
     Moment(#[from] TimestampError),
     /// Not the name of a job.
-    #[error("`{0}` is no job; a job is named by a UUID")]
+    #[error("`{0}` is not a job id; job ids are UUIDs")]
     Job(String),
 }
 

@@ -43,7 +43,7 @@ pub enum ConfigProblem {
         found: &'static str,
     },
     /// No field has this name here.
-    #[error("there is no such field here; use {}", .known.join(", "))]
+    #[error("unknown field; use {}", .known.join(", "))]
     UnknownField {
         /// The fields there are.
         known: &'static [&'static str],
@@ -100,7 +100,7 @@ struct Near<'a>(&'a [String]);
 impl fmt::Display for Near<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            [] => formatter.write_str("; `pinpoint bots list` shows all"),
+            [] => Ok(()),
             [only] => write!(formatter, "; did you mean `{only}`?"),
             [others @ .., last] => {
                 let others = others.join("`, `");

@@ -94,7 +94,7 @@ fn names_that_are_nearly_right() {
     assert!(near("zzz").is_empty());
     assert!(near(&"linux-perf".repeat(10_000)).is_empty());
     let message = bots.get("zzz").unwrap_err().to_string();
-    assert!(message.contains("pinpoint bots list"), "{message}");
+    assert_eq!(message, "there is no bot `zzz`");
 }
 
 #[test]
@@ -268,9 +268,9 @@ fn what_is_not_known_and_what_can_not_be_read() {
             ("k.json", ""),
         ],
         &[
-            "f.toml:1: bot: there is no such field here; use benchmarks, bots,",
+            "f.toml:1: bot: unknown field; use benchmarks, bots,",
             "f.toml:2: set: \"external\" or \"internal\" is needed, not another text",
-            "f.toml:5: bots.a.os: there is no such field here; use alias,",
+            "f.toml:5: bots.a.os: unknown field; use alias,",
             "f.toml:8: targets.patterns[0].target: this is missing",
             "g.toml:1: ",
             "h.json:2: bots: a table is needed, not a list",

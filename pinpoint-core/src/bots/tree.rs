@@ -159,7 +159,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
                 let mut members = BTreeMap::new();
                 while let Some((key, member)) = map.next_entry::<String, _>()? {
                     if members.contains_key(&key) {
-                        return Err(M::Error::custom(format!("`{key}` stands there twice")));
+                        return Err(M::Error::custom(format!("`{key}` is a duplicate key")));
                     }
                     members.insert(key, member);
                 }
@@ -205,7 +205,7 @@ mod tests {
             (
                 from_json("{ \"a\": {\n\"b\": 1,\n\"b\": 2 } }"),
                 3,
-                "`b` stands there twice",
+                "`b` is a duplicate key",
             ),
             (from_json(""), 1, "EOF"),
             (from_json(&"[".repeat(100_000)), 1, "EOF"),

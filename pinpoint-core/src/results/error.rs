@@ -24,7 +24,7 @@ pub enum FormatError {
     },
     /// The regular expression is none.
     #[error(
-        "`{pattern}` is no regular expression: {problem}, at character {position}; correct the pattern"
+        "`{pattern}` is not a valid regular expression: {problem}, at character {position}; correct the pattern"
     )]
     Pattern {
         /// The pattern as given.
@@ -160,7 +160,7 @@ pub enum ReadError {
     },
     /// A number that is no amount: NaN, infinity, or too large for 64 bits.
     #[error(
-        "{place} holds {found}, which is no finite number; a measurement that failed must not be printed as a value"
+        "{place} holds {found}, which is not a finite number; a measurement that failed must not be printed as a value"
     )]
     NotFinite {
         /// Where.
@@ -193,7 +193,7 @@ pub enum ReadError {
         chart: String,
     },
     /// A member stands twice in a JSON object, so it has no one value.
-    #[error("{0} stands there twice; write each member once")]
+    #[error("{0} is a duplicate key; write each member once")]
     Duplicate(Place),
     /// The output is sound, and what was looked for is not in it.
     #[error("there is no value for {wanted}{}", Present(.present))]

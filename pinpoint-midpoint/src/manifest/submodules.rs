@@ -301,7 +301,7 @@ impl<'a> Config<'a> {
             }
             subsection = Some(text);
         } else if self.offset > after_name || name.is_empty() {
-            return syntax(start, "this is no header of a section");
+            return syntax(start, "this is not a section header");
         }
         if self.advance() != Some(']') {
             return syntax(start, "the header of this section does not end");

@@ -1,5 +1,6 @@
 //! Why a job did not end with an outcome.
 
+use std::error::Error;
 use std::fmt::Display;
 
 use pinpoint_backends::local::{LocalError, RepositoryError};
@@ -66,19 +67,24 @@ impl From<SpecError> for Failure {
 
 impl From<LocalError> for Failure {
     fn from(error: LocalError) -> Self {
-        Self::Execution(error.to_string())
+        Self::Execution(with_advice(&error))
     }
 }
 
 impl From<ExecutorError> for Failure {
     fn from(error: ExecutorError) -> Self {
-        Self::Execution(error.to_string())
+        match error {
+            ExecutorError::Unavailable(error) | ExecutorError::Refused(error) => {
+                Self::Execution(with_advice(&*error))
+            }
+            ExecutorError::Lost => Self::Execution(error.to_string()),
+        }
     }
 }
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self::job(error)
+        Self::Job(with_advice(&error))
     }
 }
 
@@ -110,8 +116,33 @@ impl From<DriveError> for Failure {
     fn from(error: DriveError) -> Self {
         match error {
             DriveError::Detached => Self::Interrupted,
-            DriveError::Refused(error) => Self::Execution(error.to_string()),
+            DriveError::Refused(error) => Self::Execution(with_advice(&*error)),
             other => Self::job(other),
         }
+    }
+}
+
+/// The message of an error, with the argument of our functions that helps.
+fn with_advice(error: &(dyn Error + 'static)) -> String {
+    let local = error.downcast_ref().and_then(|error| match error {
+        LocalError::NoSuchChart { .. } | LocalError::ManyCharts { .. } => Some("chart="),
+        LocalError::NotAvailable { .. } => Some("repositories="),
+        LocalError::StateDirNotUnicode { .. } => Some("state_dir="),
+        _ => None,
+    });
+    let store = error.downcast_ref().and_then(|error| match error {
+        StoreError::Directory { .. } | StoreError::Newer { .. } | StoreError::NotOurs { .. } => {
+            Some("state_dir=")
+        }
+        StoreError::Unknown { .. } => Some("pinpoint.jobs() lists all jobs"),
+        StoreError::SecondWriter { .. }
+        | StoreError::BrokenOff { .. }
+        | StoreError::Full { .. }
+        | StoreError::Disk { .. } => Some("resume="),
+        _ => None,
+    });
+    match local.or(store) {
+        Some(advice) => format!("{error} ({advice})"),
+        None => error.to_string(),
     }
 }

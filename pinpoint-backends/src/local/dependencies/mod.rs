@@ -316,7 +316,7 @@ impl<'a> Layout<'a> {
         let Some(repository) = self.steps.clones.locate(&entry.url)? else {
             return match held {
                 None => Ok(None),
-                Some(_) => Err(LocalError::NotAtHand {
+                Some(_) => Err(LocalError::NotAvailable {
                     repository: entry.url,
                 }
                 .into()),
@@ -431,7 +431,7 @@ impl<'a> Layout<'a> {
             };
             let Some(repository) = self.steps.clones.locate(url)? else {
                 let repository = url.clone();
-                return Err(LocalError::NotAtHand { repository }.into());
+                return Err(LocalError::NotAvailable { repository }.into());
             };
             let checkout = match checkouts.get(repository.path()) {
                 Some(checkout) => checkout.clone(),

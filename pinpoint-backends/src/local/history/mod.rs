@@ -216,7 +216,7 @@ impl Inner {
                 Err(HistoryError::UnknownRevision {
                     repository: path.to_string_lossy().into_owned(),
                     revision,
-                    hint: "several things are called that: write more of the hash".into(),
+                    hint: "several commits have this name: write more of the hash".into(),
                 })
             }
             Err(error) => Err(self.commits.unreadable(error)),

@@ -157,15 +157,18 @@ impl Inner {
         let place = self.find(name, &key).ok_or_else(|| {
             unknown(match url::local_path(name) {
                 // A commit may not open whatever directory it names.
-                Some(path) => format!("allow it with --repository {name}={}", path.display()),
-                None => format!("clone it, and say where with --repository {name}=DIR"),
+                Some(path) => format!(
+                    "{} is opened only if it is named as its clone",
+                    path.display()
+                ),
+                None => "name a local clone of it".into(),
             })
         })?;
         let repository = match Repository::discover(place) {
             Ok(repository) => repository,
             Err(RepositoryError::NotARepository { path, reason }) => {
                 return Err(unknown(format!(
-                    "{} is in no git repository ({reason}): say where it is with --repository {name}=DIR",
+                    "{} is not in a git repository ({reason})",
                     path.display()
                 )));
             }

@@ -172,7 +172,7 @@ impl<'a> Lexer<'a> {
         if self.rest().starts_with('.')
             || word.contains(['e', 'E', 'j', 'J']) && !word.starts_with("0x")
         {
-            return Err(Fault::unsupported(start, "a number that is no integer"));
+            return Err(Fault::unsupported(start, "a number that is not an integer"));
         }
         let (digits, radix) = match word.as_bytes() {
             [b'0', b'x' | b'X', ..] => (&word[2..], 16),
@@ -191,7 +191,7 @@ impl<'a> Lexer<'a> {
         let zeros_first =
             radix == 10 && digits.starts_with('0') && digits.contains(|c| !matches!(c, '0' | '_'));
         if !grouped || zeros_first {
-            return Err(Fault::syntax(start, format!("`{word}` is no number")));
+            return Err(Fault::syntax(start, format!("`{word}` is not a number")));
         }
         i64::from_str_radix(&spaced.replace('_', ""), radix)
             .map(Token::Integer)

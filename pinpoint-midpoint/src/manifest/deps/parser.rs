@@ -135,7 +135,7 @@ impl<'a> Parser<'a> {
 
     fn assignment(&mut self) -> Result<(&'a str, Expression<'a>), Fault> {
         let start = self.offset;
-        let statement = || Fault::unsupported(start, "a statement that is no assignment to a name");
+        let statement = || Fault::unsupported(start, "a statement that does not assign to a name");
         let Token::Name(name) = self.token else {
             return Err(statement());
         };

@@ -1,0 +1,235 @@
+//! The flags and commands that help with an error: libraries know none.
+
+use std::error::Error;
+use std::io::ErrorKind;
+
+use pinpoint_backends::job::JobError;
+use pinpoint_backends::local::{LocalError, RepositoryError};
+use pinpoint_backends::store::{LockError, StoreError};
+use pinpoint_core::bots::UnknownBot;
+use pinpoint_core::{DriveError, ExecutorError, JournalError};
+use pinpoint_midpoint::{HistoryError, MidpointError};
+
+use crate::error::CliError;
+
+const STATE_DIR: &str = "--state-dir DIR";
+const RESUME: &str = "pinpoint jobs resume";
+
+/// Advice on the first error, from the outermost inwards, for which there is some.
+pub(crate) fn on(error: &(dyn Error + 'static)) -> Option<String> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let advice = { error.downcast_ref().and_then(on_store) }
+            .or_else(|| error.downcast_ref().and_then(on_lock))
+            .or_else(|| error.downcast_ref().and_then(on_local))
+            .or_else(|| error.downcast_ref().and_then(on_repository))
+            .or_else(|| error.downcast_ref().and_then(on_history))
+            .or_else(|| error.downcast_ref().and_then(on_bot));
+        if advice.is_some() {
+            return advice;
+        }
+        next = inner(error);
+    }
+    None
+}
+
+/// The source of an error. A transparent error hands out the source of what it holds:
+/// here it is what it holds.
+fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    if let Some(error) = error.downcast_ref() {
+        return Some(match error {
+            CliError::Repository(error) => error,
+            CliError::Store(error) => error,
+            CliError::Lock(error) => error,
+            CliError::Local(error) => error,
+            CliError::Midpoint(error) => error,
+            CliError::UnknownBot(error) => error,
+            CliError::Job(error) => error,
+            CliError::Measurement(error) => error,
+            CliError::Stopped { error, .. } => &**error,
+            _ => return error.source(),
+        });
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(match error {
+            JobError::Drive(error) => error,
+            JobError::Locked(error) => error,
+            JobError::Store(error) => error,
+            _ => return error.source(),
+        });
+    }
+    if let Some(DriveError::Refused(error) | DriveError::Journal(JournalError(error))) =
+        error.downcast_ref()
+    {
+        return Some(&**error);
+    }
+    if let Some(ExecutorError::Refused(error) | ExecutorError::Unavailable(error)) =
+        error.downcast_ref()
+    {
+        return Some(&**error);
+    }
+    match error.downcast_ref() {
+        Some(LocalError::Repository(error)) => return Some(error),
+        Some(LocalError::Midpoint(error)) => return Some(error),
+        _ => {}
+    }
+    match error.downcast_ref() {
+        Some(MidpointError::History(error)) => Some(error),
+        _ => error.source(),
+    }
+}
+
+fn on_store(error: &StoreError) -> Option<String> {
+    Some(match error {
+        StoreError::Directory { .. } | StoreError::Newer { .. } => STATE_DIR.into(),
+        StoreError::NotOurs { .. } => format!("{STATE_DIR}, --store URL"),
+        StoreError::Full { .. } | StoreError::Disk { .. } => format!("`{RESUME}`"),
+        StoreError::SecondWriter { id, .. } | StoreError::BrokenOff { id } => {
+            format!("`{RESUME} {id}`")
+        }
+        StoreError::Unknown { .. } => "`pinpoint jobs list` shows all jobs".into(),
+        StoreError::Leased { id, .. } => format!("`pinpoint jobs cancel {id}`"),
+        StoreError::LeaseLost { id } | StoreError::Transition { id, .. } => {
+            format!("`pinpoint jobs show {id}` shows its state")
+        }
+        _ => return None,
+    })
+}
+
+fn on_lock(error: &LockError) -> Option<String> {
+    matches!(error, LockError::Held { .. }).then(|| "`pinpoint jobs cancel`".into())
+}
+
+fn on_local(error: &LocalError) -> Option<String> {
+    Some(match error {
+        LocalError::NoCommand => "write it after `--`".into(),
+        LocalError::CommandNotExecutable { program, .. } => format!("as in `-- sh {program}`"),
+        LocalError::NoSuchChart { .. } | LocalError::ManyCharts { .. } => "--chart NAME".into(),
+        LocalError::NotAvailable { repository } => clone_of(repository),
+        LocalError::PatchAtGerrit { .. } => "--patch FILE".into(),
+        LocalError::StateDirNotUnicode { .. } => STATE_DIR.into(),
+        LocalError::Io { source, .. } => match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                "`pinpoint clean` removes unused builds".into()
+            }
+            ErrorKind::PermissionDenied
+            | ErrorKind::ReadOnlyFilesystem
+            | ErrorKind::NotADirectory => STATE_DIR.into(),
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+fn on_repository(error: &RepositoryError) -> Option<String> {
+    Some(match error {
+        RepositoryError::NotARepository { .. } => "--repo DIR names another one".into(),
+        RepositoryError::NothingTouches { .. } => "--path".into(),
+        RepositoryError::Reversed { .. } => "--direction".into(),
+        _ => return None,
+    })
+}
+
+fn on_history(error: &HistoryError) -> Option<String> {
+    match error {
+        HistoryError::UnknownRepository { repository, .. } => Some(clone_of(repository)),
+        _ => None,
+    }
+}
+
+fn on_bot(error: &UnknownBot) -> Option<String> {
+    (error.near.is_empty()).then(|| "`pinpoint bots list` shows all bots".into())
+}
+
+/// How a local clone of a repository is named.
+pub(crate) fn clone_of(repository: &str) -> String {
+    format!("--repository {repository}=DIR")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(error: LocalError) -> JobError {
+        JobError::Drive(DriveError::Refused(Box::new(error)))
+    }
+
+    #[test]
+    fn it_is_found_wherever_the_error_is() {
+        let no_chart = || LocalError::ManyCharts {
+            existing: vec!["a".into()],
+        };
+        let stopped = || refused(no_chart());
+        let errors: [Box<dyn Error>; 5] = [
+            Box::new(no_chart()),
+            Box::new(stopped()),
+            Box::new(CliError::Measurement(ExecutorError::Refused(Box::new(
+                no_chart(),
+            )))),
+            Box::new(CliError::Job(stopped())),
+            Box::new(CliError::Local(no_chart())),
+        ];
+        for error in errors {
+            assert_eq!(on(&*error).as_deref(), Some("--chart NAME"), "{error:?}");
+        }
+        let unknown = || HistoryError::UnknownRepository {
+            repository: "skia".into(),
+            hint: String::new(),
+        };
+        let error = refused(LocalError::Midpoint(unknown().into()));
+        assert_eq!(on(&error), Some(clone_of("skia")));
+        let error = CliError::Midpoint(unknown().into());
+        assert_eq!(on(&error), Some(clone_of("skia")));
+        assert_eq!(on(&JobError::Interrupted), None);
+    }
+
+    /// No text in the code of the libraries, comments and tests aside, names a flag or a
+    /// command of ours.
+    #[test]
+    fn libraries_name_no_flag() {
+        let workspace = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut words = Vec::new();
+        let mut commands = vec![<crate::Arguments as clap::CommandFactory>::command()];
+        while let Some(command) = commands.pop() {
+            let longs = command.get_arguments().filter_map(|it| it.get_long());
+            words.extend(longs.map(|long| format!("--{long}")));
+            commands.extend(command.get_subcommands().cloned());
+            words.push(format!("pinpoint {}", command.get_name()));
+        }
+        let mut files = 0;
+        let mut folders: Vec<_> = ["backends", "compare", "core", "midpoint"]
+            .map(|name| workspace.join(format!("pinpoint-{name}/src")))
+            .into();
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                if path.extension().is_none_or(|extension| extension != "rs") {
+                    continue;
+                }
+                files += 1;
+                let code = std::fs::read_to_string(&path).unwrap();
+                let code = code.split("#[cfg(test)]\nmod tests").next().unwrap();
+                let code = code.lines().filter(|line| !line.trim().starts_with("//"));
+                for line in code.filter(|line| line.contains('"')) {
+                    let found = words.iter().find(|word| names(line, word));
+                    assert_eq!(found, None, "{}: {line}", path.display());
+                }
+            }
+        }
+        assert!(files > 100, "{files}");
+    }
+
+    /// Whether a line holds this word, and not only a longer one. A text that begins
+    /// with it is an argument of another program.
+    fn names(line: &str, word: &str) -> bool {
+        line.match_indices(word).any(|(at, _)| {
+            let after = line[at + word.len()..].chars().next();
+            let ends = after.is_none_or(|after| !after.is_alphanumeric() && !"-_".contains(after));
+            ends && !line[..at].ends_with('"')
+        })
+    }
+}

@@ -1,0 +1,188 @@
+//! Options that several commands share: the benchmark, the job, and values of options.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use bytesize::ByteSize;
+use clap::{Args, ValueEnum};
+use pinpoint_core::results::Format;
+use pinpoint_core::{Aggregate, Direction, Magnitude};
+
+use super::{BENCHMARK, BUDGET, OUTPUT, QUESTION, STORAGE, STRATEGY};
+
+// The benchmark: how it is built and run, and how its results are read. (As
+// documentation, clap would print this as what the command does.)
+#[derive(Debug, Args)]
+pub(crate) struct Benchmark {
+    /// The repository, or any directory inside it.
+    #[arg(short = 'C', long, value_name = "DIR", default_value = ".", help_heading = BENCHMARK)]
+    pub(crate) repo: PathBuf,
+    /// A local clone of a dependency, by its URL; may be repeated.
+    ///
+    /// Dependencies that submodules or DEPS name by this URL are checked out from the
+    /// clone, at the revision that each commit names, before the commit is built. A
+    /// culprit that rolls the dependency is searched further inside it. Submodules
+    /// that are checked out are found without this option. Nothing is ever fetched.
+    #[arg(long, value_name = "URL=DIR", value_parser = repository, help_heading = BENCHMARK)]
+    pub(crate) repository: Vec<(String, PathBuf)>,
+    /// A shell command that builds a commit, run once in the commit's own work tree.
+    #[arg(long, value_name = "SHELL COMMAND", help_heading = BENCHMARK)]
+    pub(crate) build: Option<String>,
+    /// The format of the results: auto, time, lines (`name: value unit`),
+    /// json:POINTER, regex:PATTERN with a group named `value`, hyperfine,
+    /// criterion, gbench, gobench, pytest-benchmark, jmh, catch2, chromium or
+    /// talos.
+    #[arg(long, value_name = "FORMAT", default_value = "auto", help_heading = BENCHMARK)]
+    pub(crate) format: Format,
+    /// The file (or directory of Criterion.rs) in the work tree that the benchmark
+    /// writes its results to [default: its standard output].
+    #[arg(long, value_name = "PATH", help_heading = BENCHMARK)]
+    pub(crate) results: Option<PathBuf>,
+    /// The method that combines several values of one run: sum, mean, min, max, count,
+    /// std, median, geometric-mean, or Talos' talos-geometric-mean, dromaeo, v8,
+    /// canvasmark and js; prefix `ignore-first:N,` to drop the first N values
+    /// [default: median].
+    #[arg(long, value_name = "METHOD", help_heading = BENCHMARK)]
+    pub(crate) aggregate: Option<Aggregate>,
+    /// The number of uncounted runs of each build before the first counted one.
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = BENCHMARK)]
+    pub(crate) warmup: u32,
+    /// A variable for the build and the benchmark; may be repeated. Without a value it
+    /// is inherited: the value is not stored, and is needed again to resume the job. A
+    /// given value is stored with the job, and never shown.
+    #[arg(long, value_name = "NAME[=VALUE]", help_heading = BENCHMARK)]
+    pub(crate) env: Vec<Variable>,
+    /// The time limit of one build or one run.
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, help_heading = BUDGET)]
+    pub(crate) timeout: Option<Duration>,
+    /// The disk space for finished builds, as in 500MB or 20GiB.
+    #[arg(long, value_name = "SIZE", default_value = "10GiB", help_heading = STORAGE)]
+    pub(crate) cache_size: ByteSize,
+}
+
+// Options of a job of any kind.
+#[derive(Debug, Args)]
+pub(crate) struct JobOptions {
+    /// Where better lies [default: as the format says; else down for times and memory, else unknown].
+    #[arg(long, value_enum, help_heading = QUESTION)]
+    pub(crate) direction: Option<DirectionArgument>,
+    /// The time limit of the job, as in 90s, 20m or `1h 30m`.
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, help_heading = BUDGET)]
+    pub(crate) max_time: Option<Duration>,
+    /// The seed of the order of runs.
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = STRATEGY)]
+    pub(crate) seed: u64,
+    /// The number of parallel builds. Nothing is measured during a build.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = STRATEGY)]
+    pub(crate) build_jobs: u32,
+    /// The name of the benchmark in lists of jobs [default: the program that is run].
+    #[arg(long = "benchmark", value_name = "NAME", help_heading = STORAGE)]
+    pub(crate) benchmark_name: Option<String>,
+    /// The name of this job in lists of jobs, beside its id.
+    #[arg(long = "name", value_name = "NAME", help_heading = STORAGE)]
+    pub(crate) job_name: Option<String>,
+    /// Write a report when the job ends, even if it fails: one HTML file with the
+    /// answer, charts, every run and its log. `pinpoint jobs report` writes one at any
+    /// time.
+    #[arg(long, value_name = "FILE.html", help_heading = OUTPUT)]
+    pub(crate) report: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DirectionArgument {
+    /// More is better: throughput, scores.
+    Up,
+    /// Less is better: times, memory.
+    Down,
+    /// A change either way is of interest.
+    Unknown,
+}
+
+impl From<DirectionArgument> for Direction {
+    fn from(argument: DirectionArgument) -> Self {
+        match argument {
+            DirectionArgument::Up => Self::Up,
+            DirectionArgument::Down => Self::Down,
+            DirectionArgument::Unknown => Self::Unknown,
+        }
+    }
+}
+
+/// A variable and its value; without one it is inherited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) value: Option<String>,
+}
+
+impl FromStr for Variable {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (text, None),
+        };
+        if name.is_empty() || text.contains('\0') {
+            return Err("NAME=VALUE or NAME is needed".to_owned());
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            value,
+        })
+    }
+}
+
+pub(super) fn magnitude(text: &str) -> Result<Magnitude, String> {
+    let number = |text: &str| {
+        f64::from_str(text.trim())
+            .ok()
+            .filter(|number| number.is_finite())
+            .ok_or_else(|| "a number is needed, or a number with a % sign".to_owned())
+    };
+    match text.strip_suffix('%') {
+        Some(percent) => number(percent).map(Magnitude::Percent),
+        None => number(text).map(Magnitude::Absolute),
+    }
+}
+
+/// A URL and the directory of a clone. A URL may have a query; few directories have a
+/// `=` in their names.
+pub(super) fn repository(text: &str) -> Result<(String, PathBuf), String> {
+    match text.rsplit_once('=') {
+        Some((url, directory)) if !url.is_empty() && !directory.is_empty() => {
+            Ok((url.to_owned(), directory.into()))
+        }
+        _ => Err("URL=DIR is needed".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_has_a_value_or_is_inherited() {
+        let parsed = |text: &str| text.parse::<Variable>();
+        let variable = |name: &str, value: Option<&str>| Variable {
+            name: name.to_owned(),
+            value: value.map(str::to_owned),
+        };
+        assert_eq!(parsed("A=b=c"), Ok(variable("A", Some("b=c"))));
+        assert_eq!(parsed("A="), Ok(variable("A", Some(""))));
+        assert_eq!(parsed("A"), Ok(variable("A", None)));
+        for wrong in ["", "=", "=b"] {
+            assert!(parsed(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_magnitude_is_a_number_or_a_percentage() {
+        assert_eq!(magnitude("5%"), Ok(Magnitude::Percent(5.0)));
+        assert_eq!(magnitude("-0.5"), Ok(Magnitude::Absolute(-0.5)));
+        for wrong in ["", "%", "five", "nan", "inf", "5%%", "1e999"] {
+            assert!(magnitude(wrong).is_err(), "{wrong}");
+        }
+    }
+}

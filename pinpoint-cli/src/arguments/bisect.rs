@@ -1,0 +1,115 @@
+//! `pinpoint bisect` and `pinpoint culprit`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use pinpoint_core::{Magnitude, Strategy};
+
+use super::benchmark::magnitude;
+use super::{BENCHMARK, BUDGET, Benchmark, JobOptions, QUESTION, STRATEGY};
+
+/// Find the commit between a good and a bad one that changed a benchmark.
+///
+/// The command after `--` is the benchmark. It runs in a work tree of the
+/// commit under test; your own checkout is never touched. Its values are read
+/// from its output (see --format); if there are none, its wall-clock time counts.
+///
+/// Environment of the command: PINPOINT_COMMIT, the commit; PINPOINT_RUN, the
+/// number of earlier runs of this commit; PINPOINT_WARMUP=1 in runs that are not
+/// counted; PINPOINT_JOB, the job.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pinpoint bisect v1.2 main -- ./bench.sh
+  pinpoint bisect v1.2 main --build 'make -j2' --magnitude 5% -- ./build/bench
+  pinpoint bisect v1.2 main --format json:/results/0/mean -- ./bench --json
+  pinpoint bisect v1.2 main --format 'regex:took (?<value>[0-9.]+) (?<unit>ms)' -- ./bench
+  pinpoint bisect v1.2 main --format time --chart peak_memory -- ./bench")]
+pub(crate) struct Bisect {
+    /// A patch to apply to every commit before it is built.
+    #[arg(long, value_name = "FILE", help_heading = BENCHMARK, display_order = 900)]
+    pub(crate) patch: Option<PathBuf>,
+    /// The metric that decides; required if the benchmark reports several.
+    #[arg(long, value_name = "NAME", help_heading = QUESTION)]
+    pub(crate) chart: Option<String>,
+    /// The smallest change worth finding, in the metric's unit or, with a % sign, in
+    /// percent of the good end's median. A difference of means below a tenth of it
+    /// counts as none.
+    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, allow_negative_numbers = true, help_heading = QUESTION)]
+    pub(crate) magnitude: Option<Magnitude>,
+    /// The required probability that the answer is right, and the confidence of its intervals.
+    #[arg(long, value_name = "P", default_value_t = 0.95, help_heading = QUESTION)]
+    pub(crate) confidence: f64,
+    /// A commit to skip because it can't be built or run; may be repeated.
+    #[arg(long, value_name = "REV", help_heading = QUESTION)]
+    pub(crate) skip: Vec<String>,
+    /// Consider only commits that touch this path; may be repeated.
+    #[arg(long, value_name = "PATH", help_heading = QUESTION)]
+    pub(crate) path: Vec<String>,
+    /// The maximum number of runs. When a budget is used up, the remaining range is
+    /// reported.
+    #[arg(long, value_name = "N", help_heading = BUDGET)]
+    pub(crate) max_runs: Option<u64>,
+    /// The maximum number of commits to build.
+    #[arg(long, value_name = "N", help_heading = BUDGET)]
+    pub(crate) max_builds: Option<u64>,
+    /// The search strategy.
+    #[arg(long, value_enum, default_value_t = StrategyArgument::DEFAULT, help_heading = STRATEGY)]
+    pub(crate) strategy: StrategyArgument,
+    /// The number of runs of each end before the first decision [default and minimum:
+    /// 3 with the strategy `adaptive`, 10 with `pinpoint`; `pinpoint culprit` reuses
+    /// the runs of its verification].
+    #[arg(long, value_name = "N", help_heading = STRATEGY)]
+    pub(crate) attempts: Option<u32>,
+    /// The cost of a build, in runs: when builds are expensive, `adaptive` prefers
+    /// more runs of existing builds.
+    #[arg(long, value_name = "RUNS", default_value_t = 1.0, help_heading = STRATEGY)]
+    pub(crate) build_cost: f64,
+    /// A file of suspicions for the strategy `adaptive`: COMMIT WEIGHT on each line;
+    /// all other commits weigh 1.
+    #[arg(long, value_name = "FILE", help_heading = STRATEGY)]
+    pub(crate) prior: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) job: JobOptions,
+    #[command(flatten)]
+    pub(crate) benchmark: Benchmark,
+    /// The fast commit: a branch, a tag, a hash, HEAD~20.
+    pub(crate) good: String,
+    /// The slow commit.
+    pub(crate) bad: String,
+    /// The benchmark and its arguments.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+// Its help stands in `Command`: clap would take the text of `Bisect`.
+#[derive(Debug, Args)]
+pub(crate) struct Culprit {
+    #[command(flatten)]
+    pub(crate) bisect: Bisect,
+    /// The number of pairs of runs in each verification: even, and at least 6.
+    #[arg(long, value_name = "N", default_value_t = 30, help_heading = QUESTION)]
+    pub(crate) pairs: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StrategyArgument {
+    /// Keeps a probability for every commit, and makes the most informative run next.
+    Adaptive,
+    /// Like Chromium's Pinpoint: pairwise comparisons with 10 to 160 runs each.
+    Pinpoint,
+}
+
+impl StrategyArgument {
+    /// The default of a bisection, and so of a plan.
+    pub(super) const DEFAULT: Self = Self::Adaptive;
+}
+
+impl From<StrategyArgument> for Strategy {
+    fn from(argument: StrategyArgument) -> Self {
+        match argument {
+            StrategyArgument::Adaptive => Self::Adaptive,
+            StrategyArgument::Pinpoint => Self::Pinpoint,
+        }
+    }
+}

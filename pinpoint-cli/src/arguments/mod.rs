@@ -1,0 +1,247 @@
+//! The command line: commands, options and their help.
+
+mod benchmark;
+mod bisect;
+mod bots;
+mod compare;
+mod jobs;
+mod midpoint;
+mod pairwise;
+mod plan;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use bytesize::ByteSize;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use self::benchmark::{Benchmark, DirectionArgument, JobOptions};
+pub(crate) use self::bisect::{Bisect, Culprit, StrategyArgument};
+pub(crate) use self::bots::{Bots, BotsCommand};
+pub(crate) use self::compare::Compare;
+pub(crate) use self::jobs::{Jobs, Select};
+pub(crate) use self::midpoint::{Midpoint, StateArgument};
+pub(crate) use self::pairwise::Pairwise;
+pub(crate) use self::plan::Plan;
+
+/// Find the commit that made a benchmark slower.
+///
+/// Pinpoint builds and measures commits of a git repository, decides with
+/// statistics whether two of them differ, and narrows the range until the
+/// culprit is left.
+///
+/// Try it on a sample repository: pinpoint demo
+#[derive(Debug, Parser)]
+#[command(name = "pinpoint", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) display: Display,
+}
+
+/// The groups of options in the help, in this order.
+const BENCHMARK: &str = "Benchmark";
+const QUESTION: &str = "Question";
+const BUDGET: &str = "Budget";
+const STRATEGY: &str = "Strategy";
+const STORAGE: &str = "Storage";
+const OUTPUT: &str = "Output";
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    a culprit was found (pairwise, compare: a difference)
+  1    the job failed
+  2    the command line or the input was wrong
+  3    no difference was found
+  4    not decided (bisect: the remaining range is reported)
+  130  interrupted or canceled; the job can be resumed";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Bisect(Box<Bisect>),
+    Pairwise(Box<Pairwise>),
+    /// Verify a regression, bisect it, and verify each culprit.
+    ///
+    /// The two ends are compared in pairs of runs. If the bad one is worse, the
+    /// commits between them are bisected; then each culprit is compared with its
+    /// parent, again in pairs. Only culprits that pass are reported as such.
+    #[command(after_help = "\
+Examples:
+  pinpoint culprit v1.2 main -- ./bench.sh
+  pinpoint culprit v1.2 main --build 'make -j2' --pairs 60 -- ./build/bench")]
+    Culprit(Box<Culprit>),
+    /// Compare the results of benchmarks, metric by metric.
+    Compare(Box<Compare>),
+    /// List the commits between two commits, through merges and dependency rolls.
+    Midpoint(Midpoint),
+    /// Estimate the cost and accuracy of a bisection before running it.
+    Plan(Box<Plan>),
+    /// List, inspect, resume and cancel jobs.
+    #[command(subcommand)]
+    Jobs(Jobs),
+    /// List and inspect the bots that run benchmarks.
+    Bots(Bots),
+    /// Bisect a sample repository.
+    Demo(Demo),
+    /// Remove builds and work trees that no running job uses.
+    Clean(Clean),
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// How results are shown, and where jobs are kept.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Display {
+    /// The format of the result on standard output.
+    #[arg(long, global = true, help_heading = OUTPUT, value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+    /// When to use colours.
+    #[arg(long, global = true, help_heading = OUTPUT, value_enum, default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+    /// Show no progress, only the result.
+    #[arg(long, short, global = true, help_heading = OUTPUT)]
+    pub(crate) quiet: bool,
+    /// The directory of jobs, builds and work trees [default: $XDG_STATE_HOME/pinpoint].
+    #[arg(long, global = true, help_heading = STORAGE, value_name = "DIR", env = "PINPOINT_STATE_DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// A PostgreSQL database to keep jobs in, as postgres://USER@HOST/DATABASE, shared by
+    /// many machines [default: a file in the state directory]. Every user of this machine
+    /// can see a password in it: give the URL in PINPOINT_STORE, or the password in
+    /// PGPASSWORD or in the file ~/.pgpass or PGPASSFILE. Tables are made in a schema
+    /// named pinpoint.
+    #[arg(
+        long,
+        global = true,
+        help_heading = STORAGE,
+        value_name = "URL",
+        env = "PINPOINT_STORE",
+        hide_env_values = true
+    )]
+    pub(crate) store: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// For people.
+    Text,
+    /// One JSON document.
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// When printing to a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Color {
+    pub(crate) fn apply(self) {
+        match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::Always,
+            Self::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+    }
+}
+
+/// Bisect a sample repository.
+///
+/// Creates a small git repository with a real program, in which one commit makes the
+/// program slower, and finds that commit with `pinpoint bisect`. Takes less than two
+/// minutes.
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// The seed that decides which commit is slower, and the order of runs.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Write a report on the job: one HTML file with the answer, charts, every run
+    /// and its log.
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+    /// Create the repository in this new directory, and keep it.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Clean {
+    /// The disk space to leave to the most recently used builds, as in 500MB or 20GiB.
+    #[arg(long, value_name = "SIZE", default_value = "0B", help_heading = STORAGE)]
+    pub(crate) cache_size: ByteSize,
+}
+
+/// Whether these words ask for JSON. They could not be read as a whole, so that only
+/// the option itself is looked for.
+pub(crate) fn asks_for_json(words: impl Iterator<Item = OsString>) -> bool {
+    let words: Vec<OsString> = words.take_while(|word| word != "--").collect();
+    let is_pair = |pair: &[OsString]| pair[0] == "--output" && pair[1] == "json";
+    words.iter().any(|word| word == "--output=json") || words.windows(2).any(is_pair)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    /// The help of every command, as a terminal of 100 columns shows it.
+    #[test]
+    fn help() {
+        let mut root = Arguments::command()
+            .term_width(100)
+            .mut_args(|argument| argument.hide_env_values(true));
+        root.build();
+        let mut commands = vec![("pinpoint".to_owned(), root)];
+        while let Some((name, mut command)) = commands.pop() {
+            insta::assert_snapshot!(name.replace(' ', "-"), command.render_long_help());
+            let inner = command
+                .get_subcommands()
+                .filter(|it| it.get_name() != "help");
+            commands.extend(inner.map(|it| (format!("{name} {}", it.get_name()), it.clone())));
+        }
+    }
+
+    #[test]
+    fn options_stand_in_groups_and_those_of_all_commands_last() {
+        let mut command = Arguments::command();
+        command.build();
+        for name in ["bisect", "pairwise", "culprit", "plan"] {
+            let command = command.find_subcommand_mut(name).expect("it is a command");
+            let help = command.render_long_help().to_string();
+            let place = |heading: &str| {
+                let found = help.find(&format!("\n{heading}:\n"));
+                found.unwrap_or_else(|| panic!("{name} has no {heading}"))
+            };
+            let places = [BENCHMARK, QUESTION, BUDGET, STRATEGY, STORAGE, OUTPUT].map(place);
+            assert!(places.is_sorted(), "{name}: {places:?}");
+            let general = &help[place("Options")..places[0]];
+            assert_eq!(
+                general.matches("\n  -").count(),
+                1,
+                "only --help\n{general}"
+            );
+        }
+    }
+
+    #[test]
+    fn json_is_asked_for_before_the_command() {
+        let asks = |words: &[&str]| asks_for_json(words.iter().map(OsString::from));
+        assert!(asks(&["bisect", "--output", "json", "--wrong"]));
+        assert!(asks(&["jobs", "--output=json"]));
+        assert!(!asks(&["bisect", "--output", "text", "json"]));
+        assert!(!asks(&["bisect", "a", "b", "--", "x", "--output=json"]));
+    }
+}

@@ -1,0 +1,87 @@
+//! A list of jobs and the head of one job, for people.
+
+use std::fmt::Write;
+use std::time::{Duration, UNIX_EPOCH};
+
+use pinpoint_backends::store::{Job, JobFilter, Page, Place};
+
+use crate::quantity::count;
+use crate::text::{BOLD, DIM, ERROR, Text, text};
+
+/// The jobs of a page, a line each.
+pub(crate) fn of(page: &Page) -> Text {
+    let mut text = Text::default();
+    for job in &page.jobs {
+        // Writing to a string can't fail.
+        let _ = writeln!(
+            text,
+            "{BOLD}{}{BOLD:#}  {:<9}  {}  {:>9}  {:>10}  {}",
+            job.id,
+            job.state.as_str(),
+            date(job.created),
+            count(job.runs, "run"),
+            count(job.builds, "build"),
+            job.title.replace(['\n', '\r'], " "),
+        );
+    }
+    text
+}
+
+/// A line about a page: how to see more, or why it is empty.
+pub(crate) fn note(page: &Page, place: &Place, filter: &JobFilter) -> Option<Text> {
+    match (page.jobs.first(), page.jobs.last()) {
+        (Some(first), Some(last)) => page.more.then(|| match place {
+            Place::Before(_) => text!("more: repeat with --before {}", first.id),
+            Place::Newest | Place::After(_) => text!("more: repeat with --after {}", last.id),
+        }),
+        _ if *place == Place::Newest && *filter == JobFilter::default() => Some(text!(
+            "there are no jobs; `pinpoint bisect`, `pairwise`, `culprit` and `demo` create some"
+        )),
+        _ => Some(text!("no matching jobs")),
+    }
+}
+
+/// The head of a job: all but its result.
+pub(crate) fn about(job: &Job) -> Text {
+    let mut text = Text::default();
+    // Writing to a string can't fail.
+    let _ = write_about(&mut text, job);
+    text
+}
+
+fn write_about(text: &mut Text, job: &Job) -> std::fmt::Result {
+    writeln!(text, "{BOLD}job {}{BOLD:#}: {}", job.id, job.state)?;
+    writeln!(text, "{DIM}{}{DIM:#}", job.title)?;
+    writeln!(text, "in {}, created {}", job.repository, date(job.created))?;
+    let about = [
+        ("name", &job.name),
+        ("benchmark", &job.benchmark),
+        ("bot", &job.bot),
+        ("user", &job.user),
+    ];
+    let about = about.iter().filter(|(_, value)| !value.is_empty());
+    let about: Vec<String> = about
+        .map(|(what, value)| format!("{what} {value}"))
+        .collect();
+    if !about.is_empty() {
+        writeln!(text, "{DIM}{}{DIM:#}", about.join(", "))?;
+    }
+    if job.imported {
+        writeln!(
+            text,
+            "imported; `pinpoint jobs resume` shows the commands that it runs, and asks"
+        )?;
+    }
+    if let Some(error) = &job.error {
+        writeln!(text, "{ERROR}error:{ERROR:#} {error}")?;
+    }
+    Ok(())
+}
+
+/// A time as RFC 3339 has it.
+pub(crate) fn date(milliseconds: i64) -> String {
+    let since = Duration::from_millis(u64::try_from(milliseconds).unwrap_or_default());
+    // The last second that has four digits of a year.
+    let since = since.min(Duration::from_secs(253_402_300_799));
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
+}

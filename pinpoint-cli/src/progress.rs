@@ -1,0 +1,579 @@
+//! The progress of a job as text: lines that stay, and what a terminal shows now.
+//!
+//! Nothing is printed and no clock is read here, see [`reporter`](crate::reporter).
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use pinpoint_core::{
+    Action, Bisection, CombinedCommit, CommitNames, Comparison, CulpritFinder, DriveEvent, Engine,
+    Event, JobMachine, Machine, Metric, OpenRange, Pairwise, Position, Progress, Range, Record,
+    Report, Search, Task, Verdict,
+};
+
+use crate::pairwise_summary::line_of;
+use crate::quantity::{count, duration, p_value, quantity};
+use crate::summary::{line, reason, short};
+use crate::text::{BOLD, DIM, Text, text};
+
+/// The picture of the range is no wider than this.
+const WIDTH: usize = 60;
+/// The columns beside it.
+const MARGIN: usize = 6;
+/// The most metrics that are named.
+const MOST_METRICS: usize = 20;
+
+/// The facts about the screen that decide what is shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terminal {
+    /// It can show what is going on; otherwise it gets lines only.
+    pub(crate) is_live: bool,
+    /// Its width.
+    pub(crate) columns: usize,
+}
+
+/// The changes of the screen since the last events.
+#[derive(Debug, Default)]
+pub(crate) struct Update {
+    /// New lines.
+    pub(crate) lines: Vec<Text>,
+    /// The current work, if it has changed.
+    pub(crate) now: Option<String>,
+}
+
+/// Follows a job.
+pub(crate) struct Watch {
+    terminal: Terminal,
+    unit: Option<String>,
+    /// Comparisons that were reported.
+    reported: BTreeSet<(Position, Position, u32, u32)>,
+    /// The verification of the regression was reported.
+    verified: bool,
+    /// When the search began in this process, and the runs made before.
+    began: Option<(Duration, u64)>,
+    /// The time since this process began to work on the job.
+    time: Duration,
+    update: Update,
+}
+
+impl Watch {
+    pub(crate) fn new(terminal: Terminal) -> Self {
+        Self {
+            terminal,
+            unit: None,
+            reported: BTreeSet::new(),
+            verified: false,
+            began: None,
+            time: Duration::ZERO,
+            update: Update::default(),
+        }
+    }
+
+    /// Takes what has changed since the last call.
+    pub(crate) fn take(&mut self) -> Update {
+        std::mem::take(&mut self.update)
+    }
+
+    /// Sets the time since this process began to work on the job.
+    pub(crate) fn at(&mut self, time: Duration) {
+        self.time = time;
+    }
+
+    /// A line that stays.
+    pub(crate) fn tell(&mut self, text: Text) {
+        self.update.lines.push(text);
+    }
+
+    /// Shows the current work.
+    fn show(&mut self, text: String) {
+        if self.terminal.is_live {
+            self.update.now = Some(text);
+        }
+    }
+
+    /// Follows a job of any kind, from finding its metric to its end.
+    pub(crate) fn watch(&mut self, event: &DriveEvent<'_>, engine: &Engine<JobMachine>) {
+        let (machine, names) = (engine.machine(), engine.names());
+        let of_metric = match event {
+            DriveEvent::Replayed(_) => engine.metric(),
+            DriveEvent::Recorded {
+                event: Some(Event::MetricFound { metric, .. }),
+                ..
+            } => Some(metric),
+            _ => None,
+        };
+        if let Some(metric) = of_metric {
+            self.metric(metric);
+        }
+        if !machine.is_searching() {
+            return self.watch_preparation(event, machine, names);
+        }
+        match machine.search() {
+            Search::Bisection(machine) => self.watch_bisection(event, machine, names),
+            Search::Pairwise(machine) => self.watch_pairwise(event, machine, names),
+            Search::CulpritFinder(machine) => self.watch_culprit_finder(event, machine, names),
+        }
+    }
+
+    fn watch_preparation(
+        &mut self,
+        event: &DriveEvent<'_>,
+        machine: &JobMachine,
+        names: &CommitNames,
+    ) {
+        match event {
+            DriveEvent::Replayed(_) => {
+                let ends = match machine.search() {
+                    Search::Pairwise(_) => ["base", "experiment"],
+                    Search::Bisection(_) | Search::CulpritFinder(_) => ["good", "bad"],
+                };
+                if let Some((lower, higher)) = machine.ends() {
+                    self.ends([(ends[0], lower), (ends[1], higher)]);
+                }
+            }
+            DriveEvent::Started(_) => {}
+            DriveEvent::Recorded { .. } => self.tell_build_or_failure(event, names),
+        }
+        // The search begins when this is over.
+        self.began = Some((self.time, 0));
+        self.show(now(machine, names));
+    }
+
+    /// The two commits that are asked about.
+    fn ends(&mut self, ends: [(&str, &CombinedCommit); 2]) {
+        let width = ends.map(|(name, _)| name.len()).into_iter().max();
+        let width = width.unwrap_or_default();
+        for (name, commit) in ends {
+            self.tell(text!("{name:<width$}  {}", line(commit)));
+        }
+    }
+
+    /// The metric of the job, which its values are in from now on.
+    fn metric(&mut self, metric: &Metric) {
+        let unit = metric.unit.as_deref().map_or_else(String::new, |unit| {
+            format!(" in {}", crate::text::name(unit))
+        });
+        match &metric.chart {
+            Some(chart) => {
+                let chart = crate::text::name(chart);
+                self.tell(text!("metric {BOLD}{chart}{BOLD:#}{unit}"));
+            }
+            None => {
+                let charts = &metric.charts;
+                let names: Vec<String> = (charts.keys().take(MOST_METRICS))
+                    .map(|chart| crate::text::name(chart))
+                    .collect();
+                let more = match charts.len().saturating_sub(MOST_METRICS) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                self.tell(text!("metrics {}{more}", names.join(", ")));
+            }
+        }
+        self.unit.clone_from(&metric.unit);
+    }
+
+    fn watch_pairwise(&mut self, event: &DriveEvent<'_>, machine: &Pairwise, names: &CommitNames) {
+        let runs = 2 * u64::from(machine.pairs_done());
+        match event {
+            DriveEvent::Replayed(records) => self.resumed(*records, runs, machine.builds()),
+            DriveEvent::Started(_) => return,
+            DriveEvent::Recorded { .. } => self.tell_build_or_failure(event, names),
+        }
+        let to_come = 2 * u64::from(machine.spec().pairs) - runs;
+        let text = format!(
+            "{} of {}{}\n  {}",
+            machine.pairs_done(),
+            count(machine.spec().pairs.into(), "pair"),
+            self.remaining(runs, to_come),
+            now(machine, names),
+        );
+        self.show(text);
+    }
+
+    fn watch_culprit_finder(
+        &mut self,
+        event: &DriveEvent<'_>,
+        machine: &CulpritFinder,
+        names: &CommitNames,
+    ) {
+        match event {
+            DriveEvent::Replayed(records) => {
+                self.resumed(*records, machine.runs(), machine.builds());
+                if let Some(bisection) = machine.bisection() {
+                    self.reported
+                        .extend(bisection.comparisons().iter().map(key));
+                    self.verified = true;
+                }
+            }
+            DriveEvent::Started(_) => return,
+            DriveEvent::Recorded { .. } => {
+                if let Some(bisection) = machine.bisection() {
+                    if let Some(verified) = machine.verification().outcome()
+                        && !std::mem::replace(&mut self.verified, true)
+                    {
+                        let line = line_of(verified, self.unit.as_deref());
+                        self.tell(text!("{BOLD}verified{BOLD:#} by {line}"));
+                    }
+                    self.happened(event, bisection, names);
+                } else {
+                    self.tell_build_or_failure(event, names);
+                }
+            }
+        }
+        let confirming: Vec<String> = (machine.confirmations())
+            .filter_map(|(culprit, comparison)| {
+                let comparison = comparison?;
+                Some(format!(
+                    "{} of {} with {}",
+                    comparison.pairs_done(),
+                    count(comparison.spec().pairs.into(), "pair"),
+                    name(culprit.commit, names)
+                ))
+            })
+            .collect();
+        let text = match machine.bisection() {
+            None => format!(
+                "verifying the regression: {} of {}\n  {}",
+                machine.verification().pairs_done(),
+                count(machine.spec().pairs.into(), "pair"),
+                now(machine, names),
+            ),
+            Some(_) if !confirming.is_empty() => format!(
+                "verifying what was found: {}\n  {}",
+                confirming.join(", "),
+                now(machine, names)
+            ),
+            Some(bisection) if self.terminal.is_live => {
+                self.picture(bisection, &now(machine, names), names)
+            }
+            Some(_) => return,
+        };
+        self.show(text);
+    }
+
+    /// A job is resumed, or begins.
+    fn resumed(&mut self, records: u64, runs: u64, builds: u64) {
+        self.began = Some((self.time, runs));
+        if records > 0 {
+            self.tell(text!(
+                "resumed: {} and {} already done",
+                count(runs, "run"),
+                count(builds, "build")
+            ));
+        }
+    }
+
+    fn watch_bisection(
+        &mut self,
+        event: &DriveEvent<'_>,
+        machine: &Bisection,
+        names: &CommitNames,
+    ) {
+        match event {
+            DriveEvent::Replayed(records) => {
+                let progress = machine.progress();
+                self.resumed(*records, progress.runs, progress.builds);
+                // What was found before was reported before.
+                let known = machine.comparisons();
+                self.reported.extend(known.iter().map(key));
+            }
+            DriveEvent::Started(_) => return,
+            DriveEvent::Recorded { .. } => self.happened(event, machine, names),
+        }
+        if self.terminal.is_live {
+            self.show(self.picture(machine, &now(machine, names), names));
+        }
+    }
+
+    fn happened(&mut self, event: &DriveEvent<'_>, machine: &Bisection, names: &CommitNames) {
+        if let DriveEvent::Recorded {
+            event:
+                Some(Event::Listed {
+                    count: commits,
+                    range: 0,
+                    ..
+                }),
+            ..
+        } = event
+        {
+            self.tell(text!("{} between the two", count(*commits, "commit")));
+        }
+        self.tell_build_or_failure(event, names);
+        // Comparisons follow runs, and looking costs a little.
+        let ran = matches!(
+            event,
+            DriveEvent::Recorded {
+                event: Some(Event::Ran { .. } | Event::RunFailed { .. }),
+                ..
+            }
+        );
+        if machine.outcome().is_some() || (ran && !machine.outstanding().iter().any(is_run)) {
+            self.tell_comparisons(machine, names);
+        }
+    }
+
+    fn tell_build_or_failure(&mut self, event: &DriveEvent<'_>, names: &CommitNames) {
+        let DriveEvent::Recorded {
+            record,
+            event: Some(event),
+            task: Some(task),
+        } = event
+        else {
+            return;
+        };
+        if let Record::Reported {
+            report: Report::Built(build),
+            ..
+        } = record
+        {
+            let how = match (&build.failure, build.cached) {
+                (Some(reason), _) => format!("does not build: {}", self::reason(reason)),
+                (None, true) => "built before".into(),
+                (None, false) => {
+                    format!("built in {}", duration(build.duration as f64 / 1000.0))
+                }
+            };
+            let log = match (&build.failure, &build.log) {
+                (Some(_), Some(log)) => format!(" (log: {log})"),
+                _ => String::new(),
+            };
+            self.tell(text!("{} {DIM}{how}{log}{DIM:#}", line(&build.commit)));
+        }
+        let failures = match (task, event) {
+            (Task::Run { commit, .. }, Event::RunFailed { reason, .. }) => {
+                vec![(*commit, Some(reason))]
+            }
+            (
+                Task::RunPair { first, second, .. },
+                Event::RanPair {
+                    first: first_run,
+                    second: second_run,
+                    ..
+                },
+            ) => vec![
+                (*first, first_run.failure.as_ref()),
+                (*second, second_run.failure.as_ref()),
+            ],
+            _ => return,
+        };
+        for (commit, failure) in failures {
+            if let Some(failure) = failure {
+                self.tell(text!(
+                    "{} {DIM}run failed: {}{DIM:#}",
+                    name(commit, names),
+                    reason(failure)
+                ));
+            }
+        }
+    }
+
+    fn tell_comparisons(&mut self, machine: &Bisection, names: &CommitNames) {
+        let progress = machine.progress();
+        for comparison in machine.comparisons() {
+            if self.reported.insert(key(&comparison)) {
+                let text = self.comparison(&comparison, &progress, names);
+                self.tell(text);
+            }
+        }
+    }
+
+    fn comparison(
+        &self,
+        comparison: &Comparison,
+        progress: &Progress,
+        names: &CommitNames,
+    ) -> Text {
+        let side = |position: Position, runs: u32| {
+            let median = progress
+                .measured
+                .iter()
+                .find(|measured| measured.commit == position)
+                .and_then(|measured| measured.median)
+                .map_or_else(String::new, |median| {
+                    format!(" {}", quantity(median, self.unit.as_deref()))
+                });
+            format!("{}{median} ({runs})", name(position, names))
+        };
+        let verdict = match comparison.verdict {
+            Verdict::Different => "different",
+            Verdict::Same => "same",
+            Verdict::Unknown | Verdict::Nil => "not clear yet",
+        };
+        let p = match &comparison.performance {
+            Some(performance) => performance.p_value,
+            None => comparison.functional.p_value,
+        };
+        let p = p.map_or_else(Text::default, |p| text!(" {DIM}p = {}{DIM:#}", p_value(p)));
+        text!(
+            "{} | {}: {BOLD}{verdict}{BOLD:#}{p}",
+            side(comparison.lower, comparison.lower_runs),
+            side(comparison.higher, comparison.higher_runs),
+        )
+    }
+
+    /// The range, what is left of it, and what goes on.
+    fn picture(&self, machine: &Bisection, now: &str, names: &CommitNames) -> String {
+        let progress = machine.progress();
+        let left: u64 = progress.open.iter().map(|open| open.between + 1).sum();
+        let remaining = self.remaining(progress.runs, progress.runs_to_come);
+        let total = match machine.spec().range {
+            Range::Counted { between } => Some(between),
+            Range::Between { .. } => names.range(0).map(|listing| listing.count),
+        };
+        let bar = total.map_or_else(String::new, |total| {
+            let width = WIDTH
+                .min(self.terminal.columns.saturating_sub(MARGIN))
+                .max(1);
+            format!("[{}]\n  ", bar(total, &progress, width))
+        });
+        format!(
+            "{bar}{} left, {}, {}{remaining}\n  {now}",
+            count(left, "commit"),
+            count(progress.runs, "run"),
+            count(progress.builds, "build"),
+        )
+    }
+
+    /// How long so many runs will take, by those made in this process.
+    fn remaining(&self, runs: u64, to_come: u64) -> String {
+        let seconds = self.began.and_then(|(began, before)| {
+            let made = runs
+                .checked_sub(before)
+                .filter(|made| *made > 0 && to_come > 0)?;
+            let each = self.time.saturating_sub(began).as_secs_f64() / made as f64;
+            Some(each * to_come as f64)
+        });
+        seconds.map_or_else(String::new, |seconds| {
+            format!(", at least {} left", duration(seconds))
+        })
+    }
+}
+
+fn is_run(action: &Action) -> bool {
+    matches!(action.task, Task::Run { .. } | Task::RunPair { .. })
+}
+
+fn key(comparison: &Comparison) -> (Position, Position, u32, u32) {
+    (
+        comparison.lower,
+        comparison.higher,
+        comparison.lower_runs,
+        comparison.higher_runs,
+    )
+}
+
+fn name(position: Position, names: &CommitNames) -> String {
+    match (names.commit(position), position) {
+        (Some(commit), _) => short(commit),
+        (None, Position::Within { offset, .. }) => format!("commit {}", offset + 1),
+        (None, Position::Lower) => "the older end".into(),
+        (None, Position::Higher) => "the newer end".into(),
+    }
+}
+
+/// The builds or the run under way.
+fn now(machine: &impl Machine, names: &CommitNames) -> String {
+    let outstanding = machine.outstanding();
+    let finding = outstanding.iter().find_map(|action| match action.task {
+        Task::FindMetric { commit } => Some(commit),
+        _ => None,
+    });
+    if let Some(commit) = finding {
+        return format!(
+            "building {} and trying the benchmark there",
+            name(commit, names)
+        );
+    }
+    let building: Vec<String> = outstanding
+        .iter()
+        .filter_map(|action| match action.task {
+            Task::Build { commit } => Some(name(commit, names)),
+            _ => None,
+        })
+        .collect();
+    if !building.is_empty() {
+        return format!("building {}", building.join(", "));
+    }
+    match outstanding
+        .iter()
+        .find(|action| is_run(action))
+        .map(|action| &action.task)
+    {
+        Some(Task::Run { commit, index, .. }) => {
+            format!("running {}, run {}", name(*commit, names), index + 1)
+        }
+        Some(Task::RunPair {
+            first,
+            second,
+            index,
+            ..
+        }) => format!(
+            "running {} and {}, pair {}",
+            name(*first, names),
+            name(*second, names),
+            index + 1
+        ),
+        _ => "looking at the history".into(),
+    }
+}
+
+/// The range from the good end to the bad: `█` where a culprit is still looked
+/// for, `│` where a commit was measured, `·` elsewhere.
+fn bar(total: u64, progress: &Progress, width: usize) -> String {
+    // The good end has place 0, the first commit 1, the bad end total + 1.
+    let place = |position: Position| match position {
+        Position::Lower => Some(0),
+        Position::Higher => Some(total + 1),
+        Position::Within { range: 0, offset } => Some(offset + 1),
+        Position::Within { .. } => None,
+    };
+    let column = |place: u64| {
+        let share = place as f64 / (total + 1) as f64;
+        ((share * (width - 1) as f64) as usize).min(width - 1)
+    };
+    let mut cells = vec!['·'; width];
+    for OpenRange { lower, higher, .. } in &progress.open {
+        if let (Some(lower), Some(higher)) = (place(*lower), place(*higher)) {
+            cells[column(lower)..=column(higher)].fill('█');
+        }
+    }
+    for measured in &progress.measured {
+        if let Some(place) = place(measured.commit) {
+            cells[column(place)] = '│';
+        }
+    }
+    cells.iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pinpoint_core::MeasuredCommit;
+
+    #[test]
+    fn the_bar_shows_what_is_open_and_what_was_measured() {
+        let at = |offset| Position::Within { range: 0, offset };
+        let progress = Progress {
+            runs: 0,
+            builds: 0,
+            runs_to_come: 0,
+            measured: vec![MeasuredCommit {
+                commit: Position::Lower,
+                runs: 10,
+                failures: 0,
+                median: None,
+            }],
+            open: vec![OpenRange {
+                lower: at(29),
+                higher: Position::Higher,
+                between: 28,
+            }],
+        };
+        let bar = bar(58, &progress, WIDTH);
+        assert_eq!(bar.chars().count(), WIDTH);
+        assert_eq!(bar.chars().next(), Some('│'));
+        assert_eq!(bar.chars().nth(20), Some('·'));
+        assert!(bar.chars().skip(30).all(|cell| cell == '█'), "{bar}");
+    }
+}

@@ -1,0 +1,125 @@
+//! Lists of jobs, the head of one, and tables of compared files.
+
+use std::collections::BTreeMap;
+use std::slice::from_ref;
+
+use pinpoint_backends::store::{Job, JobFilter, JobId, Page, Place};
+use pinpoint_core::results::{CompareOptions, compare};
+use pinpoint_core::{Direction, Series};
+use serde_json::{Value, json};
+
+use super::{styles_shown, without_styles};
+use crate::{comparison_table, job_list};
+
+const FIRST: &str = "0199f3c1a2b37f0e8d1c2b3a49586776";
+
+fn job(id: &str, state: &str, title: &str) -> Value {
+    json!({
+        "id": id, "kind": "bisection", "state": state, "created": 1_769_860_800_000_u64,
+        "updated": 1_769_860_900_000_u64, "duration": 100_000, "name": "", "benchmark": "bench.sh",
+        "bot": "lovelace", "user": "ada", "repository": "/src/app", "title": title,
+        "runs": 1, "builds": 12, "error": null,
+    })
+}
+
+#[test]
+fn jobs_in_a_list() {
+    let jobs = [
+        job(FIRST, "running", "pinpoint bisect v1 v2 -- ./bench.sh"),
+        job(
+            "0199f3c1a2b37f0d8d1c2b3a49586776",
+            "failed",
+            "pinpoint pairwise\nmain -- ./bench.sh",
+        ),
+    ];
+    let page = Page {
+        jobs: serde_json::from_value(json!(jobs)).unwrap(),
+        more: true,
+    };
+    insta::assert_snapshot!("jobs_list", without_styles(&job_list::of(&page)));
+    insta::assert_snapshot!("jobs_list_in_colour", styles_shown(&job_list::of(&page)));
+    let empty = Page {
+        jobs: Vec::new(),
+        more: false,
+    };
+    let by_name = JobFilter {
+        name: Some("x".into()),
+        ..JobFilter::default()
+    };
+    let all = JobFilter::default();
+    let first = || JobId::parse(FIRST).unwrap();
+    let notes: Vec<String> = [
+        job_list::note(&page, &Place::Newest, &all),
+        job_list::note(&page, &Place::Before(first()), &all),
+        job_list::note(&empty, &Place::Newest, &all),
+        job_list::note(&empty, &Place::Newest, &by_name),
+        job_list::note(&empty, &Place::After(first()), &all),
+    ]
+    .map(|note| without_styles(&note.unwrap()))
+    .into();
+    insta::assert_snapshot!("jobs_list_notes", notes.join("\n"));
+}
+
+#[test]
+fn a_job_that_is_shown() {
+    let members = json!({
+        "spec": null, "config": null, "outcome": null, "error": "the disk is full",
+        "journal_version": 2, "written_by": "0.1.0", "imported": true, "name": "nightly",
+    });
+    let mut shown = job(FIRST, "failed", "pinpoint bisect v1 v2 -- ./bench.sh");
+    for (name, value) in members.as_object().unwrap() {
+        shown[name] = value.clone();
+    }
+    let job: Job = serde_json::from_value(shown).unwrap();
+    insta::assert_snapshot!("jobs_show", without_styles(&job_list::about(&job)));
+    insta::assert_snapshot!("jobs_show_in_colour", styles_shown(&job_list::about(&job)));
+}
+
+#[test]
+fn compared_files() {
+    let file = |charts: &[(&str, &str, f64)]| -> BTreeMap<String, Series> {
+        let series = |(chart, unit, level): &(&str, &str, f64)| {
+            let values = (0..10).map(|run| level * (1.0 + 0.001 * f64::from(run)));
+            let series = Series {
+                values: values.collect(),
+                unit: Some((*unit).to_owned()),
+                direction: Direction::Unknown,
+            };
+            ((*chart).to_owned(), series)
+        };
+        charts.iter().map(series).collect()
+    };
+    let before = file(&[
+        ("latency", "ms", 12.5),
+        ("throughput", "MB/s", 100.0),
+        ("memory", "B", 1e6),
+        ("gone", "ms", 1.0),
+    ]);
+    let after = file(&[
+        ("latency", "ms", 15.0),
+        ("throughput", "MB/s", 120.0),
+        ("memory", "B", 0.9e6),
+        ("new", "ms", 1.0),
+    ]);
+    let table = |before: &BTreeMap<String, Series>, after: &BTreeMap<String, Series>, paired| {
+        let options = CompareOptions {
+            paired,
+            confidence: 0.95,
+            magnitude: None,
+            direction: None,
+        };
+        let compared = compare(from_ref(before), from_ref(after), &options).unwrap();
+        comparison_table::of(&compared)
+    };
+    let all = table(&before, &after, false);
+    insta::assert_snapshot!("compared", without_styles(&all));
+    insta::assert_snapshot!("compared_in_colour", styles_shown(&all));
+    let (before, after) = (
+        file(&[("latency", "ms", 12.5)]),
+        file(&[("latency", "ms", 15.0)]),
+    );
+    insta::assert_snapshot!(
+        "compared_in_pairs",
+        without_styles(&table(&before, &after, true))
+    );
+}
