@@ -97,7 +97,7 @@ pub use jobs::JobStore;
 pub use journal::{JOURNAL_VERSION, JobJournal};
 pub use lease::Lease;
 pub use lock::{JobLock, LockError};
-pub use schema::{SCHEMA_VERSION, spanner_ddl};
+pub use schema::SCHEMA_VERSION;
 #[cfg(feature = "postgres")]
 pub use server::Patience;
 #[cfg(feature = "sqlite")]
