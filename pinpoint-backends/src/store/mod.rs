@@ -31,6 +31,9 @@
 //! it is renewed, and what a worker writes after another has taken its job is
 //! refused.
 //!
+//! Each operation is a span of `tracing`, with the job's id and with nothing of what is
+//! stored: a spec may hold secrets.
+//!
 //! ```
 //! use pinpoint_backends::store::{JobFilter, JobStore, NewJob, Place};
 //! use pinpoint_core::{BuildReport, Commit, JobState, Journal, Record, Report};
