@@ -294,6 +294,8 @@ pub struct Repository {
     /// The `.git` that all work trees share.
     common_dir: PathBuf,
     path: PathBuf,
+    /// `sha1` or `sha256`.
+    object_format: String,
 }
 
 impl Repository {
@@ -324,7 +326,7 @@ impl Repository {
             true => git(&place),
             false => git_in(&place),
         };
-        let output = run(command.args(["rev-parse", "--git-common-dir"]))?;
+        let output = run(command.args(["rev-parse", "--git-common-dir", "--show-object-format"]))?;
         if !output.status.success() {
             // What to do about a repository of somebody else takes several lines.
             let reason = text(&output.stderr);
@@ -332,8 +334,10 @@ impl Repository {
             return Err(not_one(words.join(" ")));
         }
         let answer = text(&output.stdout);
+        let (common_dir, object_format) = { answer.trim_end().rsplit_once('\n') }
+            .ok_or_else(|| not_one(format!("git answers {answer:?}")))?;
         let common_dir = place
-            .join(answer.trim_end_matches('\n'))
+            .join(common_dir)
             .canonicalize()
             .map_err(|error| not_one(error.to_string()))?;
         let path = match common_dir.parent() {
@@ -344,6 +348,7 @@ impl Repository {
             place,
             common_dir,
             path,
+            object_format: object_format.to_owned(),
         })
     }
 
@@ -381,9 +386,8 @@ impl Repository {
         self.common_dir.join("objects")
     }
 
-    pub(super) fn object_format(&self) -> Result<String, RepositoryError> {
-        let answer = self.ask(&["rev-parse", "--show-object-format"])?;
-        Ok(answer.trim_end().to_owned())
+    pub(super) fn object_format(&self) -> &str {
+        &self.object_format
     }
 
     /// The commit of a name (branch, tag, hash, `HEAD~3`), with what is known

@@ -146,7 +146,7 @@ impl Workspace {
             return Ok((borrowed, alone));
         }
         // What is there stays: work trees belong to it.
-        let format = format!("--object-format={}", repository.object_format()?);
+        let format = format!("--object-format={}", repository.object_format());
         let arguments = ["init", "--quiet", "--bare", "--template=", &format];
         let output = repository::run(
             repository::git(&self.state)

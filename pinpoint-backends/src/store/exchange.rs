@@ -109,6 +109,7 @@ impl JobStore {
     /// # Errors
     ///
     /// When the store can't be read, or the output not be written.
+    #[tracing::instrument(name = "store::export", level = "debug", skip_all)]
     pub async fn export(
         &self,
         filter: &JobFilter,
@@ -208,6 +209,7 @@ impl JobStore {
     ///
     /// [`StoreError::Import`] names the first line that is not as an export writes
     /// it, is too long, or fails the check; then nothing has changed.
+    #[tracing::instrument(name = "store::import", level = "debug", skip_all)]
     pub async fn import(
         &self,
         input: &mut (dyn BufRead + Send),

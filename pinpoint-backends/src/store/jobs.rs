@@ -57,6 +57,7 @@ impl JobStore {
     /// # Errors
     ///
     /// When there is no job afterwards.
+    #[tracing::instrument(name = "store::create", level = "debug", skip_all)]
     pub async fn create(&self, job: &NewJob) -> Result<JobId, StoreError> {
         let mut tries = self.database.tries(None);
         let mut id = JobId::new();
@@ -117,6 +118,7 @@ impl JobStore {
     /// # Errors
     ///
     /// [`StoreError::Unknown`], and [`StoreError::Ambiguous`] naming the jobs.
+    #[tracing::instrument(name = "store::get", level = "debug", skip_all, fields(job = prefix))]
     pub async fn get(&self, prefix: &str) -> Result<Job, StoreError> {
         let unknown = || StoreError::Unknown {
             prefix: prefix.into(),
@@ -163,6 +165,7 @@ impl JobStore {
     /// # Errors
     ///
     /// [`StoreError::Transition`] for what [`JobState::can_become`] denies.
+    #[tracing::instrument(name = "store::set_state", level = "debug", skip_all, fields(job = %id, state = ?to))]
     pub async fn set_state(
         &self,
         id: &JobId,
@@ -178,6 +181,7 @@ impl JobStore {
     /// # Errors
     ///
     /// The same, and [`StoreError::LeaseLost`].
+    #[tracing::instrument(name = "store::set_leased_state", level = "debug", skip_all, fields(job = %lease.id, state = ?to))]
     pub async fn set_leased_state(
         &self,
         lease: &Lease,
@@ -301,6 +305,7 @@ impl JobStore {
     ///
     /// [`StoreError::Begun`] when something was recorded, [`StoreError::LeaseLost`] when
     /// another worker has the job.
+    #[tracing::instrument(name = "store::set_leased_config", level = "debug", skip_all, fields(job = %lease.id))]
     pub async fn set_leased_config(
         &self,
         lease: &Lease,
@@ -331,6 +336,7 @@ impl JobStore {
     /// # Errors
     ///
     /// [`StoreError::JournalVersion`] when this program lacks its version.
+    #[tracing::instrument(name = "store::journal", level = "debug", skip_all, fields(job = %id))]
     pub async fn journal(&self, id: &JobId) -> Result<JobJournal, StoreError> {
         let failed = |source| self.database.failed(source);
         let rows = self
@@ -371,6 +377,7 @@ impl JobStore {
     /// # Errors
     ///
     /// [`StoreError::Unknown`], or when the store cannot be written.
+    #[tracing::instrument(name = "store::request_cancel", level = "debug", skip_all, fields(job = %id))]
     pub async fn request_cancel(&self, id: &JobId) -> Result<(), StoreError> {
         let sql = "UPDATE jobs SET cancel_requested = 1 WHERE id = $1";
         one(id, self.database.execute(sql, [id.as_str().into()]).await?)
@@ -382,6 +389,7 @@ impl JobStore {
     /// # Errors
     ///
     /// [`StoreError::Unknown`], or when the store cannot be read.
+    #[tracing::instrument(name = "store::cancel_requested", level = "debug", skip_all, fields(job = %id))]
     pub async fn cancel_requested(&self, id: &JobId) -> Result<bool, StoreError> {
         let sql = "SELECT cancel_requested FROM jobs WHERE id = $1";
         let rows = self.database.fetch(sql, [id.as_str().into()]).await?;
@@ -395,6 +403,7 @@ impl JobStore {
     /// # Errors
     ///
     /// [`StoreError::Unknown`], or when the store cannot be written.
+    #[tracing::instrument(name = "store::clear_cancel", level = "debug", skip_all, fields(job = %id))]
     pub async fn clear_cancel(&self, id: &JobId) -> Result<(), StoreError> {
         let sql = "UPDATE jobs SET cancel_requested = 0 WHERE id = $1";
         one(id, self.database.execute(sql, [id.as_str().into()]).await?)
@@ -410,6 +419,7 @@ impl JobStore {
     ///
     /// [`StoreError::Unknown`], or when the store cannot be written; then
     /// nothing has changed.
+    #[tracing::instrument(name = "store::withdraw_cancellation", level = "debug", skip_all, fields(job = %id))]
     pub async fn withdraw_cancellation(&self, id: &JobId) -> Result<u64, StoreError> {
         let mut tries = self.database.tries(None);
         loop {
@@ -447,6 +457,7 @@ impl JobStore {
     /// # Errors
     ///
     /// When the store cannot be written; then nothing has changed.
+    #[tracing::instrument(name = "store::purge", level = "debug", skip_all)]
     pub async fn purge(&self, before: i64, limit: u32) -> Result<Vec<JobId>, StoreError> {
         let database = self.database.unhurried();
         let dialect = database.dialect();
@@ -476,6 +487,7 @@ impl JobStore {
     /// # Errors
     ///
     /// When the store cannot be read.
+    #[tracing::instrument(name = "store::held_before", level = "debug", skip_all)]
     pub async fn held_before(&self, before: i64) -> Result<u64, StoreError> {
         let sql = format!(
             "SELECT count(*) FROM jobs WHERE number < $1 \
@@ -495,6 +507,7 @@ impl JobStore {
     /// # Errors
     ///
     /// [`StoreError::Unknown`], or when the store cannot be written.
+    #[tracing::instrument(name = "store::trust", level = "debug", skip_all, fields(job = %id))]
     pub async fn trust(&self, id: &JobId) -> Result<(), StoreError> {
         // Numbers from zero on were given to no lease of the job before.
         let sql = "UPDATE jobs SET lease = CASE WHEN lease < 0 THEN 0 ELSE lease END WHERE id = $1";

@@ -70,6 +70,7 @@ impl JobJournal {
     /// # Errors
     ///
     /// When the store cannot be read.
+    #[tracing::instrument(name = "store::journal::is_empty", level = "debug", skip_all, fields(job = %self.lease.id))]
     pub async fn is_empty(&mut self) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM records WHERE job = $1 AND withdrawn = 0 LIMIT 1";
         let values = [self.lease.job.into()];
@@ -96,6 +97,7 @@ impl JobJournal {
     /// When none was added. When the connection broke for longer than the lease lasts,
     /// or this was dropped before, they may have been added, and everything further is
     /// refused with [`StoreError::BrokenOff`].
+    #[tracing::instrument(name = "store::journal::append_all", level = "debug", skip_all, fields(job = %self.lease.id, records = records.len()))]
     pub async fn append_all(&mut self, records: &[Record]) -> Result<(), StoreError> {
         let rows = records
             .iter()
@@ -200,6 +202,7 @@ impl JobJournal {
     }
 
     /// Hands out every record once, also when the connection breaks meanwhile.
+    #[tracing::instrument(name = "store::journal::read", level = "debug", skip_all, fields(job = %self.lease.id))]
     async fn read(&mut self, each: &mut (dyn FnMut(Record) + Send)) -> Result<(), StoreError> {
         let mut tries = self.database.tries(self.lease.until());
         let mut next = 0;

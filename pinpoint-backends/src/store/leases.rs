@@ -30,6 +30,7 @@ impl JobStore {
     /// # Errors
     ///
     /// When the store cannot be read or written.
+    #[tracing::instrument(name = "store::take", level = "debug", skip_all)]
     pub async fn take(
         &self,
         filter: &JobFilter,
@@ -74,6 +75,7 @@ impl JobStore {
     /// # Errors
     ///
     /// [`StoreError::Leased`] tells who holds it.
+    #[tracing::instrument(name = "store::lease", level = "debug", skip_all, fields(job = %id))]
     pub async fn lease(
         &self,
         id: &JobId,
@@ -124,6 +126,7 @@ impl JobStore {
     /// # Errors
     ///
     /// [`StoreError::LeaseLost`].
+    #[tracing::instrument(name = "store::renew", level = "debug", skip_all, fields(job = %lease.id))]
     pub async fn renew(&self, lease: &Lease, time: Duration) -> Result<(), StoreError> {
         let now = self.database.dialect().now();
         let sql = format!(
@@ -152,6 +155,7 @@ impl JobStore {
     /// # Errors
     ///
     /// When the store cannot be written.
+    #[tracing::instrument(name = "store::release", level = "debug", skip_all, fields(job = %lease.id))]
     pub async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
         // The number rises, so that nothing is written under the lease any more.
         let sql = "UPDATE jobs SET lease = lease + 1, lease_owner = NULL, lease_expires = 0 \

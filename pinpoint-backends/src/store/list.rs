@@ -18,6 +18,7 @@ impl JobStore {
     /// # Errors
     ///
     /// When the store cannot be read.
+    #[tracing::instrument(name = "store::list", level = "debug", skip_all)]
     pub async fn list(
         &self,
         filter: &JobFilter,
@@ -61,6 +62,7 @@ impl JobStore {
     /// # Errors
     ///
     /// When the store cannot be read.
+    #[tracing::instrument(name = "store::count", level = "debug", skip_all)]
     pub async fn count(&self, filter: &JobFilter) -> Result<Total, StoreError> {
         let query = Query::new(self.database.dialect(), filter);
         let sql = format!(

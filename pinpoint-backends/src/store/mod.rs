@@ -31,6 +31,9 @@
 //! it is renewed, and what a worker writes after another has taken its job is
 //! refused.
 //!
+//! Each operation is a span of `tracing`, with the job's id and with nothing of what is
+//! stored: a spec may hold secrets.
+//!
 //! ```
 //! use pinpoint_backends::store::{JobFilter, JobStore, NewJob, Place};
 //! use pinpoint_core::{BuildReport, Commit, JobState, Journal, Record, Report};
@@ -97,7 +100,7 @@ pub use jobs::JobStore;
 pub use journal::{JOURNAL_VERSION, JobJournal};
 pub use lease::Lease;
 pub use lock::{JobLock, LockError};
-pub use schema::{SCHEMA_VERSION, spanner_ddl};
+pub use schema::SCHEMA_VERSION;
 #[cfg(feature = "postgres")]
 pub use server::Patience;
 #[cfg(feature = "sqlite")]

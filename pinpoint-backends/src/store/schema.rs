@@ -5,47 +5,25 @@ pub(super) mod postgres;
 #[cfg(feature = "sqlite")]
 pub(super) mod sqlite;
 
+use super::database::Dialect;
+
 /// The version of the tables that this program reads and writes.
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// The tables of version 2.
 const TABLES: &str = include_str!("schema/2.sql");
 
-/// Databases for which the source is written out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Target {
-    Sqlite,
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code))]
-    Postgres,
-    Spanner,
-}
-
-impl Target {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Sqlite => "sqlite",
-            Self::Postgres => "postgres",
-            Self::Spanner => "spanner",
-        }
-    }
-}
-
-/// The statements that make the tables for Spanner, in its PostgreSQL dialect.
-pub fn spanner_ddl() -> String {
-    let statements = statements(Target::Spanner);
-    statements
-        .map(|statement| format!("{statement};\n"))
-        .collect::<Vec<_>>()
-        .join("\n")
-}
-
 /// The source as statements for one database.
-fn statements(target: Target) -> impl Iterator<Item = String> {
+fn statements(dialect: Dialect) -> impl Iterator<Item = String> {
+    let name = match dialect {
+        Dialect::Sqlite => "sqlite",
+        Dialect::Postgres => "postgres",
+    };
     TABLES.split(";\n\n").filter_map(move |source| {
         let only = source
             .lines()
             .find_map(|line| line.strip_prefix("-- only: "));
-        if only.is_some_and(|only| !only.split(' ').any(|name| name == target.name())) {
+        if only.is_some_and(|only| only != name) {
             return None;
         }
         let lines = source.lines().map(|line| {
@@ -56,7 +34,7 @@ fn statements(target: Target) -> impl Iterator<Item = String> {
         });
         let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
         let mut sql = lines.join("\n").trim_end_matches(';').to_owned();
-        if target == Target::Sqlite {
+        if dialect == Dialect::Sqlite {
             // Only a column of this type and name is the number of the row, and only
             // strict tables hold to their types.
             sql = sql.replace("BIGINT", "INTEGER");

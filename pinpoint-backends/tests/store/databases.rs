@@ -1,6 +1,6 @@
-//! Databases that are new, foreign, newer or not there, and the tables for Spanner.
+//! Databases that are new, foreign, newer or not there.
 
-use pinpoint_backends::store::{JobStore, SCHEMA_VERSION, StoreError, spanner_ddl};
+use pinpoint_backends::store::{JobStore, SCHEMA_VERSION, StoreError};
 
 use crate::common::{Backend, Fixture, all};
 use crate::postgres::Database;
@@ -123,16 +123,4 @@ async fn an_address_that_leads_nowhere_is_told() {
     let error = JobStore::connect(&missing).await.unwrap_err();
     assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
     assert!(error.to_string().contains("does not exist"), "{error}");
-}
-
-/// What a change of the source does to Spanner is seen when it is made. To accept it:
-/// `PINPOINT_ACCEPT=1 cargo test -p pinpoint-backends --all-features --test store spanner`
-#[test]
-fn the_tables_for_spanner_are_these() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/store/spanner.sql");
-    let tables = spanner_ddl();
-    if std::env::var_os("PINPOINT_ACCEPT").is_some() {
-        std::fs::write(path, &tables).unwrap();
-    }
-    assert_eq!(std::fs::read_to_string(path).unwrap(), tables);
 }

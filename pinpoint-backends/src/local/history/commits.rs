@@ -28,15 +28,16 @@ use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use gix::ObjectId;
-use gix::commitgraph::{Graph, Position};
-use gix::objs::FindExt;
+use gix_commitgraph::{Graph, Position};
+use gix_hash::ObjectId;
+use gix_object::{FindExt, FindHeader};
 use pinpoint_midpoint::HistoryError;
 
+use super::super::repository::Repository;
 use super::super::sync::locked;
-use super::objects;
+use super::objects::{self, Objects};
 
 /// No commit has these numbers: a commit-graph ends well below.
 const NO_PARENT: u32 = u32::MAX;
@@ -47,7 +48,7 @@ pub(super) struct Commits {
     /// For messages.
     name: String,
     git_dir: PathBuf,
-    store: gix::ThreadSafeRepository,
+    store: Arc<gix_odb::Store>,
     graph: Option<Graph>,
     /// The number of commits in the graph.
     indexed: u32,
@@ -73,10 +74,11 @@ struct Newer {
 }
 
 impl Commits {
-    pub(super) fn open(name: &str, git_dir: &Path) -> Result<Self, HistoryError> {
-        let store = gix::ThreadSafeRepository::open_opts(git_dir, objects::options())
-            .map_err(|error| unreadable(name, error))?;
-        let hash = store.to_thread_local().object_hash();
+    pub(super) fn open(repository: &Repository) -> Result<Self, HistoryError> {
+        let name = &*repository.path().to_string_lossy();
+        let git_dir = repository.common_dir();
+        let store = objects::open(repository).map_err(|error| unreadable(name, error))?;
+        let hash = store.object_hash();
         let mut grafts = HashMap::new();
         for line in lines(name, &git_dir.join("info/grafts"))? {
             let ids = line.split_ascii_whitespace().map(|id| parse(id, hash));
@@ -91,12 +93,17 @@ impl Commits {
             ends.iter()
                 .filter_map(|id| Some((parse(id, hash)?, vec![]))),
         );
-        let graph = match grafts.is_empty() {
+        let mut graph = None;
+        if grafts.is_empty() && store.replacements().next().is_none() {
             // One that can't be read is no worse than none.
-            true => store.to_thread_local().commit_graph_if_enabled().ok(),
-            false => None,
-        };
-        let graph = graph.flatten().filter(has_generations);
+            let found = Graph::at(&store.path().join("info"), hash, None).ok();
+            graph = found.filter(has_generations);
+        }
+        if graph.is_some() {
+            let enabled = objects::is_enabled(repository, "core.commitGraph");
+            let enabled = enabled.map_err(|error| unreadable(name, error))?;
+            graph = graph.filter(|_| enabled);
+        }
         Ok(Self {
             name: name.into(),
             git_dir: git_dir.into(),
@@ -115,13 +122,13 @@ impl Commits {
         Walk {
             commits: self,
             newer: locked(&self.newer),
-            repository: self.repository(),
+            objects: self.objects(),
             buffer: Vec::new(),
         }
     }
 
-    pub(super) fn repository(&self) -> gix::Repository {
-        self.store.to_thread_local()
+    pub(super) fn objects(&self) -> Objects {
+        self.store.to_cache_arc()
     }
 
     pub(super) fn name(&self) -> &str {
@@ -151,7 +158,7 @@ impl Commits {
 /// The commits, while one question is answered.
 pub(super) struct Walk<'a> {
     pub(super) commits: &'a Commits,
-    pub(super) repository: gix::Repository,
+    pub(super) objects: Objects,
     newer: MutexGuard<'a, Newer>,
     buffer: Vec<u8>,
 }
@@ -160,13 +167,13 @@ impl Walk<'_> {
     /// The number of a commit, by its full hash.
     pub(super) fn number(&mut self, hash: &str) -> Result<u32, HistoryError> {
         let unknown = || self.commits.unknown(hash);
-        let id = parse(hash, self.repository.object_hash()).ok_or_else(unknown)?;
+        let id = parse(hash, self.commits.store.object_hash()).ok_or_else(unknown)?;
         if let Some(number) = self.known(id) {
             return Ok(number);
         }
-        let header = self.repository.try_find_header(id);
+        let header = self.objects.try_header(&id);
         let header = header.map_err(|error| self.commits.unreadable(error))?;
-        if header.is_none_or(|header| header.kind() != gix::objs::Kind::Commit) {
+        if header.is_none_or(|header| header.kind != gix_object::Kind::Commit) {
             return Err(unknown());
         }
         Ok(self.number_of(id))
@@ -255,7 +262,7 @@ impl Walk<'_> {
             let parent = commit.parent1()?;
             Ok(parent.map_or(NO_PARENT, |parent| parent.0))
         });
-        let parents: gix::Result<Vec<u32>> = parents.collect();
+        let parents: gix_error::Result<Vec<u32>> = parents.collect();
         let parents = parents.map_err(|error| self.commits.unreadable(error))?;
         Ok(self.commits.first_parents.get_or_init(|| parents))
     }
@@ -303,10 +310,7 @@ impl Walk<'_> {
         let parents = match self.commits.grafts.get(&id) {
             Some(parents) => parents.clone(),
             None => {
-                let commit = self
-                    .repository
-                    .objects
-                    .find_commit_iter(&id, &mut self.buffer);
+                let commit = self.objects.find_commit_iter(&id, &mut self.buffer);
                 let commit = commit.map_err(|error| self.commits.unreadable(error))?;
                 commit.parent_ids().collect()
             }
@@ -366,7 +370,7 @@ fn has_generations(graph: &Graph) -> bool {
     [0, last].map(|place| graph.commit_at(Position(place)).generation()) != [0, 0]
 }
 
-fn parse(hash: &str, kind: gix::hash::Kind) -> Option<ObjectId> {
+fn parse(hash: &str, kind: gix_hash::Kind) -> Option<ObjectId> {
     let id = ObjectId::from_hex(hash.as_bytes()).ok()?;
     (id.kind() == kind).then_some(id)
 }

@@ -20,11 +20,12 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Mutex;
 
-use gix::ObjectId;
-use gix::objs::{CommitRef, Kind, Write};
+use gix_hash::ObjectId;
+use gix_object::{Exists, FindExt, Kind, Write};
 
 use super::super::repository::{self, Repository};
 use super::super::sync::locked;
+use super::objects::Objects;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -41,7 +42,8 @@ impl Merges {
     /// repository `ours`; `None` when they conflict.
     pub(super) fn commit(
         &self,
-        ours: &gix::Repository,
+        ours: &Path,
+        objects: &Objects,
         users: &Repository,
         commit: ObjectId,
         merged: &[ObjectId],
@@ -52,9 +54,9 @@ impl Merges {
             let made = match made {
                 Some(None) => None,
                 // Our repository may have been removed since.
-                Some(Some(known)) if ours.has_object(known) => Some(known),
+                Some(Some(known)) if objects.exists(&known) => Some(known),
                 _ => {
-                    let made = merge(ours, users, so_far, next)?;
+                    let made = merge(ours, objects, users, so_far, next)?;
                     let mut known = locked(&self.0);
                     if known.len() >= Self::MOST {
                         known.clear();
@@ -73,16 +75,17 @@ impl Merges {
 }
 
 fn merge(
-    ours: &gix::Repository,
+    ours: &Path,
+    objects: &Objects,
     users: &Repository,
     commit: ObjectId,
     merged: ObjectId,
 ) -> Result<Option<ObjectId>, Error> {
-    let Some(tree) = merged_tree(ours.path(), users, commit, merged)? else {
+    let Some(tree) = merged_tree(ours, users, commit, merged)? else {
         return Ok(None);
     };
-    let object = ours.find_object(merged)?;
-    let original = CommitRef::from_bytes(&object.data, ours.object_hash())?;
+    let mut buffer = Vec::new();
+    let original = objects.find_commit(&merged, &mut buffer)?;
     let mut bytes = format!("tree {tree}\nparent {commit}\nparent {merged}\n").into_bytes();
     let headers = [
         (&b"author"[..], Some(original.author)),
@@ -96,7 +99,7 @@ fn merge(
     }
     bytes.push(b'\n');
     bytes.extend_from_slice(original.message);
-    Ok(Some(ours.write_buf(Kind::Commit, &bytes)?))
+    Ok(Some(objects.write_buf(Kind::Commit, &bytes)?))
 }
 
 fn merged_tree(

@@ -25,7 +25,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use gix::ObjectId;
+use gix_hash::ObjectId;
+use gix_object::FindExt;
 use pinpoint_midpoint::{History, HistoryError};
 
 use super::repository::{Repository, RepositoryError};
@@ -34,6 +35,7 @@ use super::workspace::Workspace;
 use commits::{Commits, Walk};
 use line::{Range, Ranges};
 use merges::Merges;
+use objects::Objects;
 
 pub use registry::LocalRepositories;
 
@@ -75,9 +77,8 @@ impl LocalHistory {
     /// [`HistoryError::Unreadable`] when it is damaged or of a kind that is not
     /// known here.
     pub fn open(repository: &Repository, state_dir: &Path) -> Result<Self, HistoryError> {
-        let name = repository.path().to_string_lossy();
         Ok(Self(Arc::new(Inner {
-            commits: Commits::open(&name, repository.common_dir())?,
+            commits: Commits::open(repository)?,
             repository: repository.clone(),
             ranges: Mutex::default(),
             state_dir: state_dir.into(),
@@ -108,7 +109,7 @@ impl LocalHistory {
         commit: &str,
         merged: &[String],
     ) -> Result<Option<String>, HistoryError> {
-        let look = |_: &Inner, _: &gix::Repository, commit| Ok(commit);
+        let look = |_: &Inner, _: &Objects, commit| Ok(commit);
         let state = self.merged(commit, merged, look).await?;
         Ok(state.map(|commit| commit.to_string()))
     }
@@ -119,9 +120,7 @@ impl LocalHistory {
         &self,
         commit: &str,
         merged: &[String],
-        look: impl FnOnce(&Inner, &gix::Repository, ObjectId) -> Result<T, HistoryError>
-        + Send
-        + 'static,
+        look: impl FnOnce(&Inner, &Objects, ObjectId) -> Result<T, HistoryError> + Send + 'static,
     ) -> Result<Option<T>, HistoryError> {
         let (commit, merged) = (commit.to_owned(), merged.to_vec());
         let ids = self.ask(move |inner| {
@@ -132,8 +131,7 @@ impl LocalHistory {
         });
         let (commit, merged) = ids.await?;
         if merged.is_empty() {
-            let look =
-                move |inner: &Inner| look(inner, &inner.commits.repository(), commit).map(Some);
+            let look = move |inner: &Inner| look(inner, &inner.commits.objects(), commit).map(Some);
             return self.ask(look).await;
         }
         let inner = &self.0;
@@ -148,13 +146,12 @@ impl LocalHistory {
             // Nobody removes our repository meanwhile.
             let _alone = alone;
             let unreadable = |error| inner.commits.unreadable(error);
-            let ours = gix::open_opts(ours.path(), objects::options());
-            let ours = ours.map_err(|error| inner.commits.unreadable(error))?;
-            let state = inner
-                .merges
-                .commit(&ours, &inner.repository, commit, &merged);
+            let store = objects::store(ours.path(), commit.kind(), Vec::new());
+            let objects = store.map_err(unreadable)?.to_cache_arc();
+            let users = &inner.repository;
+            let state = { &inner.merges }.commit(ours.path(), &objects, users, commit, &merged);
             match state.map_err(unreadable)? {
-                Some(state) => look(inner, &ours, state).map(Some),
+                Some(state) => look(inner, &objects, state).map(Some),
                 None => Ok(None),
             }
         })
@@ -306,8 +303,8 @@ impl History for LocalHistory {
         most: usize,
     ) -> Result<Option<Vec<u8>>, HistoryError> {
         let (path, name) = (path.to_owned(), revision(commit, merged));
-        let file = self.merged(commit, merged, move |inner, repository, commit| {
-            let file = objects::file(repository, commit, &path, most);
+        let file = self.merged(commit, merged, move |inner, objects, commit| {
+            let file = objects::file(objects, commit, &path, most);
             file.map_err(|error| inner.commits.of_object(error, &path, &name, most))
         });
         file.await?.ok_or_else(|| self.conflict(commit, merged))
@@ -320,9 +317,9 @@ impl History for LocalHistory {
         paths: &[String],
     ) -> Result<BTreeMap<String, String>, HistoryError> {
         let (paths, name) = (paths.to_vec(), revision(commit, merged));
-        let links = self.merged(commit, merged, move |inner, repository, commit| {
+        let links = self.merged(commit, merged, move |inner, objects, commit| {
             let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-            let links = objects::gitlinks(repository, commit, &paths);
+            let links = objects::gitlinks(objects, commit, &paths);
             links.map_err(|error| inner.commits.of_object(error, "submodules", &name, 0))
         });
         links.await?.ok_or_else(|| self.conflict(commit, merged))
@@ -333,10 +330,11 @@ impl History for LocalHistory {
         commit: &str,
         merged: &[String],
     ) -> Result<Option<String>, HistoryError> {
-        let tree = self.merged(commit, merged, |inner, repository, commit| {
-            let commit = repository.find_commit(commit);
-            let tree = commit.and_then(|commit| Ok(commit.tree_id()?.to_string()));
-            tree.map_err(|error| inner.commits.unreadable(error))
+        let tree = self.merged(commit, merged, |inner, objects, commit| {
+            let mut buffer = Vec::new();
+            let commit = objects.find_commit(&commit, &mut buffer);
+            let commit = commit.map_err(|error| inner.commits.unreadable(error))?;
+            Ok(commit.tree().to_string())
         });
         tree.await
     }

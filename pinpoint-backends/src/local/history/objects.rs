@@ -1,4 +1,5 @@
-//! What a commit holds: files and submodules, read within limits.
+//! Objects of a repository: commits, and the files and submodules they hold, read
+//! within limits.
 //!
 //! Anybody can write a commit, so the size of an object is looked at before it is
 //! loaded, and a tree is read once for each depth at which it stands, however
@@ -7,10 +8,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
-use gix::ObjectId;
-use gix::objs::tree::EntryMode;
+use gix_hash::{Kind, ObjectId};
+use gix_object::tree::EntryMode;
+use gix_object::{CommitRef, Data, Find, FindHeader, TreeRefIter};
+use gix_odb::store::init::Options;
 
+use super::super::Repository;
 use super::commits::Commits;
 use pinpoint_midpoint::HistoryError;
 
@@ -18,15 +23,57 @@ use pinpoint_midpoint::HistoryError;
 /// million files.
 const MAX_OBJECT: usize = 64 << 20;
 
-/// How repositories are opened.
-pub(super) fn options() -> gix::open::Options {
-    // Nothing but the repository's own configuration: the others can't change
-    // what its history is.
-    let limit = format!("gitoxide.objects.allocLimit={MAX_OBJECT}");
-    gix::open::Options::isolated().config_overrides([limit])
-}
+/// A repository's objects, read by one thread.
+pub(super) type Objects = gix_odb::HandleArc;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// The objects of a user's repository, for any number of threads.
+pub(super) fn open(repository: &Repository) -> Result<Arc<gix_odb::Store>, Error> {
+    let hash = repository.object_format().parse::<Kind>()?;
+    let replaced = replacements(repository)?;
+    store(repository.common_dir(), hash, replaced)
+}
+
+/// The objects of a repository in which nothing is replaced.
+pub(super) fn store(
+    git_dir: &Path,
+    hash: Kind,
+    replaced: Vec<(ObjectId, ObjectId)>,
+) -> Result<Arc<gix_odb::Store>, Error> {
+    let options = Options {
+        alloc_limit_bytes: Some(MAX_OBJECT),
+        ..Options::default()
+    };
+    let objects = git_dir.join("objects");
+    let store = gix_odb::Store::at_opts(objects, hash, &mut replaced.into_iter(), options)?;
+    Ok(Arc::new(store))
+}
+
+/// What `git replace` has put in the place of other objects.
+fn replacements(repository: &Repository) -> Result<Vec<(ObjectId, ObjectId)>, Error> {
+    let format = "--format=%(refname:lstrip=2) %(objectname)";
+    let refs = repository.ask(&["for-each-ref", format, "refs/replace/"])?;
+    if refs.is_empty() || !is_enabled(repository, "core.useReplaceRefs")? {
+        return Ok(Vec::new());
+    }
+    let pairs = refs.lines().filter_map(|line| {
+        let (replaced, by) = line.split_once(' ')?;
+        let id = |hash: &str| ObjectId::from_hex(hash.as_bytes()).ok();
+        Some((id(replaced)?, id(by)?))
+    });
+    Ok(pairs.collect())
+}
+
+/// Is what git does by default left on?
+///
+/// Only the repository's own configuration counts: no other can change what its
+/// history is.
+pub(super) fn is_enabled(repository: &Repository, name: &str) -> Result<bool, Error> {
+    let arguments = ["config", "--local", "--includes", "--type=bool", name];
+    let value = repository.test(&arguments)?;
+    Ok(value.is_none_or(|value| value.trim_end() == "true"))
+}
 
 /// Why an object is not read.
 #[derive(Debug, thiserror::Error)]
@@ -47,8 +94,8 @@ pub(super) enum ObjectError {
     Unreadable(#[from] Error),
 }
 
-impl From<gix::Error> for ObjectError {
-    fn from(error: gix::Error) -> Self {
+impl From<gix_error::Error> for ObjectError {
+    fn from(error: gix_error::Error) -> Self {
         Self::Unreadable(error.into())
     }
 }
@@ -56,33 +103,35 @@ impl From<gix::Error> for ObjectError {
 /// The regular file that a commit has at a path, of at most so many bytes. A
 /// symbolic link counts as none.
 pub(super) fn file(
-    repository: &gix::Repository,
+    objects: &Objects,
     commit: ObjectId,
     path: &str,
     most: usize,
 ) -> Result<Option<Vec<u8>>, ObjectError> {
-    let entries = entries(repository, commit, &[path])?;
+    let entries = entries(objects, commit, &[path])?;
     let Some((_, object)) = entries.get(path).filter(|(mode, _)| mode.is_blob()) else {
         return Ok(None);
     };
-    let header = repository.try_find_header(*object)?;
-    let size = header.ok_or(ObjectError::Missing(*object))?.size();
+    let header = objects.try_header(object)?;
+    let size = header.ok_or(ObjectError::Missing(*object))?.size;
     if size > most as u64 {
         return Err(ObjectError::TooLarge {
             object: *object,
             size,
         });
     }
-    Ok(Some(load(repository, *object)?.detach().data))
+    let mut content = Vec::new();
+    load(objects, *object, &mut content)?;
+    Ok(Some(content))
 }
 
 /// The commits of other repositories that a commit has at some of these paths.
 pub(super) fn gitlinks(
-    repository: &gix::Repository,
+    objects: &Objects,
     commit: ObjectId,
     paths: &[&str],
 ) -> Result<BTreeMap<String, String>, ObjectError> {
-    let entries = entries(repository, commit, paths)?.into_iter();
+    let entries = entries(objects, commit, paths)?.into_iter();
     let links = entries.filter(|(_, (mode, _))| mode.is_commit());
     Ok(links
         .map(|(path, (_, commit))| (path.to_owned(), commit.to_string()))
@@ -91,12 +140,14 @@ pub(super) fn gitlinks(
 
 /// What the tree of a commit has at these paths.
 fn entries<'a>(
-    repository: &gix::Repository,
+    objects: &Objects,
     commit: ObjectId,
     paths: &[&'a str],
 ) -> Result<BTreeMap<&'a str, (EntryMode, ObjectId)>, ObjectError> {
     let mut found = BTreeMap::new();
-    let top = load(repository, commit)?.into_commit().tree_id()?.detach();
+    let mut buffer = Vec::new();
+    let top = load(objects, commit, &mut buffer)?;
+    let top = CommitRef::from_bytes(top.data, top.object_hash)?.tree();
     // The trees of one depth, with the paths that lead there: what is left of each,
     // and the whole.
     let whole: Vec<(&str, &str)> = paths.iter().map(|path| (*path, *path)).collect();
@@ -115,17 +166,17 @@ fn entries<'a>(
                     .or_default()
                     .push((left, path));
             }
-            let tree = load(repository, tree)?.into_tree();
-            for entry in tree.iter() {
+            let tree = load(objects, tree, &mut buffer)?;
+            for entry in TreeRefIter::from_bytes(tree.data, tree.object_hash) {
                 let entry = entry?;
-                let name: &[u8] = entry.filename();
+                let name: &[u8] = entry.filename;
                 for (left, path) in by_name.get(name).into_iter().flatten() {
                     match left {
                         None => {
-                            found.insert(*path, (entry.mode(), entry.object_id()));
+                            found.insert(*path, (entry.mode, entry.oid.to_owned()));
                         }
-                        Some(left) if entry.mode().is_tree() => {
-                            let object = entry.object_id();
+                        Some(left) if entry.mode.is_tree() => {
+                            let object = entry.oid.to_owned();
                             below.entry(object).or_default().push((left, path));
                         }
                         Some(_) => {}
@@ -138,8 +189,12 @@ fn entries<'a>(
     Ok(found)
 }
 
-fn load(repository: &gix::Repository, id: ObjectId) -> Result<gix::Object<'_>, ObjectError> {
-    let object = repository.try_find_object(id)?;
+fn load<'a>(
+    objects: &Objects,
+    id: ObjectId,
+    into: &'a mut Vec<u8>,
+) -> Result<Data<'a>, ObjectError> {
+    let object = objects.try_find(&id, into)?;
     object.ok_or(ObjectError::Missing(id))
 }
 

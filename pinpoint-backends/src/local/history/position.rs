@@ -9,7 +9,7 @@
 //! The numbers rise along the line, so that a bisection of it finds one by
 //! reading some twenty messages. Commits without a number are passed over.
 
-use gix::bstr::ByteSlice;
+use gix_object::FindExt;
 use pinpoint_midpoint::HistoryError;
 
 use super::commits::Walk;
@@ -89,13 +89,13 @@ fn search(
 /// The number that a commit has on a branch.
 fn number(walk: &Walk<'_>, commit: u32, branch: &str) -> Result<Option<u64>, HistoryError> {
     let unreadable = |error| walk.commits.unreadable(error);
-    let commit = walk.repository.find_commit(walk.id(commit));
-    let commit = commit.map_err(unreadable)?;
-    let message = commit.message_raw().map_err(unreadable)?;
+    let mut buffer = Vec::new();
+    let commit = walk.objects.find_commit(&walk.id(commit), &mut buffer);
+    let message = commit.map_err(unreadable)?.message;
     // What was picked from elsewhere may quote the footers it had there.
-    let footers = message.lines().rev();
+    let footers = message.rsplit(|byte| *byte == b'\n');
     let footer = { footers }.find_map(|line| line.strip_prefix(FOOTER.as_bytes()));
-    let position = footer.and_then(|footer| parse(footer.trim_ascii().to_str().ok()?));
+    let position = footer.and_then(|footer| parse(str::from_utf8(footer.trim_ascii()).ok()?));
     Ok(position
         .filter(|position| is_same(position.branch, branch))
         .map(|position| position.number))

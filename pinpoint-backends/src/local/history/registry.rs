@@ -9,10 +9,10 @@ use async_trait::async_trait;
 use pinpoint_midpoint::manifest::MAX_FILE;
 use pinpoint_midpoint::{History, HistoryError, Repositories};
 
-use super::super::repository::{Repository, RepositoryError};
+use super::super::repository::{self, Repository, RepositoryError};
 use super::super::sync::{blocking, locked};
 use super::commits::unreadable;
-use super::{LocalHistory, objects, url};
+use super::{LocalHistory, url};
 
 /// The repositories that are available locally, looked for in this order:
 ///
@@ -298,28 +298,33 @@ impl Known {
 /// A repository as far as its names go.
 struct Cloned {
     git_dir: PathBuf,
-    /// Its `config`; absent when it can't be read.
-    config: Option<gix::config::File>,
+    /// Its `config`; empty when it can't be read.
+    config: Vec<(String, String)>,
 }
 
 impl Cloned {
     fn read(git_dir: &Path) -> Self {
+        let config = git_dir.join("config");
+        // As a file, whatever repository it belongs to.
+        let mut command = repository::git(Path::new("/"));
+        command.args(LIST).arg("--file").arg(config);
+        let output = repository::run(&mut command).ok();
+        let output = output.filter(|output| output.status.success());
         Self {
-            config: fs::read(git_dir.join("config"))
-                .ok()
-                .and_then(|text| parse(&text)),
+            config: output.map_or_else(Vec::new, |output| {
+                entries(&String::from_utf8_lossy(&output.stdout))
+            }),
             git_dir: git_dir.into(),
         }
     }
 
     /// Its remotes' URLs and its path.
     fn names(&self) -> Vec<String> {
-        let mut names = Vec::new();
-        for section in self.config.iter().flat_map(|config| config.sections()) {
-            if section.header().name() == "remote" {
-                names.extend(section.values("url").iter().map(|url| text(url)));
-            }
-        }
+        let urls = self.config.iter().filter_map(|(key, url)| {
+            let name = key.strip_prefix("remote.")?;
+            name.ends_with(".url").then(|| url.clone())
+        });
+        let mut names: Vec<String> = urls.collect();
         let top = match self.git_dir.parent() {
             Some(parent) if self.git_dir.ends_with(".git") => parent,
             _ => &self.git_dir,
@@ -331,35 +336,37 @@ impl Cloned {
     /// The URL of each submodule, by its name, as the clone is told and as
     /// `.gitmodules` says in what is checked out.
     fn submodules(&self) -> Vec<(String, String)> {
-        let checked_out = || {
-            let repository = gix::open_opts(&self.git_dir, objects::options()).ok()?;
-            let head = repository.head_commit().ok()?.id;
-            let file = objects::file(&repository, head, ".gitmodules", MAX_FILE);
-            parse(&file.ok()??)
+        let submodule = |(key, url): (String, String)| {
+            let name = key.strip_prefix("submodule.")?.strip_suffix(".url")?;
+            Some((name.to_owned(), url))
         };
-        let mut submodules = Vec::new();
-        for config in self.config.iter().chain(&checked_out()) {
-            for section in config.sections() {
-                let header = section.header();
-                if header.name() == "submodule"
-                    && let Some(name) = header.subsection_name()
-                    && let Some(url) = section.value("url")
-                {
-                    submodules.push((text(name), text(&url)));
-                }
-            }
+        let checked_out = self.checked_out().unwrap_or_default();
+        let entries = self.config.iter().cloned().chain(checked_out);
+        entries.filter_map(submodule).collect()
+    }
+
+    fn checked_out(&self) -> Option<Vec<(String, String)>> {
+        const FILE: &str = "HEAD:.gitmodules";
+        let repository = Repository::discover(&self.git_dir).ok()?;
+        let size = repository.ask(&["cat-file", "-s", FILE]).ok()?;
+        if size.trim_end().parse::<usize>().ok()? > MAX_FILE {
+            return None;
         }
-        submodules
+        let arguments = [&LIST[..], &["--blob", FILE]].concat();
+        repository.ask(&arguments).ok().map(|list| entries(&list))
     }
 }
 
-fn text(text: &[u8]) -> String {
-    String::from_utf8_lossy(text).into_owned()
-}
+const LIST: [&str; 4] = ["config", "--no-includes", "--null", "--list"];
 
-fn parse(config: &[u8]) -> Option<gix::config::File> {
-    let metadata = gix::config::file::Metadata::api();
-    gix::config::File::from_bytes_no_includes(config, metadata, Default::default()).ok()
+/// Reads `KEY\nVALUE\0`, with sections and names in lower case. A key without a value
+/// is left out.
+fn entries(list: &str) -> Vec<(String, String)> {
+    let entries = list.split_terminator('\0');
+    let pairs = entries.filter_map(|entry| entry.split_once('\n'));
+    pairs
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
 }
 
 /// Submodules of submodules; no project has as many.

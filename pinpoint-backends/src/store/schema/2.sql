@@ -6,7 +6,7 @@
 -- its own; what evolves is JSON, kept as the text that was written: the binary form
 -- of some databases changes numbers.
 
--- only: postgres spanner
+-- only: postgres
 CREATE TABLE pinpoint_schema (
     version BIGINT PRIMARY KEY
 );
@@ -99,10 +99,3 @@ ALTER TABLE jobs ALTER COLUMN words_vector SET STATISTICS 1000;
 
 -- only: postgres
 CREATE INDEX jobs_by_words ON jobs USING gin (words_vector);
-
--- only: spanner
-ALTER TABLE jobs ADD COLUMN words_tokens spanner.tokenlist
-    GENERATED ALWAYS AS (spanner.tokenize_fulltext(words)) VIRTUAL HIDDEN;
-
--- only: spanner
-CREATE SEARCH INDEX jobs_by_words ON jobs (words_tokens);

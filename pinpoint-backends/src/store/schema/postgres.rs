@@ -4,7 +4,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use super::super::StoreError;
 use super::super::database::Dialect;
-use super::{SCHEMA_VERSION, Target, statements};
+use super::{SCHEMA_VERSION, statements};
 
 /// Held while the tables are made: "PINP" in ASCII.
 const LOCK: i64 = 0x5049_4e50;
@@ -49,7 +49,7 @@ pub(in crate::store) async fn prepare(
     if !is_empty(&mut transaction).await.map_err(failed)? {
         return Err(not_ours(store));
     }
-    for statement in statements(Target::Postgres) {
+    for statement in statements(Dialect::Postgres) {
         run(&mut transaction, statement).await.map_err(failed)?;
     }
     sqlx::query("INSERT INTO pinpoint_schema (version) VALUES ($1)")

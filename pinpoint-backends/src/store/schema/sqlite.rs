@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use super::super::StoreError;
 use super::super::database::Dialect;
 use super::super::text::{Names, words};
-use super::{SCHEMA_VERSION, Target, statements};
+use super::{SCHEMA_VERSION, statements};
 
 /// What comes before and after the tables of version 2 are made in a file of
 /// version 1, parted by a line.
@@ -63,7 +63,7 @@ pub(in crate::store) async fn bring_up_to_date(
     };
     let marks =
         format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}");
-    let tables = statements(Target::Sqlite);
+    let tables = statements(Dialect::Sqlite);
     let steps = [before.to_owned()].into_iter().chain(tables);
     for step in steps.chain([after.to_owned(), marks]) {
         sqlx::raw_sql(AssertSqlSafe(step))
