@@ -114,7 +114,7 @@ impl Runner {
         if let Some([report]) = locked(&self.reports).get(action, &[commit], request.index) {
             return Ok(report.clone());
         }
-        let metric = request.metric.as_ref().or_else(|| self.old_metric.as_ref());
+        let metric = request.metric.as_ref().or(self.old_metric.as_ref());
         let reader = Reader::new(&self.config, metric, &request.charts)?;
         let made = self.builds.get(commit, processes).await?;
         let machine = Arc::new(self.machine.for_run().await?);
@@ -151,7 +151,7 @@ impl Runner {
                 second: second.clone(),
             });
         }
-        let metric = request.metric.as_ref().or_else(|| self.old_metric.as_ref());
+        let metric = request.metric.as_ref().or(self.old_metric.as_ref());
         let reader = Reader::new(&self.config, metric, &request.charts)?;
         // Both before the machine is taken: a build needs it, too.
         let made = [

@@ -63,7 +63,7 @@ fn without_preparation(world: &World, job: &str) -> (Metric, JobSpec, Vec<Row>) 
     let mut built = None;
     for record in records {
         // The end that was built meanwhile is built when the search asks for it.
-        let end = (engine.outstanding().into_iter()).find(|action| is_build_of_end(action));
+        let end = (engine.outstanding().into_iter()).find(is_build_of_end);
         if let (Some(action), Some(report)) = (end, built.take_if(|_| true)) {
             let action = action.number;
             add(&mut engine, Record::Reported { action, report });
