@@ -28,7 +28,7 @@
 //! ```
 //!
 //! [`Scenario::ideal`] is the practical limit: what a searcher needs that is
-//! told both distributions and that there is exactly one change.
+//! given both distributions and that there is exactly one change.
 //!
 //! Everything is decided by the seed and single-threaded: the same scenario, spec
 //! and seed give the same trial, bit for bit. Trials are independent of each
