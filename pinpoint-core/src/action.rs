@@ -1,8 +1,8 @@
-//! What a search machine wants done.
+//! The actions that a machine decides on.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a commit stands in a search.
+/// The position of a commit in a search.
 ///
 /// A machine knows how many commits lie between two others, not what they are
 /// called: a range of 100,000 commits costs nothing until one is built.
@@ -29,11 +29,11 @@ pub enum Position {
 pub struct Action {
     /// Unique in the search, rising in the order to start.
     pub number: u64,
-    /// What to do.
+    /// Its task.
     pub task: Task,
 }
 
-/// What to do.
+/// The task of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
     /// Run the benchmark once, without counting it, to see what it measures.
@@ -41,7 +41,7 @@ pub enum Task {
         /// The commit to build and to run.
         commit: Position,
     },
-    /// Say how many commits lie strictly between two.
+    /// Count the commits strictly between two others.
     List {
         /// The number by which this range is called from now on.
         range: u32,

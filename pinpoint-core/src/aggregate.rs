@@ -27,7 +27,7 @@ pub struct Aggregate {
     /// not yet warm. A run with no more values than that keeps all of them, as in
     /// Talos.
     pub ignore_first: usize,
-    /// What is made of the others.
+    /// How the others become one.
     pub method: Method,
 }
 

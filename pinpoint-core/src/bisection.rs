@@ -119,7 +119,7 @@ impl Bisection {
         Ok(machine)
     }
 
-    /// What is asked.
+    /// The spec.
     pub fn spec(&self) -> &BisectionSpec {
         &self.spec
     }
@@ -206,8 +206,8 @@ impl Bisection {
             .or_else(|| self.broken_down())
     }
 
-    /// More runs of a benchmark that works no more tell nothing. The reference
-    /// compares the rates of failure, and makes few runs.
+    /// More runs of a benchmark that stopped working give no information. The
+    /// reference compares the rates of failure, and makes few runs.
     fn broken_down(&self) -> Option<Stopped> {
         if self.spec.strategy != Strategy::Adaptive {
             return None;
@@ -234,8 +234,8 @@ impl Bisection {
             .collect()
     }
 
-    /// All first runs of both ends failed. That is no sameness: it says nothing
-    /// of the values. The reference compares the rates of failure all the same.
+    /// All first runs of both ends failed, so that their values are unknown. The
+    /// reference compares the rates of failure instead.
     fn failing_ends(&self) -> Option<Stopped> {
         if self.spec.strategy != Strategy::Adaptive {
             return None;
@@ -327,7 +327,7 @@ impl Bisection {
             stopped,
             culprits,
             candidates,
-            // What rests on failures alone is not the probability of a change.
+            // From failures alone it is not the probability of a change.
             posterior: (unmeasured.is_empty())
                 .then(|| self.strategy.get().posterior())
                 .flatten(),
@@ -454,7 +454,7 @@ pub struct Progress {
     pub open: Vec<OpenRange>,
 }
 
-/// A commit and what is known of it.
+/// A commit with its runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasuredCommit {
     /// The commit.

@@ -1,4 +1,4 @@
-//! Time, for what drives a machine. The machine itself has none.
+//! Time, for drivers. A machine has none.
 
 use std::time::Duration;
 

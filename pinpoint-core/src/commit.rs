@@ -1,4 +1,4 @@
-//! What is built: a commit of a repository, with the changes laid on top of it.
+//! Commits to be built: one of a repository, with the changes laid on top of it.
 //!
 //! A [`CombinedCommit`] is a commit of the main repository, dependencies held
 //! at other revisions than the ones that commit names, and at most one patch.
@@ -97,7 +97,7 @@ impl Hash for Commit {
 
 /// A dependency held at another revision than the one its manifest names.
 ///
-/// What a dependency names in turn stands behind it in the list, before any
+/// The dependencies of a dependency follow it in the list, before any
 /// other dependency of whatever named it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ModifiedDependency {
@@ -133,7 +133,7 @@ pub enum Patch {
     },
 }
 
-/// Everything that decides what is built.
+/// Everything that decides the build.
 ///
 /// ```
 /// use pinpoint_core::{CombinedCommit, Commit};

@@ -11,7 +11,7 @@ use crate::{
 /// A machine, the names of its commits, and the work under way: all of it follows from
 /// the job's spec and the records of its journal.
 ///
-/// This is what a driver keeps. It reads the journal into it, carries out the actions
+/// A driver keeps one. It reads the journal into it, carries out the actions
 /// that are [`outstanding`](Self::outstanding), and hands it a record for everything
 /// that happens, after the record was journaled. [`drive`](crate::drive) is such a
 /// driver.
@@ -29,7 +29,7 @@ pub struct Engine<M> {
     records: u64,
 }
 
-/// What a record meant.
+/// The meaning of a record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Applied {
     /// The event that the machine handled.
@@ -167,7 +167,7 @@ impl<M: Machine> Engine<M> {
         &self.machine
     }
 
-    /// What its positions are called.
+    /// The names of its positions.
     pub fn names(&self) -> &CommitNames {
         &self.names
     }
@@ -177,7 +177,7 @@ impl<M: Machine> Engine<M> {
         self.metric.as_ref()
     }
 
-    /// Milliseconds spent so far, as far as the journal tells.
+    /// Milliseconds spent so far, according to the journal.
     pub fn elapsed(&self) -> u64 {
         self.elapsed
     }

@@ -1,4 +1,4 @@
-//! What a search machine is told.
+//! The events that a machine handles.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use crate::Metric;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// What the benchmark measures.
+    /// The metric of the benchmark.
     MetricFound {
         /// The action answered.
         action: u64,
         /// The metric.
         metric: Metric,
     },
-    /// What lies between two commits.
+    /// The number of commits between two others.
     Listed {
         /// The action answered.
         action: u64,
@@ -91,7 +91,7 @@ pub enum Event {
         /// The number of the `Cancel` action.
         action: u64,
     },
-    /// Somebody wants the search to end.
+    /// The user wants the search to end.
     CancelRequested,
     /// The job's clock, for searches with a budget of time.
     TimePassed {

@@ -1,5 +1,5 @@
-//! Who carries a search out: one contract for a process on this machine, a build of
-//! six hours on another, and a service.
+//! The contract of executors: for a process on this machine, a build of six hours
+//! on another one, and a service.
 //!
 //! Work is *started* and *waited for*. [`Executor::start`] gives a [`Ticket`]. A
 //! ticket with a handle names work that outlives this process: it is journaled
@@ -30,7 +30,7 @@ use crate::{
 pub struct Ticket {
     /// The key of the request.
     pub key: Key,
-    /// What another process finds the work by: a build's id, a task's id. Absent for
+    /// The id by which another process finds the work: of a build, of a task. Absent for
     /// work that ends with this process.
     pub handle: Option<String>,
 }
@@ -67,7 +67,7 @@ pub enum ExecutorError {
     Lost,
     /// The request can't be carried out, now or later: the command does not
     /// exist, the disk is full. The job pauses, and can be resumed once
-    /// somebody has fixed it.
+    /// the cause is fixed.
     #[error("{0}")]
     Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -88,7 +88,7 @@ impl Heartbeat {
     }
 }
 
-/// Carries out what a search asks for.
+/// Carries out the requests of a search.
 ///
 /// Methods are called concurrently. Runs are started in the order in which they
 /// are to be executed.

@@ -102,7 +102,7 @@ pub trait Journal: Send {
 #[derive(Debug, Clone)]
 pub struct MemoryJournal {
     job: JobKey,
-    /// What was journaled so far, oldest first.
+    /// The records so far, oldest first.
     pub records: Vec<Record>,
 }
 

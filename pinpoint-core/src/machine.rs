@@ -1,6 +1,6 @@
 //! A machine decides; a driver does.
 //!
-//! A machine is told what happened and answers what it wants done. It does no
+//! A machine handles events and decides on actions. It does no
 //! I/O, reads no clock and knows no randomness but its seed: the same spec and
 //! the same events in the same order give the same actions and the same
 //! outcome. So a search can be tested in microseconds, killed and replayed,
@@ -15,13 +15,13 @@ use crate::{Action, CombinedCommit, Event, Limits, Position, RetryPolicy, Task, 
 
 /// A search that does no I/O.
 pub trait Machine {
-    /// What it finds.
+    /// The type of its findings.
     type Outcome;
 
     /// The actions decided since the last call, in the order to start them.
     fn poll(&mut self) -> Vec<Action>;
 
-    /// Takes in what happened.
+    /// Handles an event.
     ///
     /// An answer to an unknown, answered or cancelled action is ignored. An
     /// error leaves the machine as it was.
@@ -37,10 +37,10 @@ pub trait Machine {
     /// The commits that stand at the two ends, when the machine knows them.
     fn ends(&self) -> Option<(&CombinedCommit, &CombinedCommit)>;
 
-    /// The charts of a run that it wants to hear of.
+    /// The charts of a run that it needs.
     fn charts(&self) -> Charts;
 
-    /// What stands at a position, when the benchmark is given more there than
+    /// The commit and arguments at a position where the benchmark gets more than
     /// elsewhere; absent in most machines.
     fn variant(&self, _: Position) -> Option<&Variant> {
         None
@@ -60,7 +60,7 @@ pub trait Machine {
     fn limits(&self) -> &Limits;
 }
 
-/// The charts of a run that a machine hears of.
+/// The charts of a run that a machine needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Charts {
@@ -79,12 +79,12 @@ pub enum MachineError {
     WrongAnswer {
         /// The action.
         action: u64,
-        /// What it asked for.
+        /// The expected kind of answer.
         asked: &'static str,
-        /// What the answer says.
+        /// The kind of the answer.
         answered: &'static str,
     },
-    /// A value that is no number.
+    /// A value that is not finite.
     #[error("action {action}: the run gave {value} for chart {chart:?}; a value must be finite")]
     NotFinite {
         /// The action.
@@ -94,7 +94,7 @@ pub enum MachineError {
         /// The value.
         value: f64,
     },
-    /// A run without the chart that decides, told as a run with values.
+    /// A run without the chart that decides, reported as a run with values.
     #[error(
         "action {action}: the run gave no value for the chart that decides; it is a failed run"
     )]

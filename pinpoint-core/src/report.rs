@@ -1,4 +1,4 @@
-//! What an executor answers.
+//! The answers of an executor.
 //!
 //! A report holds facts: what was listed, built, measured. What the search makes of
 //! them is [`translate`](crate::translate)'s. Times are milliseconds since 1970.
@@ -16,13 +16,13 @@ use crate::{CombinedCommit, Direction, ListRequest, Metric};
 pub enum Report {
     /// The metrics that the benchmark gives.
     Metric(Metric),
-    /// What lies between two commits.
+    /// The commits between two others.
     Listed(Listing),
-    /// How a build ended.
+    /// The end of a build.
     Built(BuildReport),
-    /// How a run ended.
+    /// The end of a run.
     Ran(RunReport),
-    /// How a pair of runs ended.
+    /// The end of a pair of runs.
     RanPair(Box<PairReport>),
 }
 
@@ -58,7 +58,7 @@ impl Listing {
 pub struct DependencyChange {
     /// Where the manifest puts it, or what the manifest calls it.
     pub path: String,
-    /// Its repository; of a package that is no repository, its name.
+    /// Its repository; of a package without one, its name.
     pub repository: String,
     /// The older end's revision or version; absent when it has no such
     /// dependency.
@@ -106,7 +106,7 @@ pub enum Artifact {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct BuildReport {
-    /// What was built, by name.
+    /// The commit that was built, by name.
     pub commit: CombinedCommit,
     /// Why it failed, in a line; absent when it can be run.
     #[serde(default)]
@@ -154,7 +154,7 @@ impl BuildReport {
     }
 }
 
-/// What the operating system measured of one execution.
+/// Measurements of one execution by the operating system.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// Seconds from start to end.
@@ -172,7 +172,7 @@ pub struct Usage {
 pub struct Series {
     /// The values, in the order in which the benchmark gave them.
     pub values: Vec<f64>,
-    /// What they count, as the benchmark writes it.
+    /// The unit, as the benchmark writes it.
     #[serde(default)]
     pub unit: Option<String>,
     /// Where better lies, if the format of the output says so.
@@ -213,7 +213,7 @@ pub struct RunReport {
     /// out.
     #[serde(default)]
     pub charts: BTreeMap<String, Series>,
-    /// What the operating system measured, when it could.
+    /// Measurements by the operating system, when it made some.
     #[serde(default)]
     pub usage: Option<Usage>,
     /// The exit code; absent when a signal ended it.
@@ -222,7 +222,7 @@ pub struct RunReport {
     /// Where its output is.
     #[serde(default)]
     pub log: Option<String>,
-    /// What the user should know about it, a line each.
+    /// Notes for the user, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What an executor is asked to do.
+//! The requests to an executor.
 //!
 //! A request is plain data and complete: an executor needs nothing but the
 //! request to carry it out, on any machine and at any time. Every request has a
@@ -94,7 +94,7 @@ pub enum Located {
     },
 }
 
-/// Asks what lies between two commits.
+/// Asks for the number of commits between two others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListRequest {
     /// The key of this request.
@@ -110,7 +110,7 @@ pub struct ListRequest {
 pub struct BuildRequest {
     /// The key of this request.
     pub key: Key,
-    /// What to build.
+    /// The commit to build.
     pub commit: Located,
 }
 
@@ -119,7 +119,7 @@ pub struct BuildRequest {
 pub struct RunRequest {
     /// The key of this request.
     pub key: Key,
-    /// What to run.
+    /// The commit to run, with its arguments.
     pub variant: Variant,
     /// How many runs of this commit the job asked for before this one.
     pub index: u32,
@@ -140,9 +140,9 @@ pub struct RunRequest {
 pub struct RunPairRequest {
     /// The key of this request.
     pub key: Key,
-    /// What to run first.
+    /// The side to run first.
     pub first: Variant,
-    /// What to run right after it.
+    /// The side to run right after it.
     pub second: Variant,
     /// How many pairs of these two the job asked for before this one.
     pub index: u32,
@@ -170,7 +170,7 @@ impl RunPairRequest {
     }
 }
 
-/// A commit that was built, and what the benchmark is given there beyond what it
+/// A commit that was built, and the arguments that the benchmark gets there beyond those it
 /// is given everywhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variant {

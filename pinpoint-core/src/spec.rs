@@ -1,4 +1,4 @@
-//! What a search is asked to find.
+//! The question of a search.
 
 use pinpoint_compare::Direction;
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ pub struct BisectionSpec {
     pub attempts: Option<u32>,
     /// Decides the order of runs.
     pub seed: u64,
-    /// What a build costs, in runs. The `adaptive` strategy weighs one against
+    /// The cost of a build, in runs. The `adaptive` strategy weighs one against
     /// the other; `pinpoint` does not.
     #[serde(default = "one_run")]
     pub build_cost: f64,
@@ -112,7 +112,7 @@ fn one_run() -> f64 {
     reason = "a search has one, and a box would stand in the way of writing it down"
 )]
 pub enum Range {
-    /// Between two commits; what lies there is asked for.
+    /// Between two commits; the executor lists those between them.
     Between {
         /// The commit that was fast.
         good: CombinedCommit,
@@ -132,7 +132,7 @@ pub enum Range {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// Keeps a probability for every commit, runs what tells most for its cost,
+    /// Keeps a probability for every commit, makes the runs that give most information for their cost,
     /// and stops when the answer is as certain as was asked.
     #[default]
     Adaptive,
@@ -233,7 +233,7 @@ impl RetryPolicy {
     }
 
     pub(crate) fn check(&self) -> Result<(), SpecError> {
-        // A wait that is no number could not be written down.
+        // JSON has no NaN.
         if self.factor.is_finite() && self.factor >= 1.0 {
             Ok(())
         } else {
@@ -253,13 +253,13 @@ pub enum SpecError {
         /// The version it names.
         found: u32,
     },
-    /// A confidence that is no probability.
+    /// A confidence outside of 0 to 1.
     #[error("the confidence must lie between 0 and 1, both excluded; it is {0}")]
     Confidence(f64),
-    /// A magnitude that is no size.
+    /// A magnitude that is not finite.
     #[error("the magnitude must be a finite number; it is {0}")]
     Magnitude(f64),
-    /// A first number of runs that nobody means.
+    /// An implausible number of first runs.
     #[error("the first number of runs must lie between 1 and {most}; it is {found}", most = Self::MOST_ATTEMPTS)]
     Attempts {
         /// The number asked for.
@@ -283,7 +283,7 @@ pub enum SpecError {
         /// Commits between the ends.
         found: u64,
     },
-    /// A number of pairs that can't be balanced, or can't tell anything.
+    /// A number of pairs that can't be balanced, or is too small for any test.
     #[error(
         "the number of pairs must be even, so that each side is first in half of them, and lie between 6 and {most}, since fewer can't show a difference; it is {found}", most = Self::MOST_ATTEMPTS
     )]
@@ -307,7 +307,7 @@ pub enum SpecError {
         /// Commits that may be the culprit.
         expected: u64,
     },
-    /// A weight that is no weight.
+    /// A weight that is negative or not finite.
     #[error(
         "the prior weight at index {index} is {value}: weights must be finite and not negative"
     )]

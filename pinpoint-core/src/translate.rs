@@ -10,7 +10,7 @@
 //! A run counts when its report says of no failure and gives at least one value for
 //! the chart that decides, all of them finite. Anything else is a failed run, which is a
 //! sample, too. [`accept`] settles that before a report is journaled: JSON has no NaN,
-//! and what is journaled must lead to the same event for ever.
+//! and a journaled record must always lead to the same event.
 
 use std::collections::BTreeMap;
 
@@ -131,7 +131,7 @@ pub fn accept(charts: &Charts, report: Report) -> Report {
     }
 }
 
-/// The event that a record leads to; absent when the machine does not hear of it.
+/// The event that a record leads to; absent when it means none.
 ///
 /// `task` is the one that the record answers, if it is still open.
 pub fn event(record: &Record, task: Option<&Task>, reading: &Reading) -> Option<Event> {
@@ -200,7 +200,7 @@ fn reported(action: u64, report: &Report, task: Option<&Task>, reading: &Reading
     }
 }
 
-/// One run as the machine hears of it.
+/// One run as the machine gets it.
 fn ran(report: &RunReport, reading: &Reading) -> PairedRun {
     let values = values(&reading.charts, report).and_then(|values| aggregated(values, reading));
     let (values, failure) = match values {

@@ -1,4 +1,4 @@
-//! What a unit says about its values.
+//! The direction in which a unit improves.
 
 use crate::Direction;
 

@@ -1,4 +1,4 @@
-//! What to run next: what tells most about where the change is, for its cost.
+//! The next run or build: the one with most information about the change, for its cost.
 //!
 //! Two gaps are told apart by the runs of the commits between them, if there
 //! are runs to compare them with:
@@ -30,7 +30,7 @@ use super::posterior::{Analysis, entropy};
 use super::tuning::{LEAST_INFORMATION, MOST_GAPS, RUNS_OF_NEW_COMMIT};
 use crate::Position;
 
-/// What to do next.
+/// The next thing to do.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Choice {
     Build(Position),

@@ -96,11 +96,10 @@ mod tests {
     fn the_evidence_is_a_mean_of_two_ratios_of_beta_functions() {
         for (failures, runs) in [(0.0, 3.0), (1.0, 20.0), (7.0, 7.0), (250.0, 500.0)] {
             for priors in [RATE_WITHOUT_CHANGE, RATE_BEFORE, RATE_AFTER] {
-                let [one, other] = priors.map(|[a, b]| {
-                    libm::exp(ln_beta(failures + a, runs - failures + b) - ln_beta(a, b))
-                });
+                let [one, other] = priors
+                    .map(|[a, b]| exp(ln_beta(failures + a, runs - failures + b) - ln_beta(a, b)));
                 let found = Tally { failures, runs }.evidence(priors);
-                let expected = libm::log((one + other) / 2.0);
+                let expected = log((one + other) / 2.0);
                 assert!((found - expected).abs() < 1e-9, "{failures} of {runs}");
             }
         }

@@ -65,7 +65,7 @@ impl SearchStrategy for AdaptiveSearch {
     }
 
     fn candidates(&self) -> Vec<Position> {
-        // Changes that could not be told from their neighbours.
+        // Changes that could not be traced to one commit.
         let mut gaps: Vec<usize> = (self.gaps_of_changes(None).into_iter())
             .filter(|gap| !self.is_traced(*gap))
             .collect();

@@ -30,7 +30,7 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
     let evidence = values::weigh(&runs.values, setting);
     let (failing, rates) = failures::weigh(&runs.tallies, setting.changes);
     let any_failure = runs.tallies.iter().any(|tally| tally.failures > 0.0);
-    // Values that are all alike did not change: what may have are the failures.
+    // Values that are all alike did not change; the failures may have.
     let any_value = (runs.values.windows(2)).any(|pair| pair[0].value != pair[1].value);
     let kinds = match (any_value, any_failure) {
         (true, true) => KINDS,

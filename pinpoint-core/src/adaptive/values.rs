@@ -456,7 +456,7 @@ impl Model<'_> {
 
     /// The logarithm of the Bayes factor of a step in a gap whose size is normal
     /// about a centre. Hundreds of runs on either side of a large step make a factor
-    /// that is no number any more.
+    /// that overflows.
     fn factor(&self, fit: &Fit, gap: usize, centre: f64, spread: f64, freedom: f64) -> f64 {
         let (cross, square) = fit.steps[gap];
         if square <= 0.0 {

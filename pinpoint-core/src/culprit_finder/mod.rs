@@ -43,7 +43,7 @@ use crate::{
 /// 1. A [`Pairwise`] comparison of the two ends. No difference, or one for the
 ///    better: it ends there.
 /// 2. A [`Bisection`], whose magnitude is the difference of medians just verified
-///    unless one was told, and which takes the runs made so far for its own.
+///    unless one was given, and which uses the runs made so far.
 /// 3. A [`Pairwise`] comparison of every culprit with its parent, all at once.
 ///    Those that do not differ are reported as unconfirmed.
 ///
@@ -163,7 +163,7 @@ impl CulpritFinder {
         Ok(finder)
     }
 
-    /// What is asked.
+    /// The spec.
     pub fn spec(&self) -> &CulpritFinderSpec {
         &self.spec
     }
@@ -258,7 +258,7 @@ impl CulpritFinder {
         }
     }
 
-    /// What a part's position is in the whole: the ends of a confirmation are a
+    /// A part's position as one of the whole: the ends of a confirmation are a
     /// culprit and its parent.
     fn outside(&self, part: Part, position: Position) -> Position {
         let Part::Confirmation(place) = part else {
@@ -300,7 +300,7 @@ impl CulpritFinder {
                     },
                 })
             }
-            // It was ended before anybody else heard of it.
+            // It was cancelled before it was handed out.
             Task::Cancel { action: ended } if self.routes.number(part, *ended).is_none() => {
                 Some(Event::Cancelled {
                     action: action.number,
@@ -338,7 +338,7 @@ impl CulpritFinder {
         }
     }
 
-    /// Hands on what a part asks for.
+    /// Opens the actions of a part.
     fn forward(&mut self, part: Part) -> Result<(), MachineError> {
         loop {
             let actions = self.poll_part(part);
@@ -361,7 +361,7 @@ impl CulpritFinder {
         }
     }
 
-    /// Every part there is: one that is over ignores what it is told.
+    /// Every part. One that is over ignores events.
     fn parts(&self) -> Vec<Part> {
         let confirmations = self.confirmations.as_ref().map_or(0, Vec::len);
         [Part::Verification, Part::Bisection]
@@ -385,7 +385,7 @@ impl CulpritFinder {
             }
             match Bisection::new(self.search(verification)) {
                 Ok(bisection) => self.bisection = Some(bisection),
-                // Asking again for what was lost took what the search needs.
+                // Repeating lost answers used up what the search needs.
                 Err(SpecError::Budget { .. }) => {
                     self.conclude(Stopped::RunBudget);
                     return Ok(());

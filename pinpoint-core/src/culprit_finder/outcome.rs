@@ -1,4 +1,4 @@
-//! What a culprit finder found, with the evidence for it.
+//! The findings of a culprit finder, with their evidence.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::{Culprit, Outcome, PairwiseOutcome, Status, Stopped};
 /// The version of [`CulpritFinderOutcome`] that this library writes.
 pub const CULPRIT_FINDER_OUTCOME_VERSION: u32 = 1;
 
-/// What a culprit finder found.
+/// The findings of a culprit finder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CulpritFinderOutcome {
     /// The version of this record, [`CULPRIT_FINDER_OUTCOME_VERSION`].
@@ -37,7 +37,7 @@ pub struct CulpritFinderOutcome {
 /// A culprit, and how it compares with its parent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckedCulprit {
-    /// What the search says of it.
+    /// The culprit, as the search found it.
     pub culprit: Culprit,
     /// The comparison: its base is the culprit's parent, its experiment the
     /// culprit. Absent when the search ended, or its budget, before it.

@@ -1,4 +1,4 @@
-//! What a culprit finder is asked.
+//! The question of a culprit finder.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ pub struct CulpritFinderSpec {
     /// The version of this record, [`CULPRIT_FINDER_SPEC_VERSION`].
     pub version: u32,
     /// The search between the two verifications. Its chart, direction, seed,
-    /// time and retry policy are those of the whole. With no magnitude told, it
+    /// time and retry policy are those of the whole. Without a magnitude, it
     /// is the difference of the ends' medians just verified; with no attempts
     /// told, 20 runs of each end are those of the verification with the strategy
     /// `pinpoint`, and all of them with `adaptive`. Its budget of runs is for

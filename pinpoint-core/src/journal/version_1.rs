@@ -17,9 +17,9 @@ use crate::{
 /// A record of a journal of version 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecordVersion1 {
-    /// What the machine was told.
+    /// The event that the machine handled.
     pub event: Event,
-    /// What the executor answered.
+    /// The executor's answer.
     #[serde(default)]
     pub detail: Option<DetailVersion1>,
 }

@@ -150,7 +150,7 @@ impl Pairwise {
         })
     }
 
-    /// What is asked.
+    /// The spec.
     pub fn spec(&self) -> &PairwiseSpec {
         &self.spec
     }
@@ -275,7 +275,7 @@ impl Pairwise {
         }
     }
 
-    /// Is it a run that a machine can hear of?
+    /// Refuses runs without usable values.
     fn check(&self, action: u64, run: &PairedRun) -> Result<(), MachineError> {
         if run.failure.is_some() {
             return Ok(());
@@ -300,8 +300,8 @@ impl Pairwise {
         }
     }
 
-    /// Asks again for what the infrastructure lost, until it was lost three times
-    /// in a row.
+    /// Repeats what the infrastructure lost, until it was lost three times in a
+    /// row.
     fn requeue(&mut self, task: Task, reason: String) {
         if self.ending.is_some() {
             return;
@@ -366,7 +366,7 @@ impl Pairwise {
             Stopped::Failed { .. } => PairwiseStatus::Failed,
             Stopped::Canceled => PairwiseStatus::Canceled,
             Stopped::Decided => findings.status(),
-            // Who was promised 30 pairs is not told "same" after 10.
+            // 10 pairs of 30 are not enough to say "same".
             _ => match findings.status() {
                 PairwiseStatus::Same => PairwiseStatus::Unknown,
                 status => status,

@@ -1,4 +1,4 @@
-//! What a pairwise comparison found, with the evidence for it.
+//! The findings of a pairwise comparison, with their evidence.
 
 use pinpoint_compare::{
     Direction, FunctionalComparison, LOW_THRESHOLD, PairwiseComparison, Verdict,
@@ -10,7 +10,7 @@ use crate::Stopped;
 /// The version of [`PairwiseOutcome`] that this library writes.
 pub const PAIRWISE_OUTCOME_VERSION: u32 = 1;
 
-/// What a pairwise comparison found.
+/// The findings of a pairwise comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PairwiseOutcome {
     /// The version of this record, [`PAIRWISE_OUTCOME_VERSION`].
@@ -51,7 +51,7 @@ pub enum PairwiseStatus {
     Unknown,
     /// It could not be carried out.
     Failed,
-    /// Somebody ended it.
+    /// It was cancelled.
     Canceled,
 }
 

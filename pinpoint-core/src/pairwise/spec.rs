@@ -1,4 +1,4 @@
-//! What a pairwise comparison is asked.
+//! The question of a pairwise comparison.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub const PAIRWISE_SPEC_VERSION: u32 = 2;
 pub struct PairwiseSpec {
     /// The version of this record, [`PAIRWISE_SPEC_VERSION`].
     pub version: u32,
-    /// What is compared; absent when only the caller knows.
+    /// The two sides; absent when only the caller knows.
     pub sides: Option<Sides>,
     /// The only chart that is compared. All of them when absent, so that runs
     /// give the values of every chart they have.
@@ -64,9 +64,9 @@ pub struct PairwiseSpec {
 /// other arguments, or to see how much the benchmark scatters by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sides {
-    /// What is known.
+    /// The baseline.
     pub base: Variant,
-    /// What is to be judged.
+    /// The commit to compare with it.
     pub experiment: Variant,
 }
 

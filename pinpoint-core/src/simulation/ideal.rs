@@ -1,4 +1,4 @@
-//! The practical limit: a searcher that is told both distributions.
+//! The practical limit: a searcher that knows both distributions.
 
 use libm::{exp, log};
 

@@ -28,7 +28,7 @@
 //! ```
 //!
 //! [`Scenario::ideal`] is the practical limit: what a searcher needs that is
-//! told both distributions and that there is exactly one change.
+//! given both distributions and that there is exactly one change.
 //!
 //! A [`Plan`] estimates what a search in noise like one's own would cost, and how often it
 //! would be right.

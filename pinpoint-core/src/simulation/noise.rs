@@ -48,7 +48,7 @@ const SEVERAL_MODES_RANGE: f64 = 3.920_938_992_651_792_4;
 const OUTLIERS_RANGE: f64 = 1.423_336_400_448_720_3;
 /// Weights and places of the modes.
 const MODES: [(f64, f64); 3] = [(0.5, 0.0), (0.3, 3.0), (0.2, 6.0)];
-/// The distance of two neighbouring values that can be told.
+/// The distance of two neighbouring values.
 const TICK: f64 = 0.5;
 const OUTLIER_RATE: f64 = 0.05;
 const OUTLIER_SIZE: f64 = 10.0;
@@ -77,7 +77,7 @@ impl Noise {
         }
     }
 
-    /// What one run of a commit with this level gives.
+    /// The value of one run of a commit with this level.
     pub(super) fn observe(&self, level: f64, random: &mut SplitMix64) -> f64 {
         match self {
             Self::Normal => level + random.normal() / NORMAL_RANGE,

@@ -12,7 +12,7 @@ const NORMAL_RANGE: f64 = 1.348_979_500_392_163_4;
 /// A search of a scenario under way, one answer at a time.
 ///
 /// One action is carried out after the other, in the order in which the machine
-/// asked for them, and the machine hears each answer before the next begins.
+/// asked for them, and the machine handles each answer before the next begins.
 ///
 /// ```
 /// use pinpoint_core::simulation::{Scenario, Simulation};
@@ -41,7 +41,7 @@ pub struct Simulation<'a> {
     elapsed: u64,
 }
 
-/// What a search is not told.
+/// The truth that a search does not know.
 #[derive(Debug, Clone)]
 pub(super) struct Truth {
     /// The commits that change something, and by how much. 0 is the first commit
@@ -137,14 +137,14 @@ impl<'a> Simulation<'a> {
     }
 
     /// Answers one action. False when there was none, because the search has
-    /// ended, or when the scenario gives a value that is no number.
+    /// ended, or when the scenario gives a value that is not finite.
     pub fn step(&mut self) -> bool {
         self.waiting.extend(self.machine.poll());
         let Some(action) = self.waiting.pop_front() else {
             return false;
         };
         let event = self.answer(action);
-        // An event that can't have happened, like a value that is no number,
+        // An event that can't have happened, like a value that is not finite,
         // answers nothing.
         self.machine.handle(event).is_ok()
     }

@@ -12,7 +12,7 @@ pub struct Mean {
     pub standard_error: f64,
 }
 
-/// What trials cost, in runs or in builds.
+/// The cost of trials, in runs or in builds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
     /// The mean.
@@ -26,13 +26,13 @@ pub struct Cost {
 pub struct Calibration {
     /// Culprits that were named with a probability.
     pub culprits: usize,
-    /// The mean of what was said.
+    /// The mean stated probability.
     pub stated: f64,
     /// The share of them that are culprits.
     pub observed: Mean,
 }
 
-/// What came of many searches of the same scenario.
+/// The results of many searches of the same scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// How many there were.
@@ -118,7 +118,7 @@ impl Mean {
 }
 
 impl Cost {
-    /// What trials cost; without trials, nothing.
+    /// The cost of trials; without trials, nothing.
     pub fn of(costs: impl Iterator<Item = u64>) -> Self {
         let mut costs: Vec<u64> = costs.collect();
         costs.sort_unstable();
