@@ -136,7 +136,9 @@ def without_rust(directory):
 
 
 def wheel_built_by(tools, directory, *options):
-    """The wheel that maturin builds with these options."""
+    """The wheel that maturin builds with these options; and the command, which works on
+    the same jobs."""
+    run("cargo", "build", hint="the command could not be built: see above")
     wheels = TARGET / "python" / directory
     shutil.rmtree(wheels, ignore_errors=True)
     python, _ = environment_with(sys.executable, TARGET / "python" / f"build-{directory}", tools)
@@ -151,10 +153,11 @@ def wheel_built_by(tools, directory, *options):
 
 
 def test_wheel_with(interpreter, wheel, with_types):
-    """Tests a wheel as a user has it, without any Rust."""
+    """Tests a wheel as a user has it, without any Rust, and beside the command."""
     home = TARGET / "python"
     name = "{}.{}.{}".format(*version_of(interpreter))
-    environment = without_rust(home / "no-rust")
+    command = TARGET / "debug" / ("pinpoint.exe" if os.name == "nt" else "pinpoint")
+    environment = {**without_rust(home / "no-rust"), "PINPOINT_COMMAND": str(command)}
     python, pip = environment_with(interpreter, home / f"bare-{name}")
     run(*pip, "install", "--quiet", wheel, environment=environment,
         hint="the wheel could not be installed: see above")

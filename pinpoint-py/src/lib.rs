@@ -33,7 +33,10 @@ mod _pinpoint {
     #[pymodule_export]
     use crate::many::{Comparisons, compare_many};
     #[pymodule_export]
-    use crate::model::{BotConfigs, combined_commit, midpoint, stored_jobs, stored_outcome};
+    use crate::model::{
+        BotConfigs, combined_commit, midpoint, outcome_document, stored_jobs, stored_outcome,
+        try_to_cancel,
+    };
     #[pymodule_export]
     use crate::search::{Bisection, CulpritFinder, Pairwise, pairwise_outcome};
 

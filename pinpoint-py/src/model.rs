@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use pinpoint_backends::job::kind_of;
 use pinpoint_backends::local::{LocalRepositories, Repository};
-use pinpoint_backends::store::{JobFilter, JobStore, Place};
+use pinpoint_backends::store::{JobFilter, Place};
 use pinpoint_core::bots::{self as engine, ConfigFile};
 use pinpoint_core::{CombinedCommit, JobState};
 use pinpoint_midpoint::Midpoints;
@@ -16,7 +17,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::arguments;
-use crate::drive::{Failure, runtime};
+use crate::drive::{self, Failure, document, explained, runtime, with_store};
 
 #[doc = include_str!(concat!(env!("OUT_DIR"), "/combined_commit"))]
 #[pyfunction]
@@ -46,30 +47,53 @@ pub(crate) fn stored_jobs(
     if !state_dir.join("pinpoint.db").exists() {
         return Ok("[]".into());
     }
-    let list = async {
-        let store = JobStore::open(&state_dir).await?;
-        let filter = JobFilter {
-            state,
-            ..JobFilter::default()
-        };
-        let page = store.list(&filter, &Place::Newest, limit).await;
-        store.close().await;
-        Ok(serde_json::to_value(page?.jobs)?)
+    let filter = JobFilter {
+        state,
+        ..JobFilter::default()
     };
-    wait(py, list)
+    wait(py, async || {
+        with_store(&state_dir, async |store| {
+            let page = store.list(&filter, &Place::Newest, limit).await?;
+            Ok(serde_json::to_value(page.jobs)?)
+        })
+        .await
+    })
 }
 
 #[doc = include_str!(concat!(env!("OUT_DIR"), "/stored_outcome"))]
 #[pyfunction]
 pub(crate) fn stored_outcome(py: Python<'_>, state_dir: PathBuf, job: &str) -> PyResult<String> {
-    let get = async {
-        let store = JobStore::open(&state_dir).await?;
-        let job = store.get(job).await;
-        store.close().await;
-        let job = job?;
-        Ok(json!({ "kind": job.kind, "outcome": job.outcome }))
-    };
-    wait(py, get)
+    wait(py, async || {
+        with_store(&state_dir, async |store| {
+            let job = store.get(job).await?;
+            let outcome = match &job.outcome {
+                Some(outcome) => Some(document(store, &job, outcome.clone()).await?),
+                None => None,
+            };
+            Ok(json!({ "kind": kind_of(&job)?, "outcome": outcome }))
+        })
+        .await
+    })
+}
+
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/outcome_document"))]
+#[pyfunction]
+pub(crate) fn outcome_document(text: &str) -> PyResult<String> {
+    let document = serde_json::from_str(text).and_then(explained);
+    let document = document
+        .map_err(|error| PyValueError::new_err(format!("this is no outcome of a job: {error}")))?;
+    written(&document)
+}
+
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/try_to_cancel"))]
+#[pyfunction]
+pub(crate) fn try_to_cancel(py: Python<'_>, state_dir: PathBuf, job: &str) -> PyResult<String> {
+    wait(py, async || {
+        with_store(&state_dir, async |store| {
+            Ok(json!(drive::try_to_cancel(&state_dir, store, job).await?))
+        })
+        .await
+    })
 }
 
 #[doc = include_str!(concat!(env!("OUT_DIR"), "/midpoint"))]
@@ -83,7 +107,7 @@ pub(crate) fn midpoint(
     repositories: BTreeMap<String, PathBuf>,
     state_dir: PathBuf,
 ) -> PyResult<String> {
-    let look = async {
+    wait(py, async || {
         let repository = Repository::discover(&repo)?;
         let names = LocalRepositories::new(repository.clone(), repositories, &state_dir);
         let midpoints = Midpoints::new(Arc::new(names.clone()));
@@ -112,16 +136,15 @@ pub(crate) fn midpoint(
             "midpoint": middle.and_then(|place| found.get(usize::try_from(place).ok()?)),
             "between": all.then_some(&found),
         }))
-    };
-    wait(py, look)
+    })
 }
 
 /// Waits for something short on a runtime of its own, other threads running on.
 fn wait(
     py: Python<'_>,
-    work: impl Future<Output = Result<Value, Failure>> + Send,
+    work: impl AsyncFnOnce() -> Result<Value, Failure> + Send,
 ) -> PyResult<String> {
-    let done = py.detach(|| runtime()?.block_on(work));
+    let done = py.detach(|| runtime()?.block_on(work()));
     written(&done.map_err(|failure| failure.into_exception(py))?)
 }
 

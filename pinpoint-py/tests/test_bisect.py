@@ -55,7 +55,9 @@ def test_a_function_is_called_in_a_work_tree(bisect: Any, repo: Any) -> None:
 
     outcome = bisect(run=run)
     assert found(outcome) == ["Change 6"]
-    assert len(seen) == outcome.runs and {"Change 0", "Change 9"} <= set(seen)
+    # Once at the good end before the search, without being counted.
+    assert len(seen) == 1 + outcome.runs and {"Change 0", "Change 9"} <= set(seen)
+    assert seen[0] == "Change 0" and (outcome.chart, outcome.unit) == ("value", None)
 
 
 def test_coroutines_run_on_the_callers_loop(bisect: Any, repo: Any, tmp_path: Any) -> None:
@@ -197,7 +199,8 @@ def test_a_job_goes_on_where_it_stopped(bisect: Any, tmp_path: Any) -> None:
     with pytest.raises(OwnError):
         bisect(run=run)
     (job,) = pinpoint.jobs(state_dir=tmp_path / "state")
-    assert job.runs == 5
+    # The first one is not counted.
+    assert job.runs == 4
     told: list[Any] = []
     again = []
 
@@ -211,8 +214,8 @@ def test_a_job_goes_on_where_it_stopped(bisect: Any, tmp_path: Any) -> None:
         progress=told.append,
     )
     assert found(outcome) == ["Change 6"]
-    assert len(again) == outcome.runs - 5
-    assert (told[0].event, told[0].runs, told[0].job_id) == ("resumed", 5, job.id)
+    assert len(again) == outcome.runs - 4
+    assert (told[0].event, told[0].runs, told[0].job_id) == ("resumed", 4, job.id)
     # What is finished is not done again.
     assert bisect(resume=job.id, run=raises) == outcome
     assert pinpoint.job_outcome(job.id, state_dir=tmp_path / "state") == outcome
@@ -262,8 +265,10 @@ def test_a_build_that_never_returns_has_failed(bisect: Any) -> None:
             threading.Event().wait()
 
     with pytest.warns(RuntimeWarning, match="the build function took longer than 2 s"):
-        outcome = bisect(build=build, run=measured, timeout=2.0, good="HEAD~5")
+        outcome = bisect(build=build, run=measured, timeout=2.0, good="HEAD~7", bad="HEAD~5")
     assert outcome.status == "failed" and "took longer than 2 s" in outcome.reason
+    with pytest.warns(RuntimeWarning), pytest.raises(pinpoint.ExecutionError, match="good end .* does not build: took"):
+        bisect(build=build, run=measured, timeout=2.0, good="HEAD~5")
 
 
 def test_a_timeout_of_the_functions_own_is_its_own(bisect: Any) -> None:
@@ -376,6 +381,7 @@ class LaterNumbers(Numbers):
     async def build(self, commit: Any) -> None:
         if commit == "500":
             raise pinpoint.BuildFailed
+        super().build(commit)
 
     async def run(self, commit: Any) -> Any:
         await asyncio.sleep(0)
@@ -392,6 +398,8 @@ def test_an_executor_of_ones_own(tmp_path: Any, executor: Any) -> None:
     assert outcome.culprits[0].commit.main.git_hash == "700"
     assert outcome.culprits[0].blamed.git_hash == "700" and outcome.good.main.git_hash == "0"
     assert world.most == 1 and outcome.builds < 20
+    # The good end is built once, though it is asked for twice.
+    assert len(world.built) == len(set(world.built)) == outcome.builds
 
 
 def test_an_executor_goes_on_with_its_job(tmp_path: Any) -> None:
@@ -415,7 +423,7 @@ def test_an_executor_goes_on_with_its_job(tmp_path: Any) -> None:
 
 
 class Waiting(Numbers):
-    """The first run waits for ever, the second one fails."""
+    """After the run that is not counted, one waits for ever and the next one fails."""
 
     concurrency = 2
     runs = 0
@@ -423,7 +431,9 @@ class Waiting(Numbers):
 
     async def run(self, commit: Any) -> Any:
         self.runs += 1
-        if self.runs == 2:
+        if self.runs == 1:
+            return 10.0
+        if self.runs == 3:
             raise OwnError
         try:
             await asyncio.Event().wait()
@@ -460,6 +470,18 @@ def test_a_good_end_whose_runs_fail_is_an_error(bisect: Any, tmp_path: Any) -> N
     for most in (6, None):
         with pytest.raises(pinpoint.ExecutionError, match="good end 0, .*no answer"):
             pinpoint.bisect(executor=Failing(), good="0", bad="9", max_runs=most, state_dir=tmp_path / "state")
+
+
+def test_a_good_end_that_cannot_be_built_is_an_error(bisect: Any, tmp_path: Any) -> None:
+    def build(checkout: Any) -> None:
+        raise pinpoint.BuildFailed("the compiler says no")
+
+    for options in ({"build": build, "run": measured}, {"build": build, "run": COMMAND}, {"build": "false", "run": measured}):
+        with pytest.raises(pinpoint.ExecutionError, match="the good end .* does not build"):
+            bisect(**options)
+    options = {"executor": Numbers(), "good": "0", "bad": "9", "state_dir": tmp_path / "state"}
+    with pytest.raises(pinpoint.ExecutionError, match="good end 0 does not build: skipped on request"):
+        pinpoint.bisect(skip=["0"], **options)
 
 
 @pytest.mark.parametrize("most", [6, None])

@@ -52,6 +52,8 @@ def test_the_runs_of_a_pair_follow_each_other(pairwise: Any) -> None:
         return measured(checkout)
 
     assert pairwise(run=run, pairs=8).status == "different"
+    # The base is run once before, without being counted.
+    assert ran.pop(0) == "Change 5"
     pairs = list(zip(ran[::2], ran[1::2], strict=True))
     assert sorted(pairs) == 4 * [("Change 5", "Change 6")] + 4 * [("Change 6", "Change 5")]
 
@@ -127,8 +129,8 @@ def test_both_go_on_where_they_stopped(name: Any, request: Any, tmp_path: Any) -
     runs: list[Any] = []
 
     def run(checkout: Any) -> Any:
-        # In the middle of the fourth pair.
-        if len(runs) == 7:
+        # In the middle of the fourth pair, after a run that is not counted.
+        if len(runs) == 8:
             raise OwnError
         runs.append(checkout)
         return measured(checkout)
@@ -136,7 +138,7 @@ def test_both_go_on_where_they_stopped(name: Any, request: Any, tmp_path: Any) -
     with pytest.raises(OwnError) as caught:
         function(run=run, pairs=6)
     (job,) = pinpoint.jobs(state_dir=tmp_path / "state")
-    assert (job.state, job.kind) == ("failed", f"python_{'culprit_finder' if name == 'culprit' else name}")
+    assert (job.state, job.kind) == ("failed", "culprit_finder" if name == "culprit" else name)
     if hasattr(caught.value, "__notes__"):
         assert f"pinpoint.{name}(resume={job.id!r}" in caught.value.__notes__[0]
     others = {"bisect", "pairwise", "culprit"} - {name}
@@ -197,6 +199,7 @@ def test_an_executor_of_ones_own(tmp_path: Any, concurrency: Any) -> None:
     outcome = pinpoint.pairwise(executor=world, base="699", experiment="700", pairs=8, **options)
     assert outcome.status == "different" and outcome.base.main.git_hash == "699"
     if concurrency == 1:
+        assert world.ran.pop(0) == "699"
         pairs = list(zip(world.ran[::2], world.ran[1::2], strict=True))
         assert set(pairs) == {("699", "700"), ("700", "699")}
     found = pinpoint.culprit(executor=world, good="600", bad="800", pairs=6, **options)

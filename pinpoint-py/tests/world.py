@@ -56,10 +56,14 @@ class Numbers(pinpoint.Executor):
 
     def __init__(self) -> None:
         self.listed, self.at_once, self.most = 0, 0, 0
+        self.built: list[Any] = []
 
     def list(self, lower: Any, higher: Any) -> Any:
         self.listed += 1
         return [str(number) for number in range(int(lower) + 1, int(higher))]
+
+    def build(self, commit: Any) -> Any:
+        self.built.append(commit)
 
     def run(self, commit: Any) -> Any:
         self.at_once += 1

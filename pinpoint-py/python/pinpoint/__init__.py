@@ -8,7 +8,8 @@ so for many pairs at once; :func:`mann_whitney_u`, :func:`ks_2samp` and
 :func:`bisect` finds the commit in a git repository, running commands or functions;
 :func:`pairwise` compares two commits in pairs of runs, :func:`culprit` does both.
 :func:`bisect_async`, :func:`pairwise_async` and :func:`culprit_async` do so on your
-event loop, :class:`Executor` in a world of your own. :func:`jobs` lists what was begun.
+event loop, :class:`Executor` in a world of your own. :func:`jobs` lists what was begun, here and on
+the command line; :func:`job_outcome` and :func:`cancel_job` take its names.
 
 Searches: :class:`Bisection` finds the commits that changed a benchmark,
 :class:`Pairwise` compares two commits, :class:`CulpritFinder` does both. They run
@@ -38,7 +39,7 @@ from ._errors import (
     Unavailable,
 )
 from ._executor import Executor
-from ._jobs import Midpoint, job_outcome, jobs, midpoint
+from ._jobs import Midpoint, cancel_job, job_outcome, jobs, midpoint
 from ._model import (
     CombinedCommit,
     Commit,
@@ -144,6 +145,7 @@ __all__ = [
     "__version__",
     "bisect",
     "bisect_async",
+    "cancel_job",
     "compare_functional",
     "compare_many",
     "compare_pairwise",

@@ -14,19 +14,17 @@ import functools
 import inspect
 import json
 import math
-import operator
 import os
-import re
 import sys
 import threading
 import time
-import uuid
 import warnings
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, ParamSpec, SupportsFloat, TypeVar, Union
 
 from . import _pinpoint
+from ._arguments import KINDS, UNASKED, WITH_RESUME, check_executor, leave_out, search_of, text
 from ._errors import BuildFailed, Interrupted, PinpointError, RunFailed, Stopped, Unavailable
 from ._executor import Executor, Values
 from ._jobs import default_state_dir
@@ -37,16 +35,6 @@ T = TypeVar("T")
 
 # Whether a function of a job is being called that has the machine to itself.
 _has_machine: contextvars.ContextVar[bool] = contextvars.ContextVar("has_machine", default=False)
-# Arguments are refused where they would be ignored: what an executor has a say in
-# itself, and, when a job is resumed, all but what that needs.
-_NOT_WITH_EXECUTOR = {
-    "run", "build", "format", "results", "aggregate", "paths", "warmup", "env", "build_jobs",
-    "repositories", "cache_size",
-}
-# What says how a command is run and read, and what commands are given: a function has
-# none of it.
-_OF_RUN_COMMAND = {"format", "results", "aggregate", "warmup"}
-_WITH_RESUME = {"run", "build", "executor", "resume", "timeout", "state_dir", "progress", "bar"}
 
 
 class Checkout(NamedTuple):
@@ -67,13 +55,6 @@ class Checkout(NamedTuple):
 BuildFunction = Callable[[Checkout], Union[object, Awaitable[object]]]
 RunFunction = Callable[[Checkout], Union[Values, Awaitable[Values]]]
 Command = Union[str, Sequence[str]]
-# What not every function of this module asks.
-_UNASKED: dict[str, Any] = {
-    "magnitude": None, "strategy": "adaptive", "confidence": 0.95, "max_runs": None,
-    "max_builds": None, "build_cost": 1.0, "priors": None, "skip": (), "paths": (),
-    "pairs": 30, "early_stopping": False,
-}
-_KINDS = {"bisect": "bisection", "pairwise": "pairwise", "culprit": "culprit_finder"}
 
 
 async def bisect_async(
@@ -126,7 +107,9 @@ async def bisect_async(
         The benchmark: a shell command, a command with its arguments, or a function
         (or coroutine function) of a :class:`Checkout` that returns its value (a
         number, several, a dict of them by chart, or None for a failed run).
-        Commands and functions have the whole machine to themselves.
+        Commands and functions have the whole machine to themselves. Before the search
+        it is run once at the good end, without being counted, to find its charts; up to
+        three times when it gives no value there.
     build : str or function, optional
         What is done once for each commit before its first run: a shell command,
         or a function of a :class:`Checkout`. When a job is resumed, it may be
@@ -135,10 +118,12 @@ async def bisect_async(
         Lists, builds and runs in place of all these. ``skip`` are names of its
         commits then, and what only commands and repositories need is refused.
     resume : str, optional
-        The job to go on with, with the functions that it was begun with. Its other
-        arguments are kept with it; only ``timeout`` is told again.
+        The job to go on with, with the functions that it was begun with: of this
+        module, or of the command line. Its other arguments are kept with it; only
+        ``timeout`` is told again.
     chart : str, optional
-        The metric that decides, where there are several.
+        The metric that decides, where there are several; the only one that the good end
+        gives when it is not told.
     format, results, aggregate : str, optional
         Only with a command: how its values are read, as for ``pinpoint bisect``: ``"auto"``,
         ``"time"``, ``"lines"``, ``"json:POINTER"``, ``"regex:PATTERN"``, …; the
@@ -330,27 +315,27 @@ async def _job(
     name = function.__name__.removesuffix("_async")
     parameters = inspect.signature(function).parameters.values()
     given = {it.name for it in parameters if arguments[it.name] is not it.default}
-    options = {**_UNASKED, **arguments}
+    options = {**UNASKED, **arguments}
     run, build, executor, resume = (options[it] for it in ("run", "build", "executor", "resume"))
     build_function = build if callable(build) else None
     run_function = run if callable(run) else None
     search = None
-    _check_executor(executor)
+    check_executor(executor)
     if _has_machine.get() and executor is None:
         raise PinpointError(
             "a function of a job has the machine to itself, so no other job can begin in it"
         )
     if resume is not None:
-        _leave_out("`resume` names a job that has kept its arguments", given - _WITH_RESUME)
+        leave_out("`resume` names a job that has kept its arguments", given - WITH_RESUME)
         told = {"run": run, "build": build}
         commands = {name for name, value in told.items() if value is not None and not callable(value)}
-        _leave_out("`resume` names a job that has kept its commands", commands)
+        leave_out("`resume` names a job that has kept its commands", commands)
     else:
-        search = _search(name, given, options)
+        search = search_of(name, given, options)
     request = {
         "state_dir": os.path.abspath(options["state_dir"] or default_state_dir()),
-        "kind": _KINDS[name],
-        "resume": None if resume is None else _text("resume", resume),
+        "kind": KINDS[name],
+        "resume": None if resume is None else text("resume", resume),
         "search": search,
         "builds": build_function is not None,
         "runs": run_function is not None,
@@ -359,91 +344,16 @@ async def _job(
     shown = _Bar() if options["bar"] else None
     watchers = [watch for watch in (options["progress"], shown) if watch is not None]
     try:
-        text = json.dumps(request, allow_nan=False)
+        asked = json.dumps(request, allow_nan=False)
     except ValueError:
         raise ValueError("numbers must be finite") from None
-    # Several charts are compared, but one decides a search.
-    knows_chart = name == "pairwise" or options["chart"] is not None or resume is not None
-    bridge = _Bridge(
-        name, build_function, run_function, executor, knows_chart, options["timeout"], watchers
-    )
+    bridge = _Bridge(name, build_function, run_function, executor, options["timeout"], watchers)
     try:
-        found: dict[str, Any] = json.loads(await bridge.drive(text))
+        found: dict[str, Any] = json.loads(await bridge.drive(asked))
     finally:
         if shown is not None:
             shown.close()
     return found
-
-
-def _search(name: str, given: set[str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a new job is to do, found to be of the right types."""
-    ends = ("base", "experiment") if name == "pairwise" else ("good", "bad")
-    good, bad = (options[end] for end in ends)
-    repo, run, build, executor = (options[it] for it in ("repo", "run", "build", "executor"))
-    if good is None or bad is None:
-        raise TypeError(f"`{ends[0]}` and `{ends[1]}` are needed, or `resume`")
-    for end in ends:
-        if not isinstance(options[end], str):
-            raise TypeError(f"`{end}` must be a str, not {type(options[end]).__name__}")
-    if (executor is None) == (repo is None):
-        raise TypeError("give either `repo`, with `run`, or an `executor`")
-    if executor is not None:
-        _leave_out("an `executor` builds and runs itself", given & _NOT_WITH_EXECUTOR)
-    elif run is None:
-        raise TypeError("`run` is needed: a command, or a function")
-    elif callable(run):
-        ignored = given & _OF_RUN_COMMAND
-        if build is None or callable(build):
-            ignored |= given & {"env"}
-        _leave_out("`run` is a function, and these are for commands", ignored, ValueError)
-    environment = _by_name("env", options["env"])
-    if callable(build):
-        # What a function builds is this job's alone.
-        environment["PINPOINT_BUILT_FOR"] = uuid.uuid4().hex
-
-    def optional(name: str, read: Callable[[str, Any], Any]) -> Any:
-        return None if options[name] is None else read(name, options[name])
-
-    return {
-        "kind": _KINDS[name],
-        "title": f"pinpoint.{name}({good}, {bad})",
-        "repo": None if repo is None else os.path.abspath(repo),
-        "good": good,
-        "bad": bad,
-        "command": ["python"] if executor or callable(run) else _command(run),
-        "build": None if build is None or callable(build) else _text("build", build),
-        "format": _text("format", options["format"]),
-        "results": None if options["results"] is None else os.fspath(options["results"]),
-        "aggregate": optional("aggregate", _text),
-        "chart": optional("chart", _text),
-        "direction": optional(
-            "direction", lambda name, value: _one_of(name, value, ("up", "down", "unknown"))
-        ),
-        "magnitude": _magnitude(options["magnitude"]),
-        "strategy": _one_of("strategy", options["strategy"], ("adaptive", "pinpoint")),
-        "confidence": _number("confidence", options["confidence"]),
-        "max_runs": optional("max_runs", _count),
-        "max_builds": optional("max_builds", _count),
-        "max_time": _milliseconds("max_time", options["max_time"]),
-        "build_cost": _number("build_cost", options["build_cost"]),
-        "priors": optional("priors", _numbers),
-        "seed": _count("seed", options["seed"]),
-        "pairs": _count("pairs", options["pairs"], bits=32),
-        "early_stopping": bool(options["early_stopping"]),
-        "skip": _texts("skip", options["skip"]),
-        "paths": _texts("paths", options["paths"]),
-        "warmup": _count("warmup", options["warmup"], bits=32),
-        "env": environment,
-        "timeout": _milliseconds("timeout", options["timeout"]),
-        "build_jobs": _count("build_jobs", options["build_jobs"], bits=32),
-        "cache_size": _count("cache_size", options["cache_size"]),
-        "repositories": {
-            url: os.path.abspath(path)
-            for url, path in _by_name("repositories", options["repositories"]).items()
-        },
-        "builds": executor is not None or callable(build),
-        "runs": executor is not None or callable(run),
-    }
 
 
 def _blocking(
@@ -536,13 +446,12 @@ class _Bridge:
         build: BuildFunction | None,
         run: RunFunction | None,
         executor: Executor | None,
-        knows_chart: bool,
         timeout: float | None,
         watchers: Sequence[Callable[[Progress], object]],
     ) -> None:
         self.name = name
         self.build, self.run, self.executor = build, run, executor
-        self.knows_chart, self.timeout, self.watchers = knows_chart, timeout, watchers
+        self.timeout, self.watchers = timeout, watchers
         self.job_id = ""
         self.stop = _pinpoint.Stop()
         self.raised: BaseException | None = None
@@ -693,9 +602,6 @@ class _Bridge:
             for number in values:
                 if not math.isfinite(number):
                     return {"charts": {}, "failure": f"the run gave {number} for {chart!r}"}
-        if not self.knows_chart and len(charts) > 1:
-            names = ", ".join(sorted(charts))
-            raise ValueError(f"the run gives several charts: say with `chart` which one of {names} decides")
         return {"charts": charts, "failure": None if charts else "the run gave no value"}
 
     async def _timed(self, there: Any, method: str) -> Any:
@@ -817,116 +723,6 @@ def _charts(value: Any) -> dict[str, list[float]]:
             )
         charts[str(chart)] = [float(number) for number in numbers]
     return {chart: values for chart, values in charts.items() if values}
-
-
-def _leave_out(reason: str, names: set[str], error: type[Exception] = TypeError) -> None:
-    if names:
-        listed = " and ".join(f"`{name}`" for name in sorted(names))
-        raise error(f"{reason}: leave out {listed}")
-
-
-def _check_executor(executor: Any) -> None:
-    if executor is None:
-        return
-    if not isinstance(executor, Executor):
-        kind = "the class itself" if isinstance(executor, type) else type(executor).__name__
-        raise TypeError(f"`executor` must be an instance of a subclass of pinpoint.Executor, not {kind}")
-    concurrency = executor.concurrency
-    if isinstance(concurrency, bool) or not hasattr(concurrency, "__index__"):
-        raise TypeError(f"`Executor.concurrency` must be an int, not {type(concurrency).__name__}")
-    if concurrency < 1:
-        raise ValueError(f"`Executor.concurrency` is {concurrency}: it must be 1 or more")
-
-
-def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"`{name}` must be a str, not {type(value).__name__}")
-    return value
-
-
-def _texts(name: str, values: Any) -> list[str]:
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-        raise TypeError(f"`{name}` must be a sequence of str, not {type(values).__name__}")
-    found = list(values)
-    for value in found:
-        if not isinstance(value, str):
-            raise TypeError(f"`{name}` must be a sequence of str: it holds {value!r}")
-    return found
-
-
-def _one_of(name: str, value: Any, known: Sequence[str]) -> Any:
-    if value not in known:
-        raise ValueError(f"`{name}` is {value!r}: it must be one of {', '.join(map(repr, known))}")
-    return value
-
-
-def _count(name: str, value: Any, bits: int = 64) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"`{name}` must be an int, not {type(value).__name__}") from None
-    if not 0 <= number < 1 << bits:
-        raise ValueError(f"`{name}` is {number}: it must lie between 0 and 2**{bits} - 1")
-    return number
-
-
-def _number(name: str, value: Any) -> float:
-    if isinstance(value, str) or not isinstance(value, SupportsFloat):
-        raise TypeError(f"`{name}` must be a number, not {type(value).__name__}")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError(f"`{name}` is {value}: it must be a finite number")
-    return number
-
-
-def _numbers(name: str, values: Any) -> list[float]:
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-        raise TypeError(f"`{name}` must be a sequence of numbers, not {type(values).__name__}")
-    return [_number(f"{name}[{index}]", value) for index, value in enumerate(values)]
-
-
-def _by_name(name: str, values: Any) -> dict[str, Any]:
-    if values is not None and not isinstance(values, Mapping):
-        raise TypeError(f"`{name}` must be a mapping, not {type(values).__name__}")
-    found = dict(values or {})
-    for key, value in found.items():
-        if not isinstance(key, str) or not isinstance(value, (str, os.PathLike)):
-            raise TypeError(f"`{name}` must map str to str: it holds {key!r}: {value!r}")
-    return {key: os.fspath(value) for key, value in found.items()}
-
-
-def _command(run: Any) -> list[str]:
-    if isinstance(run, str):
-        return ["sh", "-c", run]
-    if not isinstance(run, Sequence):
-        raise TypeError(f"`run` must be a command or a function, not {type(run).__name__}")
-    words = [os.fspath(word) for word in run]
-    if not words:
-        raise ValueError("`run` is an empty command")
-    return words
-
-
-def _magnitude(magnitude: float | str | None) -> dict[str, float] | None:
-    if isinstance(magnitude, str):
-        number = re.fullmatch(r"\s*([0-9.eE+-]+)\s*%\s*", magnitude)
-        try:
-            return {"percent": _number("magnitude", float(number[1] if number else ""))}
-        except ValueError:
-            raise ValueError(
-                f"`magnitude` is {magnitude!r}: it must be a number, or a percentage as in '5%'"
-            ) from None
-    return None if magnitude is None else {"absolute": _number("magnitude", magnitude)}
-
-
-def _milliseconds(name: str, seconds: float | None) -> int | None:
-    if seconds is None:
-        return None
-    if not 0 < _number(name, seconds) <= 1e12:
-        raise ValueError(f"`{name}` is {seconds}: it must be a number of seconds above 0, and at most 1e12")
-    return max(1, round(float(seconds) * 1000))
 
 
 class _Bar:

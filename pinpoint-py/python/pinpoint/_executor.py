@@ -12,7 +12,8 @@ Values = Union[Number, Sequence[Number], Mapping[str, Union[Number, Sequence[Num
 class Executor:
     """A world of your own for :func:`bisect` and its like: subclass it.
 
-    Every method may be a coroutine. What they raise ends the job, but
+    Every method may be a coroutine. The good end is run once before the search, without
+    being counted. What they raise ends the job, but
     :class:`BuildFailed`, :class:`RunFailed` and :class:`Unavailable` are answers.
 
     Attributes

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from . import _pinpoint
 from ._errors import JobError
 from ._model import CombinedCommit, JobOutcome, JobRecord, PairwiseJobOutcome
+
+# How long cancel_job waits for the process that works on the job: longer than the lease
+# of a process that has died.
+_PATIENCE = 75.0
 
 
 def default_state_dir() -> str:
@@ -51,24 +56,42 @@ def jobs(
 def job_outcome(
     job_id: str, state_dir: str | os.PathLike[str] | None = None
 ) -> JobOutcome | PairwiseJobOutcome | None:
-    """What a job of :func:`bisect`, :func:`pairwise` or :func:`culprit` found.
-
-    None when it has not ended.
+    """What a job found, of this module or of the command line; None when it has not ended.
 
     Raises
     ------
     JobError
-        There is no such job, or it is one of the command line's.
+        There is no such job.
     """
     text = _pinpoint.stored_outcome(state_dir or default_state_dir(), job_id)
     stored: dict[str, Any] = json.loads(text)
-    if not stored["kind"].startswith("python_"):
-        raise JobError(f"job {job_id} was begun by the command: see `pinpoint jobs show {job_id}`")
     if stored["outcome"] is None:
         return None
-    if stored["kind"] == "python_pairwise":
+    if stored["kind"] == "pairwise":
         return PairwiseJobOutcome._of(stored["outcome"])
     return JobOutcome._of(stored["outcome"])
+
+
+def cancel_job(job_id: str, state_dir: str | os.PathLike[str] | None = None) -> None:
+    """Cancel a job. Where another process works on it, that is asked to end, and waited for.
+
+    :func:`job_outcome` gives what was known until then. The job can be resumed.
+
+    Raises
+    ------
+    JobError
+        There is no such job, it is finished, or its process does not end it.
+    """
+    directory = os.path.abspath(state_dir or default_state_dir())
+    asked = time.monotonic()
+    while (state := json.loads(_pinpoint.try_to_cancel(directory, job_id))) is None:
+        if time.monotonic() - asked > _PATIENCE:
+            raise JobError(f"the process that works on job {job_id} does not end it")
+        # More than once: a process that has just begun to work on the job clears
+        # earlier requests.
+        time.sleep(0.1)
+    if state != "canceled":
+        raise JobError(f"job {job_id} is finished")
 
 
 class Midpoint(NamedTuple):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from . import _pinpoint
 from ._results import (
@@ -229,7 +230,8 @@ class JobOutcome(NamedTuple):
     skipped : tuple of (CombinedCommit, str)
         Commits that could not be used, and why.
     measurements : tuple of Measurement
-        What was measured, in the order of the first runs.
+        What was measured, in the order of the first runs; the journal of the job says
+        so, and :meth:`from_json` knows of none.
     verification : PairwiseOutcome or None
         The comparison of the two ends; only :func:`culprit` makes one.
     unconfirmed : tuple of Culprit
@@ -256,17 +258,14 @@ class JobOutcome(NamedTuple):
 
     @classmethod
     def from_json(cls, text: str) -> JobOutcome:
-        """The outcome that a job keeps.
+        """The outcome that a job keeps, as ``pinpoint jobs show --output json`` shows it.
 
         Raises
         ------
         ValueError
             Text of something else.
         """
-        try:
-            return cls._of(json.loads(text))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"this is no outcome of a job: {error!r}") from error
+        return _read(cls._of, text)
 
     @classmethod
     def _of(cls, document: dict[str, Any]) -> JobOutcome:
@@ -293,6 +292,7 @@ class JobOutcome(NamedTuple):
                 _pairs(found.get("confirmation")),
             )
 
+        posterior = document.get("posterior") or document
         return cls(
             document["job_id"],
             document["status"],
@@ -303,13 +303,13 @@ class JobOutcome(NamedTuple):
             document["unit"],
             tuple(culprit(found) for found in document["culprits"]),
             tuple(state(commit) for commit in document["candidates"]),
-            document["no_change"],
+            posterior.get("no_change"),
             document["runs"],
             document["builds"],
             tuple((state(skip["commit"]), skip["reason"]) for skip in document["skipped"]),
             tuple(
                 Measurement(state(it["commit"]), tuple(it["values"]), it["failures"])
-                for it in document["measurements"]
+                for it in document.get("measurements", ())
             ),
             _pairs(document.get("verification")),
             tuple(culprit(found) for found in document.get("unconfirmed", ())),
@@ -327,7 +327,25 @@ class JobOutcome(NamedTuple):
         return table("Bisection", shown)
 
 
+T = TypeVar("T")
+
+
+def _read(of: Callable[[dict[str, Any]], T], text: str) -> T:
+    """What is made of the outcome that a job keeps."""
+    try:
+        return of(json.loads(_pinpoint.outcome_document(text)))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"this is no outcome of a job: {error!r}") from error
+
+
+def _side(document: dict[str, Any]) -> CombinedCommit:
+    """A commit that was compared, without the arguments that it was given."""
+    return CombinedCommit._of(document.get("commit", document))
+
+
 def _pairs(document: dict[str, Any] | None) -> PairwiseOutcome | None:
+    if document is not None and "comparison" in document:
+        document = document["comparison"]
     return None if document is None else _pinpoint.pairwise_outcome(json.dumps(document))
 
 
@@ -382,21 +400,20 @@ class PairwiseJobOutcome(NamedTuple):
         ValueError
             Text of something else.
         """
-        try:
-            return cls._of(json.loads(text))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"this is no outcome of a job: {error!r}") from error
+        return _read(cls._of, text)
 
     @classmethod
     def _of(cls, document: dict[str, Any]) -> PairwiseJobOutcome:
-        found = _pinpoint.pairwise_outcome(json.dumps(document["comparison"]))
-        units = document["units"]
+        # Earlier versions of this module kept the comparison as a part.
+        compared = document.get("comparison", document)
+        found = _pinpoint.pairwise_outcome(json.dumps(compared))
+        units = document.get("units") or {it["chart"]: it.get("unit") for it in compared["charts"]}
         return cls(
             document["job_id"],
             found.status,
             found.reason,
-            CombinedCommit._of(document["base"]),
-            CombinedCommit._of(document["experiment"]),
+            _side(document["base"]),
+            _side(document["experiment"]),
             tuple(chart._replace(unit=units.get(chart.chart)) for chart in found.charts),
             found.functional,
             tuple(document["only_base"]),
@@ -424,7 +441,7 @@ class JobRecord(NamedTuple):
         Its name.
     kind : str
         ``"bisection"``, ``"pairwise"`` or ``"culprit_finder"``; with ``"python_"``
-        before it when it was begun in Python.
+        before it when an earlier version of this module began it.
     state : str
         ``"pending"``, ``"running"``, ``"completed"``, ``"failed"`` or ``"canceled"``.
     created, updated : float

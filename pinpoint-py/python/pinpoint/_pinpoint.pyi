@@ -40,9 +40,11 @@ __all__ = [
     "ks_2samp",
     "mann_whitney_u",
     "midpoint",
+    "outcome_document",
     "pairwise_outcome",
     "stored_jobs",
     "stored_outcome",
+    "try_to_cancel",
     "wilcoxon",
 ]
 __version__: str
@@ -649,7 +651,16 @@ def stored_jobs(state_dir: _StrPath, state: str | None, limit: int) -> str:
     """The jobs of a state directory as JSON, newest first."""
 
 def stored_outcome(state_dir: _StrPath, job: str) -> str:
-    """A job's kind and outcome as JSON."""
+    """A job's kind and outcome as JSON, with what was measured."""
+
+def outcome_document(text: str) -> str:
+    """The outcome that a job keeps, with why it says less than its status; else ValueError."""
+
+def try_to_cancel(state_dir: _StrPath, job: str) -> str:
+    """End a job, and give its state as JSON.
+
+    Where another process works on the job, that is asked to end it, and the state is null.
+    """
 
 def pairwise_outcome(text: str) -> PairwiseOutcome:
     """The comparison that a job keeps as JSON; else ValueError."""

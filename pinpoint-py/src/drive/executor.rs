@@ -8,35 +8,38 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use pinpoint_backends::local::{CheckoutPair, LocalExecutor};
+use pinpoint_core::job::{ResultError, ResultSource};
 use pinpoint_core::{
-    BuildReport, BuildRequest, CombinedCommit, ExecutorError, InProcess, Key, ListRequest, Listing,
-    Located, PairReport, RunPairRequest, RunReport, RunRequest, Series,
+    BuildReport, BuildRequest, CombinedCommit, Commit, ExecutorError, FindMetricRequest, InProcess,
+    Key, ListRequest, Listing, Located, Metric, PairReport, RunPairRequest, RunReport, RunRequest,
+    Series,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::watch;
 
 use super::bridge::Bridge;
-use super::good_end::GoodEnd;
+use super::good_end::{ATTEMPTS, GoodEndError, Seen, Wanted};
 
 /// Left beside a work tree when Python's function has built there.
 const BUILT: &str = "built-by-python";
 
 pub(super) struct PythonExecutor {
-    pub(super) bridge: Arc<Bridge>,
+    bridge: Arc<Bridge>,
     /// Absent when everything is Python's to do.
     pub(super) local: Option<LocalExecutor>,
     /// Whether Python builds, in a work tree or wherever it likes.
-    pub(super) builds: bool,
+    builds: bool,
     /// Whether Python runs.
-    pub(super) runs: bool,
+    runs: bool,
     /// Commits not to try, when there is no `local` to know them.
-    pub(super) skip: Vec<String>,
-    pub(super) good: GoodEnd,
+    skip: Vec<String>,
+    /// The charts that Python's runs are to give.
+    wanted: Wanted,
     /// Commits that Python has built in this process.
-    pub(super) built: Mutex<BTreeSet<CombinedCommit>>,
+    built: Mutex<BTreeSet<CombinedCommit>>,
     /// Whether something was refused, upon which the job pauses.
-    pub(super) refused: watch::Sender<bool>,
+    refused: watch::Sender<bool>,
 }
 
 #[derive(Deserialize)]
@@ -46,8 +49,6 @@ struct Counted {
 
 #[derive(Deserialize)]
 struct Built {
-    /// Told when the request had only its place in a range.
-    commit: Option<CombinedCommit>,
     failure: Option<String>,
 }
 
@@ -91,6 +92,25 @@ impl<'a> Run<'a> {
 }
 
 impl PythonExecutor {
+    pub(super) fn new(
+        bridge: Arc<Bridge>,
+        local: Option<LocalExecutor>,
+        (builds, runs): (bool, bool),
+        skip: Vec<String>,
+        wanted: Wanted,
+    ) -> Self {
+        Self {
+            bridge,
+            local,
+            builds,
+            runs,
+            skip,
+            wanted,
+            built: Mutex::default(),
+            refused: watch::Sender::new(false),
+        }
+    }
+
     /// Does some work, and ends it when other work is refused: an exception is raised at
     /// once, and not after all that waits for its turn.
     async fn unless_refused<T>(
@@ -112,7 +132,7 @@ impl PythonExecutor {
     }
 
     /// The name of a commit.
-    pub(super) async fn name(&self, located: &Located) -> Result<CombinedCommit, ExecutorError> {
+    async fn name(&self, located: &Located) -> Result<CombinedCommit, ExecutorError> {
         match (&self.local, located) {
             (Some(local), _) => Ok(local.resolve(located).await?),
             (None, Located::Commit(commit)) => Ok(commit.clone()),
@@ -190,10 +210,35 @@ impl PythonExecutor {
                     (chart, series)
                 })
                 .collect();
-            self.good.see(run.there.commit, report);
         }
-        let checked = self.good.check_attempts();
-        checked.map_err(|error| ExecutorError::Refused(Box::new(error)))
+        Ok(())
+    }
+
+    /// By commands, or by calling Python's function at the good end.
+    async fn find_metric_once(&self, request: &FindMetricRequest) -> Result<Metric, ExecutorError> {
+        let refused = |error: GoodEndError| ExecutorError::Refused(Box::new(error));
+        let FindMetricRequest { key, commit } = request;
+        if self.builds || self.runs {
+            let build = BuildRequest {
+                key: key.clone(),
+                commit: Located::Commit(commit.clone()),
+            };
+            if let Some(reason) = self.build_once(&build).await?.failure {
+                let commit = commit.main.git_hash.clone();
+                return Err(refused(GoodEndError::DoesNotBuild { commit, reason }));
+            }
+        }
+        if let Some(local) = self.local.as_ref().filter(|_| !self.runs) {
+            return local.find_metric(request).await;
+        }
+        let mut seen = Seen::default();
+        for _ in 0..ATTEMPTS {
+            let report = self.run_commit(key, commit, None).await?;
+            if let Some(metric) = seen.metric(&self.wanted, report).map_err(refused)? {
+                return Ok(metric);
+            }
+        }
+        Err(refused(seen.error(&self.wanted, commit)))
     }
 
     async fn list_there(&self, request: &ListRequest) -> Result<Listing, ExecutorError> {
@@ -216,34 +261,47 @@ impl PythonExecutor {
             return Ok(report);
         }
         let commit = self.name(&request.commit).await?;
-        let there = There {
-            commit: &commit,
-            tree: None,
-        };
-        let built: Built = if self.skip.contains(&commit.main.git_hash) {
-            Built {
-                commit: None,
-                failure: Some("skipped on request".into()),
+        let mut report = BuildReport::built(commit);
+        if self.skip.contains(&report.commit.main.git_hash) {
+            report.failure = Some("skipped on request".into());
+        } else if !self.built().contains(&report.commit) {
+            let there = There {
+                commit: &report.commit,
+                tree: None,
+            };
+            let built: Built = self.bridge.ask("build", request.key.action, &there).await?;
+            report.failure = built.failure;
+            if report.failure.is_none() {
+                self.built().insert(report.commit.clone());
             }
-        } else {
-            self.bridge.ask("build", request.key.action, &there).await?
-        };
-        let mut report = BuildReport::built(built.commit.unwrap_or(commit));
-        report.failure = built.failure;
+        }
         Ok(report)
     }
 
     async fn run_once(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
         let (key, commit) = (&request.key, &request.variant.commit);
+        if let Some(local) = self.local.as_ref().filter(|_| !self.runs) {
+            self.rebuild(key, commit).await?;
+            return local.run(request).await;
+        }
+        self.run_commit(key, commit, request.bot.as_ref()).await
+    }
+
+    /// Has Python run the benchmark in a commit.
+    async fn run_commit(
+        &self,
+        key: &Key,
+        commit: &CombinedCommit,
+        bot: Option<&String>,
+    ) -> Result<RunReport, ExecutorError> {
         self.rebuild(key, commit).await?;
         let lent = match &self.local {
-            Some(local) if self.runs => Some(local.lend_for_run(key, commit).await?),
-            Some(local) => return local.run(request).await,
+            Some(local) => Some(local.lend_for_run(key, commit).await?),
             None => None,
         };
         let builds = !matches!(lent, Some(None));
         let tree = lent.as_ref().and_then(|lent| Some(lent.as_ref()?.tree()));
-        let mut runs = [Run::new(commit, tree, request.bot.as_ref(), builds)];
+        let mut runs = [Run::new(commit, tree, bot, builds)];
         self.run_there(key, &mut runs).await?;
         let [run] = runs;
         Ok(run.report)
@@ -284,6 +342,10 @@ fn now() -> u64 {
 
 #[async_trait]
 impl InProcess for PythonExecutor {
+    async fn find_metric(&self, request: &FindMetricRequest) -> Result<Metric, ExecutorError> {
+        self.unless_refused(self.find_metric_once(request)).await
+    }
+
     async fn list(&self, request: &ListRequest) -> Result<Listing, ExecutorError> {
         self.unless_refused(self.list_there(request)).await
     }
@@ -306,5 +368,47 @@ impl InProcess for PythonExecutor {
             Some(local) => local.ended(key).await,
             None => Ok(()),
         }
+    }
+}
+
+#[async_trait]
+impl ResultSource for PythonExecutor {
+    async fn resolve(&self, located: &[Located]) -> Result<Vec<CombinedCommit>, ResultError> {
+        if let Some(local) = &self.local {
+            return ResultSource::resolve(local, located).await;
+        }
+        let mut commits = Vec::with_capacity(located.len());
+        for located in located {
+            commits.push(self.name(located).await.map_err(ResultError::new)?);
+        }
+        Ok(commits)
+    }
+
+    async fn blamed(
+        &self,
+        prior: &CombinedCommit,
+        culprit: &CombinedCommit,
+    ) -> Result<Commit, ResultError> {
+        match &self.local {
+            Some(local) => local.blamed(prior, culprit).await,
+            None => Ok(culprit.main.clone()),
+        }
+    }
+
+    async fn describe(&self, commit: Commit) -> Result<Commit, ResultError> {
+        match &self.local {
+            Some(local) => ResultSource::describe(local, commit).await,
+            None => Ok(commit),
+        }
+    }
+
+    fn metric(&self) -> Option<Metric> {
+        self.local.as_ref().and_then(ResultSource::metric)
+    }
+
+    fn warnings(&self) -> Result<Vec<String>, ResultError> {
+        self.local
+            .as_ref()
+            .map_or_else(|| Ok(Vec::new()), ResultSource::warnings)
     }
 }

@@ -3,11 +3,15 @@
 use std::error::Error;
 use std::fmt::Display;
 
+use pinpoint_backends::job::JobError;
 use pinpoint_backends::local::{LocalError, RepositoryError};
 use pinpoint_backends::store::{LockError, StoreError};
-use pinpoint_core::{DriveError, ExecutorError, JournalError, MachineError, SpecError};
+use pinpoint_core::{DriveError, SpecError};
+use pinpoint_midpoint::{HistoryError, MidpointError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+use super::good_end::GoodEndError;
 
 /// Each kind is an exception in `python/pinpoint/_errors.py`.
 #[derive(Debug)]
@@ -53,9 +57,63 @@ impl Failure {
     }
 }
 
+/// What is wrong, with the argument or the function of the module that helps: libraries
+/// know none.
+fn advised(error: &impl Display, advice: Option<impl Display>) -> String {
+    match advice {
+        Some(advice) => format!("{error} ({advice})"),
+        None => error.to_string(),
+    }
+}
+
+fn on_local(error: &LocalError) -> Option<String> {
+    Some(match error {
+        LocalError::NoSuchChart { .. } | LocalError::ManyCharts { .. } => "chart=".into(),
+        LocalError::NotAvailable { repository } => clone_of(repository),
+        LocalError::Midpoint(MidpointError::History(HistoryError::UnknownRepository {
+            repository,
+            ..
+        })) => clone_of(repository),
+        LocalError::Repository(error) => on_repository(error)?.into(),
+        LocalError::StateDirNotUnicode { .. } => "state_dir=".into(),
+        _ => return None,
+    })
+}
+
+fn clone_of(repository: &str) -> String {
+    format!("repositories={{{repository:?}: …}}")
+}
+
+fn on_repository(error: &RepositoryError) -> Option<&'static str> {
+    match error {
+        RepositoryError::NotARepository { .. } => Some("repo="),
+        RepositoryError::NothingTouches { .. } => Some("paths="),
+        RepositoryError::Reversed { .. } => Some("direction="),
+        _ => None,
+    }
+}
+
+fn on_store(error: &StoreError) -> Option<&'static str> {
+    match error {
+        StoreError::Directory { .. } | StoreError::Newer { .. } | StoreError::NotOurs { .. } => {
+            Some("state_dir=")
+        }
+        StoreError::Unknown { .. } => Some("pinpoint.jobs() lists all jobs"),
+        StoreError::SecondWriter { .. }
+        | StoreError::BrokenOff { .. }
+        | StoreError::Full { .. }
+        | StoreError::Disk { .. } => Some("resume="),
+        StoreError::Leased { .. } => Some("pinpoint.cancel_job"),
+        StoreError::LeaseLost { .. } | StoreError::Transition { .. } => {
+            Some("pinpoint.jobs() gives its state")
+        }
+        _ => None,
+    }
+}
+
 impl From<RepositoryError> for Failure {
     fn from(error: RepositoryError) -> Self {
-        Self::Repository(error.to_string())
+        Self::Repository(advised(&error, on_repository(&error)))
     }
 }
 
@@ -67,42 +125,34 @@ impl From<SpecError> for Failure {
 
 impl From<LocalError> for Failure {
     fn from(error: LocalError) -> Self {
-        Self::Execution(with_advice(&error))
-    }
-}
-
-impl From<ExecutorError> for Failure {
-    fn from(error: ExecutorError) -> Self {
-        match error {
-            ExecutorError::Unavailable(error) | ExecutorError::Refused(error) => {
-                Self::Execution(with_advice(&*error))
-            }
-            ExecutorError::Lost => Self::Execution(error.to_string()),
-        }
+        Self::Execution(advised(&error, on_local(&error)))
     }
 }
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self::Job(with_advice(&error))
+        Self::Job(advised(&error, on_store(&error)))
     }
 }
 
 impl From<LockError> for Failure {
     fn from(error: LockError) -> Self {
-        Self::job(error)
+        let advice = matches!(error, LockError::Held { .. }).then_some("pinpoint.cancel_job");
+        Self::Job(advised(&error, advice))
     }
 }
 
-impl From<JournalError> for Failure {
-    fn from(error: JournalError) -> Self {
-        Self::job(error)
-    }
-}
-
-impl From<MachineError> for Failure {
-    fn from(error: MachineError) -> Self {
-        DriveError::from(error).into()
+impl From<JobError> for Failure {
+    fn from(error: JobError) -> Self {
+        match error {
+            JobError::Interrupted => Self::Interrupted,
+            JobError::Spec(error) => error.into(),
+            JobError::Store(error) => error.into(),
+            JobError::Locked(error) => error.into(),
+            JobError::Drive(DriveError::Refused(error)) => refused(error),
+            JobError::Result(error) => Self::Execution(error.to_string()),
+            other => Self::job(other),
+        }
     }
 }
 
@@ -112,37 +162,14 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
-impl From<DriveError> for Failure {
-    fn from(error: DriveError) -> Self {
-        match error {
-            DriveError::Detached => Self::Interrupted,
-            DriveError::Refused(error) => Self::Execution(with_advice(&*error)),
-            other => Self::job(other),
-        }
+fn refused(error: Box<dyn Error + Send + Sync>) -> Failure {
+    match error.downcast_ref() {
+        Some(GoodEndError::ManyCharts { .. }) => return Failure::Value(error.to_string()),
+        Some(_) => return Failure::Execution(error.to_string()),
+        None => {}
     }
-}
-
-/// The message of an error, with the argument of our functions that helps.
-fn with_advice(error: &(dyn Error + 'static)) -> String {
-    let local = error.downcast_ref().and_then(|error| match error {
-        LocalError::NoSuchChart { .. } | LocalError::ManyCharts { .. } => Some("chart="),
-        LocalError::NotAvailable { .. } => Some("repositories="),
-        LocalError::StateDirNotUnicode { .. } => Some("state_dir="),
-        _ => None,
-    });
-    let store = error.downcast_ref().and_then(|error| match error {
-        StoreError::Directory { .. } | StoreError::Newer { .. } | StoreError::NotOurs { .. } => {
-            Some("state_dir=")
-        }
-        StoreError::Unknown { .. } => Some("pinpoint.jobs() lists all jobs"),
-        StoreError::SecondWriter { .. }
-        | StoreError::BrokenOff { .. }
-        | StoreError::Full { .. }
-        | StoreError::Disk { .. } => Some("resume="),
-        _ => None,
-    });
-    match local.or(store) {
-        Some(advice) => format!("{error} ({advice})"),
-        None => error.to_string(),
+    match error.downcast::<LocalError>() {
+        Ok(error) => (*error).into(),
+        Err(error) => Failure::Execution(error.to_string()),
     }
 }

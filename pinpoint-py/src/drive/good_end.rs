@@ -1,139 +1,119 @@
-//! Whether Python's function works at the good end at all.
+//! What a function of Python's gives at the good end.
 //!
-//! A benchmark that fails there and at the bad end alike would be found
-//! unchanged. As with commands, a good end that gives no value in its first
-//! [`ATTEMPTS`] runs ends the job; one that gives a value may fail as it likes.
+//! A benchmark that fails there and at the bad end alike would be found unchanged. So
+//! the function is called there first, without counting the runs, until it gives a
+//! value: [`ATTEMPTS`] times at most.
 
-use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
 
-use pinpoint_core::{CombinedCommit, RunReport};
+use pinpoint_core::{CombinedCommit, JobSpec, Measure, Metric, RunReport};
 
-use super::runs::Run;
+pub(super) const ATTEMPTS: u32 = 3;
 
-const ATTEMPTS: u32 = 3;
-
-pub(super) struct GoodEnd {
-    commit: Option<CombinedCommit>,
-    chart: Option<String>,
-    seen: Mutex<Seen>,
+/// The charts that a job is about.
+#[derive(Debug, Clone)]
+pub(super) enum Wanted {
+    /// The one of this name, or the only one there is.
+    One(Option<String>),
+    Every,
 }
 
-#[derive(Default)]
-struct Seen {
-    works: bool,
-    /// Runs without a value, while there is none with one.
-    failed: u32,
-    reason: String,
-    /// The charts that runs gave values for.
-    charts: BTreeSet<String>,
+impl Wanted {
+    pub(super) fn of(spec: &JobSpec) -> Self {
+        match spec {
+            JobSpec::Bisection(spec) => Self::One(spec.chart.clone()),
+            JobSpec::CulpritFinder(spec) => Self::One(spec.bisection.chart.clone()),
+            JobSpec::Pairwise(spec) => match &spec.chart {
+                Some(chart) => Self::One(Some(chart.clone())),
+                None => Self::Every,
+            },
+        }
+    }
 }
 
+/// Why there is no metric.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum GoodEndError {
+pub(crate) enum GoodEndError {
     #[error(
-        "the run gives no value at the good end {commit}, {failed} times of {failed}: {reason}; make it work there and resume the job, or choose another good commit"
+        "the good end {commit} does not build: {reason}; choose a good commit that builds, or correct the build"
     )]
-    Fails {
-        commit: String,
-        failed: u32,
-        reason: String,
-    },
+    DoesNotBuild { commit: String, reason: String },
     #[error(
-        "the run gives no chart `{chart}` at the good end {commit}, {failed} times of {failed}; it gives {existing}: name one of those with `chart`"
+        "the run gives no value at the good end {commit}, {tries} times of {tries}: {reason}; make it work there and resume the job, or choose another good commit",
+        tries = ATTEMPTS
+    )]
+    Fails { commit: String, reason: String },
+    #[error(
+        "the run gives no chart `{chart}` at the good end {commit}, {tries} times of {tries}; it gives {existing}: name one of those with `chart`",
+        tries = ATTEMPTS
     )]
     NoChart {
         commit: String,
-        failed: u32,
         chart: String,
         existing: String,
     },
+    #[error("the run gives several charts: say with `chart` which one of {existing} decides")]
+    ManyCharts { existing: String },
 }
 
-impl GoodEnd {
-    /// The good end, and the chart that is needed there, after these runs.
-    pub(super) fn new(commit: Option<&CombinedCommit>, chart: Option<&str>, runs: &[Run]) -> Self {
-        let good = Self {
-            commit: commit.cloned(),
-            chart: chart.map(str::to_owned),
-            seen: Mutex::default(),
-        };
-        for run in runs {
-            good.see(&run.commit, &run.report);
-        }
-        good
-    }
+/// What the runs at the good end have given so far.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    reason: String,
+    charts: BTreeSet<String>,
+}
 
-    /// The same, with all its attempts: what failed may have been mended.
-    pub(super) fn again(self) -> Self {
-        let works = self.seen().works;
-        let seen = Seen {
-            works,
-            ..Seen::default()
-        };
-        Self {
-            seen: Mutex::new(seen),
-            ..self
-        }
-    }
-
-    pub(super) fn see(&self, commit: &CombinedCommit, report: &RunReport) {
-        if self.commit.as_ref() != Some(commit) {
-            return;
-        }
-        let mut seen = self.seen();
-        let charts = (report.charts.iter())
+impl Seen {
+    /// The metric, if this run gives it.
+    pub(super) fn metric(
+        &mut self,
+        wanted: &Wanted,
+        report: RunReport,
+    ) -> Result<Option<Metric>, GoodEndError> {
+        let charts: BTreeMap<String, Measure> = (report.charts.into_iter())
             .filter(|(_, series)| !series.values.is_empty())
-            .map(|(chart, _)| chart.clone());
-        let charts: BTreeSet<String> = charts.collect();
-        seen.works |= match &self.chart {
-            Some(chart) => charts.contains(chart),
-            None => !charts.is_empty(),
+            .map(|(chart, _)| (chart, Measure::default()))
+            .collect();
+        self.charts.extend(charts.keys().cloned());
+        if let Some(reason) = report.failure {
+            self.reason = reason;
+        }
+        let chart = match wanted {
+            _ if charts.is_empty() => return Ok(None),
+            Wanted::Every => None,
+            Wanted::One(Some(name)) if charts.contains_key(name) => Some(name.clone()),
+            Wanted::One(Some(_)) => return Ok(None),
+            Wanted::One(None) if charts.len() > 1 => {
+                let existing: Vec<&str> = charts.keys().map(String::as_str).collect();
+                return Err(GoodEndError::ManyCharts {
+                    existing: existing.join(", "),
+                });
+            }
+            Wanted::One(None) => charts.keys().next().cloned(),
         };
-        seen.failed = seen.failed.saturating_add(1);
-        if let Some(reason) = &report.failure {
-            seen.reason.clone_from(reason);
-        }
-        seen.charts.extend(charts);
+        Ok(Some(Metric {
+            chart,
+            charts,
+            ..Metric::default()
+        }))
     }
 
-    /// Refuses a good end that has had its attempts.
-    pub(super) fn check_attempts(&self) -> Result<(), GoodEndError> {
-        self.check(ATTEMPTS)
-    }
-
-    /// Refuses a good end that was run, and gave nothing.
-    pub(super) fn check_all(&self) -> Result<(), GoodEndError> {
-        self.check(1)
-    }
-
-    fn check(&self, least: u32) -> Result<(), GoodEndError> {
-        let seen = self.seen();
-        if seen.works || seen.failed < least {
-            return Ok(());
-        }
-        let commit = (self.commit.as_ref()).map_or_else(String::new, |it| it.main.git_hash.clone());
-        let failed = seen.failed;
-        Err(match &self.chart {
-            Some(chart) if !seen.charts.is_empty() => {
-                let existing: Vec<_> = seen.charts.iter().map(|it| format!("`{it}`")).collect();
+    /// Why there was no metric in any run.
+    pub(super) fn error(self, wanted: &Wanted, commit: &CombinedCommit) -> GoodEndError {
+        let commit = commit.main.git_hash.clone();
+        match wanted {
+            Wanted::One(Some(chart)) if !self.charts.is_empty() => {
+                let existing: Vec<_> = self.charts.iter().map(|it| format!("`{it}`")).collect();
                 GoodEndError::NoChart {
                     commit,
-                    failed,
                     chart: chart.clone(),
                     existing: existing.join(", "),
                 }
             }
             _ => GoodEndError::Fails {
                 commit,
-                failed,
-                reason: seen.reason.clone(),
+                reason: self.reason,
             },
-        })
-    }
-
-    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
-        // Nothing panics while it holds this lock.
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        }
     }
 }

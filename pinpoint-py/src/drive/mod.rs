@@ -2,18 +2,17 @@
 //! functions, or both.
 //!
 //! `drive` blocks, on a thread of its own in Python; `python/pinpoint/_drive.py`
-//! starts it. The loop is that of `pinpoint_core`, the journal and the work on
-//! this machine are those of `pinpoint_backends`; what is Python's to do is asked
-//! of it over a [`Bridge`](bridge::Bridge).
+//! starts it. The life of a job is that of `pinpoint_backends::job`, as on the command
+//! line, and so are its records; what is Python's to do is asked of it over a
+//! [`Bridge`](bridge::Bridge).
 
 mod bridge;
 mod executor;
 mod failure;
 mod good_end;
 mod job;
-mod kind;
 mod outcome;
-mod runs;
+mod progress;
 mod search;
 
 use std::sync::Arc;
@@ -23,6 +22,8 @@ use tokio::sync::Notify;
 
 use self::bridge::Bridge;
 pub(crate) use self::failure::Failure;
+pub(crate) use self::job::{try_to_cancel, with_store};
+pub(crate) use self::outcome::{document, explained};
 
 #[doc = include_str!(concat!(env!("OUT_DIR"), "/Stop"))]
 #[pyclass(frozen, module = "pinpoint")]

@@ -6,39 +6,26 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use pinpoint_backends::local::{LocalConfig, Repository};
+use pinpoint_backends::job::{JobConfig, new_job};
+use pinpoint_backends::local::{LocalConfig, Repository, limits};
 use pinpoint_backends::store::NewJob;
 use pinpoint_core::{
-    Aggregate, Bisection, BisectionSpec, CULPRIT_FINDER_SPEC_VERSION, CombinedCommit, Commit,
-    CulpritFinder, CulpritFinderSpec, Direction, Magnitude, Pairwise, PairwiseSpec, Range,
-    Strategy,
+    Aggregate, BisectionSpec, CULPRIT_FINDER_SPEC_VERSION, CombinedCommit, Commit,
+    CulpritFinderSpec, Direction, FindMetric, JobKind, JobSpec, Limits, Magnitude, PairwiseSpec,
+    Range, Strategy,
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::failure::Failure;
-use super::kind::Kind;
-
-/// What is kept with a job, to run it again.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Config {
-    /// Absent when everything is Python's to do.
-    pub(super) local: Option<LocalConfig>,
-    /// Where better lies was left open: the format decides, or the metric's unit.
-    pub(super) direction_by_unit: bool,
-    /// Whether Python's functions build, and run.
-    pub(super) builds: bool,
-    pub(super) runs: bool,
-    /// Commits that an executor of Python's is not asked for, by name.
-    #[serde(default)]
-    pub(super) skip: Vec<String>,
-}
 
 /// What `bisect`, `pairwise` and `culprit` are asked. What one of them does not ask
 /// has its default.
 #[derive(Debug, Deserialize)]
 pub(super) struct Search {
-    kind: Kind,
+    kind: JobKind,
     title: String,
+    /// What is measured, in a word.
+    benchmark: String,
     /// Absent when everything is Python's to do.
     repo: Option<PathBuf>,
     /// Of a comparison, the base and the experiment.
@@ -79,63 +66,58 @@ pub(super) struct Search {
 impl Search {
     /// A job, found to be one that can be searched.
     pub(super) fn into_job(self) -> Result<NewJob, Failure> {
-        let (kind, title) = (self.kind, self.title.clone());
-        let found = match &self.repo {
-            Some(directory) => Some(Repository::discover(directory)?),
-            None => None,
-        };
-        let (good, bad) = match &found {
+        let repository = (self.repo.as_deref())
+            .map(Repository::discover)
+            .transpose()?;
+        let (good, bad) = match &repository {
             Some(repository) => {
                 let good = repository.resolve_revision(&self.good)?;
                 let bad = repository.resolve_revision(&self.bad)?;
-                if self.kind != Kind::Pairwise {
+                if self.kind != JobKind::Pairwise {
                     repository.range_check(&good.git_hash, &bad.git_hash)?;
                 }
                 (good, bad)
             }
             None => (Commit::new("", &*self.good), Commit::new("", &*self.bad)),
         };
-        let spec = self.spec(&good, &bad)?;
-        let config = Config {
-            direction_by_unit: self.direction.is_none() && !self.runs,
+        let (title, benchmark) = (self.title.clone(), self.benchmark.clone());
+        let spec = self.spec(good.clone().into(), bad.clone().into())?;
+        let mut config = JobConfig {
+            find_metric: Some(FindMetric {
+                directions: self.direction.is_none(),
+            }),
             builds: self.builds,
             runs: self.runs,
-            skip: if found.is_none() {
-                self.skip.clone()
-            } else {
-                Vec::new()
-            },
-            local: match &found {
-                Some(repository) => {
-                    Some(self.local(repository, (&good.git_hash, &bad.git_hash), good.clone())?)
-                }
-                None => None,
-            },
+            ..JobConfig::default()
         };
+        match &repository {
+            Some(repository) => config.local = Some(self.local(repository, &good, &bad)?),
+            None => config.skip = self.skip,
+        }
         Ok(NewJob {
-            kind: kind.stored().into(),
             title,
-            repository: found.map_or_else(String::new, |it| it.path().display().to_string()),
-            spec,
-            config: serde_json::to_value(config)?,
-            ..NewJob::default()
+            benchmark,
+            bot: host(),
+            user: whoami::username().unwrap_or_default(),
+            ..new_job(&spec, &config)?
         })
     }
 
-    /// The spec of its machine, found to be one that can be carried out.
-    fn spec(&self, good: &Commit, bad: &Commit) -> Result<serde_json::Value, Failure> {
-        let (good, bad) = (
-            CombinedCommit::from(good.clone()),
-            CombinedCommit::from(bad.clone()),
-        );
+    fn spec(&self, good: CombinedCommit, bad: CombinedCommit) -> Result<JobSpec, Failure> {
+        // A command's chart is found by its first run.
+        let chart = self.chart.clone().filter(|_| self.runs);
         let direction = self.direction.unwrap_or_default();
+        let limits = match self.repo {
+            Some(_) => limits(self.build_jobs),
+            None => Limits::default(),
+        };
         // All values that a function gives count.
         let aggregate = match &self.aggregate {
             _ if self.runs => None,
             Some(name) => Some(parsed("aggregate", name)?),
             None => Some(Aggregate::default()),
         };
-        if self.kind == Kind::Pairwise {
+        if self.kind == JobKind::Pairwise {
             let spec = PairwiseSpec {
                 chart: self.chart.clone(),
                 aggregate,
@@ -144,15 +126,14 @@ impl Search {
                 early_stopping: self.early_stopping,
                 seed: self.seed,
                 max_time: self.max_time,
+                limits,
                 ..PairwiseSpec::new(good, bad)
             };
-            Pairwise::new(spec.clone())?;
-            return Ok(serde_json::to_value(spec)?);
+            return Ok(spec.into());
         }
-        let spec = BisectionSpec {
+        let bisection = BisectionSpec {
             strategy: self.strategy,
-            // A command's chart is fixed by its first run.
-            chart: self.chart.clone().filter(|_| self.runs),
+            chart,
             magnitude: self.magnitude,
             aggregate,
             direction,
@@ -163,36 +144,35 @@ impl Search {
             max_runs: self.max_runs,
             max_builds: self.max_builds,
             max_time: self.max_time,
+            limits,
             ..BisectionSpec::new(Range::Between { good, bad })
         };
-        if self.kind == Kind::CulpritFinder {
+        if self.kind == JobKind::CulpritFinder {
             let spec = CulpritFinderSpec {
                 version: CULPRIT_FINDER_SPEC_VERSION,
-                bisection: spec,
+                bisection,
                 pairs: self.pairs,
             };
-            CulpritFinder::new(spec.clone())?;
-            return Ok(serde_json::to_value(spec)?);
+            return Ok(spec.into());
         }
-        Bisection::new(spec.clone())?;
-        Ok(serde_json::to_value(spec)?)
+        Ok(bisection.into())
     }
 
     fn local(
         self,
         repository: &Repository,
-        (good, bad): (&str, &str),
-        good_end: impl Into<CombinedCommit>,
+        good: &Commit,
+        bad: &Commit,
     ) -> Result<LocalConfig, Failure> {
         let skip = (self.skip.iter())
             .map(|revision| Ok(repository.resolve_revision(revision)?.git_hash))
             .collect::<Result<_, Failure>>()?;
         Ok(LocalConfig {
-            paths: repository.paths_between(good, bad, &self.paths)?,
+            paths: repository.paths_between(&good.git_hash, &bad.git_hash, &self.paths)?,
             repository: repository.path().to_owned(),
             repositories: self.repositories,
             made: false,
-            good: good_end.into(),
+            good: good.clone().into(),
             good_arguments: Vec::new(),
             good_env: BTreeMap::new(),
             build: self.build,
@@ -200,7 +180,7 @@ impl Search {
             env: self.env,
             patch: None,
             format: parsed("format", &self.format)?,
-            every_chart: self.kind == Kind::Pairwise && self.chart.is_none(),
+            every_chart: self.kind == JobKind::Pairwise && self.chart.is_none(),
             chart: self.chart,
             run_aggregate: None,
             results: self.results,
@@ -217,4 +197,10 @@ impl Search {
 fn parsed<T: FromStr<Err: Display>>(argument: &str, text: &str) -> Result<T, Failure> {
     text.parse()
         .map_err(|error| Failure::Value(format!("`{argument}`: {error}")))
+}
+
+/// What this machine is called: as the command line calls it, since the owner of a job's
+/// lease is named after it.
+pub(super) fn host() -> String {
+    whoami::hostname().unwrap_or_else(|_| "localhost".into())
 }

@@ -17,8 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use pinpoint_core::{
-    Action, Event, Machine, MachineError, PairedRun, Position, SpecError, Status, Stopped, Task,
-    Unmeasured,
+    Action, Event, Machine, MachineError, PairedRun, Position, SpecError, Stopped, Task,
 };
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -548,21 +547,19 @@ fn event(action: u64, answer: Answer) -> Event {
 }
 
 /// Why the outcome of a bisection says less than its status: it ended early, or
-/// it found no regression where an end gave no value.
-pub(crate) fn caveat(
-    status: Status,
+/// it found no regression where an end gave no value, for one of these reasons.
+pub(crate) fn caveat<'a>(
+    status: &str,
     stopped: &Stopped,
-    unmeasured: &[Unmeasured],
+    mut unmeasured: impl ExactSizeIterator<Item = Option<&'a str>>,
 ) -> Option<String> {
     reason(stopped).or_else(|| {
-        let end = unmeasured
-            .first()
-            .filter(|_| status == Status::NoRegression)?;
-        let failed = end.reason.as_deref().unwrap_or("unknown");
         let ends = match unmeasured.len() {
             1 => "an end",
             _ => "either end",
         };
+        let failed = unmeasured.next().filter(|_| status == "no_regression")?;
+        let failed = failed.unwrap_or("unknown");
         Some(format!(
             "only failures were compared, as no run of {ends} gave a value; the first: {failed}"
         ))
@@ -570,7 +567,7 @@ pub(crate) fn caveat(
 }
 
 /// Why a search ended before everything was decided.
-pub(crate) fn reason(stopped: &Stopped) -> Option<String> {
+pub(super) fn reason(stopped: &Stopped) -> Option<String> {
     match stopped {
         Stopped::Decided => None,
         Stopped::Unlisted { reason } => Some(format!(

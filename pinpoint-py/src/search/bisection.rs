@@ -140,9 +140,10 @@ impl Bisection {
         let number = |position| self.search.number(position);
         let culprits = found.culprits.iter();
         let effects = culprits.clone().map(|it| effect(py, &it.effect));
+        let unmeasured = found.unmeasured.iter().map(|end| end.reason.as_deref());
         let fields = (
             status(found.status),
-            caveat(found.status, &found.stopped, &found.unmeasured),
+            caveat(status(found.status), &found.stopped, unmeasured),
             PyTuple::new(py, culprits.map(|it| (number(it.commit), it.probability)))?,
             PyTuple::new(py, found.candidates.iter().map(|it| number(*it)))?,
             self.search.runs,

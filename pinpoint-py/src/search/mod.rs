@@ -6,7 +6,7 @@ mod culprit_finder;
 mod pairwise;
 mod told;
 
-pub(crate) use batches::{Saved, caveat, reason};
+pub(crate) use batches::caveat;
 pub(crate) use bisection::Bisection;
 pub(crate) use culprit_finder::CulpritFinder;
 pub(crate) use pairwise::{Pairwise, pairwise_outcome};
