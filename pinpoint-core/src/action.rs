@@ -1,11 +1,11 @@
-//! What a search machine wants done.
+//! The actions that a search machine asks for.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a commit stands in a search.
+/// The position of a commit in a search.
 ///
-/// A machine knows how many commits lie between two others, not what they are
-/// called: a range of 100,000 commits costs nothing until one is built.
+/// A machine knows how many commits are between two others, not their names: a range of
+/// 100,000 commits costs nothing until one is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Position {
@@ -29,11 +29,11 @@ pub enum Position {
 pub struct Action {
     /// Unique in the search, rising in the order to start.
     pub number: u64,
-    /// What to do.
+    /// The task.
     pub task: Task,
 }
 
-/// What to do.
+/// The content of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
     /// Run the benchmark once, without counting it, to see what it measures.
@@ -41,7 +41,7 @@ pub enum Task {
         /// The commit to build and to run.
         commit: Position,
     },
-    /// Say how many commits lie strictly between two.
+    /// Count the commits strictly between two.
     List {
         /// The number by which this range is called from now on.
         range: u32,
@@ -59,10 +59,10 @@ pub enum Task {
     Run {
         /// The commit, which has been built.
         commit: Position,
-        /// How many runs of this commit were asked for before this one. A run
-        /// that was lost is asked for again under the same index.
+        /// The number of earlier runs of this commit. A run that was lost is asked for
+        /// again under the same index.
         index: u32,
-        /// Where to run; anywhere when absent.
+        /// The bot to run on; any when absent.
         bot: Option<String>,
     },
     /// Run the benchmark at two commits, back to back on one bot.
@@ -71,10 +71,10 @@ pub enum Task {
         first: Position,
         /// The commit to run right after it; it has been built.
         second: Position,
-        /// How many pairs of these two were asked for before this one. A pair
-        /// that was lost is asked for again under the same index.
+        /// The number of earlier pairs of these two. A pair that was lost is asked for
+        /// again under the same index.
         index: u32,
-        /// Where to run; anywhere when absent.
+        /// The bot to run on; any when absent.
         bot: Option<String>,
     },
     /// End an action that is still under way.

@@ -56,7 +56,7 @@ pub struct Bisection {
     spec: BisectionSpec,
     state: SearchState,
     strategy: StrategyState,
-    /// Why the search is over, while the last actions are being ended.
+    /// The reason why the search is over, while the last actions are being ended.
     ending: Option<Stopped>,
     outcome: Option<Outcome>,
 }
@@ -119,7 +119,7 @@ impl Bisection {
         Ok(machine)
     }
 
-    /// What is asked.
+    /// The spec.
     pub fn spec(&self) -> &BisectionSpec {
         &self.spec
     }
@@ -129,7 +129,7 @@ impl Bisection {
         self.strategy.get().comparisons()
     }
 
-    /// How far the search has come.
+    /// The progress of the search.
     pub fn progress(&self) -> Progress {
         let measured = self
             .state
@@ -152,7 +152,7 @@ impl Bisection {
         }
     }
 
-    /// How probable it is that each commit is the culprit, as of the last
+    /// The probability of each commit to be the culprit, as of the last
     /// decision; absent where the strategy keeps no probabilities, and before
     /// the ends are measured.
     ///
@@ -177,7 +177,7 @@ impl Bisection {
     /// An end that can't be measured, a range that can't be listed, or weights
     /// for a range of another length.
     fn failure(&self) -> Option<Stopped> {
-        // What is hidden between two neighbours is looked for elsewhere, too.
+        // Changes hidden between two neighbours are searched for elsewhere, too.
         if let Some(reason) = self.state.unlisted(0) {
             return Some(Stopped::Failed {
                 commit: None,
@@ -206,7 +206,7 @@ impl Bisection {
             .or_else(|| self.broken_down())
     }
 
-    /// More runs of a benchmark that works no more tell nothing. The reference
+    /// More runs of a broken benchmark give no information. The reference
     /// compares the rates of failure, and makes few runs.
     fn broken_down(&self) -> Option<Stopped> {
         if self.spec.strategy != Strategy::Adaptive {
@@ -234,8 +234,8 @@ impl Bisection {
             .collect()
     }
 
-    /// All first runs of both ends failed. That is no sameness: it says nothing
-    /// of the values. The reference compares the rates of failure all the same.
+    /// All first runs of both ends failed. That does not make them the same: it says
+    /// nothing of the values. The reference compares the rates of failure all the same.
     fn failing_ends(&self) -> Option<Stopped> {
         if self.spec.strategy != Strategy::Adaptive {
             return None;
@@ -327,7 +327,7 @@ impl Bisection {
             stopped,
             culprits,
             candidates,
-            // What rests on failures alone is not the probability of a change.
+            // The certainty of failures alone is not the probability of a change.
             posterior: (unmeasured.is_empty())
                 .then(|| self.strategy.get().posterior())
                 .flatten(),
@@ -439,7 +439,7 @@ fn of_the_first(end: &Unmeasured) -> String {
     (end.reason.as_ref()).map_or_else(String::new, |reason| format!("; the first: {reason}"))
 }
 
-/// How far a search has come.
+/// The progress of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     /// Runs made so far.
@@ -450,7 +450,7 @@ pub struct Progress {
     pub runs_to_come: u64,
     /// Commits that can be run, in the order of [`Position`].
     pub measured: Vec<MeasuredCommit>,
-    /// Where a culprit is still looked for, oldest first.
+    /// The ranges still searched for a culprit, oldest first.
     pub open: Vec<OpenRange>,
 }
 
@@ -461,7 +461,7 @@ pub struct MeasuredCommit {
     pub commit: Position,
     /// Its runs, failed ones included.
     pub runs: u32,
-    /// How many of them failed.
+    /// The number of them that failed.
     pub failures: u32,
     /// The median of its values, once it has some.
     pub median: Option<f64>,
@@ -473,7 +473,7 @@ pub enum ReplayError {
     /// Its spec is refused.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// Its events are no possible history of this spec.
+    /// Its events are not a possible history of this spec.
     #[error("the journal does not fit the search: {0}")]
     Machine(#[from] MachineError),
 }

@@ -1,4 +1,4 @@
-//! What the positions of a search are called.
+//! The commits at the positions of a search.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ impl CommitNames {
         self.ranges.get(&range)
     }
 
-    /// What was listed between two commits, if it ever was.
+    /// The listing between two commits, if there is one.
     pub fn listing(&self, lower: &CombinedCommit, higher: &CombinedCommit) -> Option<&Listing> {
         self.ranges
             .values()

@@ -21,7 +21,7 @@ pub struct Engine<M> {
     machine: M,
     names: CommitNames,
     metric: Option<Metric>,
-    /// Tasks that were handed out and not yet answered, and cancelled ones whose end is
+    /// Tasks that were handed out and not yet answered, and canceled ones whose end is
     /// not known yet.
     open: BTreeMap<u64, Task>,
     tickets: BTreeMap<u64, Ticket>,
@@ -29,7 +29,7 @@ pub struct Engine<M> {
     records: u64,
 }
 
-/// What a record meant.
+/// The meaning of a record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Applied {
     /// The event that the machine handled.
@@ -122,7 +122,7 @@ impl<M: Machine> Engine<M> {
         )
     }
 
-    /// Where an action's work is known to go on, or to have gone on.
+    /// The ticket under which an action's work goes on, or went on.
     pub fn ticket(&self, action: u64) -> Ticket {
         let ticket = self.tickets.get(&action).cloned();
         ticket.unwrap_or_else(|| Ticket::in_process(self.key(action)))
@@ -148,7 +148,7 @@ impl<M: Machine> Engine<M> {
         Ok(records)
     }
 
-    /// How reports are read.
+    /// The settings by which reports are read.
     pub fn reading(&self) -> Reading {
         Reading {
             charts: self.machine.charts(),
@@ -167,7 +167,7 @@ impl<M: Machine> Engine<M> {
         &self.machine
     }
 
-    /// What its positions are called.
+    /// The names of its positions.
     pub fn names(&self) -> &CommitNames {
         &self.names
     }
@@ -177,7 +177,7 @@ impl<M: Machine> Engine<M> {
         self.metric.as_ref()
     }
 
-    /// Milliseconds spent so far, as far as the journal tells.
+    /// Milliseconds spent so far, according to the journal.
     pub fn elapsed(&self) -> u64 {
         self.elapsed
     }

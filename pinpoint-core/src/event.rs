@@ -1,4 +1,4 @@
-//! What a search machine is told.
+//! The events that a search machine handles.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use crate::Metric;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// What the benchmark measures.
+    /// The metric of the benchmark.
     MetricFound {
         /// The action answered.
         action: u64,
         /// The metric.
         metric: Metric,
     },
-    /// What lies between two commits.
+    /// The listing between two commits.
     Listed {
         /// The action answered.
         action: u64,
@@ -38,14 +38,14 @@ pub enum Event {
     BuildFailed {
         /// The action answered.
         action: u64,
-        /// Why, in a line.
+        /// The reason, in one line.
         reason: String,
     },
     /// One execution of the benchmark that gave values.
     Ran {
         /// The action answered.
         action: u64,
-        /// Where it ran, when that is known.
+        /// The bot that it ran on, when known.
         #[serde(default)]
         bot: Option<String>,
         /// When it started, in milliseconds since the job began.
@@ -58,22 +58,22 @@ pub enum Event {
     RunFailed {
         /// The action answered.
         action: u64,
-        /// Where it ran, when that is known.
+        /// The bot that it ran on, when known.
         #[serde(default)]
         bot: Option<String>,
         /// When it started, in milliseconds since the job began.
         started: u64,
-        /// Why, in a line.
+        /// The reason, in one line.
         reason: String,
     },
     /// Two executions of the benchmark, back to back on one bot.
     RanPair {
         /// The action answered.
         action: u64,
-        /// Where they ran, when that is known.
+        /// The bot that they ran on, when known.
         #[serde(default)]
         bot: Option<String>,
-        /// The one that was asked for first.
+        /// The run that was asked for first.
         first: PairedRun,
         /// The one right after it.
         second: PairedRun,
@@ -83,7 +83,7 @@ pub enum Event {
     GaveUp {
         /// The action answered.
         action: u64,
-        /// Why, in a line.
+        /// The reason, in one line.
         reason: String,
     },
     /// An action was ended; answers [`Task::Cancel`](crate::Task::Cancel).
@@ -91,7 +91,7 @@ pub enum Event {
         /// The number of the `Cancel` action.
         action: u64,
     },
-    /// Somebody wants the search to end.
+    /// A user wants the search to end.
     CancelRequested,
     /// The job's clock, for searches with a budget of time.
     TimePassed {
@@ -108,7 +108,7 @@ pub struct PairedRun {
     /// For every chart that the machine asked for, its values; none when it
     /// failed.
     pub values: BTreeMap<String, Vec<f64>>,
-    /// Why it failed, in a line; absent when it gave values.
+    /// The reason for its failure, in one line; absent when it gave values.
     #[serde(default)]
     pub failure: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! Who carries a search out: one contract for a process on this machine, a build of
-//! six hours on another, and a service.
+//! Executors, which carry out a search: one contract for a process on this machine, a
+//! build of six hours on another, and a service.
 //!
 //! Work is *started* and *waited for*. [`Executor::start`] gives a [`Ticket`]. A
 //! ticket with a handle names work that outlives this process: it is journaled
@@ -30,8 +30,8 @@ use crate::{
 pub struct Ticket {
     /// The key of the request.
     pub key: Key,
-    /// What another process finds the work by: a build's id, a task's id. Absent for
-    /// work that ends with this process.
+    /// The handle by which another process finds the work: a build's id, a task's id.
+    /// Absent for work that ends with this process.
     pub handle: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl Ticket {
     }
 }
 
-/// Why an executor could not answer.
+/// The reason why an executor could not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecutorError {
     /// Trouble that may pass: the request is tried again, as the retry policy
@@ -67,7 +67,7 @@ pub enum ExecutorError {
     Lost,
     /// The request can't be carried out, now or later: the command does not
     /// exist, the disk is full. The job pauses, and can be resumed once
-    /// somebody has fixed it.
+    /// it is fixed.
     #[error("{0}")]
     Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -82,7 +82,7 @@ impl Heartbeat {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often it was seen so far.
+    /// The number of times it was seen so far.
     pub fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -128,7 +128,7 @@ pub trait InProcess: Send + Sync {
     /// Runs the benchmark once. A failed run is an answer, not an error.
     async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError>;
 
-    /// How many commits lie strictly between two. Needed for ranges that are not
+    /// The number of commits strictly between two. Needed for ranges that are not
     /// [counted](crate::Range::Counted).
     async fn list(&self, _: &ListRequest) -> Result<Listing, ExecutorError> {
         Err(ExecutorError::Refused(

@@ -40,7 +40,7 @@ pub enum Record {
     GaveUp {
         /// The action.
         action: u64,
-        /// Why, in a line.
+        /// The reason, in one line.
         reason: String,
     },
     /// An action was ended.
@@ -102,7 +102,7 @@ pub trait Journal: Send {
 #[derive(Debug, Clone)]
 pub struct MemoryJournal {
     job: JobKey,
-    /// What was journaled so far, oldest first.
+    /// The records journaled so far, oldest first.
     pub records: Vec<Record>,
 }
 

@@ -1,25 +1,24 @@
 //! The search for the commit that changed a benchmark.
 //!
-//! The heart is a [`Machine`] that does no I/O. It is told what happened, an
-//! [`Event`], and answers what it wants done, an [`Action`]: list a range,
-//! build a commit, run the benchmark once or in a pair. It reads no clock and no random
-//! source but its seed, so that the same spec and the same events in the same
-//! order give the same actions and the same [`Outcome`], bit for bit. A saved
-//! search is its spec and its events.
+//! The heart is a [`Machine`] that does no I/O. It takes what happened, an [`Event`], and
+//! returns what it wants done, an [`Action`]: list a range, build a commit, run the
+//! benchmark once or in a pair. It reads no clock and no random source but its seed, so
+//! that the same spec and the same events in the same order give the same actions and the
+//! same [`Outcome`], bit for bit. A saved search is its spec and its events.
 //!
 //! There are two ways to use it.
 //!
 //! # Bring your own loop
 //!
 //! [`Bisection`] is the machine. Poll it for actions, do them however you like,
-//! and tell it what came of each. Its own documentation shows a whole search.
+//! and report the result of each. Its own documentation shows a whole search.
 //!
 //! # Bring an executor and a journal
 //!
 //! [`drive`] runs the loop on the caller's async runtime. An [`Executor`] lists,
 //! builds and runs; a [`Journal`] keeps every fact, written before the machine
-//! hears it. A job that was killed is driven again with the same journal, and
-//! nothing that is written there is done twice.
+//! sees it. A job that was killed is driven again with the same journal, and nothing
+//! written there is done twice.
 //!
 //! Work that ends with its process is an [`InProcess`] executor, of two methods. Work
 //! elsewhere, which outlives the process, is an [`Executor`] of its own: it is started,
@@ -92,7 +91,7 @@
 //! | what is asked | [`BisectionSpec`], [`PairwiseSpec`], [`CulpritFinderSpec`], [`Range`], [`Strategy`], [`Magnitude`], [`RetryPolicy`] |
 //! | what is built | [`CombinedCommit`], [`Commit`], [`ModifiedDependency`], [`Patch`] |
 //! | the machine | [`Machine`], [`Progress`] |
-//! | what it says and hears | [`Action`], [`Task`], [`Position`], [`Event`] |
+//! | its actions and events | [`Action`], [`Task`], [`Position`], [`Event`] |
 //! | what it found | [`Outcome`], [`PairwiseOutcome`], [`CulpritFinderOutcome`], [`Culprit`], [`Effect`], [`Comparison`], [`Posterior`] |
 //! | jobs | [`JobSpec`], [`JobMachine`], [`JobOutcome`], [`JobState`], [`FindMetric`] |
 //! | the loop | [`drive`], [`drive_watched`], [`Stop`], [`DriveError`], [`Clock`] |
@@ -100,7 +99,7 @@
 //! | the world | [`Executor`], [`InProcess`], [`Request`], [`Report`], [`Ticket`], [`ExecutorError`] |
 //! | the memory of a job | [`Journal`], [`Record`] |
 //! | what a benchmark printed | [`results`] |
-//! | what clients ask and hear | [`api`] |
+//! | requests and answers of clients | [`api`] |
 //! | where benchmarks run | [`bots`] |
 //! | how often a strategy is right, and what it costs | [`simulation`] |
 //!
@@ -195,7 +194,7 @@ pub use spec::{
 pub use strategy::OpenRange;
 pub use unit::direction_of;
 
-/// What most embedders need.
+/// The items that most embedders need.
 pub mod prelude {
     pub use crate::{
         Bisection, BisectionSpec, BuildReport, BuildRequest, Clock, CombinedCommit, Commit,

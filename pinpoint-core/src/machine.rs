@@ -1,6 +1,6 @@
 //! A machine decides; a driver does.
 //!
-//! A machine is told what happened and answers what it wants done. It does no
+//! A machine takes what happened and returns what it wants done. It does no
 //! I/O, reads no clock and knows no randomness but its seed: the same spec and
 //! the same events in the same order give the same actions and the same
 //! outcome. So a search can be tested in microseconds, killed and replayed,
@@ -15,7 +15,7 @@ use crate::{Action, CombinedCommit, Event, Limits, Position, RetryPolicy, Task, 
 
 /// A search that does no I/O.
 pub trait Machine {
-    /// What it finds.
+    /// The outcome it finds.
     type Outcome;
 
     /// The actions decided since the last call, in the order to start them.
@@ -23,44 +23,44 @@ pub trait Machine {
 
     /// Takes in what happened.
     ///
-    /// An answer to an unknown, answered or cancelled action is ignored. An
+    /// An answer to an unknown, answered or canceled action is ignored. An
     /// error leaves the machine as it was.
     fn handle(&mut self, event: Event) -> Result<(), MachineError>;
 
-    /// Every action that was decided and is not answered or cancelled yet, in
+    /// Every action that was decided and is not answered or canceled yet, in
     /// order. After a replay, this is the work to take up.
     fn outstanding(&self) -> Vec<Action>;
 
     /// The result, once there is one.
     fn outcome(&self) -> Option<&Self::Outcome>;
 
-    /// The commits that stand at the two ends, when the machine knows them.
+    /// The commits at the two ends, when the machine knows them.
     fn ends(&self) -> Option<(&CombinedCommit, &CombinedCommit)>;
 
-    /// The charts of a run that it wants to hear of.
+    /// The charts of a run that it wants to see.
     fn charts(&self) -> Charts;
 
-    /// What stands at a position, when the benchmark is given more there than
+    /// The variant at a position, when the benchmark is given more there than
     /// elsewhere; absent in most machines.
     fn variant(&self, _: Position) -> Option<&Variant> {
         None
     }
 
-    /// What to do about trouble of the infrastructure.
+    /// The policy for infrastructure failures.
     fn retry(&self) -> &RetryPolicy;
 
     /// The budget of time, in milliseconds.
     fn max_time(&self) -> Option<u64>;
 
-    /// What is made of the values that one run gives for one chart; all of them count
+    /// The aggregate of the values that one run gives for one chart; all of them count
     /// when absent.
     fn aggregate(&self) -> Option<Aggregate>;
 
-    /// How long a try may take, and how much may be under way.
+    /// Limits on the time of a try and on concurrent work.
     fn limits(&self) -> &Limits;
 }
 
-/// The charts of a run that a machine hears of.
+/// The charts of a run that a machine sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Charts {
@@ -79,12 +79,12 @@ pub enum MachineError {
     WrongAnswer {
         /// The action.
         action: u64,
-        /// What it asked for.
+        /// The kind of task that was asked for.
         asked: &'static str,
-        /// What the answer says.
+        /// The kind of event that was reported.
         answered: &'static str,
     },
-    /// A value that is no number.
+    /// A value that is not a number.
     #[error("action {action}: the run gave {value} for chart {chart:?}; a value must be finite")]
     NotFinite {
         /// The action.
@@ -94,7 +94,7 @@ pub enum MachineError {
         /// The value.
         value: f64,
     },
-    /// A run without the chart that decides, told as a run with values.
+    /// A run without the chart that decides, reported as a run with values.
     #[error(
         "action {action}: the run gave no value for the chart that decides; it is a failed run"
     )]

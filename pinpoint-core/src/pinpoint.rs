@@ -4,10 +4,10 @@
 //!
 //! - *same*: nothing to look for between them;
 //! - *unknown*: more runs, in totals of 10, 20, 40, 80 and 160 (the one with
-//!   fewer first), and if 160 do not tell, they count as the same;
+//!   fewer first), and if 160 do not decide, they count as the same;
 //! - *different*: the commit in the middle is built, run as often as the older
-//!   of the pair, and makes two pairs of one. Where nothing lies between, the
-//!   newer commit is a culprit.
+//!   of the pair, and makes two pairs of one. Where there is none, the newer commit is a
+//!   culprit.
 //!
 //! Both halves are always explored, so several culprits can be found. The
 //! rules are facts of the original, `pinpoint/go/workflows/internal/bisect.go`
@@ -44,7 +44,7 @@ pub(crate) struct PinpointSearch {
     exhausted: Option<Exhausted>,
 }
 
-/// What is asked of every pair.
+/// The question for every pair.
 #[derive(Debug, Clone)]
 struct Criteria {
     first_total: u32,
@@ -99,7 +99,7 @@ enum PairState {
     Split(usize, usize),
     Same,
     Culprit,
-    /// Something may lie here, but which commit it is can't be told.
+    /// A culprit may be here, but which commit it is can't be decided.
     Undecided,
 }
 
@@ -232,7 +232,7 @@ impl PinpointSearch {
                     PairState::Undecided
                 }
             }
-            // What could not be built stands between the two.
+            // Commits that could not be built are between the two.
             None if between.low < between.high => PairState::Undecided,
             None if self.criteria.lists => {
                 let (lower, higher) = (self.pairs[index].lower, self.pairs[index].higher);
@@ -354,7 +354,7 @@ impl PinpointSearch {
 
 impl SearchStrategy for PinpointSearch {
     fn advance(&mut self, state: &mut SearchState) -> Result<bool, CompareError> {
-        // A pair that is split adds two behind it, so one pass over the
+        // A pair that is split adds two after it, so one pass over the
         // growing list sees everything that this event made possible.
         let mut index = 0;
         while index < self.pairs.len() {
@@ -483,7 +483,7 @@ impl Between {
         })
     }
 
-    /// What lies before and behind one of the commits.
+    /// The parts before and after one of the commits.
     fn around(self, middle: Position) -> (Self, Self) {
         let Position::Within { offset, .. } = middle else {
             return (self, self);

@@ -1,4 +1,4 @@
-//! The seeded generator behind the order of runs and behind simulations.
+//! The seeded generator for the order of runs and for simulations.
 
 /// SplitMix64: a 64-bit state, one addition and two multiplications a number.
 ///

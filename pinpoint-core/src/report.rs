@@ -1,4 +1,4 @@
-//! What an executor answers.
+//! The reports of an executor.
 //!
 //! A report holds facts: what was listed, built, measured. What the search makes of
 //! them is [`translate`](crate::translate)'s. Times are milliseconds since 1970.
@@ -16,13 +16,13 @@ use crate::{CombinedCommit, Direction, ListRequest, Metric};
 pub enum Report {
     /// The metrics that the benchmark gives.
     Metric(Metric),
-    /// What lies between two commits.
+    /// The listing between two commits.
     Listed(Listing),
-    /// How a build ended.
+    /// The result of a build.
     Built(BuildReport),
-    /// How a run ended.
+    /// The result of a run.
     Ran(RunReport),
-    /// How a pair of runs ended.
+    /// The result of a pair of runs.
     RanPair(Box<PairReport>),
 }
 
@@ -56,9 +56,9 @@ impl Listing {
 /// A dependency that two commits hold at different revisions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DependencyChange {
-    /// Where the manifest puts it, or what the manifest calls it.
+    /// The path given by the manifest, or the manifest's name for it.
     pub path: String,
-    /// Its repository; of a package that is no repository, its name.
+    /// Its repository; for a package without a repository, its name.
     pub repository: String,
     /// The older end's revision or version; absent when it has no such
     /// dependency.
@@ -81,7 +81,7 @@ pub enum Followed {
     /// They are not: why, in a line. The change may be the cause, and can't be
     /// bisected further.
     No {
-        /// Why.
+        /// The reason.
         reason: String,
         /// It would be, if its repository were available.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -102,25 +102,25 @@ pub enum Artifact {
     Handle(String),
 }
 
-/// How a build ended.
+/// The result of a build.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct BuildReport {
-    /// What was built, by name.
+    /// The commit that was built, by name.
     pub commit: CombinedCommit,
-    /// Why it failed, in a line; absent when it can be run.
+    /// The reason for its failure, in one line; absent when it can be run.
     #[serde(default)]
     pub failure: Option<String>,
-    /// Where the build is.
+    /// The artifact of the build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<Artifact>,
     /// The build existed already.
     #[serde(default)]
     pub cached: bool,
-    /// How long it took, in milliseconds.
+    /// Its duration, in milliseconds.
     #[serde(default)]
     pub duration: u64,
-    /// Where its output is.
+    /// The location of its output.
     #[serde(default)]
     pub log: Option<String>,
 }
@@ -154,7 +154,7 @@ impl BuildReport {
     }
 }
 
-/// What the operating system measured of one execution.
+/// The measurements of one execution by the operating system.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// Seconds from start to end.
@@ -172,10 +172,10 @@ pub struct Usage {
 pub struct Series {
     /// The values, in the order in which the benchmark gave them.
     pub values: Vec<f64>,
-    /// What they count, as the benchmark writes it.
+    /// Their unit, as the benchmark writes it.
     #[serde(default)]
     pub unit: Option<String>,
-    /// Where better lies, if the format of the output says so.
+    /// The direction of improvement, if the format of the output gives it.
     #[serde(default, skip_serializing_if = "is_unknown")]
     pub direction: Direction,
 }
@@ -186,7 +186,7 @@ fn is_unknown(direction: &Direction) -> bool {
     *direction == Direction::Unknown
 }
 
-/// How one execution of the benchmark ended.
+/// The result of one execution of the benchmark.
 ///
 /// ```
 /// use pinpoint_core::RunReport;
@@ -198,7 +198,7 @@ fn is_unknown(direction: &Direction) -> bool {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunReport {
-    /// Where it ran.
+    /// The bot that it ran on.
     #[serde(default)]
     pub bot: Option<String>,
     /// When it started.
@@ -206,23 +206,23 @@ pub struct RunReport {
     /// The chart that decides, where the executor was left to choose it.
     #[serde(default)]
     pub chart: Option<String>,
-    /// Why there are no values, in a line; absent when there are.
+    /// The reason why there are no values, in one line; absent when there are.
     #[serde(default)]
     pub failure: Option<String>,
     /// Every value of every chart that the request wants. Others may be left
     /// out.
     #[serde(default)]
     pub charts: BTreeMap<String, Series>,
-    /// What the operating system measured, when it could.
+    /// The measurements of the operating system, when available.
     #[serde(default)]
     pub usage: Option<Usage>,
     /// The exit code; absent when a signal ended it.
     #[serde(default)]
     pub exit_code: Option<i32>,
-    /// Where its output is.
+    /// The location of its output.
     #[serde(default)]
     pub log: Option<String>,
-    /// What the user should know about it, a line each.
+    /// Remarks for the user, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -270,7 +270,7 @@ impl RunReport {
     }
 }
 
-/// How the two executions of a pair ended, in the order asked for.
+/// The results of the two executions of a pair, in the order asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PairReport {
     /// The one that ran first.

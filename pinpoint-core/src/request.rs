@@ -1,4 +1,4 @@
-//! What an executor is asked to do.
+//! The requests to an executor.
 //!
 //! A request is plain data and complete: an executor needs nothing but the
 //! request to carry it out, on any machine and at any time. Every request has a
@@ -70,7 +70,8 @@ pub struct FindMetricRequest {
     pub key: Key,
     /// The commit to build and to run.
     pub commit: CombinedCommit,
-    /// What will be made of the values of a run: those of this one must allow it.
+    /// The aggregate that will be applied to the values of a run: those of this one must
+    /// allow it.
     #[serde(default)]
     pub aggregate: Option<Aggregate>,
 }
@@ -94,7 +95,7 @@ pub enum Located {
     },
 }
 
-/// Asks what lies between two commits.
+/// Asks for the commits between two others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListRequest {
     /// The key of this request.
@@ -110,7 +111,7 @@ pub struct ListRequest {
 pub struct BuildRequest {
     /// The key of this request.
     pub key: Key,
-    /// What to build.
+    /// The commit to build.
     pub commit: Located,
 }
 
@@ -119,16 +120,16 @@ pub struct BuildRequest {
 pub struct RunRequest {
     /// The key of this request.
     pub key: Key,
-    /// What to run.
+    /// The variant to run.
     pub variant: Variant,
-    /// How many runs of this commit the job asked for before this one.
+    /// The number of runs of this commit that the job asked for before this one.
     pub index: u32,
-    /// Where to run; anywhere when absent.
+    /// The bot to run on; any when absent.
     #[serde(default)]
     pub bot: Option<String>,
     /// The charts that count.
     pub charts: Charts,
-    /// How values are read, in a job that found its metric first.
+    /// The metric by which values are read, in a job that found it first.
     #[serde(default)]
     pub metric: Option<Metric>,
 }
@@ -140,18 +141,18 @@ pub struct RunRequest {
 pub struct RunPairRequest {
     /// The key of this request.
     pub key: Key,
-    /// What to run first.
+    /// The variant to run first.
     pub first: Variant,
-    /// What to run right after it.
+    /// The variant to run right after it.
     pub second: Variant,
-    /// How many pairs of these two the job asked for before this one.
+    /// The number of pairs of these two that the job asked for before this one.
     pub index: u32,
-    /// Where to run; anywhere when absent.
+    /// The bot to run on; any when absent.
     #[serde(default)]
     pub bot: Option<String>,
     /// The charts that count.
     pub charts: Charts,
-    /// How values are read, in a job that found its metric first.
+    /// The metric by which values are read, in a job that found it first.
     #[serde(default)]
     pub metric: Option<Metric>,
 }

@@ -1,4 +1,4 @@
-//! What a search is asked to find.
+//! The spec of a search.
 
 use pinpoint_compare::Direction;
 use serde::{Deserialize, Serialize};
@@ -24,19 +24,19 @@ pub const SPEC_VERSION: u32 = 2;
 pub struct BisectionSpec {
     /// The version of this record, [`SPEC_VERSION`].
     pub version: u32,
-    /// Where to search.
+    /// The range to search.
     pub range: Range,
-    /// How to search.
+    /// The strategy to search with.
     pub strategy: Strategy,
     /// The chart that decides. When absent, a run gives values for exactly one.
     pub chart: Option<String>,
     /// The smallest change worth finding.
     pub magnitude: Option<Magnitude>,
-    /// What is made of the values that one run gives: one value by this method, or all
+    /// The aggregate of the values that one run gives: one value by this method, or all
     /// of them count when absent.
     #[serde(default)]
     pub aggregate: Option<Aggregate>,
-    /// Where better lies.
+    /// The direction of improvement.
     pub direction: Direction,
     /// The confidence of the intervals reported, between 0 and 1, and for the
     /// `adaptive` strategy the probability with which an answer is right.
@@ -47,11 +47,11 @@ pub struct BisectionSpec {
     pub attempts: Option<u32>,
     /// Decides the order of runs.
     pub seed: u64,
-    /// What a build costs, in runs. The `adaptive` strategy weighs one against
+    /// The cost of a build, in runs. The `adaptive` strategy weighs one against
     /// the other; `pinpoint` does not.
     #[serde(default = "one_run")]
     pub build_cost: f64,
-    /// How suspicious each commit of the outermost range is: relative weights,
+    /// The weight of suspicion of each commit of the outermost range: relative,
     /// oldest first, from the first commit after the good end to the bad end,
     /// so one more than there are commits between the ends. All alike when
     /// absent. The `pinpoint` strategy does not use them.
@@ -63,12 +63,12 @@ pub struct BisectionSpec {
     pub max_builds: Option<u64>,
     /// The longest the job may take, in milliseconds.
     pub max_time: Option<u64>,
-    /// What to do about trouble of the infrastructure.
+    /// The policy for infrastructure failures.
     pub retry: RetryPolicy,
-    /// How long a try may take, and how much may be under way.
+    /// Limits on the time of a try and on concurrent work.
     #[serde(default)]
     pub limits: Limits,
-    /// Where to run: each commit is run on all of these equally often. Anywhere when
+    /// The bots to run on: each commit is run on all of these equally often. Any bot when
     /// empty.
     #[serde(default)]
     pub bots: Vec<String>,
@@ -104,7 +104,7 @@ fn one_run() -> f64 {
     1.0
 }
 
-/// Where to search.
+/// The range to search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(
@@ -112,7 +112,7 @@ fn one_run() -> f64 {
     reason = "a search has one, and a box would stand in the way of writing it down"
 )]
 pub enum Range {
-    /// Between two commits; what lies there is asked for.
+    /// Between two commits; the commits in between are asked for.
     Between {
         /// The commit that was fast.
         good: CombinedCommit,
@@ -128,12 +128,12 @@ pub enum Range {
     },
 }
 
-/// How to search.
+/// The strategy of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// Keeps a probability for every commit, runs what tells most for its cost,
-    /// and stops when the answer is as certain as was asked.
+    /// Keeps a probability for every commit, makes the most informative run for its cost,
+    /// and stops when the answer is as certain as requested.
     #[default]
     Adaptive,
     /// As Chromium's Pinpoint searches: pairwise comparisons, samples doubled
@@ -151,8 +151,8 @@ pub enum Magnitude {
     Percent(f64),
 }
 
-/// How often and how patiently a request is tried again after trouble of the
-/// infrastructure. The waits grow by the factor until the longest.
+/// The number of retries and the waits before them after infrastructure failures. The
+/// waits grow by the factor until the longest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RetryPolicy {
     /// Tries in all, the first included.
@@ -176,7 +176,7 @@ impl Default for RetryPolicy {
     }
 }
 
-/// How long a try may take, and how much may be under way at once.
+/// Limits on the time of a try and on concurrent work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Milliseconds for a try to list, build or run, from its start to its answer; after
@@ -233,7 +233,7 @@ impl RetryPolicy {
     }
 
     pub(crate) fn check(&self) -> Result<(), SpecError> {
-        // A wait that is no number could not be written down.
+        // A wait that is not a number could not be written down.
         if self.factor.is_finite() && self.factor >= 1.0 {
             Ok(())
         } else {
@@ -242,7 +242,7 @@ impl RetryPolicy {
     }
 }
 
-/// Why a spec is not one that can be searched.
+/// The reason why a spec can't be searched.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SpecError {
     /// Written by a later version of this library.
@@ -253,13 +253,13 @@ pub enum SpecError {
         /// The version it names.
         found: u32,
     },
-    /// A confidence that is no probability.
+    /// A confidence that is not a probability.
     #[error("the confidence must lie between 0 and 1, both excluded; it is {0}")]
     Confidence(f64),
-    /// A magnitude that is no size.
+    /// A magnitude that is not a size.
     #[error("the magnitude must be a finite number; it is {0}")]
     Magnitude(f64),
-    /// A first number of runs that nobody means.
+    /// An implausible first number of runs.
     #[error("the first number of runs must lie between 1 and {most}; it is {found}", most = Self::MOST_ATTEMPTS)]
     Attempts {
         /// The number asked for.
@@ -283,7 +283,7 @@ pub enum SpecError {
         /// Commits between the ends.
         found: u64,
     },
-    /// A number of pairs that can't be balanced, or can't tell anything.
+    /// A number of pairs that can't be balanced, or is too small for any finding.
     #[error(
         "the number of pairs must be even, so that each side is first in half of them, and lie between 6 and {most}, since fewer can't show a difference; it is {found}", most = Self::MOST_ATTEMPTS
     )]
@@ -307,7 +307,7 @@ pub enum SpecError {
         /// Commits that may be the culprit.
         expected: u64,
     },
-    /// A weight that is no weight.
+    /// A weight that is not valid.
     #[error(
         "the prior weight at index {index} is {value}: weights must be finite and not negative"
     )]
@@ -333,8 +333,8 @@ pub enum SpecError {
 impl SpecError {
     /// The most runs of one commit that a spec may ask for at once.
     pub const MOST_ATTEMPTS: u32 = 100_000;
-    /// The most commits between two ends. What a search can't tell apart it
-    /// lists commit by commit, so that the number must be one that fits memory.
+    /// The most commits between two ends. Commits that a search can't distinguish it
+    /// lists one by one, so their number must fit in memory.
     pub const MOST_COMMITS: u64 = 10_000_000;
 }
 

@@ -7,10 +7,10 @@
 //!
 //! # What counts as a value
 //!
-//! A run counts when its report says of no failure and gives at least one value for
-//! the chart that decides, all of them finite. Anything else is a failed run, which is a
-//! sample, too. [`accept`] settles that before a report is journaled: JSON has no NaN,
-//! and what is journaled must lead to the same event for ever.
+//! A run counts when its report has no failure and gives at least one value for the chart
+//! that decides, all of them finite. Anything else is a failed run, which is a sample,
+//! too. [`accept`] settles that before a report is journaled: JSON has no NaN, and what
+//! is journaled must always lead to the same event.
 
 use std::collections::BTreeMap;
 
@@ -29,12 +29,12 @@ pub struct Unnamed {
     pub task: Box<Task>,
 }
 
-/// How a machine reads reports.
+/// The settings by which a machine reads reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     /// The charts of a run that count.
     pub charts: Charts,
-    /// What is made of the values that one run gives for one chart; all of them count
+    /// The aggregate of the values that one run gives for one chart; all of them count
     /// when absent.
     pub aggregate: Option<Aggregate>,
     /// When the job was created, in milliseconds since 1970: events count from it.
@@ -131,7 +131,7 @@ pub fn accept(charts: &Charts, report: Report) -> Report {
     }
 }
 
-/// The event that a record leads to; absent when the machine does not hear of it.
+/// The event that a record leads to; absent when it is not for the machine.
 ///
 /// `task` is the one that the record answers, if it is still open.
 pub fn event(record: &Record, task: Option<&Task>, reading: &Reading) -> Option<Event> {
@@ -200,7 +200,7 @@ fn reported(action: u64, report: &Report, task: Option<&Task>, reading: &Reading
     }
 }
 
-/// One run as the machine hears of it.
+/// One run as the machine sees it.
 fn ran(report: &RunReport, reading: &Reading) -> PairedRun {
     let values = values(&reading.charts, report).and_then(|values| aggregated(values, reading));
     let (values, failure) = match values {

@@ -65,7 +65,7 @@ impl SearchStrategy for AdaptiveSearch {
     }
 
     fn candidates(&self) -> Vec<Position> {
-        // Changes that could not be told from their neighbours.
+        // Changes that could not be distinguished from their neighbours.
         let mut gaps: Vec<usize> = (self.gaps_of_changes(None).into_iter())
             .filter(|gap| !self.is_traced(*gap))
             .collect();
@@ -154,7 +154,7 @@ impl AdaptiveSearch {
         gaps
     }
 
-    /// Whether there may be a further change.
+    /// True when there may be a further change.
     fn is_open(&self) -> bool {
         (self.analysis.as_ref())
             .is_none_or(|analysis| analysis.no_change < self.question.confidence)

@@ -8,7 +8,7 @@
 
 /// That no commit changed anything.
 pub(super) const NO_CHANGE: f64 = 0.45;
-/// That there is no further change beside those found.
+/// The probability at which there is no further change beside those found.
 pub(super) const NO_FURTHER_CHANGE: f64 = 0.9;
 /// That something too small to be worth finding changed, where nothing worth finding did.
 pub(super) const SMALL_CHANGE: f64 = 0.05;
@@ -34,7 +34,7 @@ pub(super) const MOST_RUNS: u64 = 3_000;
 /// A gap is left alone after so many of its commits failed to build.
 pub(super) const MOST_FAILED_BUILDS: usize = 24;
 
-// What to run next.
+// The choice of the next run.
 
 /// A batch has one run for so many made before, up to [`MOST_BATCHED`].
 pub(super) const RUNS_PER_BATCHED: u64 = 60;
@@ -61,7 +61,7 @@ pub(super) const SEPARATION: [f64; 2] = [0.05, 100.0];
 // The size of a change.
 
 /// Sizes of a step, in units of the smallest one looked for, each with its prior
-/// probability. Each stands for the sizes about it.
+/// probability. Each represents the sizes around it.
 pub(super) const SIZES: [(f64, f64); 6] = [
     (1.0, 0.35),
     (1.7, 0.25),
@@ -150,7 +150,8 @@ pub(super) const LARGEST_VALUE: f64 = 1e6;
 pub(super) const LEAST_TICK: f64 = 1e-9;
 /// The penalty of a coefficient without a prior.
 pub(super) const NO_PENALTY: f64 = 1e-9;
-/// A step of which the nuisances explain all but this part can't be told from them.
+/// A step of which the nuisances explain all but this part can't be distinguished from
+/// them.
 pub(super) const LEAST_UNEXPLAINED: f64 = 1e-6;
 /// The least residual sum of squares, relative to that without a step.
 pub(super) const LEAST_REST: f64 = 1e-12;

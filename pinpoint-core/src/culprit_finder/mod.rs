@@ -14,7 +14,7 @@
 //! profits from, since
 //!
 //! *the runs of the search never confirm a culprit*: it was chosen because they
-//! differ, and would be found to differ again. These runs are made anew.
+//! differ, and would be found to differ again. A confirmation makes new runs.
 //!
 //! *The verification of the ends, as that of a culprit*, if the culprit is the one
 //! end and its parent the other: the question is the same, and it was asked before
@@ -43,7 +43,7 @@ use crate::{
 /// 1. A [`Pairwise`] comparison of the two ends. No difference, or one for the
 ///    better: it ends there.
 /// 2. A [`Bisection`], whose magnitude is the difference of medians just verified
-///    unless one was told, and which takes the runs made so far for its own.
+///    unless one was given, and which takes the runs made so far for its own.
 /// 3. A [`Pairwise`] comparison of every culprit with its parent, all at once.
 ///    Those that do not differ are reported as unconfirmed.
 ///
@@ -129,7 +129,7 @@ enum ConfirmedBy {
     Comparison(Pairwise),
     /// The comparison of the ends, which are this culprit and its parent.
     Verification,
-    /// Nothing: there is no budget left.
+    /// No part: there is no budget left.
     Nothing,
 }
 
@@ -163,7 +163,7 @@ impl CulpritFinder {
         Ok(finder)
     }
 
-    /// What is asked.
+    /// The spec.
     pub fn spec(&self) -> &CulpritFinderSpec {
         &self.spec
     }
@@ -258,7 +258,7 @@ impl CulpritFinder {
         }
     }
 
-    /// What a part's position is in the whole: the ends of a confirmation are a
+    /// The position in the whole of a part's position: the ends of a confirmation are a
     /// culprit and its parent.
     fn outside(&self, part: Part, position: Position) -> Position {
         let Part::Confirmation(place) = part else {
@@ -300,7 +300,7 @@ impl CulpritFinder {
                     },
                 })
             }
-            // It was ended before anybody else heard of it.
+            // It was ended before it was handed out.
             Task::Cancel { action: ended } if self.routes.number(part, *ended).is_none() => {
                 Some(Event::Cancelled {
                     action: action.number,
@@ -361,7 +361,7 @@ impl CulpritFinder {
         }
     }
 
-    /// Every part there is: one that is over ignores what it is told.
+    /// Every part there is: one that is over ignores its events.
     fn parts(&self) -> Vec<Part> {
         let confirmations = self.confirmations.as_ref().map_or(0, Vec::len);
         [Part::Verification, Part::Bisection]

@@ -1,4 +1,4 @@
-//! What a culprit finder found, with the evidence for it.
+//! The outcome of a culprit finder, with the evidence for it.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,14 +7,14 @@ use crate::{Culprit, Outcome, PairwiseOutcome, Status, Stopped};
 /// The version of [`CulpritFinderOutcome`] that this library writes.
 pub const CULPRIT_FINDER_OUTCOME_VERSION: u32 = 1;
 
-/// What a culprit finder found.
+/// The outcome of a culprit finder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CulpritFinderOutcome {
     /// The version of this record, [`CULPRIT_FINDER_OUTCOME_VERSION`].
     pub version: u32,
     /// The answer in a word. A culprit was found only if it was confirmed.
     pub status: Status,
-    /// Why it ended.
+    /// The reason why it ended.
     pub stopped: Stopped,
     /// The comparison of the two ends.
     pub verification: PairwiseOutcome,
@@ -37,12 +37,12 @@ pub struct CulpritFinderOutcome {
 /// A culprit, and how it compares with its parent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckedCulprit {
-    /// What the search says of it.
+    /// The findings of the search.
     pub culprit: Culprit,
     /// The comparison: its base is the culprit's parent, its experiment the
     /// culprit. Absent when the search ended, or its budget, before it.
     pub comparison: Option<PairwiseOutcome>,
-    /// Whether the comparison is that of the two ends: they are this culprit and
+    /// True when the comparison is that of the two ends: they are this culprit and
     /// its parent.
     pub reused: bool,
 }

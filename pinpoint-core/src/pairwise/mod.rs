@@ -100,7 +100,7 @@ pub struct Pairwise {
     builds: u64,
     lost: Lost,
     early_stopping: Option<EarlyStopping>,
-    /// Why it is over, while the last actions are being ended.
+    /// The reason why it is over, while the last actions are being ended.
     ending: Option<Stopped>,
     outcome: Option<PairwiseOutcome>,
 }
@@ -150,7 +150,7 @@ impl Pairwise {
         })
     }
 
-    /// What is asked.
+    /// The spec.
     pub fn spec(&self) -> &PairwiseSpec {
         &self.spec
     }
@@ -275,7 +275,7 @@ impl Pairwise {
         }
     }
 
-    /// Is it a run that a machine can hear of?
+    /// Is it a run that a machine accepts?
     fn check(&self, action: u64, run: &PairedRun) -> Result<(), MachineError> {
         if run.failure.is_some() {
             return Ok(());
@@ -366,7 +366,7 @@ impl Pairwise {
             Stopped::Failed { .. } => PairwiseStatus::Failed,
             Stopped::Canceled => PairwiseStatus::Canceled,
             Stopped::Decided => findings.status(),
-            // Who was promised 30 pairs is not told "same" after 10.
+            // A user who was promised 30 pairs does not get "same" after 10.
             _ => match findings.status() {
                 PairwiseStatus::Same => PairwiseStatus::Unknown,
                 status => status,

@@ -27,8 +27,8 @@
 //! # Ok::<(), pinpoint_core::SpecError>(())
 //! ```
 //!
-//! [`Scenario::ideal`] is the practical limit: what a searcher needs that is
-//! told both distributions and that there is exactly one change.
+//! [`Scenario::ideal`] is the practical limit: the cost for a searcher that knows both
+//! distributions and that there is exactly one change.
 //!
 //! A [`Plan`] estimates what a search in noise like one's own would cost, and how often it
 //! would be right.

@@ -1,10 +1,10 @@
-//! How the values of one commit scatter from run to run.
+//! The scatter of one commit's values from run to run.
 
 use libm::{erfc, exp, log, log1p};
 
 use crate::random::SplitMix64;
 
-/// How the values of one commit scatter around its level.
+/// The scatter of one commit's values around its level.
 ///
 /// Each family has an interquartile range of 1, so that the same change is as
 /// many interquartile ranges in all of them. Its shape is scaled by the
@@ -31,7 +31,7 @@ pub enum Noise {
     Outliers,
     /// Deviations from the level that were measured, in the unit of the
     /// scenario: each run takes one of them, each as likely as any other. No
-    /// deviations are no noise.
+    /// deviations mean no noise.
     Measured(Vec<f64>),
 }
 
@@ -48,7 +48,7 @@ const SEVERAL_MODES_RANGE: f64 = 3.920_938_992_651_792_4;
 const OUTLIERS_RANGE: f64 = 1.423_336_400_448_720_3;
 /// Weights and places of the modes.
 const MODES: [(f64, f64); 3] = [(0.5, 0.0), (0.3, 3.0), (0.2, 6.0)];
-/// The distance of two neighbouring values that can be told.
+/// The smallest distance of two neighbouring values that can be resolved.
 const TICK: f64 = 0.5;
 const OUTLIER_RATE: f64 = 0.05;
 const OUTLIER_SIZE: f64 = 10.0;
@@ -77,7 +77,7 @@ impl Noise {
         }
     }
 
-    /// What one run of a commit with this level gives.
+    /// The value of one run of a commit with this level.
     pub(super) fn observe(&self, level: f64, random: &mut SplitMix64) -> f64 {
         match self {
             Self::Normal => level + random.normal() / NORMAL_RANGE,
@@ -164,7 +164,7 @@ impl Noise {
     }
 }
 
-/// No deviations are no noise.
+/// No deviations mean no noise.
 fn at_least_one(deviations: &[f64]) -> &[f64] {
     if deviations.is_empty() {
         &[0.0]

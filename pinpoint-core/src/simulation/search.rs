@@ -12,7 +12,7 @@ const NORMAL_RANGE: f64 = 1.348_979_500_392_163_4;
 /// A search of a scenario under way, one answer at a time.
 ///
 /// One action is carried out after the other, in the order in which the machine
-/// asked for them, and the machine hears each answer before the next begins.
+/// asked for them, and the machine gets each answer before the next begins.
 ///
 /// ```
 /// use pinpoint_core::simulation::{Scenario, Simulation};
@@ -41,7 +41,7 @@ pub struct Simulation<'a> {
     elapsed: u64,
 }
 
-/// What a search is not told.
+/// The facts unknown to a search.
 #[derive(Debug, Clone)]
 pub(super) struct Truth {
     /// The commits that change something, and by how much. 0 is the first commit
@@ -60,14 +60,14 @@ pub struct Trial {
     pub status: Status,
     /// Commits that changed something.
     pub changes: u32,
-    /// How many of them were named as culprits.
+    /// The number of them that were named as culprits.
     pub found: u32,
     /// Every commit that was named a culprit: how probable it was said to be, if
     /// anything was said, and whether it is one.
     pub named: Vec<(Option<f64>, bool)>,
     /// Commits that were left as candidates.
     pub candidates: u64,
-    /// Whether each commit that changed something was named or left as a
+    /// True when each commit that changed something was named or left as a
     /// candidate.
     pub holds: bool,
     /// Runs that were made.
@@ -137,15 +137,14 @@ impl<'a> Simulation<'a> {
     }
 
     /// Answers one action. False when there was none, because the search has
-    /// ended, or when the scenario gives a value that is no number.
+    /// ended, or when the scenario gives a value that is not a number.
     pub fn step(&mut self) -> bool {
         self.waiting.extend(self.machine.poll());
         let Some(action) = self.waiting.pop_front() else {
             return false;
         };
         let event = self.answer(action);
-        // An event that can't have happened, like a value that is no number,
-        // answers nothing.
+        // An impossible event, like a value that is not a number, answers nothing.
         self.machine.handle(event).is_ok()
     }
 

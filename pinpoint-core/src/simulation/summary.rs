@@ -12,16 +12,16 @@ pub struct Mean {
     pub standard_error: f64,
 }
 
-/// What trials cost, in runs or in builds.
+/// The cost of trials, in runs or in builds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
     /// The mean.
     pub mean: Mean,
-    /// What 95 of 100 trials did not exceed.
+    /// The cost that 95 of 100 trials did not exceed.
     pub percentile_95: u64,
 }
 
-/// Whether culprits are as probable as they were said to be.
+/// The calibration: whether culprits are as probable as claimed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Calibration {
     /// Culprits that were named with a probability.
@@ -32,10 +32,10 @@ pub struct Calibration {
     pub observed: Mean,
 }
 
-/// What came of many searches of the same scenario.
+/// The results of many searches of the same scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// How many there were.
+    /// The number of trials.
     pub trials: usize,
     /// Trials that named the commits that changed something, and no others.
     pub exactly_right: Mean,
@@ -118,7 +118,7 @@ impl Mean {
 }
 
 impl Cost {
-    /// What trials cost; without trials, nothing.
+    /// The cost of trials; without trials, nothing.
     pub fn of(costs: impl Iterator<Item = u64>) -> Self {
         let mut costs: Vec<u64> = costs.collect();
         costs.sort_unstable();
