@@ -213,7 +213,7 @@ def test_a_job_goes_on_where_it_stopped(bisect: Any, tmp_path: Any) -> None:
     assert found(outcome) == ["Change 6"]
     assert len(again) == outcome.runs - 5
     assert (told[0].event, told[0].runs, told[0].job_id) == ("resumed", 5, job.id)
-    # What is finished is not done again.
+    # Finished work is not done again.
     assert bisect(resume=job.id, run=raises) == outcome
     assert pinpoint.job_outcome(job.id, state_dir=tmp_path / "state") == outcome
     assert pinpoint.JobRecord.from_json(job.to_json()) == job

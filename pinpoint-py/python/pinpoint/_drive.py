@@ -35,7 +35,7 @@ from ._model import CombinedCommit, Commit, JobOutcome, PairwiseJobOutcome, Prog
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Whether a function of a job is being called that has the machine to itself.
+# True while a function of a job is being called that has the machine to itself.
 _has_machine: contextvars.ContextVar[bool] = contextvars.ContextVar("has_machine", default=False)
 # Arguments are refused where they would be ignored: what an executor has a say in
 # itself, and, when a job is resumed, all but what that needs.
@@ -43,8 +43,8 @@ _NOT_WITH_EXECUTOR = {
     "run", "build", "format", "results", "aggregate", "paths", "warmup", "env", "build_jobs",
     "repositories", "cache_size",
 }
-# What says how a command is run and read, and what commands are given: a function has
-# none of it.
+# Settings of how a command is run and read, and the commands: they do not apply to a
+# function.
 _OF_RUN_COMMAND = {"format", "results", "aggregate", "warmup"}
 _WITH_RESUME = {"run", "build", "executor", "resume", "timeout", "state_dir", "progress", "bar"}
 
@@ -67,7 +67,7 @@ class Checkout(NamedTuple):
 BuildFunction = Callable[[Checkout], Union[object, Awaitable[object]]]
 RunFunction = Callable[[Checkout], Union[Values, Awaitable[Values]]]
 Command = Union[str, Sequence[str]]
-# What not every function of this module asks.
+# Requests that not every function of this module makes.
 _UNASKED: dict[str, Any] = {
     "magnitude": None, "strategy": "adaptive", "confidence": 0.95, "max_runs": None,
     "max_builds": None, "build_cost": 1.0, "priors": None, "skip": (), "paths": (),
@@ -398,7 +398,7 @@ def _search(name: str, given: set[str], options: Mapping[str, Any]) -> dict[str,
         _leave_out("`run` is a function, and these are for commands", ignored, ValueError)
     environment = _by_name("env", options["env"])
     if callable(build):
-        # What a function builds is this job's alone.
+        # Whatever a function builds belongs to this job alone.
         environment["PINPOINT_BUILT_FOR"] = uuid.uuid4().hex
 
     def optional(name: str, read: Callable[[str, Any], Any]) -> Any:
@@ -494,7 +494,7 @@ def _finished(work: Awaitable[T]) -> T:
             ready.set()
             ended.set()
 
-    # What is known where this is called, is known there.
+    # Values known where this is called are known there.
     context = contextvars.copy_context()
     threading.Thread(target=context.run, args=(main,), name="pinpoint", daemon=True).start()
     interrupted = False
@@ -733,7 +733,7 @@ class _Bridge:
         try:
             result, error = task.result()
         except asyncio.CancelledError as own:
-            # Nobody else has cancelled this task. Before Python 3.11, it raises
+            # No one else has canceled this task. Before Python 3.11, it raises
             # another one in place of the function's.
             cause = own.__context__ if sys.version_info < (3, 11) else own
             raise _Cancelled("the function raised CancelledError") from cause or own
