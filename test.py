@@ -31,13 +31,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 TARGET = ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
 OLDEST = (3, 10)
-# What builds the module; the one to publish with a linker for older systems.
+# The packages that build the module; the one to publish with a linker for older systems.
 BUILD_TOOLS = ["maturin>=1.9,<2"]
 PUBLISHING_TOOLS = ["maturin[zig]>=1.9,<2"]
 PUBLISHED_FOR = "manylinux_2_28"
 # The crates that `[profile.test]` optimises.
 CALCULATING = ["pinpoint-compare", "pinpoint-core"]
-# What runs its tests, checks its types, and plays the part of its users' data
+# The packages that run its tests, check its types, and play the part of its users' data
 # frames, pictures and notebooks.
 TEST_TOOLS = [
     "pytest>=8,<10", "pytest-timeout", "mypy>=1.15,<3", "pyright[nodejs]",

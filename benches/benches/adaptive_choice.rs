@@ -1,4 +1,4 @@
-//! How long the strategy `adaptive` takes to decide what to run next.
+//! The time that the strategy `adaptive` takes to decide what to run next.
 //!
 //! A search is fed until it has made so many runs; measured is the answer to the
 //! last run of a batch, which decides the next one. Limits: 0.5 ms at 1,000

@@ -1,4 +1,4 @@
-//! How much of a bisection is the engine's own time.
+//! The engine's own share of a bisection's time.
 //!
 //! A bisection of 64 commits with a benchmark of about 50 ms, on real git and
 //! real processes, with its journal in SQLite. Printed is the share of the
@@ -31,7 +31,7 @@ use pinpoint_core::{
 };
 
 const COMMITS: u32 = 64;
-/// How long the benchmark computes, about, in seconds.
+/// The approximate computing time of the benchmark, in seconds.
 const WORK: f64 = 0.05;
 /// The share of the engine's own time that is allowed.
 const LIMIT: f64 = 0.02;
@@ -156,7 +156,7 @@ fn work(rounds: u64) -> String {
     format!("i=0; while [ $i -lt {rounds} ]; do i=$((i + 1)); done")
 }
 
-/// How many rounds of that loop take about 50 ms here and now.
+/// The number of rounds of that loop that take about 50 ms here and now.
 fn rounds() -> Result<u64, Box<dyn Error>> {
     const SAMPLE: u64 = 200_000;
     let began = Instant::now();

@@ -1,7 +1,7 @@
 //! The midpoint of a million commits, beside `git`.
 //!
-//! What takes a bisection to its next commit: how many commits lie between two,
-//! and which is the one in the middle. Measured on a generated history of a
+//! The steps of a bisection to its next commit: counting the commits between two others,
+//! and finding the one in the middle. Measured on a generated history of a
 //! million commits with a commit-graph, every fiftieth of them a merge, with the
 //! files in the page cache:
 //!
@@ -34,7 +34,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// Commits on the line of first parents.
 const COMMITS: u64 = 1_000_000;
 const REPEATS: usize = 15;
-/// What each may be at most.
+/// The limits for each.
 const FRESH: Duration = Duration::from_millis(60);
 const OPENED: Duration = Duration::from_millis(1);
 const MEMORY: f64 = 64.0;
@@ -95,7 +95,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What a fresh process does: prints the midpoint, and its memory.
+/// The work of a fresh process: prints the midpoint, and its memory.
 fn fresh(path: &Path, lower: &str, higher: &str) -> Result<()> {
     let before = peak_memory()?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
@@ -112,7 +112,7 @@ async fn midpoint(history: &LocalHistory, lower: &str, higher: &str) -> Result<S
     Ok(history.nth(lower, higher, (count - 1) / 2).await?)
 }
 
-/// The same again, where the range was walked before.
+/// The same, where the range was walked before.
 async fn opened(path: &Path, lower: &str, higher: &str) -> Result<Duration> {
     let history = LocalHistory::open(&Repository::discover(path)?, &path.join("state"))?;
     midpoint(&history, lower, higher).await?;

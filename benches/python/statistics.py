@@ -52,7 +52,7 @@ def main():
     times = best(lambda: pinpoint.mann_whitney_u(a, b), lambda: stats.mannwhitneyu(a, b), calls=200)
     line("mann_whitney_u, n = 160", *times, times[1] / times[0], 50)
 
-    # What a call costs besides the test, which takes next to nothing here.
+    # The cost of a call besides the test, which takes next to nothing here.
     one, other = sample(1), sample(1)
     (overhead,) = best(lambda: pinpoint.mann_whitney_u(one, other), calls=2000)
     missed.extend(["overhead"] * (overhead > 3e-6))

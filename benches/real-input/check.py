@@ -20,7 +20,8 @@ from measure_truth import BENCHMARK, TRUTH_IQRS, TRUTH_PERCENT, is_truth, measur
 
 CHART = "parse_specifiers"
 PINPOINT = Path(__file__).resolve().parents[2] / "target" / "release" / "pinpoint"
-# A reported commit below the size of the truth is no error if it slowed by this many IQRs.
+# A reported commit below the size of the truth is not an error if it slowed by this many
+# IQRs.
 SMALL_STEP_IQRS = 1.0
 
 
@@ -54,7 +55,7 @@ def bisect(pinpoint, history, state, good, bad, options):
 def steps_between(rows, good, bad):
     """The measured steps that a bisection from good to bad can find, by commit hash."""
     tags = [row["release"] for row in rows]
-    # The step of the good end lies before the range.
+    # The step of the good end is before the range.
     steps = {row["git_hash"]: row for row in rows[tags.index(good) + 1 : tags.index(bad) + 1]}
     # Without one, a bisection that finds nothing would pass.
     if not any(map(is_truth, steps.values())):
@@ -119,7 +120,7 @@ def main():
     print_table(rows)
     steps = steps_between(rows, arguments.good, arguments.bad)
 
-    # A state of its own: earlier builds and jobs must not help, and nothing stays behind.
+    # A state of its own: earlier builds and jobs must not help, and nothing is left over.
     with tempfile.TemporaryDirectory(dir=work) as state:
         document = bisect(arguments.pinpoint.absolute(), history, state, arguments.good, arguments.bad,
                           [f"--magnitude={arguments.magnitude}", *options])

@@ -25,7 +25,7 @@ BENCHMARK = Path(__file__).resolve().with_name("bench.py")
 RESULT_LINE = re.compile(r"(?P<name>\S+): (?P<value>\S+) (?P<unit>\S+)")
 
 # A step counts as truth if it is this much slower than the release before, in percent,
-# and stands this far above the noise, in interquartile ranges.
+# and is this far above the noise, in interquartile ranges.
 TRUTH_PERCENT = 15.0
 TRUTH_IQRS = 3.0
 

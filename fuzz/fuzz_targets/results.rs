@@ -30,7 +30,7 @@ fuzz_target!(|output: &[u8]| {
     }
     check(Format::Auto.read(&folder));
     check(Format::Criterion.read(&folder));
-    // What follows a name is the user's.
+    // The rest after a name is the user's.
     let _ = text.parse::<Format>();
     let _ = text.parse::<Aggregate>();
 });

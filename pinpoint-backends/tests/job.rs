@@ -80,7 +80,7 @@ impl InProcess for Farm {
         if run >= self.broken_after {
             return Err(ExecutorError::Refused("the disk is full".into()));
         }
-        // So that whoever stops the job has its turn.
+        // Gives the task that stops the job its turn.
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert_eq!(request.metric.as_ref().unwrap().unit.as_deref(), Some("ms"));
         let level = match number(&request.variant.commit) {

@@ -141,7 +141,7 @@ fn on_bot(error: &UnknownBot) -> Option<String> {
     (error.near.is_empty()).then(|| "`pinpoint bots list` shows all bots".into())
 }
 
-/// How a local clone of a repository is named.
+/// The option that names a local clone of a repository.
 pub(crate) fn clone_of(repository: &str) -> String {
     format!("--repository {repository}=DIR")
 }
@@ -223,7 +223,7 @@ mod tests {
         assert!(files > 100, "{files}");
     }
 
-    /// Whether a line holds this word, and not only a longer one. A text that begins
+    /// True when a line holds this word, and not only a longer one. A text that begins
     /// with it is an argument of another program.
     fn names(line: &str, word: &str) -> bool {
         line.match_indices(word).any(|(at, _)| {

@@ -139,7 +139,7 @@ impl Search {
         })
     }
 
-    /// What is kept with the job, the patch included.
+    /// The configuration kept with the job, the patch included.
     pub(crate) fn config(&self, storage: &Storage) -> Result<JobConfig, CliError> {
         let patch = (self.patch.as_ref())
             .map(|patch| patch.keep(storage))

@@ -74,7 +74,7 @@ fn list(bots: &Bots, display: &Display) {
     }
 }
 
-/// What a bot is, in a few words.
+/// A description of a bot in a few words.
 fn kind(bot: &Bot<'_>) -> String {
     if bot.name != bot.configured_as {
         return format!("alias of {}", bot.configured_as);

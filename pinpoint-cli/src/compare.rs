@@ -18,7 +18,7 @@ use crate::output::{print, print_json};
 /// The version of the document.
 const VERSION: u32 = 1;
 
-/// How many names a message lists.
+/// The most names that a message lists.
 const NAMES_IN_A_MESSAGE: usize = 20;
 
 /// The comparison, as `--output json` prints it.

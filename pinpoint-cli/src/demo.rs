@@ -253,7 +253,7 @@ fn history(culprit: u64) -> String {
     stream
 }
 
-/// What a commit is about, and the notes as of then.
+/// The subject of a commit, and the notes as of then.
 fn step(commit: u64, culprit: u64) -> (String, String) {
     let subject = |number: u64| match number {
         0 => "Index the words of a text".to_owned(),

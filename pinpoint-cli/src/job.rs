@@ -187,8 +187,8 @@ impl Session {
         open_executor(&self.storage, self.job(), &self.config)
     }
 
-    /// The document of a job without a result: it was interrupted, or something stands
-    /// in its way. What is not known is null.
+    /// The document of a job without a result: it was interrupted, or it can't go on.
+    /// Unknown values are null.
     async fn document(&self, error: &JobError) -> Value {
         let id = &self.job().id;
         let job = self.storage.jobs.get(id.as_str()).await.ok();

@@ -20,7 +20,7 @@ use crate::output::{self, errln, outln, print_json};
 use crate::report;
 use crate::storage::{Storage, resume_command};
 
-/// How long `jobs cancel` waits for the process that works on the job: longer than
+/// The time that `jobs cancel` waits for the process that works on the job: longer than
 /// the lease of a process that has died.
 const PATIENCE: Duration = Duration::from_secs(75);
 
@@ -187,7 +187,7 @@ async fn cancel(storage: &Storage, job: &Job, display: &Display) -> Result<u8, C
                 JobError::Locked(LockError::Held { .. })
                 | JobError::Store(StoreError::Leased { .. }),
             )) if asked.elapsed() < PATIENCE => {
-                // More than once: a process that has just begun to work on the job
+                // More than once: a process that has just started to work on the job
                 // clears earlier requests.
                 storage.jobs.request_cancel(&job.id).await?;
                 tokio::time::sleep(Duration::from_millis(100)).await;

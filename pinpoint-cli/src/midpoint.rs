@@ -1,4 +1,4 @@
-//! `pinpoint midpoint`: what lies between two commits.
+//! `pinpoint midpoint`: the states between two commits.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::output::{outln, print_json};
 use crate::storage::state_dir;
 use crate::summary::{BOLD, DIM, dependency_change, line};
 
-/// What `--output json` prints.
+/// The document that `--output json` prints.
 #[derive(Debug, Serialize)]
 struct Document {
     lower: CombinedCommit,
     higher: CombinedCommit,
     /// States strictly between the ends.
     count: u64,
-    /// The one in the middle; absent when nothing lies between.
+    /// The one in the middle; absent when there is none.
     midpoint: Option<CombinedCommit>,
     /// All of them, oldest first, when they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]

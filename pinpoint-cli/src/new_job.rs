@@ -45,8 +45,8 @@ impl Benchmark {
         Ok(names)
     }
 
-    /// What an executor needs to measure commits of this repository; what a job
-    /// is told besides is at its default.
+    /// The configuration with which an executor measures commits of this repository;
+    /// other settings are at their defaults.
     ///
     /// # Errors
     ///
@@ -98,14 +98,14 @@ impl Benchmark {
     }
 }
 
-/// What lists of jobs call a job and its benchmark.
+/// The names of a job and its benchmark in lists of jobs.
 pub(crate) struct Names {
     job: String,
     benchmark: String,
 }
 
 impl Names {
-    /// As told; else the benchmark is the program that is run.
+    /// As given; else the benchmark is the program that is run.
     pub(crate) fn of(options: &JobOptions, command: &[String]) -> Self {
         let program = || {
             let program = Path::new(command.first()?).file_name()?;

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::text::{Text, is_unseen};
 
-/// Why standard output takes no more.
+/// The error after which standard output takes no more.
 static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
 
 /// A line on standard output. Use it as `println!`.
@@ -95,19 +95,19 @@ pub(crate) fn failure() -> Option<Failure> {
     })
 }
 
-/// Whether the reader of standard output has left.
+/// True when the reader of standard output has left.
 pub(crate) fn is_unread() -> bool {
     (failed().as_ref()).is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
-/// How standard output failed.
+/// The error of standard output.
 #[derive(Debug)]
 pub(crate) enum Failure {
     ReaderLeft,
     Error(io::Error),
 }
 
-/// Whether a live view can be shown on standard error.
+/// True when a live view can be shown on standard error.
 #[expect(clippy::disallowed_methods, reason = "this is the output module")]
 pub(crate) fn is_live() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
@@ -143,7 +143,7 @@ fn write_to(
     // Flushed, since a failure at the end of the process would be lost.
     let written = writer.write_all(bytes).and_then(|()| writer.flush());
     if let Err(error) = &written {
-        // An error can't be copied; its number tells the same.
+        // An error can't be copied; its number says the same.
         *failed = Some(match error.raw_os_error() {
             Some(number) => io::Error::from_raw_os_error(number),
             None => error.kind().into(),
@@ -152,7 +152,7 @@ fn write_to(
     written
 }
 
-/// JSON with the characters that a terminal would obey escaped. They stand in strings
+/// JSON with the characters that a terminal would obey escaped. They occur in strings
 /// only, so that the document stays the same.
 fn visible_json(json: &str) -> String {
     if !json.contains(is_unseen) {

@@ -41,7 +41,7 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         arguments: arguments.experiment_arg,
         env: arguments.experiment_env.into_iter().collect(),
     };
-    // Who wants to see how much a commit scatters names it twice.
+    // To see how much a commit scatters, a user names it twice.
     if !made && arguments.experiment.is_none() && base == experiment {
         return Err(CliError::Input(
             "there is nothing to compare the base with: name an EXPERIMENT, or give --patch, --experiment-arg or --experiment-env".into(),
@@ -95,7 +95,7 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
     Ok(exit_code(&result))
 }
 
-/// What is compared.
+/// The states to compare.
 struct States {
     base: CombinedCommit,
     experiment: CombinedCommit,

@@ -16,7 +16,7 @@ use crate::quantity::{count, duration, p_value, quantity};
 use crate::summary::{line, reason, short};
 use crate::text::{BOLD, DIM, Text, text};
 
-/// The picture of the range is no wider than this.
+/// The widest picture of the range.
 const WIDTH: usize = 60;
 /// The columns beside it.
 const MARGIN: usize = 6;
@@ -274,7 +274,7 @@ impl Watch {
             DriveEvent::Replayed(records) => {
                 let progress = machine.progress();
                 self.resumed(*records, progress.runs, progress.builds);
-                // What was found before was reported before.
+                // Earlier findings were reported before.
                 let known = machine.comparisons();
                 self.reported.extend(known.iter().map(key));
             }
@@ -435,7 +435,7 @@ impl Watch {
         )
     }
 
-    /// How long so many runs will take, by those made in this process.
+    /// The time that so many runs will take, by those made in this process.
     fn remaining(&self, runs: u64, to_come: u64) -> String {
         let seconds = self.began.and_then(|(began, before)| {
             let made = runs

@@ -81,7 +81,7 @@ pub(crate) fn p_value(p: f64) -> String {
     }
 }
 
-/// How long something took or will take, to the second.
+/// A duration, to the second.
 pub(crate) fn duration(seconds: f64) -> String {
     if seconds < 10.0 {
         return format!("{seconds:.1} s");

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use crate::error::INTERRUPTED;
 
-/// Whether a signal has interrupted the job: Ctrl-C, `kill`, a closed terminal.
+/// True when a signal has interrupted the job: Ctrl-C, `kill`, a closed terminal.
 ///
 /// The signals are listened to by a task of their own, whatever the job does
 /// meanwhile.
@@ -33,7 +33,7 @@ impl Interrupt {
     /// Resolves at the first signal, or if it has come already.
     pub(crate) async fn interrupted(mut self) {
         if self.0.wait_for(|heard| *heard).await.is_err() {
-            // Nobody listens any more: the runtime is being shut down.
+            // No receiver is left: the runtime is being shut down.
             std::future::pending().await
         }
     }

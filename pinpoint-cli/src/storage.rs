@@ -1,4 +1,4 @@
-//! Where jobs are kept, and making room there.
+//! The place of jobs, and making room there.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::command_line::quoted;
 use crate::error::{CliError, FAILED, FOUND};
 use crate::output::{errln, outln, print_json};
 
-/// Where the jobs are, and what they need on this machine.
+/// The place of the jobs, and what they need on this machine.
 #[derive(Debug, Clone)]
 pub(crate) struct Storage {
     /// Builds, work trees and patches; the jobs as well, unless they are elsewhere.
@@ -35,19 +35,20 @@ impl Storage {
         Ok(Self { state_dir, jobs })
     }
 
-    /// Where a job keeps what is not in the store; `lock` is held while it runs.
+    /// The directory in which a job keeps what is not in the store; `lock` is held while
+    /// it runs.
     pub(crate) fn job_dir(&self, id: &JobId) -> PathBuf {
         job_dir(&self.state_dir, id.as_str())
     }
 
-    /// Who works on a job: of the processes that share a state directory a lock in it
-    /// chooses one.
+    /// The owner of a job's lease: among the processes that share a state directory, a
+    /// lock in it chooses one.
     pub(crate) fn owner(&self) -> Result<String, CliError> {
         owner(&self.state_dir, &host()).map_err(CliError::file("write", &self.state_dir))
     }
 }
 
-/// What is on the command line is in the list of processes.
+/// The command line is visible in the list of processes.
 fn warn_of_password(url: &str) {
     let mut words = std::env::args_os().take_while(|word| word != "--");
     if without_password(url) != url && words.any(|word| word.to_string_lossy().contains(url)) {
@@ -70,7 +71,7 @@ async fn connect(_: &str) -> Result<JobStore, CliError> {
     ))
 }
 
-/// What this machine is called.
+/// The name of this machine.
 pub(crate) fn host() -> String {
     whoami::hostname().unwrap_or_else(|_| "localhost".into())
 }

@@ -25,7 +25,7 @@ const MOST_CANDIDATES: usize = 20;
 const MOST_SPANS: usize = 10;
 const LEAST_PROBABILITY: f64 = 0.001;
 
-/// How a state is called where there is little room: `1f2e3d4c5b`, followed by
+/// The short name of a state where there is little room: `1f2e3d4c5b`, followed by
 /// what is held elsewhere, `skia@4c5b6a7980`.
 pub(crate) fn short(state: &CombinedCommit) -> String {
     let mut text = short_commit(&state.main);
@@ -68,7 +68,8 @@ pub(crate) fn line(state: &CombinedCommit) -> String {
 /// The longest reason that is written out.
 const LONGEST_REASON: usize = 4_096;
 
-/// Why something failed, as others said it: on any number of lines, but not of any length.
+/// The reason of a failure, in the words of others: on any number of lines, but not of
+/// any length.
 pub(crate) fn reason(text: &str) -> String {
     shortened(&plain(text), LONGEST_REASON).into_owned()
 }

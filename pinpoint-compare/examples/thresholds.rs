@@ -190,7 +190,7 @@ fn p_of_rank(histogram: &[u32], n: usize, rank: u64) -> Result<f64, Box<dyn std:
 /// p of the smaller U, from two samples that have it.
 fn p_value(u: usize, n: usize) -> Result<f64, Box<dyn std::error::Error>> {
     let control: Vec<f64> = (0..n).map(|i| i as f64).collect();
-    // Each of the first u / n treatments lies below all controls, the next below
+    // Each of the first u / n treatments is below all controls, the next below
     // u % n of them, the others above all; no two values are equal.
     let treatment: Vec<f64> = (0..n)
         .map(|i| {

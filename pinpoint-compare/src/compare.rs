@@ -51,7 +51,7 @@ pub struct PerformanceComparison {
 }
 
 impl PerformanceComparison {
-    /// Whether the tests were run.
+    /// True when the tests were run.
     pub fn tested(&self) -> bool {
         self.p_value.is_some()
     }
@@ -88,7 +88,7 @@ pub struct FunctionalComparison {
 }
 
 impl FunctionalComparison {
-    /// Whether the tests were run.
+    /// True when the tests were run.
     pub fn tested(&self) -> bool {
         self.p_value.is_some()
     }
@@ -461,7 +461,7 @@ pub fn compare_pairwise_with(
         Transform::Log => 100.0 * expm1(v),
         Transform::Normalized | Transform::Difference => v,
     };
-    // Without a pair that differs there is no test: nothing speaks for a change.
+    // Without a pair that differs there is no test: nothing indicates a change.
     let p_value = original.p_value.unwrap_or(1.0);
     let shift = original.estimate.unwrap_or(0.0);
     // Pairs that all differ by the same (or not at all) leave no interval to

@@ -1,4 +1,4 @@
-//! Why an input was refused.
+//! The reasons why an input was refused.
 
 /// An input that a function of this crate refuses.
 ///
@@ -27,9 +27,9 @@ pub enum CompareError {
     NotFinite {
         /// The argument's name.
         argument: &'static str,
-        /// Where in it.
+        /// The index in it.
         index: usize,
-        /// What was found there.
+        /// The value found there.
         value: f64,
     },
     /// A negative value in a comparison of ratios.
@@ -37,9 +37,9 @@ pub enum CompareError {
     Negative {
         /// The argument's name.
         argument: &'static str,
-        /// Where in it.
+        /// The index in it.
         index: usize,
-        /// What was found there.
+        /// The value found there.
         value: f64,
     },
     /// An error value other than 0 (success) and 1 (failure).
@@ -47,9 +47,9 @@ pub enum CompareError {
     NotBinary {
         /// The argument's name.
         argument: &'static str,
-        /// Where in it.
+        /// The index in it.
         index: usize,
-        /// What was found there.
+        /// The value found there.
         value: f64,
     },
     /// Paired samples of different lengths. The index is the first without a partner.
@@ -71,9 +71,9 @@ pub enum CompareError {
     NotAProbability {
         /// The argument's name.
         argument: &'static str,
-        /// Where in it.
+        /// The index in it.
         index: usize,
-        /// What was found there.
+        /// The value found there.
         value: f64,
     },
     /// More failures than runs.
@@ -91,7 +91,7 @@ pub enum CompareError {
     NotALevel {
         /// The argument's name.
         argument: &'static str,
-        /// What was given.
+        /// The value given.
         value: f64,
     },
     /// A number that must be finite (and, where the function says so, not negative) and is not.
@@ -99,12 +99,12 @@ pub enum CompareError {
     NotANumber {
         /// The argument's name.
         argument: &'static str,
-        /// What was given.
+        /// The value given.
         value: f64,
-        /// Whether negative numbers are refused, too.
+        /// True when negative numbers are refused, too.
         negative_refused: bool,
     },
-    /// Finite values whose difference or mean lies beyond the largest `f64`.
+    /// Finite values whose difference or mean exceeds the largest `f64`.
     #[error("`{argument}[{index}]` is too large: a difference exceeds the range of f64")]
     Overflow {
         /// The argument's name.

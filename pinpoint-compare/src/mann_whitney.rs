@@ -28,9 +28,9 @@ pub struct MannWhitney {
 /// Options of [`mann_whitney_u_with`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MannWhitneyOptions {
-    /// What to look for.
+    /// The alternative to test for.
     pub alternative: Alternative,
-    /// How to compute p.
+    /// The method of computing p.
     pub method: Method,
     /// The level of the shift's interval; `None` leaves the shift out, which
     /// costs several times the rest.

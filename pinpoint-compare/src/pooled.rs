@@ -1,4 +1,4 @@
-//! What both rank tests need to know of two samples, from one merge.
+//! The common input of both rank tests, from one merge of two samples.
 
 /// Counts taken while merging two sorted samples. All are exact integers.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -115,12 +115,12 @@ fn merge_distinct(a: &[u64], b: &[u64]) -> Option<Pooled> {
         n2,
         twice_u1: 2 * (pairs - u128::from(u2)),
         ties: 0,
-        // What is left of one list only brings the gap back to 0.
+        // The rest of one list only brings the gap back to 0.
         distance: top.unsigned_abs().max(bottom.unsigned_abs()).into(),
     })
 }
 
-/// Whether a sorted list holds a value twice.
+/// True when a sorted list holds a value twice.
 pub(crate) fn has_equal_neighbours(keys: &[u64]) -> bool {
     match keys.get(1..) {
         Some(shifted) => keys

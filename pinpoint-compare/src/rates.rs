@@ -10,7 +10,7 @@ use crate::types::Interval;
 pub struct RateDifference {
     /// The treatment's rate less the control's, from -1 to 1.
     pub estimate: f64,
-    /// Where it lies with the confidence asked for.
+    /// The interval with the confidence asked for.
     pub interval: Interval,
     /// Share of failures in the control.
     pub control_rate: f64,

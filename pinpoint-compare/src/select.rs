@@ -46,7 +46,7 @@ impl<'a> Sums<'a> {
         }
     }
 
-    /// How many sums there are.
+    /// The number of sums.
     pub(crate) fn len(&self) -> u64 {
         let (n, m) = (self.a.len() as u64, self.b.len() as u64);
         if self.triangle {
@@ -56,7 +56,7 @@ impl<'a> Sums<'a> {
         }
     }
 
-    /// How many sums are at most each of `v`.
+    /// The number of sums that are at most each of `v`.
     ///
     /// A walk starts at the first row's end and steps down a row when the sum
     /// there is at most v, counting what is left of it, or else to the left. It has
@@ -78,8 +78,8 @@ impl<'a> Sums<'a> {
                 }
             }
         } else {
-            // Down to the last row or left to the first column. A walk that has
-            // arrived stands still: its column is then 0 or its row the last.
+            // Down to the last row or left to the first column. A finished walk stays
+            // where it is: its column is then 0 or its row the last.
             let last = a.len();
             for _ in 0..a.len() + b.len() {
                 for k in 0..N {
@@ -219,8 +219,8 @@ impl<'a> Sums<'a> {
     }
 }
 
-/// What is known of where a rank lies: `low_count` sums, fewer than `first`, are
-/// at most `low`, and `high_count`, at least `last`, are at most `high`.
+/// The known bounds of a rank: `low_count` sums, fewer than `first`, are at most `low`,
+/// and `high_count`, at least `last`, are at most `high`.
 #[derive(Debug, Clone, Copy)]
 struct Bracket {
     /// The rank, and it or the next.
@@ -235,10 +235,10 @@ struct Bracket {
 }
 
 impl Bracket {
-    /// Whether every sum in the bracket equals `high`.
+    /// True when every sum in the bracket equals `high`.
     fn one_value(&self, smallest: f64) -> bool {
         match self.low {
-            // The key below 0.0 belongs to -0.0, which is no number in between.
+            // The key below 0.0 belongs to -0.0, which is not a number in between.
             Some(low) => {
                 let (low, high) = (key(low), key(self.high));
                 low + 1 >= high || low + 2 == high && high == key(0.0)

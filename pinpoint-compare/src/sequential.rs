@@ -241,7 +241,7 @@ impl SequentialComparison {
     }
 
     /// Different once the p-value has come down to the error rate, and from
-    /// then on; unknown before. It never says same: that no difference was seen
+    /// then on; unknown before. It never says same: not having seen a difference
     /// yet is no evidence for its absence.
     pub fn verdict(&self) -> Verdict {
         if self.p_value() <= self.error_rate {
@@ -258,12 +258,12 @@ impl SequentialComparison {
         (n > 0 && m > 0).then(|| (self.treatment_ranks - m * (m + 1) / 2) as f64 / (n * m) as f64)
     }
 
-    /// How many control values there are.
+    /// The number of control values.
     pub fn control_size(&self) -> usize {
         self.controls
     }
 
-    /// How many treatment values there are.
+    /// The number of treatment values.
     pub fn treatment_size(&self) -> usize {
         self.treatments
     }

@@ -147,7 +147,7 @@ impl SequentialPairs {
     }
 
     /// Different once the p-value has come down to the error rate, and from then
-    /// on; unknown before. It never says same: that no difference was seen yet is
+    /// on; unknown before. It never says same: not having seen a difference yet is
     /// no evidence for its absence.
     pub fn verdict(&self) -> Verdict {
         if self.p_value() <= self.error_rate {

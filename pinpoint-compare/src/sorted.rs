@@ -9,7 +9,7 @@ use crate::error::CompareError;
 
 const SIGN: u64 = 1 << 63;
 
-/// The integer that stands for `value` in sorting order.
+/// The integer that represents `value` in sorting order.
 #[inline(always)]
 pub(crate) fn key(value: f64) -> u64 {
     // Adding 0.0 turns -0.0 into 0.0 and changes nothing else.
@@ -17,7 +17,7 @@ pub(crate) fn key(value: f64) -> u64 {
     bits ^ ((((bits as i64) >> 63) as u64) | SIGN)
 }
 
-/// The value behind a key.
+/// The value of a key.
 #[inline(always)]
 pub(crate) fn value(key: u64) -> f64 {
     let bits = key ^ (((!(key as i64) >> 63) as u64) | SIGN);
@@ -109,7 +109,8 @@ pub(crate) fn midpoint(a: f64, b: f64) -> f64 {
 /// The `index`-th smallest (from 0) of the union of two sorted lists;
 /// `index` must be below the sum of their lengths.
 pub(crate) fn nth_of_union(a: &[u64], b: &[u64], index: usize) -> u64 {
-    // How many of the `index` smallest come from `a`: the smallest i with a[i] >= b[index - i - 1].
+    // The number of values among the `index` smallest that come from `a`: the smallest i
+    // with a[i] >= b[index - i - 1].
     let (mut low, mut high) = (index.saturating_sub(b.len()), index.min(a.len()));
     while low < high {
         let i = low.midpoint(high);

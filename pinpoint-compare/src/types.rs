@@ -1,6 +1,6 @@
 //! The small types shared by the tests and the decisions.
 
-/// What a comparison says about two samples.
+/// The verdict on two samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -33,7 +33,7 @@ impl core::fmt::Display for Verdict {
     }
 }
 
-/// Where better lies. A change in that direction is no regression.
+/// The direction of improvement. A change in that direction is not a regression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
@@ -57,7 +57,7 @@ impl Direction {
         }
     }
 
-    /// Whether a change by `difference` (treatment minus control) is an improvement.
+    /// True when a change by `difference` (treatment minus control) is an improvement.
     ///
     /// ```
     /// use pinpoint_compare::Direction;
@@ -81,7 +81,7 @@ impl core::fmt::Display for Direction {
     }
 }
 
-/// What the test looks for, said of the first sample (or of the differences
+/// The alternative hypothesis about the first sample (or about the differences
 /// first minus second).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -108,7 +108,7 @@ impl Alternative {
     }
 }
 
-/// How a p-value is computed.
+/// The method of computing a p-value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -159,7 +159,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether `value` lies in the interval, its ends included.
+    /// True when `value` is in the interval, its ends included.
     ///
     /// ```
     /// use pinpoint_compare::Interval;

@@ -32,7 +32,7 @@ pub struct Wilcoxon {
     /// where the sample is too small for the level asked for (0: the interval
     /// is only a point). Absent without an interval.
     pub achieved_confidence: Option<f64>,
-    /// How many differences are not zero.
+    /// The number of differences that are not zero.
     pub nonzero: usize,
 }
 
@@ -277,7 +277,7 @@ fn shift_with_interval(
 /// The Walsh averages (a[i] + a[j]) / 2, i <= j, of ascending values.
 struct WalshAverages<'a> {
     sums: Sums<'a>,
-    /// What a sum is divided by: 2, or 1 when the values were halved before.
+    /// The divisor of a sum: 2, or 1 when the values were halved before.
     divisor: f64,
 }
 
@@ -439,7 +439,7 @@ fn quantile(table: &[f64], top: usize, p: f64) -> usize {
     }
 }
 
-/// Where R's root search for the asymptotic interval ends up, solved exactly.
+/// The result of R's root search for the asymptotic interval, solved exactly.
 ///
 /// Between Walsh averages, W(d) = (V(d) - n(n+1)/4 ∓ 1/2) / sd, the corrected
 /// z-score of the differences less d, is constant: V(d) is the number of Walsh

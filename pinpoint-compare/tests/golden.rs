@@ -270,7 +270,7 @@ fn wilcoxon_agrees_in_both_orders() {
     report.finish();
 }
 
-/// `null` and 0 both stand for a value that was not computed.
+/// `null` and 0 both mean a value that was not computed.
 fn or_zero(v: Option<f64>) -> Option<f64> {
     Some(v.unwrap_or(0.0))
 }
@@ -323,7 +323,7 @@ fn compare_performance_agrees() {
     report.finish();
 }
 
-/// The reference cites the published table, ours is simulated anew. Two simulated
+/// The reference cites the published table, ours is simulated again. Two simulated
 /// percentiles differ by chance: the standard error of the 99th, from N replicates,
 /// is sqrt(0.99·0.01/N) / density, with U about normal 2φ(z)/0.0267 times the root,
 /// where p = 2(1 - Φ(z)). The published table is taken as the result of 3,000

@@ -1,4 +1,4 @@
-//! What must hold for every input, checked on random ones, and the exact
+//! Properties that hold for every input, checked on random ones, and the exact
 //! distributions against enumeration.
 #![allow(clippy::unwrap_used)]
 

@@ -37,7 +37,7 @@ impl Farm {
 
 #[async_trait]
 impl Executor for Farm {
-    /// The key names the task, so that one that was started already is found.
+    /// The key names the task, so that a task that is already started is found.
     async fn start(&self, request: &Request) -> Result<Ticket, ExecutorError> {
         let handle = format!("task-{}", request.key().action);
         let ticket = Ticket::durable(request.key().clone(), handle);
@@ -84,7 +84,7 @@ impl Executor for Farm {
     }
 }
 
-/// What the farm has found out: revisions from r21 on take 12 ms instead of 10.
+/// The farm's findings: revisions from r21 on take 12 ms instead of 10.
 fn result(request: &Request) -> Result<Report, ExecutorError> {
     let number = |commit: &CombinedCommit| commit.main.git_hash[1..].parse().unwrap_or(0_u64);
     Ok(match request {

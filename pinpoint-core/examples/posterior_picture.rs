@@ -26,7 +26,7 @@ const BARS_HEIGHT: f64 = 56.0;
 const ROW_HEIGHT: f64 = 104.0;
 const TOP: f64 = 64.0;
 
-/// What was known after so many runs.
+/// The knowledge after so many runs.
 struct Moment {
     runs: u64,
     measured: Vec<MeasuredCommit>,
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut moments: Vec<Moment> = Vec::new();
     while simulation.step() && simulation.machine().outcome().is_none() {
         let machine = simulation.machine();
-        // A build alone is no news.
+        // A build alone changes nothing.
         let is_new = |runs| moments.last().is_none_or(|last| last.runs < runs);
         if let Some(posterior) = machine.posterior()
             && is_new(machine.progress().runs)
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let machine = simulation.machine();
     let outcome = machine.outcome().ok_or("the search has no outcome")?;
     let end = Moment::found(machine.progress(), &outcome.culprits);
-    // The first moment and the last one before the end, and what lies evenly
+    // The first state and the last one before the end, and states evenly
     // between them.
     let steps = ROWS - 2;
     let last = moments.len().checked_sub(1).ok_or("no moments")?;
@@ -143,7 +143,7 @@ fn draw(rows: &[&Moment], culprit: u64) -> Result<String, std::fmt::Error> {
 <text x="{LEFT}" y="22" font-size="14" font-weight="bold">How probable each of {COMMITS} commits is to be the culprit</text>
 <text x="{LEFT}" y="42" fill="#555555">Bars: probability, each row to its own scale. Numbers: runs of a commit. Red: the true culprit.</text>"##
     )?;
-    // The commit behind the culprit's predecessor, counted from the good end.
+    // The commit after the culprit's predecessor, counted from the good end.
     let culprit = middle(culprit + 1);
     let bottom = height - 12.0;
     writeln!(

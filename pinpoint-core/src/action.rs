@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// The position of a commit in a search.
 ///
-/// A machine knows how many commits lie between two others, not what they are
-/// called: a range of 100,000 commits costs nothing until one is built.
+/// A machine knows how many commits are between two others, not their names: a range of
+/// 100,000 commits costs nothing until one is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Position {
@@ -59,10 +59,10 @@ pub enum Task {
     Run {
         /// The commit, which has been built.
         commit: Position,
-        /// How many runs of this commit were asked for before this one. A run
-        /// that was lost is asked for again under the same index.
+        /// The number of earlier runs of this commit. A run that was lost is asked for
+        /// again under the same index.
         index: u32,
-        /// Where to run; anywhere when absent.
+        /// The bot to run on; any when absent.
         bot: Option<String>,
     },
     /// Run the benchmark at two commits, back to back on one bot.
@@ -71,10 +71,10 @@ pub enum Task {
         first: Position,
         /// The commit to run right after it; it has been built.
         second: Position,
-        /// How many pairs of these two were asked for before this one. A pair
-        /// that was lost is asked for again under the same index.
+        /// The number of earlier pairs of these two. A pair that was lost is asked for
+        /// again under the same index.
         index: u32,
-        /// Where to run; anywhere when absent.
+        /// The bot to run on; any when absent.
         bot: Option<String>,
     },
     /// End an action that is still under way.

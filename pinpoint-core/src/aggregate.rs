@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Aggregate {
-    /// How many values are left out at the beginning: those of a program that is
+    /// The number of values left out at the beginning: those of a program that is
     /// not yet warm. A run with no more values than that keeps all of them, as in
     /// Talos.
     pub ignore_first: usize,
@@ -31,7 +31,7 @@ pub struct Aggregate {
     pub method: Method,
 }
 
-/// How many values become one.
+/// The method by which values become one.
 ///
 /// The last five are those of Mozilla's Talos, after `testing/talos/talos/filter.py`
 /// and `output.py` of mozilla-central (and of 2015, for CanvasMark).
@@ -45,7 +45,7 @@ pub enum Method {
     Min,
     /// The largest.
     Max,
-    /// How many there are.
+    /// Their number.
     Count,
     /// The standard deviation of a sample (divided by n - 1).
     Std,

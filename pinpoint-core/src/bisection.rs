@@ -56,7 +56,7 @@ pub struct Bisection {
     spec: BisectionSpec,
     state: SearchState,
     strategy: StrategyState,
-    /// Why the search is over, while the last actions are being ended.
+    /// The reason why the search is over, while the last actions are being ended.
     ending: Option<Stopped>,
     outcome: Option<Outcome>,
 }
@@ -129,7 +129,7 @@ impl Bisection {
         self.strategy.get().comparisons()
     }
 
-    /// How far the search has come.
+    /// The progress of the search.
     pub fn progress(&self) -> Progress {
         let measured = self
             .state
@@ -152,7 +152,7 @@ impl Bisection {
         }
     }
 
-    /// How probable it is that each commit is the culprit, as of the last
+    /// The probability of each commit to be the culprit, as of the last
     /// decision; absent where the strategy keeps no probabilities, and before
     /// the ends are measured.
     ///
@@ -177,7 +177,7 @@ impl Bisection {
     /// An end that can't be measured, a range that can't be listed, or weights
     /// for a range of another length.
     fn failure(&self) -> Option<Stopped> {
-        // What is hidden between two neighbours is looked for elsewhere, too.
+        // Changes hidden between two neighbours are searched for elsewhere, too.
         if let Some(reason) = self.state.unlisted(0) {
             return Some(Stopped::Failed {
                 commit: None,
@@ -439,7 +439,7 @@ fn of_the_first(end: &Unmeasured) -> String {
     (end.reason.as_ref()).map_or_else(String::new, |reason| format!("; the first: {reason}"))
 }
 
-/// How far a search has come.
+/// The progress of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     /// Runs made so far.
@@ -450,7 +450,7 @@ pub struct Progress {
     pub runs_to_come: u64,
     /// Commits that can be run, in the order of [`Position`].
     pub measured: Vec<MeasuredCommit>,
-    /// Where a culprit is still looked for, oldest first.
+    /// The ranges still searched for a culprit, oldest first.
     pub open: Vec<OpenRange>,
 }
 
@@ -461,7 +461,7 @@ pub struct MeasuredCommit {
     pub commit: Position,
     /// Its runs, failed ones included.
     pub runs: u32,
-    /// How many of them failed.
+    /// The number of them that failed.
     pub failures: u32,
     /// The median of its values, once it has some.
     pub median: Option<f64>,
@@ -473,7 +473,7 @@ pub enum ReplayError {
     /// Its spec is refused.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// Its events are no possible history of this spec.
+    /// Its events are not a possible history of this spec.
     #[error("the journal does not fit the search: {0}")]
     Machine(#[from] MachineError),
 }

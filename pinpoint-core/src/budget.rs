@@ -10,7 +10,7 @@ use crate::machine::OpenActions;
 use crate::outcome::Stopped;
 use crate::{Action, Position, Task};
 
-/// Why a search ends before everything is decided.
+/// The reason why a search ends before everything is decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exhausted {
     /// The budget of runs.

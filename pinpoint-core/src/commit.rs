@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// known everywhere. They are those of the last one merged, where there is one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Commit {
-    /// Where the repository is: a URL, or the absolute path of a local one.
+    /// The place of the repository: a URL, or the absolute path of a local one.
     pub repository: String,
     /// The full hash, in hexadecimal. Empty for a build that was made already,
     /// whose commit is not known: then the repository is its directory.
@@ -113,7 +113,7 @@ pub struct ModifiedDependency {
 pub enum Patch {
     /// A patch file as `git diff` writes it.
     File {
-        /// What the user calls it, for messages.
+        /// The user's name for it, for messages.
         name: String,
         /// SHA-256 of its bytes, in hexadecimal.
         sha256: String,
@@ -186,7 +186,7 @@ impl CombinedCommit {
     /// else the main commit. Of a culprit and its prior, the commit to blame.
     ///
     /// Main commits may differ although a dependency was moved last: by commits
-    /// that are no candidates, such as those that touch none of the paths asked
+    /// that are not candidates, such as those that touch none of the paths asked
     /// for.
     pub fn moved_since(&self, prior: &Self) -> &Commit {
         let held = |dependency: &&ModifiedDependency| !prior.modified_deps.contains(dependency);
@@ -197,7 +197,7 @@ impl CombinedCommit {
     }
 
     /// The fields that change what is built, in a fixed order. Counts and
-    /// tags stand before lists and options, so that no two states read alike.
+    /// tags precede lists and options, so that no two states read alike.
     pub fn identity(&self) -> Vec<String> {
         let mut fields = vec![
             self.main.repository.clone(),

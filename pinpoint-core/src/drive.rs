@@ -35,7 +35,7 @@ use crate::{
     Limits, Machine, MachineError, Record, Report, Request, RetryPolicy, Task, Ticket,
 };
 
-/// Why a job that could go on is to stop.
+/// The reason why a job that could go on has to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// This process is to end, and the job is not: it can be resumed, by this or
@@ -72,7 +72,7 @@ pub struct Driven<M: Machine> {
     pub engine: Engine<M>,
 }
 
-/// Why a job ended without an outcome. Nothing in its journal is lost: it can
+/// The reason why a job ended without an outcome. Nothing in its journal is lost: it can
 /// be driven again.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
@@ -201,7 +201,7 @@ struct Work<'a> {
     clock: &'a dyn Clock,
     retry: RetryPolicy,
     limits: Limits,
-    /// Not begun yet.
+    /// Not started yet.
     waiting: VecDeque<Action>,
     begun: FuturesUnordered<Begun<'a>>,
     /// Futures that ended at once.
@@ -217,7 +217,7 @@ struct InFlight {
     /// Tries that failed.
     failed: u32,
     abort: Option<AbortHandle>,
-    /// The cancellation to carry out once the start was answered, with its span.
+    /// The cancellation to carry out once the start is answered, with its span.
     cancel_by: Option<(u64, Span)>,
 }
 
@@ -284,7 +284,7 @@ impl<'a> Work<'a> {
         let (clock, max_time) = (self.clock, engine.machine().max_time());
         let mut stop = pin!(stop.fuse());
         let mut ticking = pin!(tick(clock, max_time, engine.elapsed()).fuse());
-        // Why the job pauses, once the work in flight has ended.
+        // The reason why the job pauses, once the work in flight has ended.
         let mut refused = None;
         loop {
             if let Some(outcome) = engine.machine().outcome() {
@@ -347,14 +347,14 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Starts actions in their order, as far as the limits allow.
+    /// Starts actions in their order, within the limits.
     async fn start_what_may<M: Machine>(
         &mut self,
         engine: &Engine<M>,
         watch: &mut impl FnMut(DriveEvent<'_>, &Engine<M>),
     ) -> Result<(), DriveError> {
         // An executor that answers at once, a blocking one, gets one action at
-        // a time: the answer is journaled before more work is begun.
+        // a time: the answer is journaled before more work starts.
         while self.ready.is_empty() {
             let Some(next) = self.next_allowed() else {
                 return Ok(());
@@ -386,7 +386,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// The first action that the limits allow: cancelling is always allowed.
+    /// The first action that the limits allow: canceling is always allowed.
     fn next_allowed(&self) -> Option<usize> {
         let count = |builds: bool| {
             (self.in_flight.values())
@@ -515,7 +515,7 @@ impl<'a> Work<'a> {
     /// Goes on with an action.
     async fn step(&mut self, (number, ended): (u64, Ended)) -> Step {
         let Some(it) = self.in_flight.get(&number) else {
-            // It was cancelled when it had just ended.
+            // It was canceled when it had just ended.
             return Step::Continue;
         };
         match ended {

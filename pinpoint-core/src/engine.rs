@@ -21,7 +21,7 @@ pub struct Engine<M> {
     machine: M,
     names: CommitNames,
     metric: Option<Metric>,
-    /// Tasks that were handed out and not yet answered, and cancelled ones whose end is
+    /// Tasks that were handed out and not yet answered, and canceled ones whose end is
     /// not known yet.
     open: BTreeMap<u64, Task>,
     tickets: BTreeMap<u64, Ticket>,
@@ -122,7 +122,7 @@ impl<M: Machine> Engine<M> {
         )
     }
 
-    /// Where an action's work is known to go on, or to have gone on.
+    /// The ticket under which an action's work goes on, or went on.
     pub fn ticket(&self, action: u64) -> Ticket {
         let ticket = self.tickets.get(&action).cloned();
         ticket.unwrap_or_else(|| Ticket::in_process(self.key(action)))
@@ -148,7 +148,7 @@ impl<M: Machine> Engine<M> {
         Ok(records)
     }
 
-    /// How reports are read.
+    /// The settings by which reports are read.
     pub fn reading(&self) -> Reading {
         Reading {
             charts: self.machine.charts(),

@@ -38,14 +38,14 @@ pub enum Event {
     BuildFailed {
         /// The action answered.
         action: u64,
-        /// Why, in a line.
+        /// The reason, in one line.
         reason: String,
     },
     /// One execution of the benchmark that gave values.
     Ran {
         /// The action answered.
         action: u64,
-        /// Where it ran, when that is known.
+        /// The bot that it ran on, when known.
         #[serde(default)]
         bot: Option<String>,
         /// When it started, in milliseconds since the job began.
@@ -58,22 +58,22 @@ pub enum Event {
     RunFailed {
         /// The action answered.
         action: u64,
-        /// Where it ran, when that is known.
+        /// The bot that it ran on, when known.
         #[serde(default)]
         bot: Option<String>,
         /// When it started, in milliseconds since the job began.
         started: u64,
-        /// Why, in a line.
+        /// The reason, in one line.
         reason: String,
     },
     /// Two executions of the benchmark, back to back on one bot.
     RanPair {
         /// The action answered.
         action: u64,
-        /// Where they ran, when that is known.
+        /// The bot that they ran on, when known.
         #[serde(default)]
         bot: Option<String>,
-        /// The one that was asked for first.
+        /// The run that was asked for first.
         first: PairedRun,
         /// The one right after it.
         second: PairedRun,
@@ -83,7 +83,7 @@ pub enum Event {
     GaveUp {
         /// The action answered.
         action: u64,
-        /// Why, in a line.
+        /// The reason, in one line.
         reason: String,
     },
     /// An action was ended; answers [`Task::Cancel`](crate::Task::Cancel).
@@ -108,7 +108,7 @@ pub struct PairedRun {
     /// For every chart that the machine asked for, its values; none when it
     /// failed.
     pub values: BTreeMap<String, Vec<f64>>,
-    /// Why it failed, in a line; absent when it gave values.
+    /// The reason for its failure, in one line; absent when it gave values.
     #[serde(default)]
     pub failure: Option<String>,
 }

@@ -55,7 +55,7 @@ impl Ticket {
     }
 }
 
-/// Why an executor could not answer.
+/// The reason why an executor could not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecutorError {
     /// Trouble that may pass: the request is tried again, as the retry policy
@@ -82,7 +82,7 @@ impl Heartbeat {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often it was seen so far.
+    /// The number of times it was seen so far.
     pub fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -128,7 +128,7 @@ pub trait InProcess: Send + Sync {
     /// Runs the benchmark once. A failed run is an answer, not an error.
     async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError>;
 
-    /// How many commits lie strictly between two. Needed for ranges that are not
+    /// The number of commits strictly between two. Needed for ranges that are not
     /// [counted](crate::Range::Counted).
     async fn list(&self, _: &ListRequest) -> Result<Listing, ExecutorError> {
         Err(ExecutorError::Refused(

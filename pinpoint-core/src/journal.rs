@@ -40,7 +40,7 @@ pub enum Record {
     GaveUp {
         /// The action.
         action: u64,
-        /// Why, in a line.
+        /// The reason, in one line.
         reason: String,
     },
     /// An action was ended.

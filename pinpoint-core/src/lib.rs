@@ -195,7 +195,7 @@ pub use spec::{
 pub use strategy::OpenRange;
 pub use unit::direction_of;
 
-/// What most embedders need.
+/// The items that most embedders need.
 pub mod prelude {
     pub use crate::{
         Bisection, BisectionSpec, BuildReport, BuildRequest, Clock, CombinedCommit, Commit,

@@ -23,18 +23,18 @@ pub trait Machine {
 
     /// Handles an event.
     ///
-    /// An answer to an unknown, answered or cancelled action is ignored. An
+    /// An answer to an unknown, answered or canceled action is ignored. An
     /// error leaves the machine as it was.
     fn handle(&mut self, event: Event) -> Result<(), MachineError>;
 
-    /// Every action that was decided and is not answered or cancelled yet, in
+    /// Every action that was decided and is not answered or canceled yet, in
     /// order. After a replay, this is the work to take up.
     fn outstanding(&self) -> Vec<Action>;
 
     /// The result, once there is one.
     fn outcome(&self) -> Option<&Self::Outcome>;
 
-    /// The commits that stand at the two ends, when the machine knows them.
+    /// The commits at the two ends, when the machine knows them.
     fn ends(&self) -> Option<(&CombinedCommit, &CombinedCommit)>;
 
     /// The charts of a run that it needs.
@@ -46,17 +46,17 @@ pub trait Machine {
         None
     }
 
-    /// What to do about trouble of the infrastructure.
+    /// The policy for infrastructure failures.
     fn retry(&self) -> &RetryPolicy;
 
     /// The budget of time, in milliseconds.
     fn max_time(&self) -> Option<u64>;
 
-    /// What is made of the values that one run gives for one chart; all of them count
+    /// The aggregate of the values that one run gives for one chart; all of them count
     /// when absent.
     fn aggregate(&self) -> Option<Aggregate>;
 
-    /// How long a try may take, and how much may be under way.
+    /// Limits on the time of a try and on concurrent work.
     fn limits(&self) -> &Limits;
 }
 

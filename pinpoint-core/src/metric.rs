@@ -1,4 +1,4 @@
-//! What a benchmark measures, and how its values are read.
+//! The metric of a benchmark, and how its values are read.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Direction;
 
-/// How the values of a job are read: fixed once, by a run of the good end that is
-/// not counted.
+/// The metric of a job, by which its values are read: fixed once, by a run of the good
+/// end that is not counted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
     /// The format of the benchmark's output, in the executor's words.
@@ -15,10 +15,10 @@ pub struct Metric {
     pub format: String,
     /// The chart that decides; absent when all are compared.
     pub chart: Option<String>,
-    /// What it counts.
+    /// The unit.
     #[serde(default)]
     pub unit: Option<String>,
-    /// Where better lies, if the format says so.
+    /// The direction of improvement, if the format gives it.
     #[serde(default)]
     pub direction: Direction,
     /// Every chart of that run.
@@ -26,11 +26,11 @@ pub struct Metric {
     pub charts: BTreeMap<String, Measure>,
 }
 
-/// What a chart counts.
+/// The unit and direction of a chart.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measure {
     /// The unit, as the benchmark writes it.
     pub unit: Option<String>,
-    /// Where better lies, if the format says so.
+    /// The direction of improvement, if the format gives it.
     pub direction: Direction,
 }

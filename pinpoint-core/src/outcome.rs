@@ -1,4 +1,4 @@
-//! What a bisection found, with the evidence for it.
+//! The outcome of a bisection, with the evidence for it.
 
 use pinpoint_compare::{
     CompareError, FunctionalComparison, Interval, PerformanceComparison, Verdict,
@@ -11,22 +11,22 @@ use crate::Position;
 /// The version of [`Outcome`] that this library writes.
 pub const OUTCOME_VERSION: u32 = 1;
 
-/// What a bisection found.
+/// The outcome of a bisection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The version of this record, [`OUTCOME_VERSION`].
     pub version: u32,
     /// The answer in a word.
     pub status: Status,
-    /// Why the search ended.
+    /// The reason why the search ended.
     pub stopped: Stopped,
     /// The commits that changed the benchmark, oldest first.
     pub culprits: Vec<Culprit>,
-    /// Commits that may hold a culprit that could not be told apart, oldest
+    /// Commits that may hold a culprit but could not be distinguished, oldest
     /// first. Empty when every difference was traced to one commit.
     pub candidates: Vec<Position>,
-    /// How probable it is that each commit is a culprit that is not among
-    /// those above; the `pinpoint` strategy does not say.
+    /// The probability of each commit to be a culprit that is not among those above; the
+    /// `pinpoint` strategy does not give it.
     #[serde(default)]
     pub posterior: Option<Posterior>,
     /// Every comparison, in the order of the range, and within a pair in the
@@ -44,10 +44,10 @@ pub struct Outcome {
     pub builds: u64,
 }
 
-/// Where the next change is, as far as the runs tell: the probabilities of
+/// The place of the next change, according to the runs: the probabilities of
 /// all spans and of none add up to 1.
 ///
-/// No run tells apart the commits between two measured neighbours, so that
+/// No run distinguishes the commits between two measured neighbours, so that
 /// they form one span, however many they are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Posterior {
@@ -61,14 +61,14 @@ pub struct Posterior {
     pub spans: Vec<Span>,
 }
 
-/// Neighbouring commits that no run tells apart.
+/// Neighbouring commits that no run distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Span {
     /// The measured commit before them.
     pub after: Position,
     /// The newest of them, which is measured.
     pub last: Position,
-    /// How many they are, the last one included.
+    /// The number of commits, the last one included.
     pub commits: u64,
     /// The probability that one of them is the culprit, of all together.
     pub probability: f64,
@@ -86,23 +86,23 @@ pub enum Status {
     Inconclusive,
     /// The search could not be carried out.
     Failed,
-    /// Somebody ended it.
+    /// Canceled by a user.
     Canceled,
 }
 
-/// Why a search ended.
+/// The reason why a search ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stopped {
     /// Nothing was left to decide.
     Decided,
-    /// What is hidden between two neighbours, such as a roll, could not be
-    /// listed: which of it changed the benchmark is not known.
+    /// The commits hidden between two neighbours, such as a roll, could not be listed:
+    /// which of them changed the benchmark is not known.
     Unlisted {
-        /// What went wrong.
+        /// The reason.
         reason: String,
     },
-    /// Something was left to decide, but more runs would hardly tell more.
+    /// Something was left to decide, but more runs would hardly help.
     NothingToLearn,
     /// The next comparison would have exceeded the budget of runs.
     RunBudget,
@@ -110,13 +110,13 @@ pub enum Stopped {
     BuildBudget,
     /// The budget of time was spent.
     TimeBudget,
-    /// Somebody asked for it.
+    /// A user requested it.
     Canceled,
     /// An end of the range can't be measured, or the range can't be listed.
     Failed {
         /// The end that can't be measured, when it is one.
         commit: Option<Position>,
-        /// What went wrong.
+        /// The reason.
         reason: String,
     },
 }
@@ -128,8 +128,8 @@ pub struct Culprit {
     pub commit: Position,
     /// Its nearest older commit, with which it was compared.
     pub prior: Position,
-    /// How probable it is, given the other culprits; the `pinpoint` strategy
-    /// does not say.
+    /// The probability of the culprit, given the others; the `pinpoint` strategy does not
+    /// give it.
     pub probability: Option<f64>,
     /// By how much it changed the benchmark.
     pub effect: Effect,
@@ -144,8 +144,8 @@ pub struct Effect {
     /// in the chart's unit; of failures the difference of their rates. Absent
     /// when it is beyond the range of `f64`.
     pub estimate: Option<f64>,
-    /// Where it lies with the confidence below; absent when the samples are
-    /// too small to say, or an end of it is beyond the range of `f64`.
+    /// The interval of the effect with the confidence below; absent when the samples are
+    /// too small, or an end of it is beyond the range of `f64`.
     pub interval: Option<Interval>,
     /// The confidence of the interval.
     pub confidence: f64,
@@ -219,9 +219,9 @@ pub struct Comparison {
     pub higher_runs: u32,
     /// The decision.
     pub verdict: Verdict,
-    /// Whether runs fail alike.
+    /// The comparison of failures.
     pub functional: FunctionalComparison,
-    /// Whether values are alike; absent when the failures decided.
+    /// The comparison of values; absent when the failures decided.
     pub performance: Option<PerformanceComparison>,
 }
 
@@ -232,7 +232,7 @@ pub struct Unmeasured {
     pub commit: Position,
     /// Its runs, all of which failed.
     pub runs: u32,
-    /// What went wrong in the first of them.
+    /// The reason in the first of them.
     pub reason: Option<String>,
 }
 
@@ -241,6 +241,6 @@ pub struct Unmeasured {
 pub struct Skipped {
     /// The commit.
     pub commit: Position,
-    /// Why, in a line.
+    /// The reason, in one line.
     pub reason: String,
 }

@@ -6,8 +6,8 @@
 //! - *unknown*: more runs, in totals of 10, 20, 40, 80 and 160 (the one with
 //!   fewer first), and if 160 do not decide, they count as the same;
 //! - *different*: the commit in the middle is built, run as often as the older
-//!   of the pair, and makes two pairs of one. Where nothing lies between, the
-//!   newer commit is a culprit.
+//!   of the pair, and makes two pairs of one. Where there is none, the newer commit is a
+//!   culprit.
 //!
 //! Both halves are always explored, so several culprits can be found. The
 //! rules are facts of the original, `pinpoint/go/workflows/internal/bisect.go`
@@ -232,7 +232,7 @@ impl PinpointSearch {
                     PairState::Undecided
                 }
             }
-            // What could not be built stands between the two.
+            // Commits that could not be built are between the two.
             None if between.low < between.high => PairState::Undecided,
             None if self.criteria.lists => {
                 let (lower, higher) = (self.pairs[index].lower, self.pairs[index].higher);

@@ -56,7 +56,7 @@ impl Listing {
 /// A dependency that two commits hold at different revisions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DependencyChange {
-    /// Where the manifest puts it, or what the manifest calls it.
+    /// The path given by the manifest, or the manifest's name for it.
     pub path: String,
     /// Its repository; of a package without one, its name.
     pub repository: String,
@@ -81,7 +81,7 @@ pub enum Followed {
     /// They are not: why, in a line. The change may be the cause, and can't be
     /// bisected further.
     No {
-        /// Why.
+        /// The reason.
         reason: String,
         /// It would be, if its repository were available.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -102,25 +102,25 @@ pub enum Artifact {
     Handle(String),
 }
 
-/// How a build ended.
+/// The result of a build.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct BuildReport {
     /// The commit that was built, by name.
     pub commit: CombinedCommit,
-    /// Why it failed, in a line; absent when it can be run.
+    /// The reason for its failure, in one line; absent when it can be run.
     #[serde(default)]
     pub failure: Option<String>,
-    /// Where the build is.
+    /// The artifact of the build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<Artifact>,
     /// The build existed already.
     #[serde(default)]
     pub cached: bool,
-    /// How long it took, in milliseconds.
+    /// Its duration, in milliseconds.
     #[serde(default)]
     pub duration: u64,
-    /// Where its output is.
+    /// The location of its output.
     #[serde(default)]
     pub log: Option<String>,
 }
@@ -175,7 +175,7 @@ pub struct Series {
     /// The unit, as the benchmark writes it.
     #[serde(default)]
     pub unit: Option<String>,
-    /// Where better lies, if the format of the output says so.
+    /// The direction of improvement, if the format of the output gives it.
     #[serde(default, skip_serializing_if = "is_unknown")]
     pub direction: Direction,
 }
@@ -186,7 +186,7 @@ fn is_unknown(direction: &Direction) -> bool {
     *direction == Direction::Unknown
 }
 
-/// How one execution of the benchmark ended.
+/// The result of one execution of the benchmark.
 ///
 /// ```
 /// use pinpoint_core::RunReport;
@@ -198,7 +198,7 @@ fn is_unknown(direction: &Direction) -> bool {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunReport {
-    /// Where it ran.
+    /// The bot that it ran on.
     #[serde(default)]
     pub bot: Option<String>,
     /// When it started.
@@ -206,7 +206,7 @@ pub struct RunReport {
     /// The chart that decides, where the executor was left to choose it.
     #[serde(default)]
     pub chart: Option<String>,
-    /// Why there are no values, in a line; absent when there are.
+    /// The reason why there are no values, in one line; absent when there are.
     #[serde(default)]
     pub failure: Option<String>,
     /// Every value of every chart that the request wants. Others may be left
@@ -219,7 +219,7 @@ pub struct RunReport {
     /// The exit code; absent when a signal ended it.
     #[serde(default)]
     pub exit_code: Option<i32>,
-    /// Where its output is.
+    /// The location of its output.
     #[serde(default)]
     pub log: Option<String>,
     /// Notes for the user, a line each.
@@ -270,7 +270,7 @@ impl RunReport {
     }
 }
 
-/// How the two executions of a pair ended, in the order asked for.
+/// The results of the two executions of a pair, in the order asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PairReport {
     /// The one that ran first.

@@ -70,7 +70,8 @@ pub struct FindMetricRequest {
     pub key: Key,
     /// The commit to build and to run.
     pub commit: CombinedCommit,
-    /// What will be made of the values of a run: those of this one must allow it.
+    /// The aggregate that will be applied to the values of a run: those of this one must
+    /// allow it.
     #[serde(default)]
     pub aggregate: Option<Aggregate>,
 }
@@ -121,14 +122,14 @@ pub struct RunRequest {
     pub key: Key,
     /// The commit to run, with its arguments.
     pub variant: Variant,
-    /// How many runs of this commit the job asked for before this one.
+    /// The number of runs of this commit that the job asked for before this one.
     pub index: u32,
-    /// Where to run; anywhere when absent.
+    /// The bot to run on; any when absent.
     #[serde(default)]
     pub bot: Option<String>,
     /// The charts that count.
     pub charts: Charts,
-    /// How values are read, in a job that found its metric first.
+    /// The metric by which values are read, in a job that found it first.
     #[serde(default)]
     pub metric: Option<Metric>,
 }
@@ -144,14 +145,14 @@ pub struct RunPairRequest {
     pub first: Variant,
     /// The side to run right after it.
     pub second: Variant,
-    /// How many pairs of these two the job asked for before this one.
+    /// The number of pairs of these two that the job asked for before this one.
     pub index: u32,
-    /// Where to run; anywhere when absent.
+    /// The bot to run on; any when absent.
     #[serde(default)]
     pub bot: Option<String>,
     /// The charts that count.
     pub charts: Charts,
-    /// How values are read, in a job that found its metric first.
+    /// The metric by which values are read, in a job that found it first.
     #[serde(default)]
     pub metric: Option<Metric>,
 }

@@ -43,11 +43,11 @@ pub(crate) enum BuildState {
 pub(crate) struct Run {
     /// Of the chart that decides; none when the run failed.
     pub(crate) values: Vec<f64>,
-    /// Where it ran, when that is known.
+    /// The bot that it ran on, when known.
     pub(crate) bot: Option<String>,
     /// In milliseconds since the job began.
     pub(crate) started: u64,
-    /// How many runs were answered before it.
+    /// The number of runs answered before it.
     pub(crate) sequence: u64,
 }
 
@@ -102,7 +102,7 @@ impl Measured {
         self.runs() > 0 && self.failures() == self.runs()
     }
 
-    /// What went wrong in the first of its failed runs.
+    /// The reason in the first of its failed runs.
     pub(crate) fn failure(&self) -> Option<&str> {
         self.failure.as_ref().map(|(_, reason)| reason.as_str())
     }
@@ -167,7 +167,7 @@ impl SearchState {
         self.runs
     }
 
-    /// Why no further run is likely to give a value, though earlier ones did.
+    /// The reason why no further run is likely to give a value, though earlier ones did.
     pub(crate) fn broken_down(&self) -> Option<String> {
         let Failing {
             runs,
@@ -222,7 +222,7 @@ impl SearchState {
         }
     }
 
-    /// Why a range could not be listed.
+    /// The reason why a range could not be listed.
     pub(crate) fn unlisted(&self, range: u32) -> Option<&str> {
         match self.ranges.get(range as usize) {
             Some(RangeState::Failed(reason)) => Some(reason),
@@ -230,7 +230,7 @@ impl SearchState {
         }
     }
 
-    /// Why some range could not be listed.
+    /// The reason why some range could not be listed.
     pub(crate) fn any_unlisted(&self) -> Option<&str> {
         (0..self.ranges.len() as u32).find_map(|range| self.unlisted(range))
     }

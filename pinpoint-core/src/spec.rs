@@ -24,19 +24,19 @@ pub const SPEC_VERSION: u32 = 2;
 pub struct BisectionSpec {
     /// The version of this record, [`SPEC_VERSION`].
     pub version: u32,
-    /// Where to search.
+    /// The range to search.
     pub range: Range,
-    /// How to search.
+    /// The strategy to search with.
     pub strategy: Strategy,
     /// The chart that decides. When absent, a run gives values for exactly one.
     pub chart: Option<String>,
     /// The smallest change worth finding.
     pub magnitude: Option<Magnitude>,
-    /// What is made of the values that one run gives: one value by this method, or all
+    /// The aggregate of the values that one run gives: one value by this method, or all
     /// of them count when absent.
     #[serde(default)]
     pub aggregate: Option<Aggregate>,
-    /// Where better lies.
+    /// The direction of improvement.
     pub direction: Direction,
     /// The confidence of the intervals reported, between 0 and 1, and for the
     /// `adaptive` strategy the probability with which an answer is right.
@@ -51,7 +51,7 @@ pub struct BisectionSpec {
     /// the other; `pinpoint` does not.
     #[serde(default = "one_run")]
     pub build_cost: f64,
-    /// How suspicious each commit of the outermost range is: relative weights,
+    /// The weight of suspicion of each commit of the outermost range: relative,
     /// oldest first, from the first commit after the good end to the bad end,
     /// so one more than there are commits between the ends. All alike when
     /// absent. The `pinpoint` strategy does not use them.
@@ -63,12 +63,12 @@ pub struct BisectionSpec {
     pub max_builds: Option<u64>,
     /// The longest the job may take, in milliseconds.
     pub max_time: Option<u64>,
-    /// What to do about trouble of the infrastructure.
+    /// The policy for infrastructure failures.
     pub retry: RetryPolicy,
-    /// How long a try may take, and how much may be under way.
+    /// Limits on the time of a try and on concurrent work.
     #[serde(default)]
     pub limits: Limits,
-    /// Where to run: each commit is run on all of these equally often. Anywhere when
+    /// The bots to run on: each commit is run on all of these equally often. Any bot when
     /// empty.
     #[serde(default)]
     pub bots: Vec<String>,
@@ -104,7 +104,7 @@ fn one_run() -> f64 {
     1.0
 }
 
-/// Where to search.
+/// The range to search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(
@@ -128,7 +128,7 @@ pub enum Range {
     },
 }
 
-/// How to search.
+/// The strategy of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
@@ -151,8 +151,8 @@ pub enum Magnitude {
     Percent(f64),
 }
 
-/// How often and how patiently a request is tried again after trouble of the
-/// infrastructure. The waits grow by the factor until the longest.
+/// The number of retries and the waits before them after infrastructure failures. The
+/// waits grow by the factor until the longest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RetryPolicy {
     /// Tries in all, the first included.
@@ -176,7 +176,7 @@ impl Default for RetryPolicy {
     }
 }
 
-/// How long a try may take, and how much may be under way at once.
+/// Limits on the time of a try and on concurrent work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Milliseconds for a try to list, build or run, from its start to its answer; after
@@ -242,7 +242,7 @@ impl RetryPolicy {
     }
 }
 
-/// Why a spec is not one that can be searched.
+/// The reason why a spec can't be searched.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SpecError {
     /// Written by a later version of this library.
@@ -333,8 +333,8 @@ pub enum SpecError {
 impl SpecError {
     /// The most runs of one commit that a spec may ask for at once.
     pub const MOST_ATTEMPTS: u32 = 100_000;
-    /// The most commits between two ends. What a search can't tell apart it
-    /// lists commit by commit, so that the number must be one that fits memory.
+    /// The most commits between two ends. Commits that a search can't distinguish it
+    /// lists one by one, so their number must fit in memory.
     pub const MOST_COMMITS: u64 = 10_000_000;
 }
 

@@ -23,7 +23,7 @@ pub(crate) trait SearchStrategy {
     fn posterior(&self) -> Option<Posterior>;
     /// Every comparison of two commits.
     fn comparisons(&self) -> Vec<Comparison>;
-    /// Where a culprit is still looked for, oldest first.
+    /// The ranges still searched for a culprit, oldest first.
     fn open_ranges(&self) -> Vec<OpenRange>;
     /// A lower bound of the runs to come, beyond those under way.
     fn runs_to_come(&self, state: &SearchState) -> u64;

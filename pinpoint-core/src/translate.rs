@@ -29,12 +29,12 @@ pub struct Unnamed {
     pub task: Box<Task>,
 }
 
-/// How a machine reads reports.
+/// The settings by which a machine reads reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     /// The charts of a run that count.
     pub charts: Charts,
-    /// What is made of the values that one run gives for one chart; all of them count
+    /// The aggregate of the values that one run gives for one chart; all of them count
     /// when absent.
     pub aggregate: Option<Aggregate>,
     /// When the job was created, in milliseconds since 1970: events count from it.

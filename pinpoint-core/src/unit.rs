@@ -2,8 +2,8 @@
 
 use crate::Direction;
 
-/// Where better lies: as the format `said`, or else by the unit. Less of time and
-/// of memory is nearly always better; of rates (`MB/s`) and anything else nothing
+/// The direction of improvement: as the format `said`, or else by the unit. Less time and
+/// memory is nearly always better; of rates (`MB/s`) and anything else nothing
 /// is known.
 ///
 /// Case does not matter, because benchmarks write `KB`, `kB` and `kb` for one

@@ -530,7 +530,7 @@ fn drift_bots_flakiness_and_commits_that_do_not_build_are_borne() {
 }
 
 /// Values that never vary tell nothing, and a benchmark that has not failed yet
-/// may have begun to.
+/// may have started to.
 #[test]
 fn failures_are_looked_for_where_values_never_vary() {
     for (rates, right) in [([0.05, 0.5], 0.9), ([0.1, 0.3], 0.85), ([0.0, 0.2], 0.9)] {
@@ -679,7 +679,7 @@ fn hundreds_of_runs_beside_a_large_step_are_no_obstacle() {
     }
 }
 
-/// No run tells more than such a suspicion does, but only runs show that it is
+/// No run is more informative than such a suspicion, but only runs show that it is
 /// right.
 #[test]
 fn a_suspicion_beyond_doubt_is_looked_at_all_the_same() {

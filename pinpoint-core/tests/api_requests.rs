@@ -1,4 +1,4 @@
-//! What requests may say, and that what they say is not changed on the way.
+//! The allowed contents of requests, which are not changed on the way.
 
 // Clippy's exception for tests knows functions marked as tests only, not what
 // they share.
@@ -754,7 +754,7 @@ proptest! {
         let message = CombinedCommit::try_from(&state).unwrap();
         let read = FlatCommit::read(&sent(&message)).unwrap();
         prop_assert_eq!(&read, &FlatCommit::from(&state));
-        // What is known about a commit does not take part in its equality.
+        // The known facts of a commit do not count for its equality.
         let known = |commit: &Commit| (commit.author.clone(), commit.created.clone(), commit.subject.clone());
         prop_assert_eq!(known(&read.main), known(&state.main));
         prop_assert_eq!(CombinedCommit::try_from(&read).unwrap(), message);

@@ -15,10 +15,10 @@ use pinpoint_core::{
 use proptest::prelude::*;
 use walk::{Walk, check_replay, failed, gave, state, steps};
 
-/// What commits do, which depends on how they are run.
+/// The behaviour of commits, which depends on how they are run.
 struct World {
     between: u64,
-    /// How much slower commits are from this place on, alone and, between the
+    /// The slowdown of commits from this place on, alone and, between the
     /// ends, in pairs. 0 is the first commit after the good end.
     alone: BTreeMap<u64, f64>,
     in_pairs: BTreeMap<u64, f64>,
@@ -255,7 +255,7 @@ fn the_magnitude_is_the_difference_just_verified_unless_one_is_told() {
 fn without_a_regression_it_ends_after_the_pairs() {
     for (world, direction) in [
         (World::slower_from(62, []), Direction::Unknown),
-        // Faster is no regression of a time.
+        // Faster is not a regression of a time.
         (World::slower_from(62, [(20, -2.0)]), Direction::Down),
     ] {
         let mut spec = world.spec();
@@ -351,7 +351,7 @@ fn a_budget_is_for_everything_and_keeps_one_confirmation_back() {
             found.outcome.runs
         );
         let search = found.outcome.bisection.as_ref().unwrap();
-        // What was found is confirmed as far as the budget goes, oldest first.
+        // Findings are confirmed as far as the budget goes, oldest first.
         if let Some(first) = search.culprits.first() {
             assert_eq!(found.culprits()[0], first.commit);
         }
@@ -570,7 +570,7 @@ proptest! {
         check_replay(begin, &whole, cut.index(whole.events.len() + 1));
     }
 
-    /// What is stored is what was: spec, events and outcome as JSON.
+    /// Storing changes nothing: spec, events and outcome as JSON.
     #[test]
     fn spec_events_and_outcome_survive_being_written(spec in specs(), steps in steps()) {
         let whole = Walk::new(CulpritFinder::new(spec.clone()).unwrap(), &steps);

@@ -46,7 +46,7 @@ fn search(spec: &BisectionSpec) -> Bisection {
     Bisection::new(spec.clone()).unwrap()
 }
 
-/// What goes wrong with a request.
+/// The fault of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
     Unavailable,
@@ -186,7 +186,7 @@ fn series(values: &[f64]) -> Series {
 #[derive(Default)]
 struct Memory {
     lines: Vec<String>,
-    /// What goes wrong with the next record: before or after it is kept.
+    /// The fault of the next record: before or after it is kept.
     faults: Option<Box<dyn FnMut(usize) -> Option<Torn> + Send>>,
 }
 
@@ -447,7 +447,7 @@ async fn a_refusal_pauses_the_job_and_throws_no_work_away() {
             .unwrap_err();
         assert!(matches!(error, DriveError::Refused(_)));
         assert_eq!(error.to_string(), "disk full");
-        // Everything that was begun is done and journaled, and nothing was ended.
+        // All started work is done and journaled, and nothing was ended.
         assert_eq!(*world.done.lock().unwrap(), answers(&journal.read()));
         assert!(world.cancelled.lock().unwrap().is_empty());
         let begun = world.started.lock().unwrap().len();
@@ -539,14 +539,14 @@ async fn a_cancelled_job_has_an_outcome() {
     assert_eq!(outcome.status, Status::Canceled);
     assert_eq!(outcome.runs, 6);
     assert_eq!(world.cancelled.lock().unwrap().len(), 14);
-    // The queue is free: nothing goes on behind the back of the job.
+    // The queue is free: nothing goes on without the job's knowledge.
     assert!(world.queue.try_lock().is_ok());
-    // And the journal tells the same.
+    // And the journal says the same.
     let again = finish(&spec(), &World::new(), &mut journal).await;
     assert_eq!(again, outcome);
 }
 
-/// Interrupted while a cancelled build is being ended: it is ended all the same.
+/// Interrupted while a canceled build is being ended: it is ended all the same.
 #[tokio::test(start_paused = true)]
 async fn an_interrupt_while_work_is_being_ended_ends_it_too() {
     let world = World::new();
@@ -717,7 +717,7 @@ async fn runs_without_a_usable_value_are_failed_runs_with_a_reason() {
         let mut journal = Memory::default();
         let outcome = finish(&spec, &world, &mut journal).await;
         assert_eq!(outcome.status, Status::CulpritFound, "{expected}");
-        // What was written can be read, and says why.
+        // The written records can be read, and give the reason.
         let reasons: Vec<String> = (journal.read().into_iter())
             .filter_map(|record| match record {
                 Record::Reported {

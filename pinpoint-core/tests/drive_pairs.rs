@@ -1,5 +1,5 @@
-//! Pairs between machine, executor and journal: what is asked of the executor,
-//! what the machine hears of it, and that nothing is lost or repeated.
+//! Pairs between machine, executor and journal: the executor's requests, the machine's
+//! events, and that nothing is lost or repeated.
 
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
@@ -21,7 +21,7 @@ fn commit(name: &str) -> CombinedCommit {
     CombinedCommit::from(Commit::new("repository", name))
 }
 
-/// The same commit twice; the experiment is told to be slow.
+/// The same commit twice; the experiment is set to be slow.
 fn spec() -> PairwiseSpec {
     let experiment = Variant {
         arguments: vec!["--slow".into()],
@@ -106,7 +106,7 @@ async fn compare(
 ) -> Result<PairwiseOutcome, DriveError> {
     let machine = Pairwise::new(spec.clone()).unwrap();
     let driven = drive(machine, bot, journal, &Impatient, pending()).await;
-    // What was written can be read.
+    // The written records can be read.
     let text = serde_json::to_string(&journal.records).unwrap();
     let read: Vec<Record> = serde_json::from_str(&text).unwrap();
     assert_eq!(read, journal.records);
@@ -156,7 +156,7 @@ async fn each_side_runs_with_what_is_its_own_and_all_charts_are_heard() {
     assert_eq!(pairs.len(), 30);
     for (pair, request) in pairs.into_iter().zip(&*asked) {
         assert_eq!(pair.second.started, u64::from(request.index));
-        // Each is told which build to run.
+        // Each is given its build.
         for variant in [&request.first, &request.second] {
             assert_eq!(variant.artifact, Some(Artifact::Digest("d1".into())));
         }

@@ -142,7 +142,7 @@ fn the_metric_is_found_first_and_decides() {
         }
         let (outcome, asked, _) = run(&mut machine, |_| None);
         assert_eq!(outcome.state(), JobState::Completed);
-        // What was built while the metric was found is not built again.
+        // Commits built while the metric was found are not built again.
         let again = Task::Build { commit: bad };
         assert!(asked.iter().all(|action| action.task != again));
     }

@@ -432,7 +432,7 @@ fn a_lost_pair_is_asked_for_again_and_three_in_a_row_end_it() {
         assert_eq!(again[0].task, action.task);
         assert!(again[0].number > pairs[29].number);
     }
-    // One that is not lost begins the count anew.
+    // One that is not lost restarts the count.
     machine
         .handle(ran_pair(&pairs[2], gave(1.0), gave(1.0)))
         .unwrap();
@@ -596,7 +596,7 @@ proptest! {
         }
     }
 
-    /// What is stored is what was: spec, events and outcome as JSON.
+    /// Storing changes nothing: spec, events and outcome as JSON.
     #[test]
     fn spec_events_and_outcome_survive_being_written(spec in specs(), steps in steps()) {
         let whole = Walk::new(Pairwise::new(spec.clone()).unwrap(), &steps);

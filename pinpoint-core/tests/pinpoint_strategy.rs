@@ -92,7 +92,7 @@ fn undecided_ends(spec: BisectionSpec) -> Vec<(u32, u32)> {
             let event = match action.task {
                 Task::Run { commit, index, .. } => {
                     // Two mixed samples, the bad one a little higher: the
-                    // p-value lies between the thresholds for a while.
+                    // p-value is between the thresholds for a while.
                     let noise = f64::from(index * 37 % 101) / 101.0;
                     let shift = if commit == Position::Higher {
                         0.07
@@ -705,7 +705,7 @@ fn ends_that_only_fail_are_the_same_and_said_to_be_unmeasured() {
     );
     let outcome = World::of(6).search().outcome();
     assert_eq!(outcome.unmeasured, []);
-    // What was written before does not say.
+    // Earlier files do not say.
     let mut old = serde_json::to_value(&outcome).unwrap();
     old.as_object_mut().unwrap().remove("unmeasured");
     assert_eq!(serde_json::from_value::<Outcome>(old).unwrap(), outcome);

@@ -3,7 +3,7 @@
 //!
 //! The published figures are for ranges of 128 and 1,024 commits, exactly one of
 //! which changed the benchmark, each as likely as any other; one normally distributed
-//! value a run; the strategy is told the true size of the change. Sizes are in
+//! value a run; the strategy is given the true size of the change. Sizes are in
 //! interquartile ranges of the noise. "Right" is that commit and no other.
 
 #![expect(
@@ -16,7 +16,7 @@ use pinpoint_core::{BisectionSpec, Machine, Magnitude, Outcome, Position, Strate
 
 const COMMITS: u64 = 128;
 const SEARCHES: u64 = 600;
-/// A figure of this test may lie so many standard errors from the published
+/// A figure of this test may be so many standard errors from the published
 /// one, whose own error is about as large: with so few figures a test that is
 /// right fails once in many thousand seeds, and the seeds are fixed.
 const STANDARD_ERRORS: f64 = 4.0;
@@ -103,7 +103,7 @@ fn nothing_changed() {
     }
 }
 
-/// What the searcher needs that knows both distributions: so the limit against
+/// The needs of the searcher that knows both distributions: so the limit against
 /// which strategies are measured is the published one.
 #[test]
 fn the_ideal_searcher() {

@@ -115,7 +115,7 @@ proptest! {
         prop_assert_eq!(handled.progress(), replayed.progress());
     }
 
-    /// What is stored is what was: spec, events and outcome as JSON.
+    /// Storing changes nothing: spec, events and outcome as JSON.
     #[test]
     fn spec_events_and_outcome_survive_being_written(spec in specs(), steps in steps()) {
         let whole = walk(spec.clone(), &steps);
@@ -215,7 +215,7 @@ proptest! {
             ..PairwiseSpec::unnamed()
         };
         let mut comparison = Pairwise::new(spec).unwrap();
-        // What is lost is asked for again, and most of it is not.
+        // Lost runs are asked for again, and most are not lost.
         landscape.walk(&mut comparison, 12 * u64::from(half) + 20);
     }
 }

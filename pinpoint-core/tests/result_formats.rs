@@ -466,7 +466,7 @@ mod recognised {
                 "{output}"
             );
         }
-        // A log whose lines begin with a bracket is no JSON document.
+        // A log whose lines begin with a bracket is not a JSON document.
         let log = b"[info] starting\nlatency: 5 ms\n";
         assert_eq!(Format::recognise(log).expect("a line is"), Format::Lines);
     }
@@ -513,7 +513,7 @@ mod damaged {
         }
     }
 
-    /// In text a line is the least that can be told to be whole.
+    /// In text a line is the least that can be recognised as whole.
     #[test]
     fn text_cut_within_a_result_gives_nothing() {
         for (name, format, marker) in [
@@ -569,7 +569,7 @@ mod damaged {
         }
     }
 
-    /// What is wrong, and where: the place of the fault, or what it is called.
+    /// The fault and its place, or its name.
     #[test]
     fn the_place_is_told() {
         for (format, output, wanted) in [
@@ -895,7 +895,7 @@ mod damaged {
         }
     }
 
-    /// What is not in its place measures nothing.
+    /// A value that is not in its place measures nothing.
     #[test]
     fn only_the_mean_of_a_benchmark_counts() {
         let output = r#"<Catch><mean value="1"/><failed/><BenchmarkResults name="a"><mean value="2"/><x><mean value="3"/></x></BenchmarkResults></Catch>"#;
@@ -971,7 +971,7 @@ mod damaged {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(512))]
 
-        /// Whatever is done to an output: no panic, and nothing that is no amount.
+        /// Whatever is done to an output: no panic, and no invalid amount.
         #[test]
         fn bent_outputs_give_errors_or_amounts(
             which in 0..FILES.len(),

@@ -1,4 +1,4 @@
-//! Journals that were written once are read for ever: every file in
+//! Journals of every version can always be read: every file in
 //! `tests/journals` holds a spec, the events of its job and the outcome they
 //! led to, as the version of its name wrote them: of a bisection, `adaptive-1.json`
 //! and `pinpoint-1.json` with the strategy in the name, and of the other machines

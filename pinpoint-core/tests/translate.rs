@@ -1,4 +1,4 @@
-//! What a report means to a machine: the rules for values, and journals of version 1.
+//! The meaning of a report to a machine: the rules for values, and journals of version 1.
 
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
@@ -28,10 +28,10 @@ fn time() -> Charts {
     Charts::Deciding(Some("time".into()))
 }
 
-/// What the machine hears of a run: its values, or why it failed.
+/// The machine's view of a run: its values, or why it failed.
 fn heard(report: RunReport, reading: &Reading) -> Result<BTreeMap<String, Vec<f64>>, String> {
     let report = accept(&reading.charts, Report::Ran(report));
-    // What is journaled can be read again, and means the same.
+    // Journaled reports can be read again, and mean the same.
     let record = Record::Reported { action: 7, report };
     let text = serde_json::to_string(&record).unwrap();
     assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record);

@@ -1,4 +1,4 @@
-//! Why there is nothing to say about what lies between two commits.
+//! The reasons why the commits between two others can't be found.
 
 use crate::HistoryError;
 use crate::manifest::ManifestError;
@@ -51,11 +51,11 @@ pub enum MidpointError {
     /// A manifest that has to be understood is not.
     #[error("in {repository} at {revision}: {source}")]
     Manifest {
-        /// Where it stands.
+        /// The repository that holds it.
         repository: String,
         /// Its revision.
         revision: String,
-        /// What is wrong with it.
+        /// The problem.
         #[source]
         source: Box<ManifestError>,
     },

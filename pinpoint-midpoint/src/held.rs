@@ -1,7 +1,7 @@
 //! A combined commit as the tree that it is.
 //!
 //! A [`CombinedCommit`] lists the dependencies it holds one after the other,
-//! each with the repository that names it. What lies between two of them is a
+//! each with the repository that names it. The states between two of them are a
 //! question about trees: the main repository holds dependencies, which may hold
 //! dependencies of their own.
 

@@ -1,4 +1,4 @@
-//! What is asked of repositories.
+//! The questions to repositories.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,10 +22,10 @@ pub trait History: Send + Sync {
     /// [`HistoryError::UnknownRevision`] when it names nothing, or several.
     async fn resolve(&self, name: &str) -> Result<String, HistoryError>;
 
-    /// Whether one commit is the other, or is part of its history.
+    /// True when one commit is the other, or is part of its history.
     async fn is_ancestor(&self, ancestor: &str, descendant: &str) -> Result<bool, HistoryError>;
 
-    /// How many commits of `higher`'s line the history of `lower` does not
+    /// The number of commits of `higher`'s line that the history of `lower` does not
     /// hold, `higher` included: 1 for a commit and its first parent.
     ///
     /// Where `lower` is on the line these are the commits after it. Where it
@@ -90,7 +90,7 @@ pub trait Repositories: Send + Sync {
     /// [`HistoryError::UnknownRepository`] when it is not available locally.
     async fn open(&self, repository: &str) -> Result<Arc<dyn History>, HistoryError>;
 
-    /// What each of these repositories is, whatever it is called: two names have
+    /// The identity of each of these repositories, whatever its name: two names have
     /// the same identity if they mean the same repository, available or not.
     ///
     /// Unless implemented, every name means another repository.
@@ -107,7 +107,7 @@ pub trait Repositories: Send + Sync {
     }
 }
 
-/// Why a question about a history has no answer.
+/// The reason why a question about a history has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     /// The repository is not available locally.
@@ -115,7 +115,7 @@ pub enum HistoryError {
     UnknownRepository {
         /// Its name.
         repository: String,
-        /// What to do about it.
+        /// Advice for the user.
         hint: String,
     },
     /// Nothing is called that, or several things are.
@@ -125,7 +125,7 @@ pub enum HistoryError {
         repository: String,
         /// The name that was given.
         revision: String,
-        /// What to do about it.
+        /// Advice for the user.
         hint: String,
     },
     /// A file that is larger than what is read.
@@ -137,9 +137,9 @@ pub enum HistoryError {
         path: String,
         /// The hash of its content.
         object: String,
-        /// How many bytes it has.
+        /// Its size in bytes.
         size: u64,
-        /// How many are read.
+        /// The most bytes that are read.
         most: usize,
     },
     /// A place outside of a range.
@@ -151,7 +151,7 @@ pub enum HistoryError {
         higher: String,
         /// The place asked for.
         offset: u64,
-        /// How many commits there are.
+        /// The number of commits.
         count: u64,
     },
     /// The repository can't be read: it is damaged, out of reach, or not
@@ -160,7 +160,7 @@ pub enum HistoryError {
     Unreadable {
         /// The repository.
         repository: String,
-        /// What went wrong.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },

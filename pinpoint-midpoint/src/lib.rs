@@ -1,8 +1,8 @@
-//! What lies between two states of a program.
+//! The states between two states of a program.
 //!
 //! A state is a [`CombinedCommit`](pinpoint_core::CombinedCommit): a commit of
 //! the main repository, and dependencies held at other revisions than it names.
-//! [`Midpoints`] says what lies strictly between two of them, the coarsest thing
+//! [`Midpoints`] lists the states strictly between two of them, the coarsest thing
 //! first, so that a search halves long ranges before it looks into a commit:
 //!
 //! 1. commits of the main repository, on its line of first parents;
@@ -13,7 +13,7 @@
 //!    dependency (by path, then URL) moved on commit by commit, then the second
 //!    as well, and so on until all have rolled. That last state and the roll
 //!    itself differ in what else the commit changed;
-//! 4. between neighbours in a dependency: the same again inside of it.
+//! 4. between neighbours in a dependency: the same inside it.
 //!
 //! ```text
 //! {C@1}                            C@2 rolls angle from 4 to 5 and skia from 7 to 9

@@ -1,4 +1,4 @@
-//! What lies between two revisions of one repository.
+//! The commits between two revisions of one repository.
 //!
 //! First the line of first parents. When two revisions are neighbours on it and
 //! the higher is a merge, the branch that it merged: the lower one with the
@@ -42,7 +42,7 @@ pub(crate) enum Line {
 }
 
 impl Line {
-    /// Nothing lies between.
+    /// No commit in between.
     pub(crate) fn none(commit: &Commit) -> Self {
         Self::Merged {
             commit: commit.git_hash.clone(),
@@ -116,7 +116,7 @@ impl Line {
     }
 }
 
-/// How two revisions of a repository are related.
+/// The relation of two revisions of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Relation {
     /// The higher comes after the lower.
@@ -127,7 +127,7 @@ pub(crate) enum Relation {
     Apart,
 }
 
-/// What lies strictly between two revisions that differ.
+/// The states strictly between two revisions that differ.
 pub(crate) async fn between(
     history: &dyn History,
     lower: &Commit,
@@ -142,7 +142,7 @@ pub(crate) async fn between(
     })
 }
 
-/// What lies strictly between a revision and a later one; none: the other is not
+/// The states strictly between a revision and a later one; none: the other is not
 /// later.
 async fn up(
     history: &dyn History,
@@ -157,7 +157,7 @@ async fn up(
         return Ok(None);
     }
     let after = history.count(older, newer).await?;
-    // With something merged into it, the higher commit itself lies between.
+    // With a branch merged into it, the higher commit itself is in between.
     let count = after - u64::from(higher.merged.is_empty() && after > 0);
     if count > 0 {
         return Ok(Some(Line::Forward {
@@ -171,8 +171,8 @@ async fn up(
     branch(history, lower, branches, higher).await
 }
 
-/// What lies between a commit and what becomes of it once all of `branches` is
-/// merged in, which is `higher`; none: it has more merged in than that.
+/// The states between a commit and the result of merging all of `branches` into it, which
+/// is `higher`; none: it has more merged in than that.
 async fn branch(
     history: &dyn History,
     lower: &Commit,
@@ -268,7 +268,7 @@ pub(crate) async fn last_of_branch(
     Ok(is_next.then(|| last.clone()))
 }
 
-/// Leaves out what conflicts, and what is no other tree than its neighbour.
+/// Leaves out states that conflict, and states with the same tree as their neighbour.
 async fn states_of_their_own(
     history: &dyn History,
     lower: &Commit,

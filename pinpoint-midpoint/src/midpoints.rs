@@ -1,4 +1,4 @@
-//! Finding what lies between two commits.
+//! Finding the states between two commits.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,13 +13,13 @@ use crate::rolls::{Place, Roll};
 use crate::sources::Sources;
 use crate::{HistoryError, MidpointError, Repositories};
 
-/// Pairs of commits between which it is remembered what lies.
+/// The number of pairs of commits whose states in between are remembered.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
-/// Finds what lies between two commits, over repositories that it is given.
+/// Finds the states between two commits, over repositories that it is given.
 ///
 /// Clones share what they remember, which is bounded: the manifests of the last
-/// 256 revisions, and what lies between the last 256 pairs.
+/// 256 revisions, and the states between the last 256 pairs.
 #[derive(Clone)]
 pub struct Midpoints {
     sources: Arc<Sources>,
@@ -28,7 +28,7 @@ pub struct Midpoints {
 
 type Pairs = LruCache<(CombinedCommit, CombinedCommit), Arc<Between>>;
 
-/// What lies strictly between two commits, oldest first.
+/// The states strictly between two commits, oldest first.
 ///
 /// It says how many states there are, and how to name each; it holds none of
 /// those that are plain commits of a line of history.
@@ -75,13 +75,13 @@ impl Between {
         &self.higher
     }
 
-    /// How many states lie strictly between the ends.
+    /// The number of states strictly between the ends.
     pub fn count(&self) -> u64 {
         self.parts.iter().map(Part::count).sum()
     }
 
     /// The dependencies that the ends hold at different revisions, by path, then
-    /// repository; empty while commits of the main repository lie between.
+    /// repository; empty while commits of the main repository are in between.
     pub fn changes(&self) -> &[DependencyChange] {
         &self.changes
     }
@@ -105,8 +105,8 @@ impl Midpoints {
     }
 
     /// The commit in the middle between two; of two middle ones the older. The
-    /// lower one itself when nothing lies between, so that the higher is to
-    /// blame for whatever differs.
+    /// lower one itself when there is none, so that the higher is to blame for whatever
+    /// differs.
     ///
     /// # Errors
     ///
@@ -123,13 +123,12 @@ impl Midpoints {
         }
     }
 
-    /// What lies strictly between two commits.
+    /// The states strictly between two commits.
     ///
     /// The coarsest answer that is not empty: first the main repository's line
     /// of first parents; between neighbours on it the branch that was merged;
     /// then the dependencies that rolled, one after the other by path and URL,
-    /// each along its own line; between neighbours there, the same again inside
-    /// the dependency.
+    /// each along its own line; between neighbours there, the same inside the dependency.
     ///
     /// Cost: a few questions to the repositories, whatever the length of the
     /// range; opening a merge takes a trial merge for each commit of its branch.
@@ -190,9 +189,8 @@ impl Midpoints {
         })
     }
 
-    /// The commit that made the difference between a state and the one before it,
-    /// between which nothing lies: as [`CombinedCommit::moved_since`] says, by its
-    /// own hash.
+    /// The commit that made the difference between a state and the one directly before
+    /// it: as [`CombinedCommit::moved_since`] says, by its own hash.
     ///
     /// A merge that only adds the last commit of its branch to the state before
     /// it is innocent: that commit is to blame.
@@ -292,7 +290,7 @@ impl Midpoints {
         Ok(ways)
     }
 
-    /// What a repository is called where it is held already, maybe by another URL.
+    /// The name of a repository where it is held already, maybe by another URL.
     async fn name_held(&self, namer: &Held, repository: String) -> Result<String, HistoryError> {
         let held = namer.below.iter().map(|held| &held.commit.repository);
         let names = held.clone().cloned().chain([repository.clone()]).collect();
@@ -344,7 +342,7 @@ impl Midpoints {
             let Ok([roll]) = <[Roll; 1]>::try_from(rolls.followed) else {
                 return Ok(between);
             };
-            // What a manifest names is held explicitly once something below is.
+            // A named dependency is held explicitly once something below it is.
             if let Some(namer) = tree.at_mut(&place.way[1..]) {
                 namer.hold(roll.place.lower.clone());
             }

@@ -23,13 +23,13 @@ pub(crate) struct Place {
     pub(crate) lineage: BTreeSet<String>,
     /// The manifests that count in it.
     pub(crate) manifests: Vec<String>,
-    /// What the lower state holds here.
+    /// The dependency that the lower state holds here.
     pub(crate) lower: Held,
-    /// What the higher state holds here.
+    /// The dependency that the higher state holds here.
     pub(crate) higher: Held,
 }
 
-/// What a place holds differently.
+/// The differences at a place.
 #[derive(Debug, Default)]
 pub(crate) struct Rolls {
     /// Dependencies that can be followed, in the order in which they roll.
@@ -42,7 +42,7 @@ pub(crate) struct Rolls {
 #[derive(Debug)]
 pub(crate) struct Roll {
     pub(crate) place: Place,
-    /// What lies strictly between its two revisions.
+    /// The line strictly between its two revisions.
     pub(crate) line: Line,
     /// Forward or backward.
     direction: Followed,
@@ -51,19 +51,19 @@ pub(crate) struct Roll {
 /// One dependency as the two revisions name it.
 #[derive(Debug, Clone)]
 struct Pair {
-    /// Where the older one names it; where only the newer one does, there.
+    /// The path in the older one, or in the newer one if only that has it.
     path: String,
     before: Option<Dependency>,
     after: Option<Dependency>,
-    /// Where the newer one names it, if that is elsewhere.
+    /// The path in the newer one, if it differs.
     moved_to: Option<String>,
 }
 
-/// What the manifests of a place name, by repository.
+/// The names in the manifests of a place, by repository.
 struct Named<'a> {
     /// By identity: what both revisions name.
     repositories: BTreeMap<String, Vec<Pair>>,
-    /// What changed and can't be followed.
+    /// The changes that can't be followed.
     changes: Vec<DependencyChange>,
     /// The identity of every URL that is named or held.
     identities: BTreeMap<String, String>,
@@ -78,14 +78,14 @@ struct Candidate<'a> {
     /// Its name, in messages and in states.
     repository: String,
     identity: &'a str,
-    /// Where it is named: at least once.
+    /// The pairs that name it: at least one.
     pairs: &'a [Pair],
-    /// What the states hold in place of what is named.
+    /// The dependencies that the states hold in place of the named ones.
     lower: Option<&'a Held>,
     higher: Option<&'a Held>,
 }
 
-/// Why a candidate is not followed.
+/// The reason why a candidate is not followed.
 enum Unfollowed {
     /// It is the same in both.
     Unchanged,
@@ -106,7 +106,7 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// When repositories can't be told apart.
+    /// When repositories can't be distinguished.
     pub(crate) async fn main(
         sources: &Sources,
         lower: Held,
@@ -132,7 +132,7 @@ impl Place {
         self.lower.commit == self.higher.commit
     }
 
-    /// What is held differently here, and what can be followed of it.
+    /// The differences here, and which of them can be followed.
     pub(crate) async fn rolls(&self, sources: &Sources) -> Result<Rolls, MidpointError> {
         let holds_nothing = self.lower.below.is_empty() && self.higher.below.is_empty();
         if self.is_at_one_revision() && holds_nothing {
@@ -181,7 +181,8 @@ impl Place {
                 Ok(paired) => pairs.extend(paired),
                 Err((error, is_same)) => {
                     unreadable = Some(error);
-                    // What it names can't be told, but that it changed nothing.
+                    // Its names are unknown; if the file is the same, at least nothing
+                    // changed.
                     if !is_same {
                         changes.push(self.unreadable(file, error));
                     }
@@ -254,7 +255,7 @@ impl Place {
             })
         };
         let (lower, higher) = (held(&self.lower.below), held(&self.higher.below));
-        // What a state calls it already stays its name.
+        // A state's existing name for it stays.
         let repository = match lower.or(higher) {
             Some(held) => held.commit.repository.clone(),
             None => url(self.repository(), pairs.first()?.before.as_ref()?)?,

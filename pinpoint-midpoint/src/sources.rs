@@ -12,7 +12,7 @@ use crate::{History, HistoryError, Repositories};
 
 /// Revisions whose manifests are remembered.
 const REVISIONS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
-/// What their manifests may take in memory together, in bytes. Those of Chromium
+/// The most memory for all manifests together, in bytes. Those of Chromium
 /// take some 300 kB.
 const MAX_MEMORY: usize = 128 << 20;
 
@@ -37,14 +37,14 @@ pub(crate) struct Manifests {
     size: usize,
 }
 
-/// What a manifest names.
+/// The names in a manifest.
 #[derive(Debug)]
 pub(crate) enum Content {
     /// By path.
     Read(BTreeMap<String, Dependency>),
     /// It can't be read.
     Unreadable {
-        /// Why.
+        /// The reason.
         error: ManifestError,
         /// The file, or its hash where it is too large: equal if the files are.
         text: String,
@@ -92,7 +92,7 @@ impl Sources {
         files.collect()
     }
 
-    /// What a revision's manifests name.
+    /// The names in a revision's manifests.
     pub(crate) async fn manifests(&self, commit: &Commit) -> Result<Arc<Manifests>, HistoryError> {
         if let Some(known) = self.remembered().revisions.get(commit) {
             return Ok(Arc::clone(known));
@@ -154,7 +154,7 @@ impl Sources {
 impl Remembered {
     fn put(&mut self, commit: &Commit, manifests: &Arc<Manifests>) {
         self.size += manifests.size;
-        // What makes room, or is replaced.
+        // The entries that make room, or are replaced.
         if let Some((_, old)) = self.revisions.push(commit.clone(), Arc::clone(manifests)) {
             self.size = self.size.saturating_sub(old.size);
         }
@@ -167,7 +167,7 @@ impl Remembered {
 }
 
 impl Manifests {
-    /// What a file names; none: there is no such file.
+    /// The names in a file; none: the file does not exist.
     pub(crate) fn get(&self, file: &str) -> Option<&Content> {
         self.files.get(file)
     }
@@ -205,7 +205,7 @@ pub(crate) fn url(namer: &str, named: &Dependency) -> Option<String> {
     }
 }
 
-/// Reads a manifest of one revision; none: there is no such file.
+/// Reads a manifest of one revision; none: the file does not exist.
 async fn read(
     history: &dyn History,
     commit: &Commit,

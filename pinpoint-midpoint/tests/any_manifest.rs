@@ -1,5 +1,5 @@
-//! What holds for every reader: whatever it is given, it ends without a panic, an
-//! error lies inside of the file, and an answer is no larger than a reader may make
+//! The properties of every reader: whatever it is given, it ends without a panic, an
+//! error is inside the file, and an answer is no larger than a reader may make
 //! of a file of that length.
 
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ fn file() -> impl Strategy<Value = String> {
     prop_oneof![4 => damaged, 1 => noise, 1 => any::<String>()]
 }
 
-/// How much text there is in an answer, in bytes.
+/// The amount of text in an answer, in bytes.
 fn size(read: &BTreeMap<String, Dependency>) -> usize {
     let size = |(path, named): (&String, &Dependency)| {
         let source = match &named.source {
@@ -76,8 +76,8 @@ fn size(read: &BTreeMap<String, Dependency>) -> usize {
     read.iter().map(size).sum()
 }
 
-/// How much text may be made of a file: some bytes for each of its own, and what
-/// the expressions of `DEPS` may make.
+/// The amount of text that may be made of a file: some bytes for each of its own, and
+/// what the expressions of `DEPS` may make.
 fn most(file: &str) -> usize {
     64 * file.len() + (32 << 20)
 }

@@ -151,7 +151,7 @@ fn damaged() -> impl Strategy<Value = String> {
         })
 }
 
-/// What is wrong with the answer of the reader, given that of Python.
+/// The error in the answer of the reader, given that of Python.
 fn difference(file: &str, python: &Value) -> Option<String> {
     match (Deps.read(file, &BTreeMap::new()), &python["urls"]) {
         (Ok(read), Value::Object(urls)) => {

@@ -175,7 +175,7 @@ fn a_module_path_and_version_lead_to_a_repository_and_revision() {
             "v4.0.0-20191109021931-daa7c04131f5+incompatible",
             Some(("https://github.com/a/b", "daa7c04131f5")),
         ),
-        // What only looks like one is a pre-release, and has a tag.
+        // A version that only looks like one is a pre-release, and has a tag.
         (
             "github.com/a/b",
             "v1.2.3-20191109021931-daa7c04131f5",

@@ -1,4 +1,4 @@
-//! What lies between two states: each rule on the smallest world that shows it.
+//! The states between two states: each rule on the smallest world that shows it.
 
 mod world;
 
@@ -282,7 +282,7 @@ fn a_dependency_that_moves_and_rolls_in_one_commit_is_followed() {
                 &format!("{}\nb v8 {}", at("y", 2), hash("v8", 1)),
             ],
         );
-    // Where it was before decides the order, as in all states between.
+    // Its old place decides the order, as in all states between.
     let states = ["C@0 C/skia@1", "C@0 C/skia@2", "C@0 C/skia@2 C/v8@1"];
     assert_eq!(between(&world, "C@0", "C@1"), states);
     assert_eq!(between(&world, states[0], "C@1"), states[1..]);

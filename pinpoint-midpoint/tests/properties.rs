@@ -1,4 +1,4 @@
-//! What holds in every world: random repositories that roll one another,
+//! The properties of every world: random repositories that roll one another,
 //! forwards and backwards, several at once, and sometimes in a circle.
 
 mod world;
@@ -127,7 +127,7 @@ proptest! {
             steps += 1;
             let depth = middle.modified_deps.len();
             if is_slow(&middle) { higher = middle } else { lower = middle }
-            // Something new was opened when nothing lies between any more.
+            // Something new was opened when nothing was left in between.
             let (between, states) = world.between(&lower, &higher).expect("an answer");
             opened = states.iter().any(|state| state.modified_deps.len() > depth)
                 || between.count() == 0;
@@ -136,8 +136,7 @@ proptest! {
         prop_assert!(steps <= allowed, "{} steps, {} allowed", steps, allowed);
     }
 
-    /// What lies between two states of a range is the part of the range that
-    /// lies between them.
+    /// The states between two states of a range are the part of the range between them.
     #[test]
     fn a_range_is_made_of_its_parts(plan in plan(), circles: bool, pick: prop::sample::Index) {
         let world = build(&plan, circles);

@@ -144,7 +144,7 @@ fn what_is_wrong_is_told_with_its_place() {
         );
         assert!(error.to_string().contains(part), "{file:?}: {error}");
     }
-    // The same said twice is no contradiction.
+    // A repeated entry is not a contradiction.
     read("[submodule \"a\"]\nurl = a\nurl = a", &[]).expect("it is sound");
 }
 
@@ -175,7 +175,7 @@ fn a_relative_url_is_seen_from_the_repository_that_names_it() {
     }
 }
 
-/// What `git config` lists of a file: keys and values, or None if it refuses it.
+/// The keys and values that `git config` lists of a file, or None if it refuses it.
 fn listed_by_git(file: &str) -> Option<Vec<(String, Option<String>)>> {
     let mut git = Command::new("git")
         .args(["config", "--file", "-", "--null", "--list"])

@@ -115,7 +115,7 @@ def test_the_examples_in_the_documentation_are_true(module: str) -> None:
     found = importlib.import_module(module)
     tests = [test for test in finder.find(found, globs=dict(vars(found))) if test.examples]
     if module == "pinpoint._pinpoint":
-        # It is no Python file, in which examples are looked for.
+        # It is not a Python file, in which examples are looked for.
         for name in dir(found):
             tests += finder.find(getattr(found, name), name, module=False, globs={})
         tests = [test for test in tests if test.examples]

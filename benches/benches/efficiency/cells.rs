@@ -10,7 +10,7 @@ pub(crate) struct Cell {
     pub(crate) kind: Kind,
     pub(crate) scenario: Scenario,
     pub(crate) spec: BisectionSpec,
-    /// What the strategy is told of the size of the change.
+    /// The magnitude given to the strategy.
     pub(crate) told: Told,
     /// It is part of the quick table.
     pub(crate) is_quick: bool,
@@ -69,7 +69,7 @@ const LARGER_SIZES: [u64; 2] = [128, 1_024];
 
 impl Cell {
     /// Scenarios with the same name are the same for the ideal searcher, which
-    /// is told everything.
+    /// knows everything.
     pub(crate) fn ideal_name(&self) -> String {
         let Scenario {
             commits,
@@ -138,7 +138,7 @@ pub(crate) fn all() -> Vec<Cell> {
     cells
 }
 
-/// Normal noise, and something goes wrong or builds are dear.
+/// Normal noise, and something goes wrong or builds are expensive.
 fn disturbed(cells: &mut Vec<Cell>) {
     for commits in LARGER_SIZES {
         let scenario = Scenario::new(commits);
@@ -245,7 +245,7 @@ fn two_changes(cells: &mut Vec<Cell>) {
     }
 }
 
-/// How often runs fail changes. The values of those that pass do not; they
+/// The rate of failing runs changes. The values of passing runs do not; they
 /// scatter, or are always the same.
 fn pass_fail(cells: &mut Vec<Cell>) {
     let rates = [

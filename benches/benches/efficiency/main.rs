@@ -61,7 +61,7 @@ const STRATEGIES: [Strategy; 2] = [Strategy::Pinpoint, Strategy::Adaptive];
 /// makes, and the table gets done whatever a strategy does.
 const MOST_RUNS: u64 = 5_000;
 
-/// What the searcher that knows the distributions needs.
+/// The cost of the searcher that knows the distributions.
 #[derive(Debug, Clone, Copy)]
 struct IdealCost {
     right: Mean,

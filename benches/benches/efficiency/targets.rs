@@ -1,4 +1,4 @@
-//! What a strategy is to reach, scenario by scenario.
+//! The targets of each strategy, scenario by scenario.
 
 use std::collections::BTreeMap;
 
@@ -137,7 +137,7 @@ pub(crate) fn check(
     checks
 }
 
-/// How many targets of each kind each strategy reached.
+/// The number of targets of each kind that each strategy reached.
 #[derive(Debug, Default)]
 pub(crate) struct Tally(BTreeMap<(String, &'static str), [u32; 3]>);
 

@@ -18,7 +18,7 @@ pub(crate) fn created(job: u64) -> i64 {
     (BEGIN + job * STEP) as i64
 }
 
-/// What it is called.
+/// The id of a job.
 pub(crate) fn id(job: u64) -> String {
     format!("{:012x}70008000{job:012x}", BEGIN + job * STEP)
 }

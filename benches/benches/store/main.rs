@@ -39,10 +39,10 @@ const PAGE: f64 = 10.0;
 const OPEN: f64 = 150.0;
 /// Records a second, appended in groups.
 const APPEND: f64 = 20_000.0;
-/// How far PostgreSQL may be from these.
+/// The factor by which PostgreSQL may exceed these.
 const FACTOR: f64 = 3.0;
 
-/// How often a page is asked for.
+/// The number of requests for a page.
 const TIMES: u64 = 60;
 
 #[derive(Debug, Parser)]
@@ -119,7 +119,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn measure(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn Error>> {
-    // What was made by the database is what the store would have written.
+    // Rows made by the database are as the store would have written them.
     let mut made = store.journal(&fill::id(1).parse_id()).await?;
     assert!(!made.records().await?.is_empty());
     lists(store, jobs, factor).await?;
@@ -128,7 +128,7 @@ async fn measure(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn
 }
 
 /// Prints times in milliseconds beside their limit, which the median has to keep: on a
-/// machine that does other things besides, the slowest tell about those.
+/// machine that does other things besides, the slowest reflect those.
 fn print(what: &str, mut times: Vec<Duration>, limit: f64) {
     times.sort_unstable();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3;

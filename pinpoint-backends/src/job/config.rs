@@ -12,16 +12,16 @@ use crate::local::{LocalConfig, LocalError, LocalExecutor, Location, default_mac
 use crate::state_dir::job_dir;
 use crate::store::{JobId, NewJob};
 
-/// How a job is carried out. It is stored with the job, so that another process can
-/// resume it.
+/// The configuration of a job: how it is carried out. It is stored with the job, so that
+/// another process can resume it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobConfig {
     /// Commits, builds and runs on this machine; absent when an executor of the job's
     /// creator does all of it.
     #[serde(default)]
     pub local: Option<LocalConfig>,
-    /// What to find out before the search; absent when the spec says everything, and in
-    /// jobs that an early version began.
+    /// The metric to find before the search; absent when the spec says everything, and in
+    /// jobs that an early version started.
     #[serde(default)]
     pub find_metric: Option<FindMetric>,
     /// Builds are made by a function that only the job's creator has.
@@ -37,7 +37,7 @@ pub struct JobConfig {
     /// kept: they have to be set again when the job is resumed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inherited_env: Vec<String>,
-    /// Where a report is written when the job ends.
+    /// The file to which a report is written when the job ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<PathBuf>,
     /// The command that made the job.

@@ -1,12 +1,12 @@
-//! Why a job could not be worked on.
+//! Errors of working on a job.
 
 use pinpoint_core::job::ResultError;
 use pinpoint_core::{DriveError, JournalError, MachineError, SpecError, UnknownJobKind};
 
 use crate::store::{JobId, LockError, StoreError};
 
-/// Why a job has no result. Nothing in its journal is lost: it can be resumed once the
-/// cause is gone.
+/// The reason why a job has no result. Nothing in its journal is lost: it can be resumed
+/// once the cause is gone.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError {

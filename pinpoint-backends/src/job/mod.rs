@@ -11,9 +11,10 @@
 //!
 //! # Cancellation
 //!
-//! Anyone may request it in the store. The worker notices within half a second, ends what
-//! is under way, and keeps the result as far as it is known. To resume a canceled job is
-//! to withdraw that. A job whose worker was killed while it was ending goes on ending.
+//! Any process may request it in the store. The worker notices within half a second, ends
+//! what is under way, and keeps what is known of the result so far. Resuming a canceled
+//! job withdraws the request. A job whose worker was killed while it was ending goes on
+//! ending.
 
 #[cfg(feature = "local")]
 mod config;

@@ -93,7 +93,7 @@ pub fn machine_of(job: &Job, is_new: bool) -> Result<JobMachine, JobError> {
     })
 }
 
-/// What a job is to find out before its search.
+/// The metric that a job has to find before its search.
 fn find_metric(job: &Job, is_new: bool) -> Result<Option<FindMetric>, JobError> {
     #[derive(Deserialize)]
     struct Config {
@@ -114,8 +114,8 @@ fn find_metric(job: &Job, is_new: bool) -> Result<Option<FindMetric>, JobError> 
     })
 }
 
-/// The configuration as this version writes it, of a job that an early version made and
-/// nobody has begun.
+/// The configuration as this version writes it, of a job that an early version created
+/// and no worker has started.
 pub(super) fn renewed_config(job: &Job) -> Result<Option<Value>, JobError> {
     let is_old = job.config.get("find_metric").is_none();
     let Some(find) = find_metric(job, true)?.filter(|_| is_old) else {

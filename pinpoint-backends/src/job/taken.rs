@@ -17,14 +17,14 @@ use super::stored::{kind_of, machine_of, renewed_config};
 use crate::TokioClock;
 use crate::store::{Job, JobId, JobJournal, JobLock, JobStore, Lease, LockError};
 
-/// How long other machines wait for a machine that has died before they may take its
+/// The time that other machines wait for a machine that died before they may take its
 /// job. A store that is out of reach for less stops nothing.
 const LEASE: Duration = Duration::from_secs(60);
 
-/// How soon a running job notices that it is canceled.
+/// The interval at which a running job looks whether it was canceled.
 const CANCEL_POLL: Duration = Duration::from_millis(500);
 
-/// Who carries a job out, and knows its commits.
+/// The executor of a job, with the names of its commits.
 #[derive(Clone, Copy)]
 pub struct Worker<'a> {
     /// Lists, builds and runs.
@@ -146,7 +146,7 @@ impl TakenJob {
         result(&driven.engine, driven.outcome, worker.source).await
     }
 
-    /// Ends the job, on which nothing is under way. One that was killed just after it had
+    /// Ends the job, on which no work is under way. One that was killed just after it had
     /// found its result keeps that. There is no result without a source that names its
     /// commits.
     ///

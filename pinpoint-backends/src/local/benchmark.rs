@@ -44,7 +44,7 @@ pub(super) struct Execution {
     pub(super) stdout: File,
     pub(super) stderr: File,
     pub(super) tail: OutputTail,
-    /// Why it failed, by the way in which it ended.
+    /// The reason for its failure, by the way it ended.
     pub(super) failure: Option<String>,
     /// Its results, or why there are none; empty when it failed.
     pub(super) results: Result<Results, String>,
@@ -61,7 +61,7 @@ impl Execution {
     }
 }
 
-/// Why nothing was executed, for a reason that is in the commit.
+/// The reason why nothing was executed, when it lies in the commit.
 pub(super) enum NotBegun {
     /// Old results can't be removed.
     Results(String),
@@ -74,12 +74,12 @@ pub(super) struct Benchmark {
     pub(super) config: Arc<LocalConfig>,
     pub(super) environment: Arc<Environment>,
     pub(super) builds: Arc<Builds>,
-    /// Where outputs go.
+    /// The directory for outputs.
     pub(super) runs: PathBuf,
 }
 
 impl Benchmark {
-    /// Runs the benchmark, and reads what it wrote as far as the format needs it.
+    /// Runs the benchmark, and reads as much of its output as the format needs.
     pub(super) async fn execute(
         &self,
         variant: &Variant,
@@ -192,8 +192,8 @@ impl Benchmark {
         command
     }
 
-    /// Whether what failed did so for want of room. Where nothing of ours is,
-    /// nothing is written to see.
+    /// Checks whether a failure was for want of room. Where nothing of ours is, nothing
+    /// is written to find out.
     pub(super) fn check_room(&self, build: &Build) -> Result<(), LocalError> {
         if let Builds::OfCommits(_) = &*self.builds {
             workspace::check_room(&build.tree)?;
@@ -211,7 +211,7 @@ impl Benchmark {
         }
     }
 
-    /// Why a run failed that was not begun.
+    /// The failure of a run that was not started.
     pub(super) fn cannot_begin(&self, error: NotBegun, variant: &Variant, build: &Build) -> String {
         match error {
             NotBegun::Results(reason) => reason,

@@ -40,7 +40,7 @@ pub(super) enum Made {
 pub(super) struct Build {
     /// Names what was built, and which making of it this is.
     pub(super) key: String,
-    /// Where it is run.
+    /// The work tree in which it is run.
     pub(super) tree: PathBuf,
     pub(super) cached: bool,
     pub(super) duration: u64,
@@ -91,7 +91,7 @@ pub(super) struct Failure {
 pub(super) struct Builder {
     config: Arc<LocalConfig>,
     environment: Arc<Environment>,
-    /// Where logs and the reasons of failures go.
+    /// The directory for logs and the reasons of failures.
     logs: PathBuf,
     workspace: Workspace,
     repository: Repository,
@@ -99,7 +99,8 @@ pub(super) struct Builder {
     machine: Arc<MachineLock>,
     slots: Semaphore,
     builds: Mutex<HashMap<String, Arc<OnceCell<Made>>>>,
-    /// How many builds were made or found: tells a build from one made after it.
+    /// The number of builds made or found: it distinguishes a build from one made after
+    /// it.
     makings: AtomicU64,
     /// Runs that failed in a build which had lost something.
     damaged_runs: Mutex<HashSet<String>>,
@@ -130,7 +131,7 @@ impl Builder {
         }
     }
 
-    /// Where the log of a build is, if there is one.
+    /// The path of a build's log, if there is one.
     pub(super) fn log_of(&self, commit: &CombinedCommit) -> Option<String> {
         let log = self.log(&key(commit, &self.config, self.clones.names()));
         log.exists().then(|| log.display().to_string())
@@ -219,7 +220,7 @@ impl Builder {
         key: &str,
         processes: &Arc<Processes>,
     ) -> Result<Made, LocalError> {
-        /// Others hold the lock for a moment, to see whether it is there; who holds
+        /// Others hold the lock briefly, to see whether it is there; a process that holds
         /// a damaged build for longer uses it.
         const MOMENTS: u32 = 50;
         let is_skipped = |hash| self.config.skip.contains(hash);

@@ -42,7 +42,7 @@ pub(super) struct Holds {
     pub(super) _repositories: Locked,
 }
 
-/// Why a step of a build did not go well.
+/// The reason why a step of a build failed.
 pub(super) enum Trouble {
     /// The commit does not build.
     Build(String),
@@ -57,7 +57,7 @@ impl<E: Into<LocalError>> From<E> for Trouble {
 }
 
 impl BuildSteps<'_> {
-    /// Makes a work tree of a commit, and tells which of our repositories it
+    /// Makes a work tree of a commit, and returns which of our repositories it
     /// belongs to.
     pub(super) async fn check_out(
         &self,

@@ -1,4 +1,4 @@
-//! Where the builds of a job come from.
+//! The source of a job's builds.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl Builds {
         }
     }
 
-    /// How messages call a commit: its hash, or the directory of the build.
+    /// The name of a commit in messages: its hash, or the directory of the build.
     pub(super) fn name(&self, commit: &CombinedCommit) -> String {
         let name = self.hash(commit).unwrap_or(&commit.main.repository);
         name.to_owned()

@@ -1,4 +1,4 @@
-//! What a commit changes, and where its repository comes from.
+//! The changes of a commit, and where its repository comes from.
 
 use super::repository::{Repository, RepositoryError};
 
@@ -17,7 +17,7 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// [`RepositoryError::Git`] when there is no such commit.
+    /// [`RepositoryError::Git`] when the commit does not exist.
     pub fn changed_files(&self, hash: &str) -> Result<Vec<FileChange>, RepositoryError> {
         let mut arguments = vec!["-c", "log.showRoot=true", "log", "-1", "--format="];
         arguments.extend(["--first-parent", "-m", "--numstat", "-z"]);

@@ -1,4 +1,4 @@
-//! How a job builds and runs its commits, and where its files are.
+//! The configuration of local jobs: how commits are built and run, and where files are.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,9 +15,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct LocalConfig {
     /// The user's repository: any directory in it.
     pub repository: PathBuf,
-    /// The states are builds that were made already: directories, each of which
-    /// stands in its commit's place with an empty hash. Nothing is built, and no
-    /// repository is needed; [`repository`](Self::repository) is not looked at.
+    /// The states are builds made beforehand: directories, each of which takes its
+    /// commit's place with an empty hash. Nothing is built, and no repository is needed;
+    /// [`repository`](Self::repository) is not looked at.
     #[serde(default)]
     pub made: bool,
     /// Local clones of other repositories, by their URLs: of dependencies.
@@ -44,12 +44,12 @@ pub struct LocalConfig {
     /// The file of the patch that the commits name, kept for the job.
     #[serde(default)]
     pub patch: Option<PathBuf>,
-    /// How values are read.
+    /// The format in which values are read.
     pub format: Format,
     /// The chart that decides; when absent, the only one there is.
     #[serde(default)]
     pub chart: Option<String>,
-    /// Whether no chart decides alone: what is compared is every chart there is.
+    /// True when no chart decides alone: every chart there is gets compared.
     #[serde(default)]
     pub every_chart: bool,
     /// Present in jobs of earlier versions, whose journals have one value for each chart
@@ -95,7 +95,7 @@ fn one() -> u32 {
     1
 }
 
-/// Where an executor keeps its files.
+/// The directories in which an executor keeps its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
     /// Shared by jobs: builds and repositories.
@@ -108,9 +108,9 @@ pub struct Location {
     pub machine_dir: PathBuf,
 }
 
-/// How much a [`LocalExecutor`](super::LocalExecutor) should be given at once. It runs
-/// one benchmark at a time: a second one is enough to follow without a pause, and what
-/// waits is not begun when something can't be carried out.
+/// The most requests that a [`LocalExecutor`](super::LocalExecutor) should get at once.
+/// It runs one benchmark at a time: a second one is enough to follow without a pause, and
+/// waiting work is not started when something can't be carried out.
 pub fn limits(build_jobs: u32) -> Limits {
     Limits {
         builds: build_jobs.max(1),

@@ -13,17 +13,17 @@ pub enum LocalError {
     /// The metric of the job names a format that is not known.
     #[error("the format of the job's metric: {source}")]
     Format {
-        /// What is wrong with it.
+        /// The problem.
         source: pinpoint_core::results::FormatError,
     },
     /// A file or directory of ours could not be used.
     #[error("can't {action} {path}: {source}; {}", advice(source))]
     Io {
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
         /// On what.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
     /// A file of ours holds something else.
@@ -31,7 +31,7 @@ pub enum LocalError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         source: serde_json::Error,
     },
     /// The state directory's name is not text.
@@ -45,13 +45,13 @@ pub enum LocalError {
     BuildDamaged {
         /// The directory of the build.
         path: PathBuf,
-        /// What is not there any more.
+        /// The missing build or file.
         missing: String,
     },
     /// Trouble with the user's repository, or with `git`.
     #[error(transparent)]
     Repository(#[from] RepositoryError),
-    /// What lies between two commits can't be found out.
+    /// The range between two commits can't be found out.
     #[error(transparent)]
     Midpoint(#[from] pinpoint_midpoint::MidpointError),
     /// The directory of the machine's locks belongs to another user.
@@ -60,13 +60,13 @@ pub enum LocalError {
         /// That directory.
         path: PathBuf,
     },
-    /// There is no command to run.
+    /// No benchmark command is given.
     #[error("no benchmark command is given")]
     NoCommand,
     /// The results file is not one in the work tree.
     #[error("the results file {path} is not inside the work tree; name it relative to the top of the repository, without `..`", path = path.display())]
     ResultsOutside {
-        /// What was named.
+        /// The path as given.
         path: PathBuf,
     },
     /// The benchmark's program is not there.
@@ -78,7 +78,7 @@ pub enum LocalError {
         program: String,
         /// The good end.
         commit: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The benchmark's program is there, and its interpreter is not.
@@ -88,7 +88,7 @@ pub enum LocalError {
     InterpreterMissing {
         /// The program.
         program: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The benchmark's program can't be executed.
@@ -98,7 +98,7 @@ pub enum LocalError {
     CommandNotExecutable {
         /// The program.
         program: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The system could not start a process.
@@ -106,7 +106,7 @@ pub enum LocalError {
     Spawn {
         /// The program.
         program: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The good end does not build, so there is nothing to compare with.
@@ -116,7 +116,7 @@ pub enum LocalError {
     GoodDoesNotBuild {
         /// The good end.
         commit: String,
-        /// Why, in a line.
+        /// The reason, in one line.
         reason: String,
     },
     /// The good end failed whenever it was tried.
@@ -124,22 +124,22 @@ pub enum LocalError {
     GoodFails {
         /// The good end.
         commit: String,
-        /// How often it was tried.
+        /// The number of tries.
         attempts: u32,
-        /// Why the last try failed, in a line.
+        /// The reason for the last failure, in one line.
         reason: String,
         /// The end of what it wrote to its standard error.
         tail: String,
     },
-    /// The good end gave something that is no measurement.
+    /// The output at the good end is not a valid measurement.
     #[error("the benchmark's output at the good end {commit} can't be used: {reason}")]
     GoodUnreadable {
         /// The good end.
         commit: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
-    /// There is no such chart.
+    /// The chart does not exist.
     #[error("the benchmark gives no chart `{chart}`; it gives {}; choose one of those", listed(.existing))]
     NoSuchChart {
         /// The chart that was named.
@@ -172,9 +172,9 @@ pub enum LocalError {
     /// The patch is not the one that the commit names.
     #[error("the patch {name} is not as it was when the job was created ({}); restore the file and resume the job, or start a new job", place(.path))]
     PatchChanged {
-        /// What the user calls it.
+        /// The user's name for it.
         name: String,
-        /// Where it should be.
+        /// The path where it should be.
         path: Option<PathBuf>,
     },
     /// The range has no such offset.
@@ -182,9 +182,9 @@ pub enum LocalError {
         "the range of {count} commits has none at offset {offset}; the repository's history changed since the range was listed: start a new job"
     )]
     NoSuchOffset {
-        /// What was asked for.
+        /// The offset asked for.
         offset: u64,
-        /// How many there are.
+        /// The number of commits.
         count: u64,
     },
     /// The directory of an existing build is gone.
@@ -196,7 +196,7 @@ pub enum LocalError {
     /// A job on existing builds has no commits.
     #[error("existing builds have no history: nothing lies between them")]
     NoHistory,
-    /// The work was cancelled.
+    /// The work was canceled.
     #[error("cancelled")]
     Cancelled,
     /// The runtime is being shut down.

@@ -51,11 +51,11 @@ impl Drop for CancelGuard {
 }
 
 impl LocalExecutor {
-    /// Takes up a job: a new one, or one that was interrupted.
+    /// Starts or resumes a job.
     ///
     /// # Errors
     ///
-    /// When there is no repository or no command, or when a directory of the
+    /// When no repository or no command is given, or a directory of the
     /// location can't be used.
     pub fn open(
         config: LocalConfig,
@@ -202,7 +202,7 @@ impl LocalExecutor {
 
     /// # Errors
     ///
-    /// When the job has builds instead: nothing lies between them.
+    /// When the job has builds instead: there is nothing between them.
     pub(super) fn sources(&self) -> Result<&Sources, LocalError> {
         self.sources.as_ref().ok_or(LocalError::NoHistory)
     }

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::error::LocalError;
 
-/// How long to wait before looking at a lock again: at first, and at most.
+/// The waits before looking at a lock again: the first, and the longest.
 const FIRST_LOOK: Duration = Duration::from_micros(500);
 const LAST_LOOK: Duration = Duration::from_millis(10);
 
@@ -133,8 +133,8 @@ fn make_writable(directory: &Path) -> io::Result<()> {
 /// Writes a file under another name and moves it in place, so that half of it
 /// is never seen, whenever this process is killed.
 ///
-/// It is not forced to the disk: that takes milliseconds, and what it tells of,
-/// a build, is not either.
+/// It is not forced to the disk: that takes milliseconds, and the build that it describes
+/// is not either.
 pub(super) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), LocalError> {
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".new");
@@ -212,8 +212,8 @@ pub(super) fn try_lock(path: &Path, mode: Mode) -> Result<Option<Locked>, LocalE
 
 /// Takes a lock, waiting for it without holding up the runtime.
 ///
-/// A free one takes a few microseconds. There is no call that waits for a file
-/// lock and can be abandoned, hence the looking again.
+/// A free one takes a few microseconds. No call waits for a file lock and can be
+/// abandoned, so it looks again and again.
 pub(super) async fn lock(path: &Path, mode: Mode) -> Result<Locked, LocalError> {
     let mut file = open_or_create(path)?;
     let mut wait = FIRST_LOOK;

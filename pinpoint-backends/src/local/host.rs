@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
-/// A machine at a moment. What the system does not tell is absent.
+/// The state of a machine at one time. Fields that the system does not report are absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     /// Its name.
@@ -28,7 +28,7 @@ pub struct Host {
     /// The kernel and its version.
     #[serde(default)]
     pub kernel: Option<String>,
-    /// How the clock rates of the processors are chosen; several when they
+    /// The policies that choose the processors' clock rates; several when they
     /// differ.
     #[serde(default)]
     pub governors: BTreeSet<String>,
@@ -60,7 +60,7 @@ impl Host {
     }
 }
 
-/// Linux tells for each processor; a virtual machine often for none.
+/// Linux reports them for each processor; a virtual machine often for none.
 fn governors(processors: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(processors).into_iter().flatten().flatten();
     entries

@@ -1,13 +1,13 @@
 //! One measurement at a time on the whole machine, and no build beside it.
 //!
 //! There are two lock files. `machine` is held by one run alone, or shared by
-//! builds. `turnstile` is held while waiting for `machine`, and let go of on
+//! builds. `turnstile` is held while waiting for `machine`, and released on
 //! getting it: a run that waits keeps further builds from entering, so that it
 //! cannot be starved by them, nor they by runs.
 //!
-//! Looking at a file lock again and again is slow; between the tasks of one
-//! executor a fair lock in memory stands before the files, and no task
-//! waits longer than it must. It also keeps runs in their order.
+//! Polling a file lock is slow; between the tasks of one executor a fair lock in memory
+//! comes before the files, and no task waits longer than it must. It also keeps runs in
+//! their order.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -23,7 +23,7 @@ use super::files::{self, Locked, Mode};
 use super::process;
 use super::workspace;
 
-/// Where the locks of this machine are, the same for all programs of one user.
+/// The directory of this machine's locks, the same for all programs of one user.
 ///
 /// `$XDG_RUNTIME_DIR/pinpoint`; where that is not set, as in cron jobs, the
 /// place it would have had; where there is none, a directory in `/tmp`, or in the
@@ -42,7 +42,7 @@ pub fn default_machine_dir() -> PathBuf {
     without_runtime_dir(PathBuf::from(format!("/tmp/pinpoint-{user}")), home)
 }
 
-/// A directory where anybody may make one of that name; and where they have, one in
+/// A directory where anyone may make one of that name; where someone has, one in
 /// the home directory, for this machine, since several may share that.
 fn without_runtime_dir(temporary: PathBuf, home: Option<PathBuf>) -> PathBuf {
     let is_usable = match fs::symlink_metadata(&temporary) {
@@ -70,7 +70,8 @@ fn user() -> u32 {
 pub(super) struct MachineLock {
     turnstile: PathBuf,
     machine: PathBuf,
-    /// Who was started under the lock since the machine was.
+    /// The directory of records of processes started under the lock since the machine
+    /// was.
     registers: PathBuf,
     in_process: Arc<RwLock<()>>,
 }
@@ -101,7 +102,7 @@ impl MachineLock {
             }
             _ => {}
         }
-        // In /tmp anybody can be first to make a directory of that name.
+        // In /tmp anyone can be first to make a directory of that name.
         let metadata =
             fs::symlink_metadata(directory).map_err(LocalError::io("read", directory))?;
         if metadata.uid() != user() {
@@ -109,7 +110,7 @@ impl MachineLock {
                 path: directory.into(),
             });
         }
-        // Processes are told apart by their start, counted from the machine's.
+        // Processes are distinguished by their start, counted from the machine's.
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let registers = directory.join(format!("processes-{}", boot.trim()));
         files::create_dir(&registers)?;
@@ -144,7 +145,7 @@ impl MachineLock {
         })
     }
 
-    /// Waits until nothing runs. The tree names the build: nobody else may be
+    /// Waits until nothing runs. The tree names the build: no other process may be
     /// building in it.
     pub(super) async fn for_build(&self, tree: &Path) -> Result<BuildHold, LocalError> {
         let in_process = Arc::clone(&self.in_process).read_owned().await;
@@ -177,15 +178,15 @@ async fn end_recorded(register: &Path) -> Result<(), LocalError> {
 }
 
 impl RunHold {
-    /// Where the process that runs under this lock is recorded. The record is
-    /// left there: it names no process once that is dead.
+    /// The record of the process that runs under this lock. It is left there: it names no
+    /// process once that is dead.
     pub(super) fn register(&self) -> Result<File, LocalError> {
         files::open_or_create(&self.register)
     }
 }
 
 impl BuildHold {
-    /// Where the process that builds under this lock is recorded.
+    /// The record of the process that builds under this lock.
     pub(super) fn register(&self) -> Result<File, LocalError> {
         files::open_or_create(&self.register)
     }
@@ -212,8 +213,8 @@ mod tests {
         assert_eq!(choose("new"), path("new"));
         fs::create_dir(path("mine")).unwrap();
         assert_eq!(choose("mine"), path("mine"));
-        // What another user made, and can't be made ours without privileges, is here
-        // something that is not a directory of ours in another way.
+        // A directory that another user made can't be made ours without privileges; here
+        // it stands for something that is not our directory for another reason.
         fs::write(path("file"), "").unwrap();
         std::os::unix::fs::symlink(path("mine"), path("link")).unwrap();
         for name in ["file", "link"] {

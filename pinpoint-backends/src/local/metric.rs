@@ -1,4 +1,4 @@
-//! How the output of a run is read.
+//! Reading the output of a run.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ pub(super) fn find(
     Ok((metric, charts))
 }
 
-/// How the values of a run are read.
+/// Reads the values of a run.
 pub(super) struct Reader<'a> {
     /// Absent where each run is read by itself.
     metric: Option<&'a Metric>,
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
         &self.format
     }
 
-    /// The chart that decides, as far as that is known before a run.
+    /// The chart that decides, if known before a run.
     pub(super) fn chart(&self) -> Option<String> {
         self.metric?.chart.clone()
     }
@@ -176,7 +176,7 @@ fn check_units(metric: &Metric, values: &Values) -> Result<(), String> {
     }
 }
 
-/// Values in another unit are no values of the same chart.
+/// Values in another unit do not belong to the same chart.
 fn check_unit(chart: &str, series: &Series, unit: &Option<String>) -> Result<(), String> {
     if series.unit == *unit {
         return Ok(());
@@ -188,10 +188,10 @@ fn check_unit(chart: &str, series: &Series, unit: &Option<String>) -> Result<(),
     ))
 }
 
-/// Why a run gives no metric.
+/// The reason why a run gives no metric.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unfit {
-    /// What it printed gives no values.
+    /// Its output gives no values.
     #[error(transparent)]
     Output(ReadError),
     /// The charts are not those that were asked for.

@@ -1,9 +1,9 @@
 //! Commits, builds and runs on this machine, with `git` and processes.
 //!
 //! [`Repository`] finds and orders commits; [`LocalExecutor`] builds and runs
-//! them. What a job needs besides its requests is in [`LocalConfig`], and where
-//! things are kept in [`Location`]. [`LocalHistory`] tells what lies between two
-//! commits, and [`LocalRepositories`] finds the repositories of dependencies.
+//! them. [`LocalConfig`] holds what a job needs besides its requests, and [`Location`]
+//! where things are kept. [`LocalHistory`] finds the commits between two others, and
+//! [`LocalRepositories`] finds the repositories of dependencies.
 //!
 //! # Files
 //!
@@ -27,13 +27,13 @@
 //! # Locks
 //!
 //! A build holds the machine together with other builds; a run holds it alone.
-//! Every lock is an advisory lock on an open file, so the kernel lets go of it
-//! when its holder dies, in whatever way. The only holder of one may remove its file, so
-//! the next one looks whether the file is still there. What the holder had started is then
-//! ended by the process that supervises it. That one and the process group are on record
-//! beside the lock: the next holder waits for it, and ends the group if it was killed, too
-//! (on Linux; elsewhere nothing tells a process from a later one of the same number
-//! without privileges).
+//! Every lock is an advisory lock on an open file, so the kernel releases it however its
+//! holder dies. The only holder of one may remove its file, so the next one looks whether
+//! the file is still there. The supervising process then ends what the holder had
+//! started. The supervisor and the process group are on record beside the lock: the next
+//! holder waits for it, and ends the group if it was killed, too (on Linux; elsewhere a
+//! process can't be distinguished from a later one of the same number without
+//! privileges).
 //!
 //! # Processes that runs leave running
 //!

@@ -1,4 +1,5 @@
-//! One child process and everything it starts: begun, measured, ended.
+//! One child process and everything it starts: from its start to its end, with
+//! measurements.
 //!
 //! A command is started by a process of its own, which sees to its end: see
 //! `supervisor`. It leads a process group in a session without a terminal, so
@@ -26,14 +27,14 @@ use super::error::LocalError;
 pub(super) use super::supervisor::{Launch, Left};
 use super::supervisor::{Plan, Supervisor};
 
-/// How often to look how much a child has written.
+/// The interval at which a child's output is measured.
 const WATCH: Duration = Duration::from_millis(100);
 
 /// A child that writes more than this, to one of its outputs, is ended: it would fill
 /// the disk.
 const MOST_OUTPUT: u64 = 1 << 30;
 
-/// How a child ended.
+/// The end of a child.
 #[derive(Debug, Clone)]
 pub(super) struct Ended {
     pub(super) started: Instant,
@@ -51,7 +52,8 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// Why it did not succeed, in a line with the last that it wrote; absent when it did.
+    /// The reason for its failure, in a line with the last line of its output; absent
+    /// when it succeeded.
     pub(super) fn failure(&self, last_line: &str) -> Option<String> {
         match self.beyond {
             Some(Beyond::Timeout(limit)) => return Some(format!("timed out after {limit:?}")),
@@ -82,7 +84,7 @@ pub(super) enum Beyond {
     Output,
 }
 
-/// Why a child did not run.
+/// The reason why a child did not run.
 #[derive(Debug)]
 pub(super) enum NotRun {
     /// It could not be started.
@@ -91,11 +93,11 @@ pub(super) enum NotRun {
     Failed(LocalError),
 }
 
-/// Runs a command to its end, or to a limit, or until its request is cancelled; then
-/// nothing that it started is left.
+/// Runs a command to its end, or to a limit, or until its request is canceled; nothing
+/// that it started is left then.
 ///
-/// The process is on record in the `register` while it lives. What it `holds`
-/// is let go after its end, even when the future was dropped before.
+/// The process is recorded in the `register` while it lives. What it `holds` is released
+/// after its end, even when the future was dropped before.
 pub(super) async fn execute<H: Send + 'static>(
     processes: &Arc<Processes>,
     launch: Launch,
@@ -104,7 +106,7 @@ pub(super) async fn execute<H: Send + 'static>(
     holds: H,
 ) -> Result<Ended, NotRun> {
     let files = [&launch.stdout, &launch.stderr].map(File::try_clone);
-    // The kernel tells of a child's end to a thread that waits for it, at once
+    // The kernel reports a child's end to a thread that waits for it, at once
     // and on every system; this one does nothing else.
     let mut waiter = tokio::task::spawn_blocking({
         let processes = Arc::clone(processes);
@@ -157,7 +159,7 @@ pub(super) async fn execute<H: Send + 'static>(
     }
 }
 
-/// The processes of one request: they run one after another, and are cancelled together.
+/// The processes of one request: they run one after another, and are canceled together.
 pub(super) struct Processes {
     key: Key,
     state: Mutex<State>,
@@ -202,12 +204,12 @@ impl Processes {
         self.living.closed().await;
     }
 
-    /// Are they cancelled, and is no child alive?
+    /// Are they canceled, with no child alive?
     pub(super) fn is_over(&self) -> bool {
         *self.cancelled.borrow() && self.living.is_closed()
     }
 
-    /// Does what needs them, until they are cancelled.
+    /// Does what needs them, until they are canceled.
     pub(super) async fn unless_cancelled<T>(
         &self,
         work: impl Future<Output = Result<T, LocalError>>,
@@ -228,8 +230,8 @@ impl Processes {
 
     /// Starts a child and stays with it to its end.
     ///
-    /// The thread that calls this must live as long as the child: the kernel tells
-    /// a supervisor of the end of the thread that started it.
+    /// The thread that calls this must live as long as the child: the kernel notifies a
+    /// supervisor when the thread that started it ends.
     fn lead(&self, launch: Launch, register: File) -> Result<Ended, NotRun> {
         let program = launch.command.get_program().to_string_lossy().into_owned();
         let plan = Plan::new(launch, &register).map_err(NotRun::Spawn)?;
@@ -286,7 +288,7 @@ impl Processes {
         let state = self.state();
         if let Some(supervisor) = state.supervisor {
             // SAFETY: no memory is involved, and the number is not free for others
-            // while it stands in the state.
+            // while it is in the state.
             unsafe {
                 libc::kill(supervisor, libc::SIGTERM);
                 // A stopped process would not notice.
@@ -303,7 +305,7 @@ const MEMORY_UNIT: u64 = if cfg!(target_vendor = "apple") {
     1024
 };
 
-/// Whether this process ignores that its terminal is closed, as `nohup` has it do.
+/// True when this process ignores that its terminal is closed, as `nohup` makes it.
 pub fn ignores_hangup() -> bool {
     // SAFETY: an all-zero sigaction is a valid one to be written to, and nothing is
     // changed.
@@ -327,7 +329,8 @@ fn wait_for_end(child: libc::pid_t) {
                 libc::WEXITED | libc::WNOWAIT,
             )
         };
-        // Where others wait for all children of this process, it is no more.
+        // Where something else waits for all children of this process, the child is
+        // already gone.
         if result == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
             return;
         }

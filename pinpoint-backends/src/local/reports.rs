@@ -31,7 +31,7 @@ pub(super) struct Ran {
 pub(super) struct Reports {
     path: PathBuf,
     file: File,
-    /// Where the whole lines end.
+    /// The length up to the end of the last whole line.
     length: u64,
     known: HashMap<u64, Ran>,
 }
@@ -60,10 +60,10 @@ impl Reports {
         })
     }
 
-    /// How the executions of an action ended, if it ran this.
+    /// The reports of an action's executions, if it ran this.
     ///
     /// After a loss of power the journal may lack its last records, and the number may
-    /// stand for another run than it did.
+    /// belong to another run.
     pub(super) fn get(
         &self,
         action: u64,
@@ -79,7 +79,7 @@ impl Reports {
         let write = || {
             let mut line = serde_json::to_vec(&(action, &ran))?;
             line.push(b'\n');
-            // What a full disk cuts off is written over the next time.
+            // A line cut off by a full disk is overwritten the next time.
             self.file.write_all_at(&line, self.length)?;
             Ok(line.len() as u64)
         };

@@ -12,7 +12,7 @@ use pinpoint_core::Commit;
 /// Trouble with a repository or a revision.
 #[derive(Debug, thiserror::Error)]
 pub enum RepositoryError {
-    /// There is no `git`.
+    /// `git` is not installed.
     #[error("the git command can't be started: {0}; install git 2.30 or newer, or correct PATH")]
     NoGit(#[source] io::Error),
     /// There is a `git`, and the system can't start it now.
@@ -25,7 +25,7 @@ pub enum RepositoryError {
         path: PathBuf,
         /// The commit.
         commit: String,
-        /// How many objects are not there.
+        /// The number of missing objects.
         count: usize,
         /// One of them: its hash, and the name of the file where it is known.
         first: String,
@@ -35,7 +35,7 @@ pub enum RepositoryError {
     NotARepository {
         /// The place.
         path: PathBuf,
-        /// What git says.
+        /// The error of git.
         reason: String,
     },
     /// No commit has this name.
@@ -83,7 +83,7 @@ pub enum RepositoryError {
         good: String,
         /// The bad end.
         bad: String,
-        /// Where they parted.
+        /// The commit where they parted.
         merge_base: String,
     },
     /// The ends have nothing in common.
@@ -109,23 +109,23 @@ pub enum RepositoryError {
     /// Git failed where it should not.
     #[error("`git {command}` failed in {path} ({status}): {reason}", path = path.display())]
     Git {
-        /// What it was asked.
+        /// The git command.
         command: String,
-        /// Where.
+        /// The repository.
         path: PathBuf,
-        /// How it ended.
+        /// The exit status.
         status: String,
-        /// What it says.
+        /// Its error output.
         reason: String,
     },
     /// Git answered something that we do not understand.
     #[error("`git {command}` in {path} gave an unexpected answer: {answer:?}; report it, with the output of `git --version`", path = path.display())]
     Answer {
-        /// What it was asked.
+        /// The git command.
         command: String,
-        /// Where.
+        /// The repository.
         path: PathBuf,
-        /// What it answered.
+        /// Its answer.
         answer: String,
     },
 }
@@ -143,7 +143,7 @@ pub(super) fn fetch_hint(shallow: bool) -> &'static str {
 }
 
 impl RepositoryError {
-    /// What it means that `git` could not be started.
+    /// The error when `git` could not be started.
     pub(super) fn not_started(source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => Self::NoGit(source),
@@ -168,7 +168,7 @@ pub(super) fn git(directory: &Path) -> Command {
         "maintenance.auto=false",
         "-c",
         "advice.detachedHead=false",
-        // What Git LFS keeps elsewhere stays a pointer. Where its filter is
+        // Files that Git LFS keeps elsewhere stay pointers. Where its filter is
         // required and not installed, nothing could be checked out at all.
         "-c",
         "filter.lfs.process=",
@@ -207,7 +207,7 @@ pub(super) fn git_at(git_dir: &Path) -> Command {
 /// Git finds the repository itself, and so checks whose it is (`safe.directory`).
 /// A bare repository was named by the user, which `safe.bareRepository=explicit`
 /// asks for. The clone of a submodule (`.git/modules/NAME`) names a work tree that
-/// need not be there: git's own directory stands for it.
+/// need not be there: git's own directory takes its place.
 fn git_in(place: &Path) -> Command {
     let mut command = git(place);
     if is_gits_own(place) {
@@ -245,7 +245,7 @@ pub(super) fn files(tree: &Path, patterns: &[&str]) -> Result<Vec<PathBuf>, Repo
 /// The commits that a work tree's index has for submodules at these paths.
 ///
 /// The paths come from a commit, which may name any number of any length: they are
-/// no arguments of a process. All of the index is listed, and looked through.
+/// not passed as arguments to a process. All of the index is listed, and looked through.
 pub(super) fn gitlinks(
     tree: &Path,
     paths: &[String],
@@ -281,7 +281,7 @@ pub(super) fn enter_gitlink(tree: &Path, hash: &str, path: &str) -> Command {
     command
 }
 
-/// Does the variable tell git where to work, or how?
+/// Does the variable determine where or how git works?
 pub(super) fn is_gits(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"GIT_")
 }
@@ -289,7 +289,7 @@ pub(super) fn is_gits(name: &OsStr) -> bool {
 /// A git repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repository {
-    /// Where the user is: `HEAD` is the one of this work tree.
+    /// The user's directory: `HEAD` is the one of this work tree.
     place: PathBuf,
     /// The `.git` that all work trees share.
     common_dir: PathBuf,
@@ -301,7 +301,7 @@ pub struct Repository {
 impl Repository {
     /// The repository that a directory is in.
     ///
-    /// Whether it may be used is for git to say: one that belongs to somebody else
+    /// Git decides whether it may be used: one that belongs to another user
     /// is refused (`safe.directory`), and so is a bare one at `.` where the user
     /// wants those to be named (`safe.bareRepository`). Any other path names it.
     ///
@@ -311,14 +311,14 @@ impl Repository {
     /// also for a path that does not exist.
     pub fn discover(path: &Path) -> Result<Self, RepositoryError> {
         let not_one = |reason: String| RepositoryError::NotARepository {
-            // "." would not tell where that is.
+            // "." would not say where that is.
             path: std::path::absolute(path).unwrap_or_else(|_| path.into()),
             reason,
         };
         let mut place = path
             .canonicalize()
             .map_err(|error| not_one(error.to_string()))?;
-        // What a user trusts (`safe.directory`) is the work tree.
+        // A user trusts the work tree (`safe.directory`).
         if place.ends_with(".git") && is_gits_own(&place) {
             place.pop();
         }
@@ -328,7 +328,7 @@ impl Repository {
         };
         let output = run(command.args(["rev-parse", "--git-common-dir", "--show-object-format"]))?;
         if !output.status.success() {
-            // What to do about a repository of somebody else takes several lines.
+            // The advice for another user's repository takes several lines.
             let reason = text(&output.stderr);
             let words: Vec<&str> = reason.split_whitespace().collect();
             return Err(not_one(words.join(" ")));
@@ -438,7 +438,7 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// [`RepositoryError::Git`] when there is no such commit.
+    /// [`RepositoryError::Git`] when the commit does not exist.
     pub fn describe(&self, hash: &str) -> Result<Commit, RepositoryError> {
         let [commit] = <[Commit; 1]>::try_from(self.describe_all(&[hash])?).map_err(|commits| {
             RepositoryError::Answer {
@@ -579,7 +579,7 @@ impl Repository {
         Ok(paths)
     }
 
-    /// How many commits lie strictly between two, named by full hashes; with
+    /// The number of commits strictly between two, named by full hashes; with
     /// `paths`, as [`paths_between`](Self::paths_between) gives them, only those
     /// that touch one of them.
     ///
@@ -653,7 +653,7 @@ impl Repository {
         Ok(objects.lines().count() > 1)
     }
 
-    /// What a partial clone lacks of a commit's files, as an error; `None` when it
+    /// The files of a commit that a partial clone lacks, as an error; `None` when it
     /// has them all, or is not partial.
     pub(super) fn lacking(&self, commit: &str) -> Result<Option<RepositoryError>, RepositoryError> {
         let partial = r"^(extensions\.partialclone|remote\..*\.promisor)$";
@@ -696,7 +696,7 @@ impl Repository {
             == "true")
     }
 
-    /// What git answers; `None` when it says no.
+    /// The answer of git; `None` when it says no.
     pub(super) fn test(&self, arguments: &[&str]) -> Result<Option<String>, RepositoryError> {
         let output = run(self.git().args(arguments))?;
         match output.status.code() {

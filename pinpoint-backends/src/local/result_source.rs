@@ -1,4 +1,4 @@
-//! What this machine knows of a job beyond its journal.
+//! Local facts of a job beyond its journal.
 
 use async_trait::async_trait;
 use pinpoint_core::job::{ResultError, ResultSource};

@@ -23,7 +23,7 @@ impl Results {
     ///
     /// # Errors
     ///
-    /// What the operating system says of the file, or of one in the folder.
+    /// The error of the operating system for the file, or for one in the folder.
     pub fn load(path: &Path, limit: u64) -> io::Result<Option<Self>> {
         Self::load_with(path, limit, |path| File::open(path))
     }
@@ -48,8 +48,8 @@ impl Results {
         Ok(Some(Self::Folder(files)))
     }
 
-    /// What a run wrote to a file, or why it can't be read; `None` when it holds more
-    /// than `limit` bytes.
+    /// The output that a run wrote to a file, or why it can't be read; `None` when it
+    /// holds more than `limit` bytes.
     pub(super) fn written_to(file: &File, limit: u64) -> io::Result<Option<Self>> {
         if file.metadata()?.len() > limit {
             return Ok(None);
@@ -57,8 +57,8 @@ impl Results {
         files::read_at(file, 0, limit).map(|content| Some(Self::File(content)))
     }
 
-    /// What a run left in its work tree, a file or folder of this name, or in what
-    /// way it failed to. The error is that of a machine which can't be used.
+    /// The result that a run left in its work tree, a file or folder of this name, or the
+    /// reason why there is none. The error is that of a machine which can't be used.
     pub(super) fn of_run(tree: &Path, name: &Path, limit: u64) -> io::Result<Result<Self, String>> {
         let path = tree.join(name);
         let load = || -> io::Result<Result<Self, String>> {
@@ -105,7 +105,7 @@ fn content(file: File, room: &mut u64) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(content))
 }
 
-/// What is said of more results than can be read.
+/// The message for results larger than the limit.
 pub(super) fn too_large(limit: u64) -> String {
     format!("wrote more than {} MiB of results", limit >> 20)
 }
@@ -117,8 +117,8 @@ fn leads_outside(name: &Path) -> String {
     )
 }
 
-/// Is an error the fault of what stands in a work tree, rather than of the machine?
-/// The next commit has another tree.
+/// Is the error caused by the work tree rather than by the machine? The next commit has
+/// another tree.
 fn is_of_the_tree(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -143,9 +143,9 @@ fn is_of_the_tree(error: &io::Error) -> bool {
     )
 }
 
-/// Removes the results of a run before from a work tree, which must not pass for the
-/// next one's, or says why that run fails; never anything but files in the tree, be
-/// it behind a link that a commit brought along. The error is that of a machine which
+/// Removes the results of an earlier run from a work tree, so that they do not pass for
+/// the next run's, or says why that run fails. Removes only files in the tree, never
+/// through a link that a commit contains. The error is that of a machine which
 /// can't be used.
 pub(super) fn remove_old(tree: &Path, name: &Path) -> io::Result<Result<(), String>> {
     let path = tree.join(name);

@@ -26,7 +26,7 @@ use super::reports::{Ran, Reports};
 use super::sync::{blocking, locked};
 use super::tails::{OutputTail, Tails, run_warnings};
 
-/// How often the good end may fail before its first success.
+/// The number of times that the good end may fail before its first success.
 const ATTEMPTS: u32 = 3;
 
 /// Bytes kept of the beginning of an output of a run that failed, and of its end.
@@ -37,12 +37,12 @@ struct One<'a> {
     variant: &'a Variant,
     index: u32,
     bot: Option<&'a String>,
-    /// How its output is called if it is kept.
+    /// The name of its output if that is kept.
     name: String,
     ready: Result<Holds, String>,
 }
 
-/// How often each build was warmed up.
+/// The number of times that each build was warmed up.
 pub(super) type WarmedUp = HashMap<String, u32>;
 
 /// Runs the benchmark of a job, once at a time.
@@ -58,7 +58,7 @@ pub(super) struct Runner {
     tails: Mutex<Tails>,
     /// Of a job that found it before that was journaled.
     pub(super) old_metric: Option<Metric>,
-    /// The same moment on both clocks.
+    /// The same instant on both clocks.
     opened: (Duration, Instant),
 }
 
@@ -90,7 +90,7 @@ impl Runner {
         })
     }
 
-    /// What the job's user should know of its runs beside their values.
+    /// Remarks on the runs for the job's user, beside their values.
     pub(super) fn warnings(&self) -> Result<Vec<String>, LocalError> {
         run_warnings(&self.job_dir)
     }
@@ -343,8 +343,8 @@ impl Runner {
         Ok(Ok(metric))
     }
 
-    /// Runs a build that has not been run lately as often as is asked, before
-    /// its first run that counts. What comes of it tells nothing.
+    /// Runs a build that has not been run lately as often as requested, before its first
+    /// run that counts. The results are ignored.
     async fn warm_up(
         &self,
         one: &One<'_>,
@@ -358,7 +358,7 @@ impl Runner {
             .entry(warm_up_key(&holds.0, one.variant))
             .or_default();
         while *done < self.config.warmup {
-            // Nothing is read: it tells nothing.
+            // Nothing is read: the results are ignored.
             let (purpose, format) = (Purpose::WarmUp, &Format::Time);
             match (self.benchmark)
                 .execute(one.variant, purpose, format, holds, processes)
@@ -369,7 +369,8 @@ impl Runner {
                     if execution.ended.status.success() {
                         *done += 1;
                     } else {
-                        // The run that counts will tell how it fails; no more of them.
+                        // The run that counts will report how it fails; no more warm-up
+                        // runs.
                         *done = self.config.warmup;
                     }
                 }

@@ -13,7 +13,7 @@ use super::history::LocalRepositories;
 use super::repository::{Hashes, Repository};
 use super::sync::{blocking, locked};
 
-/// Where the commits of a job come from.
+/// The source of a job's commits.
 pub(super) struct Sources {
     pub(super) repository: Repository,
     pub(super) repositories: LocalRepositories,
@@ -44,7 +44,7 @@ impl Sources {
         })
     }
 
-    /// How many commits lie between two.
+    /// The number of commits between two.
     pub(super) async fn list(&self, request: &ListRequest) -> Result<Listing, LocalError> {
         let (count, changes) = match self.find(&request.lower, &request.higher).await? {
             Found::Paths(hashes) => (hashes.count(), Vec::new()),

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::error::LocalError;
 
-/// Does what would hold up the runtime, and lets go of what it `holds` after
+/// Does work that would block the runtime, and releases what it `holds` after
 /// that, even when its future was dropped.
 pub(super) async fn blocking<T, H>(
     holds: H,

@@ -1,4 +1,4 @@
-//! How the output of each run ended, for those who look at the job later.
+//! The tails of the runs' output, for later inspection.
 //!
 //! The whole output of a run is kept only when it failed. Its end is kept of
 //! every run: one file with a line for each, since to create a file for each
@@ -16,7 +16,7 @@ use super::error::LocalError;
 /// Bytes that are kept of all outputs of a job.
 const MOST_KEPT: u64 = 64 << 20;
 
-/// How the output of a run ended.
+/// The tail of a run's output.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputTail {
     /// The end of its standard output.
@@ -99,13 +99,13 @@ fn path(job_dir: &Path) -> PathBuf {
     job_dir.join("runs").join("tails.jsonl")
 }
 
-/// How the outputs of a job's runs ended, by the name of the run: the number of
-/// its action, and of the two of a pair `<action>-first` and `<action>-second`.
-/// Runs that wrote nothing are not there.
+/// The tails of a job's output, by the name of the run: the number of its action, and of
+/// the two of a pair `<action>-first` and `<action>-second`. Runs that wrote nothing are
+/// absent.
 ///
 /// # Errors
 ///
-/// When the file can't be read; that there is none is no error.
+/// When the file can't be read; a missing file is not an error.
 pub fn output_tails(job_dir: &Path) -> Result<BTreeMap<String, OutputTail>, LocalError> {
     let path = path(job_dir);
     let content = match fs::read(&path) {
@@ -119,7 +119,7 @@ pub fn output_tails(job_dir: &Path) -> Result<BTreeMap<String, OutputTail>, Loca
         .collect())
 }
 
-/// What a job's user should know of its runs beside their values, a sentence each.
+/// Remarks on a job's runs for its user beside their values, a sentence each.
 ///
 /// # Errors
 ///

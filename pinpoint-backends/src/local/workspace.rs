@@ -2,8 +2,8 @@
 //!
 //! A build is `builds/<key>`: the work tree `tree`, and `finished.json`, which
 //! is written last. Without it the directory is the remains of a build that
-//! was interrupted, and is made anew. The lock of a build lies outside of what
-//! is removed.
+//! was interrupted, and is made again. The lock of a build is outside of the removed
+//! directory.
 //!
 //! The marker is not believed alone. What a build is made of is on the disk before
 //! it is written, or a loss of power could leave the marker of a tree that is
@@ -42,10 +42,9 @@ pub(super) struct Marker {
     repositories: BTreeSet<PathBuf>,
     /// Bytes on disk.
     size: u64,
-    /// How long it took, in milliseconds.
+    /// Its duration, in milliseconds.
     pub(super) duration: u64,
-    /// What was at the top of the work tree and beside it, as [`contents`] names
-    /// it.
+    /// The entries at the top of the work tree and beside it, as [`contents`] names them.
     #[serde(default)]
     contents: BTreeSet<String>,
     /// Dependencies that were left to the build command, since their clones lacked
@@ -145,7 +144,7 @@ impl Workspace {
         {
             return Ok((borrowed, alone));
         }
-        // What is there stays: work trees belong to it.
+        // It stays: work trees belong to it.
         let format = format!("--object-format={}", repository.object_format());
         let arguments = ["init", "--quiet", "--bare", "--template=", &format];
         let output = repository::run(
@@ -199,8 +198,8 @@ impl Workspace {
                 report.in_use.push(place.path);
                 continue;
             };
-            // One that can't be removed, as when it was written by another user,
-            // is no reason to stop.
+            // One that can't be removed, as when another user wrote it, is no reason to
+            // stop.
             if let Err(error) = place.remove() {
                 report.fail(place.path, &error);
                 continue;
@@ -493,9 +492,9 @@ fn forget_trees(borrowed: &Borrowed) -> Result<(), LocalError> {
     Ok(())
 }
 
-/// Tells a full disk from a failure of something that ran on it.
+/// Distinguishes a full disk from a failure of something that ran on it.
 ///
-/// What fails for want of room says so in words of its own, if at all; the one
+/// A program that fails for want of room says so in words of its own, if at all; the one
 /// sure sign is that we can't write either.
 pub(super) fn check_room(directory: &Path) -> Result<(), LocalError> {
     /// Enough to need fresh blocks on any file system.
@@ -542,7 +541,7 @@ fn names_before(directory: &Path, end: &str) -> Result<Vec<String>, LocalError> 
 
 /// Bytes on disk of a directory and everything in it.
 fn size(directory: &Path) -> Result<u64, LocalError> {
-    /// What `st_blocks` counts in, whatever the file system's blocks are.
+    /// The unit of `st_blocks`, whatever the file system's blocks are.
     const BLOCK: u64 = 512;
     let top = fs::symlink_metadata(directory).map_err(LocalError::io("read", directory))?;
     if !top.is_dir() {
@@ -600,7 +599,7 @@ pub struct CleanReport {
 pub fn clean(state_dir: &Path, options: CleanOptions) -> Result<CleanReport, LocalError> {
     let state = Workspace::open(state_dir)?;
     let mut report = state.shrink(options.keep)?;
-    // Taken before looking at the builds: none is begun from here on.
+    // Taken before looking at the builds: none is started from here on.
     let nobody_builds = files::try_lock(&state.making(), Mode::Alone)?;
     let mut needed = Vec::new();
     for key in names(&state.state.join("builds"))? {
@@ -666,7 +665,7 @@ impl CleanReport {
 
     fn fail(&mut self, path: PathBuf, error: &LocalError) {
         let reason = match error {
-            // What to do about it is said where a job meets it.
+            // The advice is given where a job encounters it.
             LocalError::Io { source, .. } => source.to_string(),
             other => other.to_string(),
         };

@@ -6,7 +6,7 @@ pub fn without_password(url: &str) -> String {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
         None => (String::new(), url),
     };
-    // Whatever stands between a colon and the last @ may be one, or a part of it.
+    // Any text between a colon and the last @ may be one, or a part of it.
     let (user, place) = match rest.rfind('@') {
         Some(at) => (
             rest[..at].split(':').next().unwrap_or_default(),

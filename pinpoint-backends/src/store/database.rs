@@ -37,8 +37,8 @@ impl From<Option<i64>> for Value {
 }
 
 impl From<Option<String>> for Value {
-    /// PostgreSQL has no text with the character 0, so that it is kept as the one
-    /// that stands for what can't be shown, everywhere.
+    /// PostgreSQL has no text with the character 0, so it is stored everywhere as the
+    /// replacement character.
     fn from(value: Option<String>) -> Self {
         Self::Text(value.map(|text| match text.contains('\0') {
             true => text.replace('\0', "\u{fffd}"),
@@ -77,8 +77,8 @@ impl Dialect {
         }
     }
 
-    /// After a query: nobody else changes these rows before the end of the
-    /// transaction. In SQLite nobody writes meanwhile anyway.
+    /// Appended to a query: no one else changes these rows before the end of the
+    /// transaction. In SQLite no one writes meanwhile anyway.
     pub(super) fn for_update(self) -> &'static str {
         match self {
             Self::Sqlite => "",
@@ -86,7 +86,7 @@ impl Dialect {
         }
     }
 
-    /// As [`Self::for_update`], passing over the rows that somebody else holds.
+    /// As [`Self::for_update`], skipping rows that another transaction holds.
     pub(super) fn skip_locked(self) -> &'static str {
         match self {
             Self::Sqlite => "",
@@ -94,8 +94,7 @@ impl Dialect {
         }
     }
 
-    /// What is asked of the index of words, as its own language says it. The words
-    /// hold no quotes.
+    /// The query for the index of words, in its own language. The words hold no quotes.
     pub(super) fn text_query(self, wanted: &[Wanted]) -> String {
         let (star, and) = match self {
             Self::Sqlite => ("*", " AND "),
@@ -116,12 +115,12 @@ impl Dialect {
     }
 }
 
-/// What a transaction is for.
+/// The purpose of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     /// Sees one state of the database, whatever others write.
     Read,
-    /// Nobody else writes what it has read for update.
+    /// No one else writes what it has read for update.
     Write,
 }
 
@@ -183,8 +182,8 @@ impl Database {
         StoreError::from_database(&self.name, self.dialect(), source)
     }
 
-    /// Carries a statement out, and tells how many rows it changed. Where the
-    /// connection breaks it is tried again: twice has to do what once does.
+    /// Executes a statement, and returns the number of rows it changed. It is retried
+    /// where the connection breaks, so executing it twice must be the same as once.
     pub(super) async fn execute(
         &self,
         sql: &str,
@@ -331,7 +330,7 @@ pub(super) struct Tries<'a> {
 }
 
 impl Tries<'_> {
-    /// Waits a moment if the same is to be tried again after this error; false if it
+    /// Waits briefly if the operation is to be retried after this error; false if it
     /// is not.
     pub(super) async fn again(&mut self, error: &StoreError) -> bool {
         // SQLite has waited for its turn already.
@@ -350,7 +349,7 @@ impl Tries<'_> {
 }
 
 impl Pool {
-    /// How long to try again what belongs to no lease.
+    /// The time for retries of operations that belong to no lease.
     fn patience(&self) -> Duration {
         match self {
             #[cfg(feature = "sqlite")]
@@ -360,8 +359,8 @@ impl Pool {
         }
     }
 
-    /// Hears that a connection broke, and whether somebody's time is up with it. Tells
-    /// whether somebody's was, and nothing was answered since.
+    /// Records that a connection broke, and whether a caller's time is up with it.
+    /// Returns whether one's was, with nothing answered since.
     fn broke(&self, is_over: bool) -> bool {
         match self {
             #[cfg(feature = "sqlite")]
@@ -416,7 +415,7 @@ impl Pool {
             Self::Sqlite(pool) => Begun::Sqlite(
                 pool.begin_with(match access {
                     Access::Read => "BEGIN",
-                    // Between looking and writing nobody else may write.
+                    // Between looking and writing no one else may write.
                     Access::Write => "BEGIN IMMEDIATE",
                 })
                 .await?,

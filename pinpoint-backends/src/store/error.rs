@@ -8,11 +8,10 @@ use pinpoint_core::{JobState, JournalError};
 use super::JobId;
 use super::database::Dialect;
 
-/// The store could not do what it was asked. What it acknowledged before
-/// stands.
+/// An operation of the store failed. What it acknowledged before is still stored.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The job has begun: how it is carried out can't change any more.
+    /// The job has started: its configuration can't change any more.
     #[error("job {id} has begun, so its configuration can no longer change")]
     Begun {
         /// The job.
@@ -23,7 +22,7 @@ pub enum StoreError {
     Directory {
         /// The directory or the file in it.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The file cannot be opened.
@@ -31,7 +30,7 @@ pub enum StoreError {
     CannotOpen {
         /// The file or database.
         store: String,
-        /// What SQLite says.
+        /// The error of SQLite.
         source: sqlx::Error,
     },
     /// A newer pinpoint has written the file.
@@ -59,7 +58,7 @@ pub enum StoreError {
     Unreachable {
         /// The database.
         store: String,
-        /// What went wrong.
+        /// The reason.
         source: sqlx::Error,
     },
     /// The address is not one of a store.
@@ -67,9 +66,9 @@ pub enum StoreError {
         "{url:?} is not the address of a store ({reason}); name a database as postgres://USER@HOST/DATABASE"
     )]
     Address {
-        /// What was given.
+        /// The URL given.
         url: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// The file is not a valid database.
@@ -79,7 +78,7 @@ pub enum StoreError {
     Corrupt {
         /// The file or database.
         store: String,
-        /// What SQLite says.
+        /// The error of SQLite.
         source: sqlx::Error,
     },
     /// A row is not what this program writes.
@@ -89,17 +88,17 @@ pub enum StoreError {
         store: String,
         /// The job, and what of it.
         place: String,
-        /// What is wrong there.
+        /// The problem there.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// There is no room.
+    /// The disk is full.
     #[error(
         "the disk is full: {store} cannot grow; nothing that was recorded is lost. Free some space, then resume the job"
     )]
     Full {
         /// The file or database.
         store: String,
-        /// What SQLite says.
+        /// The error of SQLite.
         source: sqlx::Error,
     },
     /// The disk failed.
@@ -109,7 +108,7 @@ pub enum StoreError {
     Disk {
         /// The file or database.
         store: String,
-        /// What SQLite says.
+        /// The error of SQLite.
         source: sqlx::Error,
     },
     /// Another process holds the lock of the file for too long.
@@ -117,7 +116,7 @@ pub enum StoreError {
     Busy {
         /// The file or database.
         store: String,
-        /// What SQLite says, if it was asked.
+        /// The error of SQLite, if it was asked.
         source: Option<sqlx::Error>,
     },
     /// Anything else that SQLite says.
@@ -125,19 +124,19 @@ pub enum StoreError {
     Database {
         /// The file or database.
         store: String,
-        /// What SQLite says.
+        /// The error of SQLite.
         source: sqlx::Error,
     },
     /// No job has an id that begins so.
     #[error("there is no job {}", brief(.prefix))]
     Unknown {
-        /// What was asked for.
+        /// The prefix asked for.
         prefix: String,
     },
     /// Several jobs have ids that begin so.
     #[error("{} may be any of {}; give more of the id", brief(.prefix), list(.matches))]
     Ambiguous {
-        /// What was asked for.
+        /// The prefix asked for.
         prefix: String,
         /// Jobs with such an id, newest first; ten at most.
         matches: Vec<JobId>,
@@ -149,7 +148,7 @@ pub enum StoreError {
         id: JobId,
         /// The worker that holds it.
         owner: String,
-        /// How long the lease lasts if it is not renewed.
+        /// The seconds after which the lease expires if it is not renewed.
         seconds: i64,
     },
     /// The lease ran out and another worker took the job, or the job was removed.
@@ -167,13 +166,13 @@ pub enum StoreError {
     Import {
         /// The line, counted from 1.
         line: u64,
-        /// What is wrong there.
+        /// The problem there.
         reason: String,
     },
     /// The export can't be read or written.
     #[error("the export can't be read or written: {source}")]
     Exchange {
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A job cannot go from the one state to the other.
@@ -224,7 +223,7 @@ pub enum StoreError {
     NotFinite {
         /// The job.
         id: JobId,
-        /// Where in the record.
+        /// The place in the record.
         place: String,
         /// The number.
         value: f64,
@@ -232,9 +231,9 @@ pub enum StoreError {
     /// A value cannot be written as JSON.
     #[error("{what} cannot be written as JSON; maps need keys of text")]
     NotJson {
-        /// What it is.
+        /// Its kind.
         what: String,
-        /// Why.
+        /// The reason.
         source: serde_json::Error,
     },
 }
@@ -255,7 +254,7 @@ fn list(ids: &[JobId]) -> String {
     ids.join(", ")
 }
 
-/// What a database says, by what can be done about it.
+/// The errors of a database, by what can be done about them.
 enum Trouble {
     Busy,
     Forbidden,
@@ -267,8 +266,8 @@ enum Trouble {
 }
 
 impl StoreError {
-    /// Whether the same may work a moment later: the connection broke, or the server
-    /// is starting or ending. What was being written then may have been written.
+    /// Whether the same operation may succeed shortly: the connection broke, or the
+    /// server is starting or stopping. What was being written then may have been written.
     pub(super) fn is_passing(&self) -> bool {
         let (Self::Unreachable { source, .. }
         | Self::Busy {
@@ -284,7 +283,7 @@ impl StoreError {
                 .as_database_error()
                 .and_then(|error| error.code())
                 .is_some_and(|code| {
-                    // What SQLite calls busy has been waited for already.
+                    // SQLite has waited already before it reports busy.
                     code.starts_with("08")
                         || code.starts_with("57P")
                         || matches!(&*code, "25P03" | "40001" | "40P01" | "53300")

@@ -4,8 +4,8 @@
 //! of its records, and the last line counts both, so that what was cut off is seen.
 //! JSON that the store keeps is passed on as the text it is: no number changes.
 //!
-//! What is imported comes from anywhere: it is looked at line by line while it is
-//! read, within limits, and nothing stays of an import that was refused.
+//! Imports come from anywhere: they are checked line by line while they are read, within
+//! limits, and nothing of a refused import is kept.
 
 use std::io::{BufRead, Read, Write};
 
@@ -92,7 +92,7 @@ struct RecordLine {
 /// Says of a job that is imported what is wrong with it, if anything.
 pub type Check<'a> = dyn Fn(&Job) -> Result<(), String> + Send + Sync + 'a;
 
-/// What an import has done.
+/// The counts of an import.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Imported {
     /// Jobs that were added.
@@ -102,9 +102,9 @@ pub struct Imported {
 }
 
 impl JobStore {
-    /// Writes the jobs that fit the filter, the newest first, with everything that
-    /// belongs to them in the store, and tells how many they were. Each job is as it
-    /// was at one moment; jobs that are added or removed meanwhile may be left out.
+    /// Writes the jobs that match the filter, the newest first, with everything that
+    /// belongs to them in the store, and returns their number. Each job is as it was at
+    /// one instant; jobs that are added or removed meanwhile may be left out.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ impl JobStore {
         Ok(jobs)
     }
 
-    /// Writes one job and tells how many records it has; none if it is gone.
+    /// Writes one job and returns its number of records; none if it is gone.
     async fn export_job(
         &self,
         id: &JobId,
@@ -261,7 +261,7 @@ impl JobStore {
     }
 }
 
-/// A job and its records, as they were at one moment.
+/// A job and its records, as they were at one instant.
 async fn rows_of(database: &Database, id: &JobId) -> Result<(Vec<Row>, Vec<Row>), StoreError> {
     let mut transaction = database.begin(Access::Read).await?;
     let rows = transaction
@@ -289,7 +289,7 @@ async fn rows_of(database: &Database, id: &JobId) -> Result<(Vec<Row>, Vec<Row>)
     Ok((rows, records))
 }
 
-/// The job of a line, with what is in it read as far as JSON goes.
+/// The job of a line, with its contents parsed as JSON.
 fn job_of(lines: &Lines<'_>, id: &JobId, line: &JobLine) -> Result<Job, StoreError> {
     if lines.line.len() > LONGEST_JOB {
         return Err(lines.wrong(format!("job {id} has more than {} MiB", LONGEST_JOB >> 20)));

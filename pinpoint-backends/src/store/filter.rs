@@ -4,27 +4,27 @@ use pinpoint_core::JobState;
 
 use super::{JobId, JobSummary};
 
-/// What jobs have to be like; what is absent does not matter.
+/// The conditions on jobs; absent ones match any job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobFilter {
-    /// What the job is called besides.
+    /// The job name.
     pub name: Option<String>,
-    /// What it measures.
+    /// The benchmark.
     pub benchmark: Option<String>,
-    /// Where it is measured.
+    /// The bot.
     pub bot: Option<String>,
-    /// Who wants to know.
+    /// The user who asked for it.
     pub user: Option<String>,
     /// The machine that runs it.
     pub kind: Option<String>,
-    /// Where it stands.
+    /// The state.
     pub state: Option<JobState>,
     /// Created then or later, in milliseconds since 1970.
     pub since: Option<i64>,
     /// Created before then, in milliseconds since 1970.
     pub until: Option<i64>,
     /// Words that occur in its title, names, repository or error, all of them, in
-    /// any order and case; a `*` behind one makes it the beginning of a word.
+    /// any order and case; a `*` after one makes it the beginning of a word.
     pub text: Option<String>,
 }
 
@@ -53,7 +53,7 @@ pub struct Page {
     pub more: bool,
 }
 
-/// How many jobs there are.
+/// The number of jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Total {
     /// So many.

@@ -9,9 +9,9 @@ use serde_json::Value;
 use uuid::timestamp::context::ContextV7;
 use uuid::{Timestamp, Uuid};
 
-/// The name of a job: 32 hexadecimal digits, the first 12 of which are its
-/// time of creation, so that names sort by age (UUID version 7, RFC 9562).
-/// 74 bits are random: nobody guesses one.
+/// The id of a job: 32 hexadecimal digits, the first 12 of which are its time of
+/// creation, so that ids sort by age (UUID version 7, RFC 9562). 74 bits are random, so
+/// an id can't be guessed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct JobId(pub(super) String);
@@ -27,7 +27,7 @@ impl JobId {
         Self(id.simple().to_string())
     }
 
-    /// Reads a whole name; case and hyphens do not matter.
+    /// Reads a full id; case and hyphens do not matter.
     ///
     /// # Errors
     ///
@@ -45,8 +45,8 @@ impl JobId {
         i64::from_str_radix(&self.0[..12], 16).unwrap_or_default()
     }
 
-    /// What jobs are sorted by: the milliseconds, followed by the 18 most
-    /// significant of the other bits that vary. Names sort in the same order.
+    /// The sort key of jobs: the milliseconds, followed by the 18 most significant of the
+    /// other bits that vary. Ids sort in the same order.
     pub(super) fn number(&self) -> i64 {
         let digits = |range| i64::from_str_radix(&self.0[range], 16).unwrap_or_default();
         // Digit 12 is the version; the first two bits of digit 16 are the variant.
@@ -75,26 +75,26 @@ pub(super) fn first_number(created: i64) -> i64 {
     created.clamp(0, (1 << 45) - 1) << 18
 }
 
-/// What a job is created from.
+/// The fields of a new job.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NewJob {
     /// The machine that runs it: `bisection`, `pairwise` or `culprit_finder`.
     pub kind: String,
-    /// What people call it: the command line.
+    /// A title for people: the command line.
     pub title: String,
     /// The repository that it searches.
     pub repository: String,
-    /// What it is called besides, if anything.
+    /// Its job name, if it has one.
     pub name: String,
-    /// What it measures.
+    /// The benchmark.
     pub benchmark: String,
-    /// Where it is measured.
+    /// The bot.
     pub bot: String,
-    /// Who wants to know.
+    /// The user who asked for it.
     pub user: String,
-    /// What the machine is made from.
+    /// The spec: what the machine is made from.
     pub spec: Value,
-    /// What the executor is made from.
+    /// The configuration: what the executor is made from.
     pub config: Value,
 }
 
@@ -105,36 +105,36 @@ pub struct Job {
     pub id: JobId,
     /// The machine that runs it.
     pub kind: String,
-    /// Where it stands.
+    /// Its state.
     pub state: JobState,
     /// Milliseconds since 1970.
     pub created: i64,
     /// When its state changed last, or it was resumed after its worker had gone,
     /// in milliseconds since 1970.
     pub updated: i64,
-    /// How long it was running, in milliseconds, all times together; absent until it
-    /// stopped for the first time. A leased job that was killed, or suspended, counts as
-    /// running until its lease has run out.
+    /// The total running time, in milliseconds; absent until it stopped for the first
+    /// time. A leased job that was killed or suspended counts as running until its lease
+    /// has expired.
     pub duration: Option<i64>,
-    /// What it is called besides, if anything.
+    /// Its job name, if it has one.
     pub name: String,
-    /// What it measures.
+    /// The benchmark.
     pub benchmark: String,
-    /// Where it is measured.
+    /// The bot.
     pub bot: String,
-    /// Who wants to know.
+    /// The user who asked for it.
     pub user: String,
     /// The repository that it searches.
     pub repository: String,
-    /// What people call it.
+    /// A title for people.
     pub title: String,
-    /// What the machine is made from.
+    /// The spec: what the machine is made from.
     pub spec: Value,
-    /// What the executor is made from.
+    /// The configuration: what the executor is made from.
     pub config: Value,
-    /// How it ended, once it has.
+    /// Its outcome, once it has ended.
     pub outcome: Option<Value>,
-    /// Why it failed, if it has.
+    /// The reason for its failure, if it failed.
     pub error: Option<String>,
     /// Executions of the benchmark so far, failed ones too.
     pub runs: u64,
@@ -144,7 +144,7 @@ pub struct Job {
     pub journal_version: u32,
     /// The version of pinpoint that created it.
     pub written_by: String,
-    /// It was imported, and nobody has said since that what it runs may run here.
+    /// It was imported, and no user has yet allowed its commands to run here.
     #[serde(default)]
     pub imported: bool,
 }
@@ -156,30 +156,30 @@ pub struct JobSummary {
     pub id: JobId,
     /// The machine that runs it.
     pub kind: String,
-    /// Where it stands.
+    /// Its state.
     pub state: JobState,
     /// Milliseconds since 1970.
     pub created: i64,
     /// When its state changed last, or it was resumed after its worker had gone,
     /// in milliseconds since 1970.
     pub updated: i64,
-    /// How long it was running, in milliseconds, all times together; absent until it
-    /// stopped for the first time. A leased job that was killed, or suspended, counts as
-    /// running until its lease has run out.
+    /// The total running time, in milliseconds; absent until it stopped for the first
+    /// time. A leased job that was killed or suspended counts as running until its lease
+    /// has expired.
     pub duration: Option<i64>,
-    /// What it is called besides, if anything.
+    /// Its job name, if it has one.
     pub name: String,
-    /// What it measures.
+    /// The benchmark.
     pub benchmark: String,
-    /// Where it is measured.
+    /// The bot.
     pub bot: String,
-    /// Who wants to know.
+    /// The user who asked for it.
     pub user: String,
     /// The repository that it searches.
     pub repository: String,
-    /// What people call it.
+    /// A title for people.
     pub title: String,
-    /// Why it failed, if it has.
+    /// The reason for its failure, if it failed.
     pub error: Option<String>,
     /// Executions of the benchmark so far, failed ones too.
     pub runs: u64,

@@ -9,22 +9,22 @@ use super::journal::{damaged, parsed};
 use super::text::{Names, words};
 use super::{JOURNAL_VERSION, Job, JobId, JobJournal, JobSummary, Lease, NewJob, StoreError, now};
 
-/// How many names a message lists.
+/// The most ids that a message lists.
 const NAMES_IN_A_MESSAGE: i64 = 10;
 
-/// What [`summary`] reads.
+/// The columns that [`summary`] reads.
 pub(super) const SUMMARY: &str = "id, kind, state, created, updated, duration, name, benchmark, \
      bot, username, repository, title, error, runs, builds";
 
-/// What [`job`] reads, after the columns of a summary.
+/// The columns that [`job`] reads, after those of a summary.
 const REST: &str = "journal_version, written_by, spec, config, outcome, lease";
 
-/// Leases of a job that was imported, and that nobody has trusted since, have numbers
-/// below zero: they begin here.
+/// Leases of an imported job that no user has trusted since have numbers below zero,
+/// starting here.
 pub(super) const IMPORTED: i64 = -(1 << 62);
 
-/// How long after the end of its lease a job is still taken for one whose process may
-/// only be suspended.
+/// The time after the end of its lease for which a job's process may still be only
+/// suspended.
 const SUSPENDED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A change of a job's state, the same at every attempt.
@@ -56,7 +56,7 @@ impl JobStore {
     ///
     /// # Errors
     ///
-    /// When there is no job afterwards.
+    /// When the job does not exist afterwards.
     #[tracing::instrument(name = "store::create", level = "debug", skip_all)]
     pub async fn create(&self, job: &NewJob) -> Result<JobId, StoreError> {
         let mut tries = self.database.tries(None);
@@ -97,7 +97,7 @@ impl JobStore {
                 .await;
             match added {
                 Err(error) if tries.again(&error).await => {
-                    // What was not acknowledged may have been done.
+                    // An operation that was not acknowledged may have been done.
                     let sql = "SELECT 1 FROM jobs WHERE id = $1";
                     let there = self.database.fetch(sql, [id.as_str().into()]).await?;
                     if !there.is_empty() {
@@ -204,7 +204,7 @@ impl JobStore {
         let change = Change {
             to,
             error,
-            // What stands for nothing is read back as nothing.
+            // The stand-in for an absent value is read back as absent.
             outcome: outcome
                 .filter(|outcome| !outcome.is_null())
                 .map(ToString::to_string),
@@ -331,7 +331,7 @@ impl JobStore {
         }
     }
 
-    /// The journal of a job, for as long as nobody takes the job.
+    /// The journal of a job, for as long as no worker takes the job.
     ///
     /// # Errors
     ///
@@ -409,11 +409,10 @@ impl JobStore {
         one(id, self.database.execute(sql, [id.as_str().into()]).await?)
     }
 
-    /// Makes a canceled job go on where it was before: the request, and every
-    /// record after it, is kept and not replayed any more. Forgets the request
-    /// of [`JobStore::request_cancel`] too, in the same transaction, or a crash
-    /// between the two would cancel the job anew. Returns how many records
-    /// were withdrawn.
+    /// Returns a canceled job to where it was before: the request, and every record after
+    /// it, is kept but no longer replayed. Clears the request of
+    /// [`JobStore::request_cancel`] in the same transaction, since a crash between the
+    /// two would cancel the job again. Returns how many records were withdrawn.
     ///
     /// # Errors
     ///
@@ -481,8 +480,8 @@ impl JobStore {
             .map_err(|source| database.failed(source))
     }
 
-    /// How many jobs created before this time [`JobStore::purge`] leaves because of
-    /// their leases.
+    /// The number of jobs created before this time that [`JobStore::purge`] leaves
+    /// because of their leases.
     ///
     /// # Errors
     ///
@@ -502,7 +501,7 @@ impl JobStore {
         Ok(u64::try_from(held).unwrap_or_default())
     }
 
-    /// Notes that somebody has seen what an imported job runs, and wants it to run.
+    /// Records that a user has seen what an imported job runs, and allows it.
     ///
     /// # Errors
     ///
@@ -547,7 +546,7 @@ pub(super) fn unknown(id: &JobId) -> StoreError {
     }
 }
 
-/// One job was changed, or there is no such job.
+/// Succeeds if one job was changed; otherwise the job does not exist.
 fn one(id: &JobId, changed: u64) -> Result<(), StoreError> {
     match changed {
         0 => Err(unknown(id)),

@@ -1,9 +1,9 @@
 //! A job's journal: one row a record.
 //!
 //! A row of version 2 has the record in its column `event`, as JSON. A row of version 1
-//! has what the machine was told there, and what the executor had answered in `detail`;
-//! it stays as it is, and is read as the record that it stands for. A job that was begun
-//! in version 1 has rows of both once it is resumed, so that each row is read by itself.
+//! has the machine's event there, and the executor's answer in `detail`; it stays as it
+//! is, and is read as the equivalent record. A job started in version 1 has rows of both
+//! once it is resumed, so that each row is read by itself.
 
 use async_trait::async_trait;
 use pinpoint_core::{
@@ -28,9 +28,9 @@ const ROWS: usize = 100;
 /// is taken, journals that were opened before are refused with
 /// [`StoreError::LeaseLost`].
 ///
-/// Where the connection to a server breaks, what is written and read here is tried
-/// again until the lease has run out. A record that was written just before is
-/// recognised by its number and its text, so that it is there once.
+/// Where the connection to a server breaks, reads and writes are retried until the lease
+/// expires. A record that was written just before is recognised by its number and its
+/// text, so that it is stored once.
 #[derive(Debug)]
 pub struct JobJournal {
     database: Database,
@@ -46,7 +46,7 @@ enum Next {
     /// To be read from the store.
     Unread,
     Known(i64),
-    /// An append was begun and its end not seen.
+    /// An append was started and its end not seen.
     BrokenOff,
 }
 
@@ -110,7 +110,7 @@ impl JobJournal {
         let mut again = false;
         loop {
             let written = match self.write(sequence, &rows).await {
-                // What was not acknowledged may have been done.
+                // An operation that was not acknowledged may have been done.
                 Err(StoreError::SecondWriter { .. })
                     if again && self.is_written(sequence, &rows).await? =>
                 {
@@ -402,7 +402,7 @@ fn builds(kind: &str) -> i64 {
     i64::from(kind == "built")
 }
 
-/// What a record is counted as. Those that version 1 had are called as they were.
+/// The kind under which a record is counted. Kinds of version 1 keep their names.
 pub(super) fn kind(record: &Record) -> &'static str {
     match record {
         Record::Started { .. } => "started",

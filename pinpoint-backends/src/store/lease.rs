@@ -1,20 +1,20 @@
-//! Who works on a job, when many could.
+//! Leases: which worker works on a job, when many could.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::JobId;
 
-/// What no deadline is further away than.
+/// The latest possible deadline from now.
 const FAR: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The right to work on a job, for a while.
 ///
-/// It lasts until it is let go of, or until it has run out and another worker has
-/// taken the job. From then on nothing that is written under it reaches the store:
-/// each lease has a number of its own, and the job knows the last one. Time decides
-/// who may take a job, never who may write. It decides how long a store that does not
-/// answer is tried again: until the lease has run out.
+/// It lasts until it is released, or until it has expired and another worker has taken
+/// the job. From then on no write under it reaches the store: each lease has a number of
+/// its own, and the job knows the last one. Time decides who may take a job, never who
+/// may write. It decides how long a store that does not answer is tried again: until the
+/// lease expires.
 #[derive(Debug, Clone)]
 pub struct Lease {
     pub(super) id: JobId,
@@ -33,7 +33,7 @@ impl Lease {
         }
     }
 
-    /// Stands for nobody's lease: the job may be written to until somebody takes it.
+    /// A placeholder for no lease: the job may be written to until a worker takes it.
     pub(super) fn none(id: JobId, job: i64, token: i64) -> Self {
         Self {
             id,

@@ -7,7 +7,7 @@ use super::jobs::{JobStore, unknown};
 use super::list::Query;
 use super::{Job, JobFilter, JobId, Lease, StoreError};
 
-/// What a statement gives of the job that it has taken.
+/// The columns that a statement returns of the job it has taken.
 const TAKEN: &str = "RETURNING id, number, lease";
 
 /// In an update of a job that is taken or kept: where its lease had run out, the time
@@ -22,10 +22,10 @@ fn without_the_gap(now: &str) -> String {
 }
 
 impl JobStore {
-    /// Takes the oldest job that fits the filter and is there to be worked on: a
-    /// pending one that nobody holds, or one whose worker has let its lease run out
-    /// while the job was running. Of many who ask at once each gets another job.
-    /// None when there is nothing to do.
+    /// Takes the oldest job that matches the filter and needs a worker: a pending one
+    /// that no worker holds, or one whose worker let its lease expire while the job was
+    /// running. Of many workers that ask at once each gets another job. None when there
+    /// is nothing to do.
     ///
     /// # Errors
     ///
@@ -69,12 +69,12 @@ impl JobStore {
         Ok(None)
     }
 
-    /// Takes a certain job, if nobody else holds it. An owner who holds it already
-    /// takes it again, and what it held before is worth nothing any more.
+    /// Takes a certain job, if no other worker holds it. An owner who holds it already
+    /// takes it again, and its earlier lease becomes invalid.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Leased`] tells who holds it.
+    /// [`StoreError::Leased`] names the holder.
     #[tracing::instrument(name = "store::lease", level = "debug", skip_all, fields(job = %id))]
     pub async fn lease(
         &self,
@@ -101,7 +101,7 @@ impl JobStore {
                     seconds: (left + 999) / 1000,
                 });
             }
-            // Only if nobody has taken it meanwhile: this may be tried again, and what
+            // Only if no one has taken it meanwhile: this may be retried, and what
             // was sent first may arrive last.
             let sql = format!(
                 "UPDATE jobs SET lease = lease + 1, lease_owner = $2, lease_expires = {now} + $3, \
@@ -150,7 +150,7 @@ impl JobStore {
         }
     }
 
-    /// Lets go of a job. What was lost already is no error.
+    /// Releases a job. It is not an error if the lease was lost already.
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ use super::jobs::{JobStore, SUMMARY, summary};
 use super::text::{self, Names, Wanted};
 use super::{JobFilter, JobId, Page, Place, StoreError, Total};
 
-/// How far jobs are counted one by one.
+/// The most jobs that are counted one by one.
 const COUNTED: i64 = 10_000;
 
 impl JobStore {
@@ -38,7 +38,7 @@ impl JobStore {
             }
         };
         let (key, from) = (query.key, &query.from);
-        // One more tells whether there are more.
+        // One more shows whether there are more.
         let sql = format!(
             "SELECT {SUMMARY} FROM {from} WHERE {} ORDER BY {key} {order} LIMIT {}",
             query.conditions.join(" AND "),
@@ -57,7 +57,7 @@ impl JobStore {
         Ok(Page { jobs, more })
     }
 
-    /// How many jobs fit the filter: exactly, up to 10,000.
+    /// The number of jobs that match the filter: exact up to 10,000.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl JobStore {
         })
     }
 
-    /// Where a job is in the list, or was.
+    /// The place of a job in the list, even if it is gone.
     async fn number(&self, id: &JobId) -> Result<i64, StoreError> {
         let sql = "SELECT number FROM jobs WHERE id = $1";
         let rows = self.database.fetch(sql, [id.as_str().into()]).await?;
@@ -94,7 +94,7 @@ impl JobStore {
 /// The part of a query that finds jobs.
 pub(super) struct Query {
     pub(super) from: String,
-    /// What tells the place of a job in the list.
+    /// The column that gives the place of a job in the list.
     key: &'static str,
     pub(super) conditions: Vec<String>,
     pub(super) values: Vec<Value>,
@@ -153,8 +153,8 @@ impl Query {
     fn add_words(&mut self, dialect: Dialect, mut wanted: Vec<Wanted>, filter: &JobFilter) {
         match dialect {
             Dialect::Sqlite => {
-                // The index of words is walked, and the jobs are looked at one by one:
-                // what else is asked for narrows the walk, as far as it has words.
+                // The index of words is walked, and the jobs are checked one by one:
+                // other conditions narrow the walk, where they have words.
                 let names = Names {
                     name: filter.name.as_deref().unwrap_or_default(),
                     benchmark: filter.benchmark.as_deref().unwrap_or_default(),

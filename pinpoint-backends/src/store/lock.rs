@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Held by the process that works on a job.
 ///
-/// The operating system lets go of it when the process ends, however it ends:
+/// The operating system releases it when the process ends, however it ends:
 /// there is no stale lock to clear away.
 #[derive(Debug)]
 pub struct JobLock {
@@ -21,7 +21,7 @@ pub enum LockError {
     /// Another process has it.
     #[error("another process{} works on this job; wait until it ends, or cancel the job", .pid.map_or(String::new(), |pid| format!(" ({pid})")))]
     Held {
-        /// That process, when it has told its number.
+        /// The number of that process, when it has written it.
         pid: Option<u32>,
     },
     /// The file cannot be made, locked or written.
@@ -29,14 +29,14 @@ pub enum LockError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
 impl JobLock {
-    /// Takes the lock of a job, or says who has it. It waits only for what a holder
-    /// that was killed had just started, which goes within moments.
+    /// Takes the lock of a job, or returns who has it. It waits only for a process that a
+    /// killed holder had just started, which disappears quickly.
     ///
     /// # Errors
     ///
@@ -81,8 +81,8 @@ impl JobLock {
     }
 }
 
-/// How long a lock may outlive its holder. A process that the holder had just forked
-/// has a copy of the lock until it becomes another program.
+/// The longest time that a lock may outlive its holder. A process that the holder had
+/// just forked has a copy of the lock until it becomes another program.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The number that the holder has written; it may be just about to.
@@ -93,7 +93,7 @@ fn holder(file: &mut File) -> Option<u32> {
     text.trim().parse().ok()
 }
 
-/// Is no such process there any more? Not known where there is no `/proc`.
+/// Is the process gone? Not known where there is no `/proc`.
 fn is_dead(pid: u32) -> bool {
     let processes = Path::new("/proc");
     let stat = std::fs::read_to_string(processes.join(format!("{pid}/stat")));

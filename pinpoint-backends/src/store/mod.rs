@@ -27,9 +27,8 @@
 //! locks keep the order: a commit that is late to arrive is waited for, or never takes
 //! effect.
 //!
-//! Where many could work on the same job, one takes it: a [`Lease`] runs out unless
-//! it is renewed, and what a worker writes after another has taken its job is
-//! refused.
+//! Where many workers could take the same job, one does: a [`Lease`] expires unless it is
+//! renewed, and writes of a worker whose job another has taken are refused.
 //!
 //! Each operation is a span of `tracing`, with the job's id and with nothing of what is
 //! stored: a spec may hold secrets.

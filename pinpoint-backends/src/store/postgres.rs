@@ -44,15 +44,15 @@ impl JobStore {
             .parse()
             .map_err(|error: sqlx::Error| wrong(error.to_string()))?;
         let options = options.application_name("pinpoint").options([
-            // A machine that died between two statements holds up nobody for long, nor
+            // A machine that died between two statements blocks no one for long, nor
             // does one that the network has cut off.
             ("idle_in_transaction_session_timeout", "10s"),
             ("tcp_user_timeout", "10s"),
             ("tcp_keepalives_idle", "10s"),
             ("tcp_keepalives_interval", "5s"),
             ("tcp_keepalives_count", "3"),
-            // What is asked for decides the plan: a rare word needs another than
-            // a common one, which no plan for all words knows.
+            // The plan depends on the query: a rare word needs another than a common one,
+            // which no plan for all words knows.
             ("plan_cache_mode", "force_custom_plan"),
         ]);
         let name = without_password(url);

@@ -18,7 +18,7 @@ const CONNECTIONS: u32 = 8;
 /// A connection that was in use so shortly ago is used again without asking.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// How long to wait for a database. What is late counts as a connection that broke.
+/// The timeouts of a database. Answers that are late count as a broken connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
     /// For a connection.
@@ -57,8 +57,8 @@ pub(super) struct Server {
     pub(super) patience: Patience,
     /// For the answer to one statement.
     answer: Duration,
-    /// Nothing answered until somebody's time was up. Until something does, nobody
-    /// without a lease tries more than once.
+    /// Nothing answered until a caller's time was up. Until something does, callers
+    /// without a lease try only once.
     given_up: Arc<AtomicBool>,
 }
 
@@ -133,7 +133,7 @@ impl Server {
 }
 
 /// A connection in use. It is closed hard when this is dropped, unless it was given
-/// back: nobody knows what is still to come over it, and the server undoes what was
+/// back: more may still arrive over it, and the server rolls back what was
 /// not committed.
 pub(super) struct Held {
     connection: Option<PoolConnection<Postgres>>,
@@ -202,7 +202,7 @@ impl Drop for Held {
     }
 }
 
-/// What is late, as what a broken connection gives.
+/// Turns a timeout into the error of a broken connection.
 pub(super) async fn within<T>(
     limit: Duration,
     work: impl Future<Output = Result<T, sqlx::Error>>,

@@ -13,14 +13,14 @@ use super::{JobStore, SCHEMA_VERSION, StoreError, schema};
 /// The name of the file in its directory.
 const FILE: &str = "pinpoint.db";
 
-/// How long to wait for another process that writes. A write takes well under
+/// The longest wait for another process that writes. A write takes well under
 /// a millisecond; this is for a machine that is busy with benchmarks.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Enough to read while something is written.
 const CONNECTIONS: u32 = 4;
 
-/// What a record survives once a SQLite file has acknowledged it.
+/// The failures that a record survives once a SQLite file has acknowledged it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
     /// The death of the process. After a loss of power the last records may be
@@ -90,7 +90,7 @@ async fn prepare(
     // other. Let go of at the end, with the file.
     let _one_at_a_time = lock(&state_dir.join("pinpoint.lock")).await?;
     // The first look is without the log: it must not change a file that turns
-    // out to be somebody else's.
+    // out to belong to another program.
     let mut connection = options
         .clone()
         .create_if_missing(true)

@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 /// Longer words are known by their beginning: PostgreSQL takes up to 2,046 bytes.
 const LONGEST: usize = 100;
 
-/// What is kept of the words of a job, in bytes: PostgreSQL takes up to a megabyte.
+/// The most bytes of a job's words that are kept: PostgreSQL takes up to a megabyte.
 const MOST: usize = 100_000;
 
-/// What a job is called, by which lists are filtered.
+/// The names of a job by which lists are filtered.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Names<'a> {
     pub(super) name: &'a str,
@@ -79,7 +79,7 @@ pub(super) struct Wanted {
     pub(super) prefix: bool,
 }
 
-/// The words to look for: a `*` right behind one makes it the beginning of a word.
+/// The words to look for: a `*` right after one makes it the beginning of a word.
 pub(super) fn wanted(text: &str) -> Vec<Wanted> {
     let mut wanted = Vec::new();
     for piece in text.split_whitespace() {

@@ -153,7 +153,7 @@ async fn a_build_that_was_interrupted_is_made_anew() {
     let executor = world.open(config.clone(), "one");
     build(&executor, 1, &world.combined(&first)).await.unwrap();
     drop(executor);
-    // What is there when the power fails before the end: all but the marker.
+    // The files left when the power fails before the end: all but the marker.
     for entry in fs::read_dir(world.path("state").join("builds")).unwrap() {
         fs::remove_file(entry.unwrap().path().join("finished.json")).unwrap();
     }

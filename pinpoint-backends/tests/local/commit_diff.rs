@@ -1,4 +1,4 @@
-//! What a commit changes, and where its repository comes from.
+//! The changes of a commit, and where its repository comes from.
 
 use std::fs;
 

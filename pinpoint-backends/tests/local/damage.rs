@@ -1,4 +1,4 @@
-//! Builds that lost something, and builds that nobody can remove.
+//! Builds that lost something, and builds that no one can remove.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use pinpoint_core::{ExecutorError, InProcess};
 
 use crate::world::{World, build, refusal, request, run};
 
-/// What makes a tool, and the benchmark that calls it.
+/// Makes a tool, and the benchmark that calls it.
 const BUILD: &str = "echo 'echo v: 1 x' > tool; echo >> $MADE";
 const BENCHMARK: &str = "sh tool";
 
@@ -26,7 +26,7 @@ fn config(world: &World, good: &str, build: &str, script: &str) -> LocalConfig {
     }
 }
 
-/// How often the build command was run.
+/// The number of times that the build command was run.
 fn made(world: &World) -> usize {
     fs::read_to_string(world.path("made"))
         .unwrap()
@@ -230,7 +230,7 @@ async fn our_repository_is_mended_when_something_removed_part_of_it() {
     }
 }
 
-/// What can't be removed until this is dropped.
+/// A path that can't be removed until this is dropped.
 struct Immutable(PathBuf);
 
 impl Immutable {

@@ -99,7 +99,7 @@ fn config(world: &World, good: &str, at_hand: &[&Upstream], build: &str) -> Loca
     }
 }
 
-/// What a build script that prints something printed.
+/// The output of a build script that prints something.
 async fn printed(executor: &LocalExecutor, action: u64, commit: &CombinedCommit) -> String {
     let report = build(executor, action, commit).await.unwrap();
     assert_eq!(report.failure, None);
@@ -380,7 +380,7 @@ async fn a_module_of_go_is_replaced_by_a_checkout() {
         ],
         &[],
     );
-    // Where Go finds the package, which takes no compiler.
+    // The place where Go finds the package, which takes no compiler.
     let script = "tail -n 1 go.mod; ! test -x \"$GO\" \\
         || cat \"$($GO list -f '{{.Dir}}' \"$(sed -n 's/^import \"\\(.*\\)\"/\\1/p' main.go)\")\"/*.go";
     let mut config = config(&world, &first, &[&library], script);
@@ -626,7 +626,7 @@ async fn a_layout_can_be_cancelled_in_the_middle() {
     assert_eq!(printed(&executor, 2, &commit).await, "1");
 }
 
-/// What our repository for a clone is called.
+/// The name of our repository for a clone.
 fn name_of(upstream: &Upstream) -> String {
     let path = upstream.path.to_str().unwrap();
     Sha256::digest(format!("2 {path}"))
@@ -673,7 +673,7 @@ async fn the_clones_stay_as_they_are_and_cleaning_removes_all_of_ours() {
     let held = holding(&world, &first, &[outer.at(1, main_name(&world))]);
     assert_eq!(printed(&executor, 1, &held).await, "");
     drop(executor);
-    // What was written in a dependency counts, so the two do not fit.
+    // Changes written in a dependency count, so the two do not fit.
     let executor = world.open(config, "other");
     assert_eq!(printed(&executor, 1, &world.combined(&first)).await, "");
     let count = |name: &str| fs::read_dir(world.path(name)).unwrap().count();

@@ -1,4 +1,4 @@
-//! The ends of a range, and what lies between them.
+//! The ends of a range, and the commits between them.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! How git is called: what a work tree shows it, what it may not do, what is asked
-//! of clones that lack something.
+//! Calls of git: the view of a work tree, forbidden actions, requests to clones that lack
+//! something.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn config(world: &World, good: &str, build: &str) -> LocalConfig {
     }
 }
 
-/// What the build command prints.
+/// The output of the build command.
 async fn printed(executor: &LocalExecutor, action: u64, commit: &CombinedCommit) -> String {
     let report = build(executor, action, commit).await.unwrap();
     let log = fs::read_to_string(report.log.unwrap()).unwrap();
@@ -65,7 +65,7 @@ async fn a_partial_clone_is_told_what_it_lacks_and_nothing_is_fetched() {
         message.contains("2 objects") && message.contains("(file)") && message.contains(&second),
         "{message}"
     );
-    // What changed in a commit would take the files.
+    // Listing the changes of this commit would fetch the files.
     repository.changed_files(&second).unwrap_err();
     assert!(snapshot(&clone) == before, "something was fetched");
 

@@ -1,4 +1,4 @@
-//! What runs leave running, and what becomes of it.
+//! Processes that runs leave running.
 #![cfg(target_os = "linux")]
 
 use std::fs;

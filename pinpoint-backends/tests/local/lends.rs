@@ -71,7 +71,7 @@ async fn who_was_lent_the_machine_for_a_run_has_it_alone() {
         .await
         .unwrap()
         .unwrap();
-    // A run that did not wait would have begun long before.
+    // A run that did not wait would have started long before.
     let giving_back = async {
         tokio::time::sleep(Duration::from_millis(100)).await;
         fs::write(&given_back, "").unwrap();

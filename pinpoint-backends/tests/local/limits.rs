@@ -1,4 +1,4 @@
-//! Results and outputs that are no good: too long, and not files at all. Each is the
+//! Unusable results and outputs: too long, or not files at all. Each is the
 //! fault of one commit, and no other suffers for it.
 
 use std::fs::{self, File};
@@ -58,7 +58,7 @@ async fn results_that_cannot_be_read_are_a_failed_run() {
         fs::write(bad.world.path("elsewhere"), "v: 7 x").unwrap();
         let failure = bad.fails(1).await.failure.unwrap();
         assert!(failure.contains(why), "{script}: {failure}");
-        // What lies there now must not be in the way of the next run's results.
+        // The file there now must not be in the way of the next run's results.
         bad.fails(2).await;
     }
 }

@@ -106,7 +106,7 @@ fn in_other_process(world: &World, config: &LocalConfig, what: &str) -> Child {
         .unwrap()
 }
 
-/// Kills the process once its child has told its number and that of a grandchild.
+/// Kills the process once its child has written its number and that of a grandchild.
 async fn kill_once_it_runs(mut process: Child, leader: &Path, child: &Path) {
     wait_until_it_runs(leader, child).await;
     process.kill().unwrap();
@@ -175,7 +175,7 @@ async fn what_was_left_by_a_process_killed_with_its_supervisor_is_ended_by_the_n
         process.wait().unwrap();
         assert!(lives(&leader), "nobody is left to end it");
 
-        // A job that has nothing to do with the one that was killed.
+        // A job unrelated to the one that was killed.
         let mut location = world.location("other");
         location.state_dir = world.path("other-state");
         let good = config.good.clone();

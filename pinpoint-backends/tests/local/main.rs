@@ -1,8 +1,7 @@
 //! The local executor, on real repositories and with real processes.
 //!
-//! No test waits for a time and then expects something: what has to have
-//! happened is waited for, and what must not happen at once is told by what
-//! the processes themselves wrote down.
+//! No test waits for a time and then expects something: it waits for what has to happen,
+//! and finds what must not happen at once in the processes' own records.
 #![cfg(feature = "local")]
 // Clippy's exception for tests knows functions marked as tests only, not what
 // they share.

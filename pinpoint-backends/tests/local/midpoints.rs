@@ -1,4 +1,4 @@
-//! What lies between two states of real repositories: the examples of the
+//! The states between two states of real repositories: the examples of the
 //! design, each rule and each boundary case.
 
 use std::collections::BTreeMap;
@@ -298,7 +298,7 @@ async fn a_roll_back_over_a_merge() {
     assert_eq!(between.changes()[0].before.as_ref(), Some(&merge));
 }
 
-/// What a manifest says is no argument of a process, whatever it says.
+/// No text of a manifest becomes an argument of a process.
 #[tokio::test]
 async fn manifests_that_no_process_takes_as_arguments() {
     let world = World::new();

@@ -20,7 +20,7 @@ fn request(action: u64, first: &Variant, second: &Variant, index: u32) -> RunPai
     }
 }
 
-/// A repository with two commits, whose benchmark tells what it was given.
+/// A repository with two commits, whose benchmark prints what it was given.
 struct Two {
     world: World,
     base: Variant,
@@ -155,7 +155,7 @@ async fn a_pair_that_is_asked_for_again_is_answered_from_the_first_time() {
     let executor = two.world.open(config, "job");
     assert_eq!(executor.run_pair(&asked).await.unwrap(), pair);
     assert_eq!(two.log(), log);
-    // The number of an action whose record was lost may come to stand for more.
+    // The number of an action whose record was lost may be used for another.
     let other = request(3, &two.experiment, &two.base, 0);
     let pair = executor.run_pair(&other).await.unwrap();
     assert_eq!(values(&pair, "v"), [2.0, 1.0]);

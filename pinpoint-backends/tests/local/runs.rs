@@ -242,7 +242,7 @@ async fn a_cancelled_run_is_ended_whether_or_not_it_is_waited_for() {
         ended = &mut waited_for => ended,
         () = async {
             until("the run's start", started).await;
-            // Not polled meanwhile: cancelling must not depend on it.
+            // Not polled meanwhile: canceling must not depend on it.
             executor.ended(&key(1)).await.unwrap();
         } => waited_for.await,
     };
@@ -280,7 +280,7 @@ async fn ending_waits_for_processes_that_do_not_want_to_end() {
         async move { find_metric(&executor, &commit).await }
     });
     until("the benchmark", || pid.exists()).await;
-    // Whoever waited for it does so no more.
+    // The task that waited for it no longer does.
     preparing.abort();
     executor.end().await;
     assert!(!lives(&pid));

@@ -160,7 +160,7 @@ pub(crate) async fn run(
     executor.run(&request(action, commit, index)).await.unwrap()
 }
 
-/// Why the executor refuses.
+/// The reason why the executor refuses.
 pub(crate) fn refusal<T: std::fmt::Debug>(result: Result<T, ExecutorError>) -> String {
     match result {
         Err(ExecutorError::Refused(error)) => error.to_string(),

@@ -1,4 +1,4 @@
-//! What every test of the store begins with.
+//! The common setup of the store's tests.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::postgres;
 
-/// Where a store is.
+/// The place of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Backend {
     Sqlite,
@@ -80,7 +80,7 @@ impl Fixture {
         self.store.create(&new_job("a job")).await.unwrap()
     }
 
-    /// What [`open`] opens once more.
+    /// The address that [`open`] opens once more.
     pub(crate) fn place(&self) -> String {
         match &self.database {
             Some(database) => database.url().to_owned(),
@@ -168,7 +168,7 @@ pub(crate) fn new_job(title: &str) -> NewJob {
     }
 }
 
-/// Something that can be told from its neighbours.
+/// A record that can be distinguished from its neighbours.
 pub(crate) fn tick(elapsed: u64) -> Record {
     Record::TimePassed { elapsed }
 }

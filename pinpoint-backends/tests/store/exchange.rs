@@ -224,7 +224,7 @@ async fn damaged_input_is_refused_with_its_line(fixture: Fixture) {
     assert_eq!(import(store, whole.trim_end()).await.unwrap().added, 6);
 }
 
-/// What is on a line of an export, without what does not matter.
+/// The contents of a line of an export, without irrelevant fields.
 fn lines(spec: &str, record: &str) -> String {
     let first = r#"{"pinpoint_jobs":{"version":1}}"#;
     let job = format!(

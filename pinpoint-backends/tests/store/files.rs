@@ -261,7 +261,7 @@ async fn a_file_of_version_1_becomes_one_of_this_version() {
     );
     let mut journal = store.journal(&job.id).await.unwrap();
     let records = journal.records().await.unwrap();
-    // What it kept counted from the beginning of the job.
+    // Its counts started at the beginning of the job.
     let began = 1717986918401;
     let ran = |action, report| Record::Reported {
         action,
@@ -341,7 +341,7 @@ impl Seeded {
     }
 }
 
-/// Everything that a command does with a store, as far as it comes.
+/// Everything that a command does with a store, as far as it gets.
 async fn use_everything(state_dir: &Path) -> Result<(), StoreError> {
     let store = JobStore::open(state_dir).await?;
     let time = std::time::Duration::from_secs(60);

@@ -448,7 +448,7 @@ async fn records_are_counted_under_their_names(fixture: Fixture) {
         (job.runs, job.builds)
     };
     assert_eq!(counts().await, (4, 1));
-    // Counted anew.
+    // Counted again.
     fixture.store.withdraw_cancellation(&id).await.unwrap();
     assert_eq!(counts().await, (4, 1));
 }

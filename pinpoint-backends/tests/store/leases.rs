@@ -57,7 +57,7 @@ async fn a_job_has_one_holder(fixture: Fixture) {
     }
     store.release(&lease).await.unwrap();
     let other = store.lease(&id, "bob", LONG).await.unwrap();
-    // What was let go of can't be let go of once more.
+    // A lease that was released can't be released once more.
     store.release(&lease).await.unwrap();
     store.renew(&other, LONG).await.unwrap();
 
@@ -101,8 +101,8 @@ async fn a_lease_that_is_lost_is_worth_nothing(fixture: Fixture) {
     lost(other.append_all(&[tick(3)]).await);
     assert_eq!(other.records().await.unwrap(), ticks(3));
 
-    // Whoever takes a job again is somebody else than before: a process that was
-    // thought dead can't disturb the one in its place.
+    // A worker that takes a job again counts as another one than before: a process that
+    // was thought dead can't disturb the one in its place.
     let third = store.lease(&id, "ada", LONG).await.unwrap();
     let fourth = store.lease(&id, "ada", LONG).await.unwrap();
     lost(store.renew(&third, LONG).await);
@@ -113,7 +113,7 @@ async fn a_lease_that_is_renewed_is_kept(fixture: Fixture) {
     let store = &fixture.store;
     let id = fixture.job().await;
     let lease = store.lease(&id, "ada", OVER).await.unwrap();
-    // It has run out, but nobody has taken the job.
+    // It has expired, but no other worker has taken the job.
     tokio::time::sleep(Duration::from_millis(5)).await;
     store.renew(&lease, LONG).await.unwrap();
     let error = store.lease(&id, "bob", LONG).await.unwrap_err();
@@ -149,7 +149,7 @@ async fn the_oldest_that_fits_is_taken_first(fixture: Fixture) {
         };
         ids.push(store.create(&job).await.unwrap());
     }
-    // One that has ended, and one that runs without a lease: they are nobody's to take.
+    // One that has ended, and one that runs without a lease: no worker can take them.
     for id in &ids[..2] {
         store
             .set_state(id, JobState::Running, None, None)
@@ -290,7 +290,7 @@ async fn only_the_holder_changes_a_configuration(fixture: Fixture) {
     store.set_leased_config(&second, &config(2)).await.unwrap();
     assert_eq!(store.get(id.as_str()).await.unwrap().config, config(2));
 
-    // A job that is canceled before it begins has begun nothing.
+    // A job that is canceled before it starts has started nothing.
     let mut journal = store.leased_journal(&second).await.unwrap();
     journal.append(&Record::CancelRequested).await.unwrap();
     assert!(!journal.is_empty().await.unwrap());

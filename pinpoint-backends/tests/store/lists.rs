@@ -189,7 +189,7 @@ const WORDS: &[&str] = &[
     "it's",
 ];
 
-/// What the documentation says, tried on one job.
+/// The documented rules, tried on one job.
 fn fits(filter: &JobFilter, job: &JobSummary) -> bool {
     let equal =
         |wanted: &Option<String>, there: &str| wanted.as_ref().is_none_or(|wanted| wanted == there);

@@ -160,7 +160,7 @@ async fn what_was_done_and_not_acknowledged_is_not_done_twice() {
     network.is_whole(written).await;
 }
 
-/// Somebody else's record is not taken for one's own.
+/// Another writer's record is not taken for one's own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_writer_is_found_out_after_a_reset_as_well() {
     let network = Network::new(server().await, Patience::default()).await;
@@ -199,7 +199,7 @@ async fn what_was_read_before_a_reset_is_not_read_twice() {
     journal.append(&run(400)).await.unwrap();
 }
 
-/// One reset for some appends, at any moment of them.
+/// One reset for some appends, at any time during them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_goes_on_over_connections_that_are_reset() {
     let network = Network::new(server().await, Patience::default()).await;
@@ -214,7 +214,7 @@ async fn a_job_goes_on_over_connections_that_are_reset() {
             while seen.load(Ordering::SeqCst) == before {
                 std::thread::sleep(Duration::from_micros(200));
             }
-            // Any moment of the next ones.
+            // At any time during the next ones.
             std::thread::sleep(Duration::from_micros(number * 7919 % 9000));
             proxy.reset();
             count.fetch_add(1, Ordering::SeqCst);
@@ -260,7 +260,7 @@ async fn a_job_goes_on_when_the_server_is_killed_and_started_again() {
     network.is_whole(number).await;
 }
 
-/// What a short test has time for.
+/// The patience that a short test has time for.
 fn short() -> Patience {
     Patience {
         connect: Duration::from_secs(1),
@@ -317,7 +317,7 @@ async fn a_silence_that_lasts_ends_the_job_with_its_lease() {
     let error = cause(ends(journal.append(&run(1))).await.unwrap_err());
     assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
     assert!(error.to_string().contains("no answer within"), "{error}");
-    // Nobody knows whether it was written.
+    // It is not known whether it was written.
     let error = cause(journal.append(&run(1)).await.unwrap_err());
     assert!(matches!(error, StoreError::BrokenOff { .. }), "{error}");
     ends(store.get(network.id.as_str())).await.unwrap_err();
@@ -352,7 +352,7 @@ async fn a_store_is_opened_over_a_connection_that_is_reset() {
         JobStore::connect(&network.proxy.url(name)).await.unwrap();
         assert!(network.proxy.has_lost());
     }
-    // Where no server listens, that is said at once.
+    // A missing server is reported at once.
     let nowhere = Proxy::start(Path::new("/nowhere"));
     let patience = Patience {
         retry: Duration::from_millis(100),

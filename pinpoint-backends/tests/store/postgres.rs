@@ -97,7 +97,7 @@ async fn url(database: &str) -> String {
     format!("{before}/{database}{after}")
 }
 
-/// Where the programs of the newest version are that is installed.
+/// The programs of the newest installed version.
 fn programs() -> PathBuf {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
     versions

@@ -1,6 +1,6 @@
 //! Several processes at one file, and processes that are killed.
 //!
-//! A child is this test program again, told by its environment to be one.
+//! A child is this test program again, made one by its environment.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -43,12 +43,12 @@ fn start(child: &str, store: &str, job: &str) -> Child {
         .unwrap()
 }
 
-/// What a child was told, or nothing when this is no child.
+/// The orders of a child, or nothing when this is not a child.
 fn told() -> Option<(String, String)> {
     Some((env::var(STORE).ok()?, env::var(JOB).ok()?))
 }
 
-/// Tells the parent something, in a line.
+/// Reports something to the parent, in a line.
 #[expect(clippy::disallowed_methods, reason = "the parent reads it")]
 fn tell(what: impl std::fmt::Display) {
     let mut output = std::io::stdout().lock();
@@ -56,7 +56,7 @@ fn tell(what: impl std::fmt::Display) {
     output.flush().unwrap();
 }
 
-/// Everything that a child told until its output ended, at once as it comes.
+/// Everything that a child reported until its output ended, at once as it comes.
 /// The last line may be cut off by a kill, and counts only if it is whole.
 fn heard(child: &mut Child) -> impl Iterator<Item = String> + use<> {
     let mut output = BufReader::new(child.stdout.take().unwrap());
@@ -97,8 +97,8 @@ async fn what_was_acknowledged_survives_a_kill_at_any_moment(fixture: Fixture) {
             let counted = told.inspect(|_| _ = count.fetch_add(1, Ordering::SeqCst));
             counted.last()
         });
-        // Every second one at a moment of its start, which takes up to 300 ms; the others
-        // after some records, however long a busy machine takes for them.
+        // Every second one at some time in its start, which takes up to 300 ms; the
+        // others after some records, however long a busy machine takes for them.
         let moment = if kill % 2 == 0 {
             kill * 23_757 % 300_000
         } else {
@@ -132,7 +132,7 @@ async fn what_was_acknowledged_survives_a_kill_at_any_moment(fixture: Fixture) {
         acknowledged > 100,
         "the children hardly came to work: {acknowledged}"
     );
-    // What is counted beside the journal goes with it.
+    // The counts beside the journal agree with it.
     let job = fixture.store.get(id.as_str()).await.unwrap();
     assert_eq!(job.runs, appended as u64);
 }
@@ -146,7 +146,7 @@ const SLEEPER: &str = "sleeper";
 /// The owner whose job has no end.
 const ENDLESS: &str = "endless";
 
-/// Takes jobs and works on them until none is left to be done, as long as nobody else
+/// Takes jobs and works on them until none is left to be done, as long as no other worker
 /// has taken them.
 #[tokio::test]
 async fn child_labors() {
@@ -286,7 +286,7 @@ fn signal(child: &Child, signal: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// Stopped at any moment, as when a machine is suspended.
+/// Stopped at any time, as when a machine is suspended.
 async fn a_process_that_was_suspended_writes_nothing_more(fixture: Fixture) {
     let rounds: u64 = match env::var_os("PINPOINT_TEST_LONG") {
         Some(_) => 100,
@@ -324,7 +324,7 @@ async fn a_process_that_was_suspended_writes_nothing_more(fixture: Fixture) {
         journal.append(&run(known)).await.unwrap();
         signal(&child, "-CONT");
         let told: Vec<String> = told.take_while(|line| !line.starts_with("lost")).collect();
-        // What was acknowledged to it is there, and nothing more.
+        // Acknowledged records are there, and nothing more.
         if let Some(last) = told.last() {
             let (_, last) = last.split_once(' ').unwrap();
             assert!(last.parse::<u64>().unwrap() < known, "{told:?} {known}");

@@ -49,7 +49,7 @@ impl Proxy {
         Self { port, state }
     }
 
-    /// The address of a database behind it.
+    /// The address of a database through it.
     pub(crate) fn url(&self, database: &str) -> String {
         format!(
             "postgres://postgres@127.0.0.1:{}/{database}?sslmode=disable",

@@ -1,5 +1,5 @@
-//! Journals that were begun in version 1, which kept what the machine was told and,
-//! beside it, what the executor had answered.
+//! Journals started in version 1, which kept the machine's events and, beside them, the
+//! executor's answers.
 
 use std::collections::BTreeMap;
 
@@ -191,7 +191,7 @@ async fn a_journal_of_version_1_is_read_and_goes_on_in_this_version(fixture: Fix
         assert_eq!(serde_json::from_str::<Record>(event).unwrap(), *record);
         assert_eq!(detail, "none");
     }
-    // How its journal began decides what else it lacks.
+    // The start of its journal decides what else it lacks.
     let job = store.get(id.as_str()).await.unwrap();
     assert_eq!(job.journal_version, 1);
     // Both kinds of rows are counted.

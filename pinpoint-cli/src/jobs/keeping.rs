@@ -37,7 +37,7 @@ pub(super) async fn export(
         let output = output.map_err(CliError::file("write", &path))?;
         store.export(&filter, &mut BufWriter::new(output)).await?
     } else {
-        // What a link names is written, and the link stays.
+        // The target of a link is written, and the link stays.
         let path = path.canonicalize().unwrap_or_else(|_| path.clone());
         let output = whole_file::begin(&path).map_err(CliError::file("write", &path))?;
         let mut output = BufWriter::new(output);

@@ -1,4 +1,4 @@
-//! What an imported job runs is shown before it runs.
+//! Shows what an imported job runs before it runs.
 
 use std::io::IsTerminal;
 
@@ -14,7 +14,7 @@ use crate::text::BOLD;
 ///
 /// # Errors
 ///
-/// When the answer is no, or nobody can be asked.
+/// When the answer is no, or no one can be asked.
 pub(super) async fn ask(job: &Job, yes: bool) -> Result<(), CliError> {
     let config = JobConfig::read(&job.config).map_err(|error| {
         CliError::Input(format!("job {} can't be resumed here: {error}", job.id))

@@ -31,7 +31,7 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
                     .into(),
             ));
         }
-        // All cores work on it, and the signals are to be heard meanwhile.
+        // All cores work on it, and signals must be handled meanwhile.
         let estimated = tokio::task::spawn_blocking(move || {
             let estimates = question.plan.estimate(&scatter, magnitude)?;
             Ok::<_, SpecError>((question.plan, scatter, estimates))

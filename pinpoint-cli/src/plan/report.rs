@@ -54,7 +54,7 @@ impl Shares {
         let summary = &estimate.summary;
         let right = (estimate.change.is_some()).then_some(summary.exactly_right.value);
         let (range, nothing) = (summary.right_ranges.value, summary.nothing_found.value);
-        // What is left, free of the rounding of the others.
+        // The rest, free of the rounding of the others.
         let wrong = (1.0 - right.unwrap_or_default() - range - nothing).max(0.0);
         Self {
             right,

@@ -1,4 +1,4 @@
-//! How the job was asked for, and on what it ran.
+//! The request for the job, and the machine that it ran on.
 
 use bytesize::ByteSize;
 use maud::{Markup, html};
@@ -43,8 +43,8 @@ fn table(rows: &[(String, String)]) -> Markup {
     }
 }
 
-/// What the machine and the executor were told, under the names that the store
-/// gives it.
+/// The settings of the machine and the executor, under the names that the store gives
+/// them.
 fn arguments(report: &Report) -> Vec<(String, String)> {
     let mut rows = Vec::new();
     collect(&report.job.spec, &mut rows);

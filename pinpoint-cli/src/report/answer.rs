@@ -29,7 +29,7 @@ pub(super) fn answer(report: &Report) -> Answer {
         sentence,
     };
     match (report.job.state, &report.result) {
-        // What it knows until then is evidence, and no answer.
+        // Its knowledge until then is evidence, not an answer.
         (JobState::Failed, result) if result.is_none() || report.job.error.is_some() => {
             let error = report.job.error.as_deref().unwrap_or("it is not known why");
             say(
@@ -82,7 +82,7 @@ pub(super) fn percent(probability: f64) -> String {
     }
 }
 
-/// What a place of the search is called.
+/// The name of a place of the search.
 pub(super) fn at(report: &Report, position: Position) -> Markup {
     let place = report.place_of(position);
     match (place.map(|place| &report.places[place].commit), position) {
@@ -174,7 +174,7 @@ fn chart(document: &Document) -> Markup {
     }
 }
 
-/// What a culprit did to the benchmark.
+/// The effect of a culprit on the benchmark.
 fn did(document: &Document, culprit: &NamedCulprit) -> Markup {
     let effect = &culprit.effect;
     match effect.of {

@@ -69,7 +69,7 @@ pub(super) async fn gather(storage: &Storage, id: &JobId) -> Result<Report, CliE
     Ok(report)
 }
 
-/// What a job knows by its journal, before its runs are put in order.
+/// The facts of a job from its journal, before its runs are put in order.
 struct Known {
     result: Option<JobResult>,
     posterior: Option<Posterior>,
@@ -221,7 +221,7 @@ impl Known {
             made.iter().map(|(_, position, ..)| *position).collect();
         let mut places: Vec<Place> = (positions.into_iter())
             .map(|position| Place {
-                // What was run was built, and so has a name.
+                // Every commit that was run was built, and so has a name.
                 commit: (self.engine.names().commit(position).cloned())
                     .unwrap_or_else(|| Commit::new("", "").into()),
                 position,
@@ -255,7 +255,7 @@ fn counted(mut report: RunReport, values: BTreeMap<String, Vec<f64>>) -> RunRepo
     report
 }
 
-/// What a run wrote, as far as it is kept.
+/// The output of a run, as far as it is kept.
 fn joined(tail: &OutputTail) -> String {
     let parts = [&tail.stdout, &tail.stderr].map(|text| output(text));
     let text = match &parts {
@@ -270,7 +270,7 @@ fn joined(tail: &OutputTail) -> String {
     }
 }
 
-/// What git knows of the commits to blame.
+/// The facts that git knows of the commits to blame.
 fn sources(report: &Report, executor: Option<&LocalExecutor>) -> Vec<Source> {
     let confirmed = report.search().map(|document| &document.culprits);
     let unconfirmed = match &report.result {

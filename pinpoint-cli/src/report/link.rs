@@ -1,4 +1,4 @@
-//! Where a commit can be looked at on the web.
+//! Links to commits on the web.
 
 /// The page of a commit, where the URL of its repository is one of a host whose
 /// pages are known.

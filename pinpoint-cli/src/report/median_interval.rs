@@ -1,4 +1,4 @@
-//! Where the median of a commit lies, by its runs alone.
+//! The interval of a commit's median, by its runs alone.
 
 use pinpoint_core::Interval;
 

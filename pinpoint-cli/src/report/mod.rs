@@ -53,9 +53,9 @@ pub(crate) fn destination(file: &Path) -> Result<PathBuf, CliError> {
         return Err(wrong("this is not a regular file".into()));
     }
     let file = std::path::absolute(file).map_err(CliError::file("find", file))?;
-    // What a link names is written, and the link stays.
+    // The target of a link is written, and the link stays.
     let file = file.canonicalize().unwrap_or(file);
-    // Gone again at once; it only tells whether one can write here.
+    // Removed at once; it only shows whether one can write here.
     whole_file::begin(&file).map_err(|error| {
         let directory = file.parent().unwrap_or(&file);
         wrong(format!("{}: {error}", directory.display()))
@@ -81,7 +81,7 @@ pub(crate) async fn text(storage: &Storage, job: &JobId) -> Result<String, CliEr
 }
 
 /// Said when a report could not be written although the job has ended well: the
-/// job's result stands.
+/// job's result is kept.
 pub(crate) fn say_unwritten(error: &CliError, job: &JobId) {
     use crate::summary::ERROR;
     errln!(

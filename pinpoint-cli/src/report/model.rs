@@ -1,4 +1,4 @@
-//! What a report shows, before it is put into words and pictures.
+//! The contents of a report, before it is put into words and pictures.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,11 +17,11 @@ pub(crate) struct Report {
     pub(super) job: Job,
     pub(super) kind: JobKind,
     pub(super) config: JobConfig,
-    /// What was found; of a job that has not ended, what would be if it ended now.
+    /// The result; of a job that has not ended, what it would be if it ended now.
     pub(super) result: Option<JobResult>,
-    /// What could not be found out, and why.
+    /// The parts that could not be found out, with the reasons.
     pub(super) missing: Vec<String>,
-    /// What was noticed about the runs.
+    /// Remarks on the runs.
     pub(super) warnings: Vec<String>,
     pub(super) posterior: Option<Posterior>,
     /// The commits that were run, in the order of the search.
@@ -30,7 +30,7 @@ pub(crate) struct Report {
     pub(super) runs: Vec<Run>,
     pub(super) pairs: Vec<Pair>,
     pub(super) builds: u64,
-    /// Where the main repository comes from.
+    /// The origin of the main repository.
     pub(super) remote: Option<String>,
     pub(super) sources: Vec<Source>,
     pub(super) sessions: Vec<Session>,
@@ -52,9 +52,9 @@ pub(super) struct Run {
     /// The commit, by its index in the report.
     pub(super) place: usize,
     pub(super) report: RunReport,
-    /// Why it does not count; absent when it gave values.
+    /// The reason why it does not count; absent when it gave values.
     pub(super) failure: Option<String>,
-    /// How its output ended.
+    /// The tail of its output.
     pub(super) output: Option<String>,
 }
 
@@ -66,11 +66,11 @@ pub(super) struct Pair {
     pub(super) base_first: bool,
 }
 
-/// What is known of a commit that is to blame.
+/// The facts of a commit that is to blame.
 pub(super) struct Source {
     pub(super) commit: Commit,
     pub(super) files: Option<Vec<FileChange>>,
-    /// Where it can be looked at on the web.
+    /// Its page on the web.
     pub(super) page: Option<String>,
 }
 

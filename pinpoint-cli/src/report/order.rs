@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pinpoint_core::{Position, Task};
 
-/// Where the ranges of a search lie: a range opened between two neighbours lies
+/// The order of a search's ranges: a range opened between two neighbours comes
 /// right after the older of them.
 #[derive(Debug, Default)]
 pub(super) struct Order {
@@ -26,8 +26,8 @@ impl Order {
     pub(super) fn key(&self, position: Position) -> Vec<u64> {
         let mut key = Vec::new();
         let mut place = position;
-        // A range lies in one that was listed before it, so this ends; a journal
-        // that says otherwise is no reason to go round for ever.
+        // A range is inside one that was listed before it, so this ends; a journal that
+        // says otherwise must not cause an endless loop.
         for _ in 0..=self.lower.len() {
             let Position::Within { range, offset } = place else {
                 break;

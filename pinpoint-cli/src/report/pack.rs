@@ -28,7 +28,7 @@ pub(super) struct Blocks {
     packed: usize,
 }
 
-/// Where a text is: its block, and its place in there.
+/// The place of a text: its block, and its place in there.
 pub(super) type Place = (usize, usize);
 
 impl Blocks {

@@ -1,4 +1,4 @@
-//! The page: what stands where, and what holds it together.
+//! The page: its layout and its parts.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -70,7 +70,7 @@ pub(super) fn page(report: &Report) -> Result<String, CliError> {
     Ok(page.into_string())
 }
 
-/// What the job took.
+/// The resources that the job took.
 fn facts(report: &Report) -> Markup {
     let runs = report.runs.len() as u64;
     let seconds = match &report.result {

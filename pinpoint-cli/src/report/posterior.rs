@@ -1,4 +1,4 @@
-//! How probable it is that the change is in each part of the range.
+//! The probability that the change is in each part of the range.
 
 use maud::{Markup, PreEscaped, html};
 use pinpoint_core::{CombinedCommit, Position};

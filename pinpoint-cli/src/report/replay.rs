@@ -13,7 +13,7 @@ pub(super) struct Replayed {
     pub(super) engine: Engine<JobMachine>,
     /// In the order in which they came, as far as the journal can be replayed.
     pub(super) answers: Vec<Answered>,
-    /// Why the journal can't be replayed to its end.
+    /// The reason why the journal can't be replayed to its end.
     pub(super) error: Option<MachineError>,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Answered {
     pub(super) action: u64,
     pub(super) task: Task,
     pub(super) report: Report,
-    /// What the machine heard of it.
+    /// The event of the machine.
     pub(super) event: Event,
 }
 

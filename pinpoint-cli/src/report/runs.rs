@@ -1,5 +1,4 @@
-//! Every run, with how its output ended: packed, and unpacked by the page when
-//! somebody looks.
+//! Every run, with the tail of its output: packed, and unpacked by the page on demand.
 
 use maud::{Markup, html};
 use serde_json::{Value, json};
@@ -14,7 +13,7 @@ use pinpoint_core::job::JobResult;
 
 /// The most that all outputs together take in the file, packed.
 const MOST_OUTPUT: usize = 2 << 20;
-/// Where the executor keeps the ends of outputs.
+/// The file in which the executor keeps the tails of outputs.
 const TAILS: &str = "tails.jsonl";
 /// The most metrics that have a column.
 const MOST_CHARTS: usize = 4;
@@ -54,7 +53,7 @@ fn packed(report: &Report) -> std::io::Result<(String, Vec<String>, usize)> {
     let mut blocks = Blocks::default();
     let mut left_out = 0;
     let mut places = vec![None; report.runs.len()];
-    // What failed is looked at first.
+    // Readers look at failures first.
     let order = |failed: bool| {
         (report.runs.iter().enumerate()).filter(move |(_, run)| run.failure.is_some() == failed)
     };

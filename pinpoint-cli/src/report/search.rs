@@ -1,4 +1,4 @@
-//! What a search found, and by what: culprits, values by commit, the evidence.
+//! The findings of a search, and their evidence: culprits, values by commit.
 
 use maud::{Markup, PreEscaped, html};
 use pinpoint_core::{CombinedCommit, Commit, Verdict};
@@ -42,7 +42,7 @@ pub(super) fn section(report: &Report) -> Result<Markup, CliError> {
             }
         }
     };
-    // One is the answer; of several, the picture tells more than each of them.
+    // One is the answer; of several, the picture says more than each of them.
     let is_one = document.is_none_or(|document| document.culprits.len() + unconfirmed.len() <= 1);
     Ok(html! {
         @if is_one { (cards) }

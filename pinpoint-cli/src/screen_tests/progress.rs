@@ -1,4 +1,4 @@
-//! What is shown while a job runs.
+//! The progress shown while a job runs.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! What a machine does to a job at the worst moment: a disk that is full, a clock
-//! that jumps, damaged files, other jobs.
+//! Disturbances of a job at the worst time: a disk that is full, a clock that jumps,
+//! damaged files, other jobs.
 //!
 //! After each the job ends with the right answer or says why it has none; when
 //! what was wrong is mended, the right answer is found. `PINPOINT_ATTACKS=1000` goes
@@ -95,7 +95,7 @@ impl SmallDisk {
             let enter = ["nsenter", "--target", &holder.id().to_string(), "--mount"]
                 .iter()
                 .chain(of_user)
-                // The directory is looked up anew: it is another one there.
+                // The directory is looked up again: it is another one there.
                 .chain(&["--", "sh", "-c", "cd \"$0\" && exec \"$@\""])
                 .map(ToString::to_string)
                 .chain(std::iter::once(world.repository.display().to_string()))
@@ -172,7 +172,7 @@ fn a_disk_that_is_full_at_any_moment_makes_no_wrong_answer() {
     assert!(ends.len() > 1, "no disk was full, or all were: {ends:?}");
 }
 
-/// The library that tells a process another time, of Debian's package `faketime`.
+/// The library that gives a process another time, of Debian's package `faketime`.
 fn faketime() -> Option<PathBuf> {
     let machine = std::env::consts::ARCH;
     [
@@ -212,7 +212,7 @@ impl Clock {
             .env("LD_PRELOAD", &self.library)
             .env("FAKETIME_TIMESTAMP_FILE", &self.file)
             .env("FAKETIME_NO_CACHE", "1")
-            // What measures durations does not jump when somebody sets a clock.
+            // The clock for durations does not jump when the other clock is set.
             .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
     }
 }
@@ -251,7 +251,7 @@ fn a_clock_that_jumps_changes_no_answer_and_holds_up_no_job() {
     }
 }
 
-/// What Pinpoint itself keeps, without what a benchmark reads.
+/// The files that Pinpoint itself keeps, without those that a benchmark reads.
 fn kept_files(directory: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {

@@ -195,7 +195,7 @@ fn a_report_fits_a_phone_the_night_and_paper() {
     assert_eq!(browser.complaints(&file), [] as [serde_json::Value; 0]);
 }
 
-/// Commits whose values double behind the middle, with noise by the run.
+/// Commits whose values double after the middle, with noise by the run.
 struct Sham {
     commits: Vec<CombinedCommit>,
     /// When the job was created.

@@ -1,5 +1,5 @@
-//! A real browser without a window, told what to do by the DevTools protocol
-//! over a pair of pipes.
+//! A real browser without a window, controlled by the DevTools protocol over a pair of
+//! pipes.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// What Debian and others call it.
+/// Its names in Debian and elsewhere.
 const NAMES: [&str; 4] = [
     "chromium",
     "chromium-browser",
@@ -182,7 +182,7 @@ impl Chromium {
         panic!("never true: {expression}");
     }
 
-    /// A key is pressed and let go.
+    /// A key is pressed and released.
     #[track_caller]
     pub(crate) fn press(&mut self, key: &str) {
         let (code, text) = match key {
@@ -202,9 +202,9 @@ impl Chromium {
         }
     }
 
-    /// What the page complained of, and what it asked for besides itself.
+    /// The page's complaints, and its requests for anything besides itself.
     pub(crate) fn complaints(&mut self, file: &Path) -> Vec<Value> {
-        // Whatever is on its way is heard before the answer.
+        // Messages on their way arrive before the answer.
         self.evaluate("1");
         let own = format!("file://{}", file.display());
         let is_complaint = |event: &Value| match event["method"].as_str() {
@@ -246,7 +246,7 @@ fn pipe() -> (OwnedFd, OwnedFd) {
     let mut ends: [RawFd; 2] = [0; 2];
     // SAFETY: there is room for both.
     assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
-    // SAFETY: they were just opened, and are nobody else's.
+    // SAFETY: they were just opened, and nothing else owns them.
     let ends = ends.map(|end| unsafe {
         libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC);
         OwnedFd::from_raw_fd(end)

@@ -10,8 +10,8 @@ fn jobs_on_one_repository_do_not_disturb_each_other() {
     let world = World::with_step(16, 9);
     let log = world.path("log");
     let before = world.snapshot();
-    // Whoever appends to a file is told where its end is by the kernel: the
-    // order of the lines is the order of what happened.
+    // The kernel determines the end of a file for each append: the order of the lines is
+    // the order of events.
     let tell = |what: &str| format!("echo \"{what} $$ $PINPOINT_JOB\" >> {}", log.display());
     let build = format!(
         "{}; cp value built; sleep 0.05; {}",

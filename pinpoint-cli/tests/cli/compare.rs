@@ -196,7 +196,7 @@ fn pairs_are_compared_pair_by_pair() {
         .unwrap();
     assert!((estimate - 2.0).abs() < 0.01, "{estimate}");
     assert_eq!(paired["charts"][0]["change"], Value::Null);
-    // Five pairs can't tell, however much they differ.
+    // Five pairs can't decide, however much they differ.
     let five: Vec<String> = (0..5)
         .flat_map(|_| ["--control", "short", "--treatment", "after"])
         .map(str::to_owned)

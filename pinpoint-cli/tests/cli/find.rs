@@ -1,4 +1,4 @@
-//! What is found, and how it is told.
+//! The findings, and how they are reported.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -245,7 +245,7 @@ fn a_change_for_the_better_is_no_regression() {
             assert_eq!(finished.document()["status"], "no_regression");
         }
     }
-    // Less time is better without being told.
+    // Less time is better by default.
     let faster = World::with_values([2, 2, 1, 1]);
     let finished = faster.bisect(&[], BENCHMARK).ends_with(3);
     finished.says("changed for the better only");

@@ -1,4 +1,4 @@
-//! What the user tells git counts: whom to trust, and which filters there are.
+//! The user's settings of git count: trust and filters.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -20,7 +20,7 @@ fn configure(world: &World, text: &str) {
     fs::write(home.join(".gitconfig"), text).unwrap();
 }
 
-/// A directory with a `git` to which every repository is somebody else's.
+/// A directory with a `git` for which every repository belongs to another user.
 fn of_somebody_else(world: &World) -> String {
     let programs = world.path("programs");
     fs::create_dir_all(&programs).unwrap();

@@ -14,15 +14,15 @@ use crate::world::{Dice, Finished, Run, Running, World, attacks, processes_of};
 /// The longest that it is let live, in milliseconds.
 const LONGEST: u64 = 500;
 
-/// What is to happen, with the places where the benchmark tells of itself.
+/// The scene of a test, with the places where the benchmark reports itself.
 struct Scene {
     world: World,
     strategy: &'static str,
-    /// What the process is sent, one of them at a time.
+    /// The signals sent to the process, one of them at a time.
     signals: &'static [i32],
     dice: Dice,
     kills: usize,
-    /// How often it is sent one.
+    /// The most signals to send.
     most_kills: usize,
 }
 
@@ -56,7 +56,7 @@ impl Scene {
     fn begin(&self) -> Running {
         self.world.pinpoint(&["clean"]).ends_with(0);
         // A small step in noise that depends on commit and run alone, so that
-        // ten runs do not always tell.
+        // ten runs do not always decide.
         let script = format!(
             "echo \"$PINPOINT_JOB $PINPOINT_COMMIT ${{PINPOINT_RUN-warm-up}}\" >> {}; sleep 0.01; \
              n=$(cat built); r=${{PINPOINT_RUN:-0}}; \
@@ -90,7 +90,7 @@ impl Scene {
     }
 
     /// One job, killed until it is finished nevertheless or there were kills
-    /// enough. Nothing is told of a job that was killed before it was one.
+    /// enough. Nothing is returned for a job that was killed before it was created.
     fn job(&mut self) -> Option<(String, Finished)> {
         let before = self.newest();
         let kills_before = self.kills;

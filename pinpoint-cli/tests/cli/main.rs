@@ -3,7 +3,7 @@
 //!
 //! No test waits for a time and then expects something, except where a time
 //! limit is what is tested. Each has a state directory and machine locks of its
-//! own, so that tests wait neither for one another nor for whoever measures on
+//! own, so that tests wait neither for one another nor for other measurements on
 //! this machine.
 
 // Clippy's exception for tests knows functions marked as tests only, not what

@@ -139,7 +139,7 @@ fn each_side_may_have_arguments_and_variables_of_its_own() {
             .ends_with(0)
             .says("different: 1 of 3 metrics moved");
     }
-    // The same more on both sides is no difference.
+    // The same increase on both sides is not a difference.
     let both = ["--experiment-arg=300", "--base-env", "EXTRA=300"];
     pairwise(&world, &both, &["main"], SCRIPT).ends_with(3);
     // Nothing to compare, and the same commit on purpose.
@@ -223,7 +223,7 @@ fn builds_made_already_know_their_run_and_no_commit() {
     let options = ["--pairs", "6", "--output", "json"];
     let command =
         (world.pinpoint(&["pairwise"]).and(&sides).and(&options)).and(&["--", "sh", "-c", script]);
-    // What they print differs by two characters or not at all: no verdict here.
+    // Their outputs differ by two characters or not at all: no verdict here.
     let document = command.start().wait().document();
     let medians = |name: &str| {
         let comparison = &chart(&document, name)["comparison"];
@@ -269,7 +269,7 @@ fn builds_that_can_not_be_compared_are_refused_before_there_is_a_job() {
     world.pinpoint(&none).ends_with(2).tells("<BASE>");
     assert_eq!(world.jobs(), [] as [Value; 0]);
 
-    // What is wrong with the benchmark names the build.
+    // An error of the benchmark names the build.
     fs::write(world.path("new/bench.sh"), "exit 7").unwrap();
     of_builds(&world, &["--pairs", "6"], &new, &old)
         .ends_with(1)
@@ -457,7 +457,7 @@ fn survives_kills(world: &World, command: impl Fn(&str) -> Pinpoint) {
     assert_eq!(comparable(&finished), expected, "{kills} kills\n{finished}");
     world.recorded_runs(&job);
     let records = world.journal(&job);
-    // What was under way at a kill is made again, and each process warms its
+    // Work under way at a kill is done again, and each process warms its
     // builds up: three runs at most that do not count.
     let made = lines() - first;
     assert!(

@@ -1,4 +1,4 @@
-//! What a bisection would cost.
+//! The cost of a bisection.
 
 use std::fs;
 
@@ -250,7 +250,7 @@ fn what_can_not_be_planned_is_refused_with_what_to_do() {
         let finished = world.pinpoint(&["plan"]).and(arguments).ends_with(2);
         finished.says_nothing().tells(reason);
     }
-    // With a size to look for, values without noise are no trouble.
+    // With a size to look for, values without noise are not a problem.
     let certain = [
         "plan",
         "--commits",

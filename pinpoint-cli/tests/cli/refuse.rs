@@ -278,7 +278,7 @@ fn a_store_that_can_not_be_used() {
     let before = world.snapshot();
 
     let mut newer = whole.clone();
-    // The user_version of an SQLite file stands at byte 60, the highest first.
+    // The user_version of an SQLite file is at byte 60, the highest byte first.
     newer[60..64].copy_from_slice(&99_u32.to_be_bytes());
     let mut foreign = whole.clone();
     foreign[68..72].copy_from_slice(&7_u32.to_be_bytes());

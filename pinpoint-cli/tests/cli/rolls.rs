@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::world::{World, fast_import, git};
 
-/// What a commit has at a path.
+/// The entry of a commit at a path.
 enum Entry {
     File(String),
     /// A commit of another repository.
@@ -168,7 +168,7 @@ fn submodule(path: &str, url: &Path, hash: &str) -> Vec<(&'static str, Entry)> {
 }
 
 fn deps(path: &str, url: &Path, hash: &str) -> Vec<(&'static str, Entry)> {
-    // The innermost lies inside the middle one, in both of their trees.
+    // The innermost is inside the middle one, in both of their trees.
     let path = if path == "inner" { "inner" } else { "middle" };
     vec![(
         "DEPS",
@@ -271,7 +271,7 @@ fn midpoint_shows_what_lies_between() {
     assert_eq!(document["changes"][0]["path"], "middle");
     assert_eq!(document["changes"][0]["followed"], "forward");
 
-    // What it shows can be said on its command line.
+    // Everything that it shows can be given on its command line.
     let lower = format!("{lower},middle@{}", &nested.middle[2][..12]);
     let higher = format!("{},middle@{}", &nested.outer[4], &nested.middle[3]);
     let finished = ask(&[&lower, &higher, "--all"]).ends_with(0);

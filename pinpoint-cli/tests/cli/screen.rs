@@ -241,7 +241,7 @@ fn values_of_variables_are_not_shown() {
         shows_nothing(&world.pinpoint(&list).ends_with(0).stdout);
     }
 
-    // What is inherited is not kept, and is needed again.
+    // Inherited settings are not kept, and are needed again.
     fs::write(world.path("gate"), "").unwrap();
     run(&["--name", "later"]).ends_with(1);
     fs::remove_file(world.path("gate")).unwrap();

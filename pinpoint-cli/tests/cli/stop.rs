@@ -15,7 +15,7 @@ struct Held {
     pid: PathBuf,
 }
 
-/// Where a job is held up.
+/// The place where a job is held up.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     /// The first build of all.
@@ -28,7 +28,7 @@ enum Place {
     LaterRun,
 }
 
-/// What the process that is held up does when it is asked to end.
+/// The reaction of the process that is held up to a request to end.
 #[derive(Debug, Clone, Copy)]
 enum Child {
     Obedient,
@@ -335,7 +335,7 @@ fn jobs_are_listed_and_shown() {
     );
     // One that runs, and one that follows without a pause.
     assert_eq!(shown["spec"]["limits"]["runs"], 2);
-    // What is finished is told again, and not done again.
+    // Finished work is reported again, and not done again.
     let again = world.pinpoint(&["jobs", "resume", job]).ends_with(0);
     assert!(show_ends_with(&world, job, &again.stdout));
 

@@ -48,7 +48,7 @@ impl Stored {
     }
 }
 
-/// What is tested of both; the databases are made on a runtime that is only for that.
+/// The tests for both; the databases are made on a runtime that is only for that.
 fn on_both(test: impl Fn(&Stored)) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     for store in [None, Some(runtime.block_on(Database::new()))] {
@@ -135,7 +135,7 @@ fn jobs_are_listed_by_what_they_are() {
         assert_eq!(page(&["--limit", "3"]), (3, json!(false)));
         let show = stored.pinpoint(&["jobs", "show", id(2)]).ends_with(0);
         show.says("benchmark sort").says(&format!("bot {bot}"));
-        // A job that is finished lets go of what was held.
+        // A job that is finished releases what was held.
         let again = stored.pinpoint(&["jobs", "resume", id(2)]).ends_with(0);
         again.says("culprit");
     });

@@ -109,7 +109,7 @@ fn begun_by_version_1(world: &World, job: &str) -> u64 {
     let show = world.pinpoint(&["jobs", "show", job, "--output", "json"]);
     let mut config = show.ends_with(0).document()["config"].clone();
     let find = config.as_object_mut().unwrap().remove("find_metric");
-    // How values are aggregated was not in the spec but here, and null for the default.
+    // The aggregate of values was not in the spec but here, and null for the default.
     config["local"]["aggregate"] = Value::Null;
     config["direction_by_unit"] = find.unwrap()["directions"].clone();
     let metric = serde_json::to_vec(&metric).unwrap();

@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 pub(crate) const BENCHMARK: &str =
     "echo \"latency: $(($(cat value) * 100 + ${PINPOINT_RUN:-0} * 7 % 10)) ms\"";
 
-/// How often something is done to a job: as often as is said here, or in
+/// The number of times that something is done to a job: as given here, or in
 /// `PINPOINT_ATTACKS`.
 pub(crate) fn attacks(usually: usize) -> usize {
     std::env::var("PINPOINT_ATTACKS").map_or(usually, |often| often.parse().unwrap())
@@ -196,7 +196,7 @@ impl World {
         self.root.join(name)
     }
 
-    /// Where jobs are kept.
+    /// The directory of the jobs.
     pub(crate) fn state_dir(&self) -> PathBuf {
         self.path("state/pinpoint")
     }
@@ -352,7 +352,7 @@ pub(crate) fn processes_of(job: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let file = |name: &str| fs::read(entry.path().join(name)).unwrap_or_default();
-        // Empty for the dead that nobody has waited for.
+        // Empty for dead processes that were not waited for.
         let environment = file("environ");
         if environment
             .split(|byte| *byte == 0)
@@ -365,7 +365,7 @@ pub(crate) fn processes_of(job: &str) -> Vec<String> {
     found
 }
 
-/// Elsewhere there is no looking at other processes' environments.
+/// Elsewhere other processes' environments can't be read.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn processes_of(_: &str) -> Vec<String> {
     Vec::new()
@@ -495,7 +495,7 @@ impl Running {
         assert_eq!(unsafe { libc::kill(process, signal) }, 0);
     }
 
-    /// What it has said so far.
+    /// Its messages so far.
     pub(crate) fn stderr(&self) -> String {
         fs::read_to_string(&self.stderr).unwrap()
     }
@@ -546,7 +546,7 @@ impl Drop for Running {
     }
 }
 
-/// What the command has said and how it ended.
+/// The messages of the command and how it ended.
 pub(crate) struct Finished {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: String,
@@ -572,7 +572,7 @@ impl Finished {
         self.status.signal() == Some(libc::SIGKILL)
     }
 
-    /// Whether a signal ended it, at once or in its own way.
+    /// True when a signal ended it, at once or in its own way.
     pub(crate) fn was_stopped(&self) -> bool {
         let signals = [libc::SIGHUP, libc::SIGINT, libc::SIGKILL, libc::SIGTERM];
         self.status.code() == Some(130)

@@ -1,6 +1,6 @@
 //! The next run or build: the one with most information about the change, for its cost.
 //!
-//! Two gaps are told apart by the runs of the commits between them, if there
+//! Two gaps are distinguished by the runs of the commits between them, if there
 //! are runs to compare them with:
 //!
 //! ```text
@@ -10,12 +10,11 @@
 //!
 //! If the change is at g, the commits between are on the new level, and an explanation
 //! that has it at h must fit one level to all before h: its sum of squares is
-//! larger by step² · before·between / (before + between), where the words stand
-//! for numbers of runs. So a run helps where it makes that product grow, for
-//! pairs of gaps that are both probable: either between two of them, or, when
-//! there are many runs between them already, on the side that has few. "No change"
-//! is one of the explanations; it is told from a change at g
-//! by before·after / (before + after).
+//! larger by step² · before·between / (before + between), where the words are numbers of
+//! runs. So a run helps where it makes that product grow, for pairs of gaps that are both
+//! probable: either between two of them, or, when there are many runs between them
+//! already, on the side that has few. "No change" is one of the explanations; it is
+//! distinguished from a change at g by before·after / (before + after).
 //!
 //! The expected value of a run is its *mutual information*: by how much it reduces the
 //! uncertainty. A commit that must be built first costs more, so it is built where
@@ -43,11 +42,11 @@ pub(crate) enum Choice {
 pub(crate) struct Options<'a> {
     /// Runs of each site.
     pub(crate) runs: &'a [f64],
-    /// Whether each site can be run.
+    /// The sites that can be run.
     pub(crate) usable: &'a [bool],
     /// The cost of a build, in runs; absent when nothing more may be built.
     pub(crate) build_cost: Option<f64>,
-    /// How many runs to choose.
+    /// The number of runs to choose.
     pub(crate) batch: u32,
 }
 
@@ -72,8 +71,8 @@ struct Segment {
 }
 
 impl Segment {
-    /// How well the runs tell the explanations apart, with `more` runs before the gaps
-    /// from `first` on: a sum over all pairs of explanations, each weighted with the
+    /// The discrimination of the explanations by the runs, with `more` runs before the
+    /// gaps from `first` on: a sum over all pairs of explanations, each weighted with the
     /// probabilities of both.
     fn discrimination(&self, gaps: &[ProbableGap], first: usize, more: f64) -> f64 {
         let all = self.runs + more;
@@ -147,8 +146,8 @@ impl Segment {
     }
 }
 
-/// The reduction of uncertainty when the explanations are told apart by so much more, at
-/// levels whose squared distance is `far`. At most the uncertainty there is.
+/// The reduction of uncertainty when the explanations are distinguished by so much more,
+/// at levels whose squared distance is `far`. At most the current uncertainty.
 fn information(most: f64, far: f64, more: f64) -> f64 {
     if most < LEAST_INFORMATION {
         return 0.0;

@@ -76,7 +76,7 @@ pub(crate) fn weigh(sites: &[Tally], changes: &[usize]) -> (Vec<f64>, Vec<[f64; 
                 runs: all.runs - before.runs,
             };
             rates[gap] = [before.rate(), after.rate()];
-            // With too few runs to tell which rate is lower, this factor is 1.
+            // With too few runs to say which rate is lower, this factor is 1.
             let worse = (2.0 * before.is_lower(after)).clamp(f64::MIN_POSITIVE, 1.0);
             factors[gap] =
                 before.evidence(RATE_BEFORE) + after.evidence(RATE_AFTER) - together + log(worse);

@@ -154,7 +154,7 @@ impl AdaptiveSearch {
         gaps
     }
 
-    /// Whether there may be a further change.
+    /// True when there may be a further change.
     fn is_open(&self) -> bool {
         (self.analysis.as_ref())
             .is_none_or(|analysis| analysis.no_change < self.question.confidence)

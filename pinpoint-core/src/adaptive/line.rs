@@ -7,7 +7,7 @@
 //!
 //! A *site* is a commit that was built; a *gap* holds the commits between two
 //! neighbouring sites. The first commit on a new level is one of a gap or the
-//! site after it: no run tells these apart, whatever the length of the gap.
+//! site after it: no run distinguishes these, whatever the length of the gap.
 
 use super::tuning::MOST_FAILED_BUILDS;
 use crate::Position;
@@ -40,7 +40,7 @@ pub(crate) struct Split {
     pub(crate) builds: f64,
 }
 
-/// How the prior probability of a range is shared among its commits.
+/// The prior probability of a range, shared among its commits.
 #[derive(Debug, Clone)]
 struct Weights {
     range: u32,
@@ -209,7 +209,7 @@ impl Line {
             .map(|offset| Position::Within { range, offset })
     }
 
-    /// Whether no commit of the gap is left to be built.
+    /// True when no commit of the gap is left to be built.
     pub(crate) fn is_exhausted(&self, gap: usize) -> bool {
         let gap = &self.gaps[gap];
         gap.skipped.len() >= MOST_FAILED_BUILDS.min(gap.len() as usize)

@@ -136,7 +136,7 @@ pub(crate) struct FittedSegment {
     pub(crate) to: usize,
 }
 
-/// Divides the evidence for a change in each segment among its gaps anew. `worse` is the
+/// Divides the evidence for a change in each segment among its gaps again. `worse` is the
 /// logarithm of the evidence in each gap.
 ///
 /// Cost: O(n + m) for n values at m sites.

@@ -41,10 +41,10 @@
 //!
 //! # Several changes
 //!
-//! A change that was found splits the line in two segments with levels of their
-//! own, and the same is done again for one change more in either of them, with a
-//! smaller prior probability. With every new run, each change found is examined
-//! again given the others, and given up if it is no longer certain.
+//! Each change found splits the line in two segments with levels of their own, and each
+//! is searched for one more change, with a smaller prior probability. With every new run,
+//! each change found is examined again given the others, and given up if it is no longer
+//! certain.
 //!
 //! # The evidence of an answer
 //!
@@ -144,13 +144,13 @@ struct Change {
     by_failures: bool,
 }
 
-/// What follows when a gap is certain to hold a change.
+/// The next step when a gap is certain to hold a change.
 enum Next {
     /// The change is found.
     Found,
     /// Something was asked for.
     Wait,
-    /// Only more runs can tell which of its commits it is.
+    /// Only more runs can show which of its commits it is.
     Learn,
     /// The line is another one: decide again.
     Repeat,
@@ -259,7 +259,7 @@ impl AdaptiveSearch {
         (self.line.sites[gap], self.line.sites[gap + 1])
     }
 
-    /// Whether a change in this gap is that of one commit.
+    /// True when a change in this gap is that of one commit.
     fn is_traced(&self, gap: usize) -> bool {
         self.line.gaps[gap].len() == 0 && !self.untraced.contains(&self.around(gap))
     }

@@ -16,9 +16,9 @@ pub(crate) struct Analysis {
     pub(crate) better: f64,
     /// The probability that it is in each gap, or the site after it.
     pub(crate) gaps: Vec<f64>,
-    /// Whether failures are stronger evidence of it than values.
+    /// For each gap, whether failures are stronger evidence of it than values.
     pub(crate) by_failures: Vec<bool>,
-    /// How far apart a run before and a run after the change are, squared, in
+    /// The squared distance of a run before the change from one after it, in
     /// standard deviations of the noise.
     pub(crate) separation: f64,
 }
@@ -37,7 +37,7 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
         (true, false) => KINDS_WITHOUT_FAILURE,
         (false, _) => [0.0, 1.0, 0.0],
     };
-    // Where all runs of a side fail, nothing tells whether values changed.
+    // Where all runs of a side fail, nothing shows whether values changed.
     let blind = blind_gaps(&runs.tallies, setting.changes);
     let mut weights = vec![0.0; gaps];
     let (mut better, mut small) = (0.0, 0.0);
@@ -115,7 +115,7 @@ pub(crate) fn entropy(probability: f64) -> f64 {
 }
 
 /// The squared distance of two normal distributions, one standard deviation
-/// wide, that one run tells apart as well as these two rates.
+/// wide, that one run distinguishes as well as these two rates.
 fn distance(rates: [f64; 2]) -> f64 {
     let bit = std::f64::consts::LN_2;
     let middle = (rates[0] + rates[1]) / 2.0;
@@ -123,7 +123,7 @@ fn distance(rates: [f64; 2]) -> f64 {
     -8.0 * bit * libm::log1p(-(information / bit).clamp(0.0, 0.999))
 }
 
-/// Whether all runs before each gap failed, or all after it.
+/// For each gap, whether all runs before it failed, or all after it.
 fn blind_gaps(tallies: &[Tally], changes: &[usize]) -> Vec<bool> {
     let is_blind = |sites: &[Tally]| {
         let runs: f64 = sites.iter().map(|site| site.runs).sum();

@@ -43,7 +43,7 @@ pub(super) const MOST_RUNS: u64 = 3_000;
 /// right in 10 of 12 searches instead of all.
 pub(super) const MOST_FAILED_BUILDS: usize = 24;
 
-// What to run next.
+// The choice of the next run.
 
 /// A batch has one run for so many made before, up to [`MOST_BATCHED`]. At 10:
 /// two-alike 66 → 91. Larger values cost time: each batch is a decision.
@@ -180,7 +180,8 @@ pub(super) const LARGEST_VALUE: f64 = 1e6;
 pub(super) const LEAST_TICK: f64 = 1e-9;
 /// The penalty of a coefficient without a prior.
 pub(super) const NO_PENALTY: f64 = 1e-9;
-/// A step of which the nuisances explain all but this part can't be told from them.
+/// A step of which the nuisances explain all but this part can't be distinguished from
+/// them.
 pub(super) const LEAST_UNEXPLAINED: f64 = 1e-6;
 /// The least residual sum of squares, relative to that without a step.
 pub(super) const LEAST_REST: f64 = 1e-12;

@@ -42,7 +42,7 @@ pub(crate) struct Value {
     pub(crate) time: f64,
 }
 
-/// What the model assumes beside the values.
+/// The assumptions of the model beside the values.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setting<'a> {
     pub(crate) sites: usize,
@@ -355,7 +355,7 @@ impl Model<'_> {
                 cross -= x * y;
                 square -= x * x;
             }
-            // What the nuisances explain is not a step.
+            // Any part that the nuisances explain is not a step.
             if square > LEAST_UNEXPLAINED * sums[columns + 1] {
                 steps[gap] = (cross, square);
             }

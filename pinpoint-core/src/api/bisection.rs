@@ -8,16 +8,16 @@ use super::{NotCarried, ScheduleBisectRequest, Workload};
 use crate::bots::Bots;
 use crate::{BisectionSpec, CombinedCommit, Commit, Magnitude, Range};
 
-/// What a [`ScheduleBisectRequest`] asks for, checked.
+/// The contents of a [`ScheduleBisectRequest`], checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValidBisection {
     /// The search: both ends are commits of the bot's repository.
     pub spec: BisectionSpec,
-    /// What is run, and where.
+    /// The workload: what is run, and where.
     pub workload: Workload,
     /// Arguments for the benchmark.
     pub extra_args: Vec<String>,
-    /// What is of interest; a functional search has no chart.
+    /// The kind of change of interest; a functional search has no chart.
     pub comparison_mode: Option<String>,
     /// A change laid on top of every commit, as it was given.
     pub pin: Option<String>,
@@ -25,7 +25,7 @@ pub struct ValidBisection {
     pub project: Option<String>,
     /// The issue to report to.
     pub bug_id: Option<String>,
-    /// Whoever asks.
+    /// The user who asks.
     pub user: Option<String>,
     /// For finding the job among others.
     pub tags: BTreeMap<String, String>,
@@ -94,7 +94,7 @@ impl ValidBisection {
     }
 
     /// The request that asks for this: [`read`](Self::read) with the same bots
-    /// gives the same again.
+    /// restores it.
     ///
     /// # Errors
     ///

@@ -7,20 +7,20 @@ use super::{NotCarried, ScheduleCulpritFinderRequest, Workload};
 use crate::Commit;
 use crate::bots::Bots;
 
-/// What a [`ScheduleCulpritFinderRequest`] asks for, checked.
+/// The contents of a [`ScheduleCulpritFinderRequest`], checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValidCulpritFinder {
     /// The commit that was good.
     pub good: Commit,
     /// The commit that is bad, of the same repository.
     pub bad: Commit,
-    /// What is run, and where; it has a story.
+    /// The workload: what is run, and where; it has a story.
     pub workload: Workload,
     /// The chart that decides.
     pub chart: String,
     /// The smallest change worth finding, in the unit of the chart.
     pub magnitude: f64,
-    /// Where better lies.
+    /// The direction of improvement.
     pub direction: Direction,
     /// The issue to report to.
     pub bug_id: Option<String>,
@@ -62,7 +62,7 @@ impl ValidCulpritFinder {
     }
 
     /// The request that asks for this: [`read`](Self::read) with the same bots
-    /// gives the same again.
+    /// restores it.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What jobs found, as messages.
+//! The results of jobs, as messages.
 
 use pinpoint_compare::{PairwiseComparison, Verdict};
 
@@ -39,7 +39,7 @@ impl BisectExecution {
 
 impl WilcoxonResult {
     /// The result of one chart. The ends of the interval are left out, which
-    /// proto3 does not tell from 0, where there is none or it has no bounds: JSON
+    /// proto3 does not distinguish from 0, where there is none or it has no bounds: JSON
     /// has no infinity.
     pub fn of(comparison: &PairwiseComparison) -> Self {
         let interval = comparison.interval.as_ref();
@@ -56,7 +56,7 @@ impl WilcoxonResult {
     }
 }
 
-/// A job that waits is running for whoever asked for it.
+/// A waiting job counts as running for its user.
 impl From<JobState> for PairwiseJobStatus {
     fn from(state: JobState) -> Self {
         match state {

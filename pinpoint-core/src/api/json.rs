@@ -22,7 +22,7 @@ use serde_json::Value;
 ///
 /// # Errors
 ///
-/// What is no JSON, or has a field of another type than the message.
+/// The text is not valid JSON, or has a field of another type than the message.
 ///
 /// [proto3 mapping]: https://protobuf.dev/programming-guides/json/
 pub fn from_json<M: DeserializeOwned>(text: &str) -> Result<M, serde_json::Error> {

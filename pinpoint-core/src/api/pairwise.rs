@@ -13,14 +13,14 @@ use crate::bots::Bots;
 /// Pairs of runs, where a request does not say.
 const PAIRS: u32 = 30;
 
-/// What a [`SchedulePairwiseRequest`] asks for, checked.
+/// The contents of a [`SchedulePairwiseRequest`], checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValidPairwise {
-    /// What is run first, the control.
+    /// The control, run first.
     pub base: Source,
-    /// What it is compared with, the treatment.
+    /// The treatment, compared with it.
     pub experiment: Source,
-    /// What is run, and where. The values of a run become one in any case.
+    /// The workload: what is run, and where. The values of a run become one in any case.
     pub workload: Workload,
     /// The chart; absent: all of them.
     pub chart: Option<String>,
@@ -28,7 +28,7 @@ pub struct ValidPairwise {
     pub target: Option<String>,
     /// Pairs of runs, an even number.
     pub attempts: u32,
-    /// Where better lies.
+    /// The direction of improvement.
     pub direction: Direction,
     /// Arguments for the benchmark of the control.
     pub base_extra_args: Vec<String>,
@@ -38,9 +38,9 @@ pub struct ValidPairwise {
     pub project: Option<String>,
     /// The issue to report to.
     pub bug_id: Option<String>,
-    /// Whoever asks.
+    /// The user who asks.
     pub user: Option<String>,
-    /// What to call the job.
+    /// The job name.
     pub name: Option<String>,
 }
 
@@ -146,7 +146,7 @@ impl ValidPairwise {
     }
 
     /// The request that asks for this: [`read`](Self::read) with the same bots
-    /// gives the same again.
+    /// restores it.
     ///
     /// # Errors
     ///

@@ -1,11 +1,11 @@
-//! A moment, with the JSON form that protobuf gives it.
+//! A timestamp, with the JSON form that protobuf gives it.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
-/// A moment: `google.protobuf.Timestamp`.
+/// A timestamp: `google.protobuf.Timestamp`.
 ///
 /// Its text and its JSON are RFC 3339 in UTC, with as many digits of the second
 /// as it takes of 0, 3, 6 or 9. Any offset is read.
@@ -33,7 +33,7 @@ pub struct Timestamp {
 /// allows.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
-/// The text names no moment.
+/// The text is not a valid timestamp.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no moment of the years 1 to 9999; write it as RFC 3339 does, like 2024-02-29T12:00:00Z"

@@ -1,4 +1,4 @@
-//! What texts in requests may say.
+//! Validation of the texts in requests.
 
 use std::fmt;
 
@@ -17,11 +17,11 @@ pub struct Violation {
     /// The field, by its names in the `.proto` file, as in
     /// `start_commit.modified_deps[0].git_hash`.
     pub field: String,
-    /// What is wrong with it.
+    /// The problem with it.
     pub problem: Problem,
 }
 
-/// What can be wrong with a field.
+/// The problems that a field can have.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Problem {
     /// This kind of job needs it.
@@ -77,13 +77,13 @@ pub enum Problem {
     /// The bot does not say what is built.
     #[error("the bot `{0}` has no repository; add `repository` to its configuration")]
     NoRepository(String),
-    /// What a shell could not take apart.
+    /// A shell could not split the text.
     #[error("`{0}` ends inside a quotation; close it, or escape it with a backslash")]
     Arguments(String),
     /// Not what tags are.
     #[error("this is not a JSON object of strings; write it like {{\"key\": \"value\"}}")]
     Tags,
-    /// Not a moment.
+    /// Not a valid timestamp.
     #[error(transparent)]
     Moment(#[from] TimestampError),
     /// Not the name of a job.
@@ -223,7 +223,7 @@ impl Check {
         }
     }
 
-    /// How values become one. `statistic` is the older field, and goes first.
+    /// The aggregate of values. `statistic` is the older field, and goes first.
     pub(super) fn aggregate(&mut self, statistic: &str, method: &str) -> Option<Aggregate> {
         let (field, text) = match statistic.trim() {
             "" => ("aggregation_method", method.trim()),
@@ -266,8 +266,7 @@ impl Check {
         }
     }
 
-    /// A size in the unit of the chart, 1.0 by default: nobody but the API has
-    /// this default.
+    /// A size in the unit of the chart, 1.0 by default: only the API has this default.
     pub(super) fn magnitude(&mut self, text: &str) -> f64 {
         let text = text.trim();
         match text.parse::<f64>() {

@@ -6,7 +6,7 @@ use crate::Aggregate;
 use crate::Commit;
 use crate::bots::{Bot, Bots};
 
-/// What a job runs, and where.
+/// The workload of a job: what it runs, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
     /// The bot, by the name that was given: of a bot or of an alias.
@@ -17,7 +17,7 @@ pub struct Workload {
     pub story: Option<String>,
     /// Tags that choose stories.
     pub story_tags: Vec<String>,
-    /// How the values of one run become one; absent: all of them count.
+    /// The aggregate of the values of one run; absent: all of them count.
     pub aggregate: Option<Aggregate>,
 }
 

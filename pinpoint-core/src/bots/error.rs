@@ -1,4 +1,4 @@
-//! What can be wrong with bot configurations.
+//! The problems that bot configurations can have.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub struct ConfigError {
     /// The field, as in `bots.linux-perf.builder`; empty where the file can't
     /// be read at all.
     pub field: String,
-    /// What is wrong there.
+    /// The problem there.
     pub problem: ConfigProblem,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for Prefix<'_> {
     }
 }
 
-/// What is wrong in a file of bot configurations.
+/// The problems in a file of bot configurations.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigProblem {
     /// The file is not TOML, or not JSON.
@@ -37,9 +37,9 @@ pub enum ConfigProblem {
     /// A value of another type is needed.
     #[error("{needed} is needed, not {found}")]
     Type {
-        /// What is needed, in words.
+        /// The value needed, in words.
         needed: &'static str,
-        /// What stands there, in words.
+        /// The value found, in words.
         found: &'static str,
     },
     /// No field has this name here.
@@ -57,7 +57,7 @@ pub enum ConfigProblem {
     /// A field that is needed.
     #[error("this is missing; a bot is complete, or has only an `alias`")]
     Missing,
-    /// Nothing stands there.
+    /// The value is empty.
     #[error("this is empty; fill it in or leave it out")]
     Empty,
     /// A name that has two meanings.

@@ -12,9 +12,9 @@ use super::{
 /// A file of bot configurations: JSON if its name ends in `.json`, else TOML.
 #[derive(Debug, Clone, Copy)]
 pub struct ConfigFile<'a> {
-    /// What to call it in messages.
+    /// The name of the file in messages.
     pub name: &'a str,
-    /// What is in it.
+    /// The contents of the file.
     pub text: &'a str,
 }
 
@@ -77,7 +77,7 @@ struct Reader {
     bots: Bots,
     /// The file that is being read.
     file: String,
-    /// Where each field was first defined.
+    /// The place where each field was first defined.
     defined: BTreeMap<String, Place>,
     references: Vec<Reference>,
     errors: Vec<ConfigError>,
@@ -205,7 +205,7 @@ impl Reader {
                 Workers::Machines(self.texts(&path(field, "machines"), members["machines"])?)
             }
             None => {
-                // All of them, so that all that is missing is told at once.
+                // Checks all of them, so that everything missing is reported at once.
                 let [browser, bucket, builder, swarming_server] =
                     ["browser", "bucket", "builder", "swarming_server"]
                         .map(|key| self.required(place, &members, key));
@@ -268,7 +268,7 @@ impl Reader {
         }
     }
 
-    /// Checks what only all files together can tell.
+    /// The checks that need all files together.
     fn finish(mut self, files: &[ConfigFile<'_>]) -> Result<Bots, ConfigErrors> {
         for reference in std::mem::take(&mut self.references) {
             let Reference {
@@ -472,7 +472,7 @@ impl Reader {
     }
 }
 
-/// A field's name behind that of the table it is in, as TOML would have it.
+/// A field's name after that of its table, as TOML would have it.
 fn path(table: &str, key: &str) -> String {
     let is_bare = !key.is_empty()
         && key

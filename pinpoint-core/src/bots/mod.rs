@@ -47,7 +47,7 @@
 //! # Rules
 //!
 //! A bot is an alias and nothing else, or it is complete; an alias names a bot
-//! that is none. Bots are external or, in a file with `set = "internal"`,
+//! that is not an alias. Bots are external or, in a file with `set = "internal"`,
 //! internal: no name is in both sets, and external bots refer to external ones
 //! only, so that [`Bots::external`] stands alone. Names in `out_of_resources`
 //! are bots that take no jobs for now.
@@ -93,7 +93,7 @@ pub struct Bots {
     targets: Targets,
 }
 
-/// What a file says of a name.
+/// A file's entry for a name.
 #[derive(Debug, Clone, PartialEq)]
 struct Entry {
     set: Set,
@@ -109,7 +109,7 @@ enum Definition {
     },
 }
 
-/// Who may know of a bot.
+/// The visibility of a bot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Set {
@@ -133,11 +133,11 @@ pub struct Bot<'a> {
     /// The repository that is built: a URL, or the absolute path of a local one.
     /// Absent where each job names its own.
     pub repository: Option<&'a str>,
-    /// What runs the benchmark.
+    /// The machines that run the benchmark.
     pub workers: &'a Workers,
 }
 
-/// What runs the benchmarks of a bot.
+/// The machines that run the benchmarks of a bot.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Workers {
@@ -152,7 +152,7 @@ pub enum Workers {
 /// Machines of a Swarming server, with builds from Buildbucket.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Swarming {
-    /// The browser that the benchmark is told to run.
+    /// The browser that the benchmark is to run.
     pub browser: String,
     /// The Buildbucket bucket of the builder.
     pub bucket: String,
@@ -160,7 +160,7 @@ pub struct Swarming {
     pub builder: String,
     /// The URL of the Swarming server.
     pub swarming_server: String,
-    /// What a machine must have; never empty.
+    /// The properties that a machine must have; never empty.
     pub dimensions: Vec<Dimension>,
 }
 
@@ -173,7 +173,7 @@ pub struct Dimension {
     pub value: String,
 }
 
-/// What a benchmark has to offer.
+/// The parts of a benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Benchmark {
     /// Its stories.
@@ -248,8 +248,8 @@ impl Bots {
         &self.benchmarks
     }
 
-    /// What is built for a benchmark on a bot. An alias has the target that its
-    /// own name is given, else that of its bot.
+    /// The build target for a benchmark on a bot. An alias has the target of its own name
+    /// if there is one, else that of its bot.
     ///
     /// # Errors
     ///
@@ -271,7 +271,7 @@ impl Bots {
 fn near<'a>(name: &str, names: impl Iterator<Item = &'a String>) -> Vec<String> {
     /// At least half of the longer name is the same.
     const LIKENESS: f64 = 0.5;
-    // Nobody mistypes that much, and the comparison takes the square of it.
+    // No typo is that long, and the comparison takes the square of it.
     if name.len() > 200 {
         return Vec::new();
     }

@@ -1,4 +1,4 @@
-//! What is built for a benchmark on a bot.
+//! The build target for a benchmark on a bot.
 
 use std::collections::BTreeMap;
 

@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 /// A value in a configuration file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Node {
-    /// Where it stands, counted from 1.
+    /// The line of the value, counted from 1.
     pub(super) line: usize,
     pub(super) value: Value,
 }
@@ -26,7 +26,7 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// What it is, for messages.
+    /// The kind of the value, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",
@@ -45,7 +45,7 @@ pub(super) struct SyntaxError {
     pub(super) message: String,
 }
 
-/// Deeper than any field lies, and shallow enough for every stack.
+/// Deeper than any field, and shallow enough for every stack.
 const DEEPEST: usize = 16;
 
 fn line_at(text: &str, offset: usize) -> usize {
@@ -114,8 +114,7 @@ fn json_node(text: &str, raw: &str, levels: usize) -> Result<Node, SyntaxError> 
         let message = format!("nothing lies deeper than {DEEPEST} levels");
         return Err(SyntaxError { line, message });
     };
-    // The value was read as a whole before: only a member that stands twice is
-    // found out here.
+    // The value was read as a whole before: only a duplicate member is found here.
     let wrong = |error: serde_json::Error| SyntaxError {
         line: line + error.line().saturating_sub(1),
         message: json_message(&error),

@@ -14,7 +14,7 @@
 //! profits from, since
 //!
 //! *the runs of the search never confirm a culprit*: it was chosen because they
-//! differ, and would be found to differ again. These runs are made anew.
+//! differ, and would be found to differ again. A confirmation makes new runs.
 //!
 //! *The verification of the ends, as that of a culprit*, if the culprit is the one
 //! end and its parent the other: the question is the same, and it was asked before
@@ -129,7 +129,7 @@ enum ConfirmedBy {
     Comparison(Pairwise),
     /// The comparison of the ends, which are this culprit and its parent.
     Verification,
-    /// Nothing: there is no budget left.
+    /// No part: there is no budget left.
     Nothing,
 }
 

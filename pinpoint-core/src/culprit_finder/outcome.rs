@@ -14,7 +14,7 @@ pub struct CulpritFinderOutcome {
     pub version: u32,
     /// The answer in a word. A culprit was found only if it was confirmed.
     pub status: Status,
-    /// Why it ended.
+    /// The reason why it ended.
     pub stopped: Stopped,
     /// The comparison of the two ends.
     pub verification: PairwiseOutcome,
@@ -42,7 +42,7 @@ pub struct CheckedCulprit {
     /// The comparison: its base is the culprit's parent, its experiment the
     /// culprit. Absent when the search ended, or its budget, before it.
     pub comparison: Option<PairwiseOutcome>,
-    /// Whether the comparison is that of the two ends: they are this culprit and
+    /// True when the comparison is that of the two ends: they are this culprit and
     /// its parent.
     pub reused: bool,
 }

@@ -1,4 +1,4 @@
-//! Which action of which part an action of the whole stands for.
+//! The routes from actions of the whole to actions of its parts.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! The machine of a job: its search, after the search's metric was found.
 //!
-//! Which chart decides, and where better lies, often shows only when the benchmark has
-//! run. So a job may begin with [`Task::FindMetric`] at its lower end, while its higher
-//! end is built; the search begins with what was found. Both are actions like others:
-//! journaled, resumed, and inside the job's budget of time.
+//! The deciding chart and the direction of improvement are often known only after a run
+//! of the benchmark. So a job may begin with [`Task::FindMetric`] at its lower end, while
+//! its higher end is built; the search begins with what was found. Both are actions like
+//! others: journaled, resumed, and inside the job's budget of time.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,10 +15,10 @@ use crate::{
     Action, CombinedCommit, Event, Limits, Metric, Position, RetryPolicy, SpecError, Task, Variant,
 };
 
-/// What to find out before the search.
+/// The parts of the metric to find before the search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindMetric {
-    /// Where better lies was left open: the format decides, or the unit.
+    /// The direction was left open: the format decides, or the unit.
     #[serde(default)]
     pub directions: bool,
 }
@@ -32,7 +32,7 @@ pub struct JobMachine {
     outcome: Option<JobOutcome>,
 }
 
-/// What is done before the search begins. The search gets its first action when all of
+/// The work before the search begins. The search gets its first action when all of
 /// this is answered.
 #[derive(Debug, Clone)]
 struct Preparation {
@@ -41,13 +41,13 @@ struct Preparation {
     /// Answers lost in a row.
     lost: u32,
     metric: Option<Metric>,
-    /// Why there is no metric.
+    /// The reason why there is no metric.
     failure: Option<String>,
-    /// How the build of the other end ended, until the search asks for it.
+    /// The result of the other end's build, until the search asks for it.
     built: Option<Event>,
 }
 
-/// Where the numbers of the search begin: the preparation asks for the metric a few
+/// The first number of the search: the preparation asks for the metric a few
 /// times at most, for one build, and for an end of each.
 const FIRST_OF_SEARCH: u64 = 16;
 
@@ -86,7 +86,7 @@ impl JobMachine {
         })
     }
 
-    /// What is asked, with the metric once it is found.
+    /// The spec, with the metric once it is found.
     pub fn spec(&self) -> &JobSpec {
         &self.spec
     }
@@ -96,12 +96,12 @@ impl JobMachine {
         &self.search
     }
 
-    /// Has the search begun?
+    /// Has the search started?
     pub fn is_searching(&self) -> bool {
         (self.preparation.as_ref()).is_none_or(|preparation| preparation.actions.is_idle())
     }
 
-    /// What the numbers of the search are raised by.
+    /// The offset of the search's numbers.
     fn offset(&self) -> u64 {
         match self.preparation {
             Some(_) => FIRST_OF_SEARCH,
@@ -124,7 +124,7 @@ impl JobMachine {
                 self.search = search;
             }
         }
-        // What is known already is not asked for again.
+        // Known facts are not asked for again.
         let (built, failure) = (preparation.built.take(), preparation.failure.take());
         for Action { number, task } in self.search.outstanding() {
             let known = match task {

@@ -82,7 +82,7 @@ impl FromStr for JobKind {
     }
 }
 
-/// What a job is to find out.
+/// The question of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum JobSpec {
@@ -104,8 +104,8 @@ impl JobSpec {
         }
     }
 
-    /// Where better lies, where that was left open: as the format says, or as the unit
-    /// does (see [`direction_of`]).
+    /// Sets the direction of improvement where it was left open: as the format says, or
+    /// as the unit does (see [`direction_of`]).
     fn set_directions(&mut self, metric: &Metric) {
         let decided = direction_of(metric.direction, metric.unit.as_deref());
         match self {
@@ -131,7 +131,7 @@ impl JobSpec {
         }
     }
 
-    /// Where better lies; of the chart that decides, where one does.
+    /// The direction of improvement; of the chart that decides, where one does.
     pub fn direction(&self) -> Direction {
         match self {
             Self::Bisection(spec) => spec.direction,
@@ -159,7 +159,7 @@ impl From<CulpritFinderSpec> for JobSpec {
     }
 }
 
-/// What a job found out.
+/// The result of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[expect(

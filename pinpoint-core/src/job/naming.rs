@@ -20,8 +20,8 @@ use crate::{
     Position, Posterior, Variant,
 };
 
-/// What a result says beyond the journal of its job: the names of commits that were never
-/// built, their authors and subjects, the commit to blame, remarks on the runs.
+/// The parts of a result beyond the journal of its job: the names of commits that were
+/// never built, their authors and subjects, the commit to blame, remarks on the runs.
 ///
 /// Every method has a default, for jobs whose commits are known by their names alone.
 #[async_trait]
@@ -249,7 +249,7 @@ impl Naming<'_> {
             .chain(outcome.unconfirmed)
             .collect();
         let culprits = checked.iter().map(|it| it.culprit.clone()).collect();
-        // The search may not have begun.
+        // The search may not have started.
         let search = outcome.bisection.unwrap_or_else(|| Outcome {
             version: OUTCOME_VERSION,
             status: outcome.status,

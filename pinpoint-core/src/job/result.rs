@@ -32,7 +32,7 @@ pub struct BisectionResult {
     pub job_id: String,
     /// The answer in a word.
     pub status: Status,
-    /// Why the search ended.
+    /// The reason why the search ended.
     pub stopped: Stopped,
     /// The lower end.
     pub good: CombinedCommit,
@@ -76,9 +76,9 @@ pub struct NamedCulprit {
     pub prior: CombinedCommit,
     /// That it is the culprit; absent for the strategy `pinpoint`.
     pub probability: Option<f64>,
-    /// How much it changed.
+    /// The size of the change.
     pub effect: Effect,
-    /// How it compares with its prior in runs of its own, where that was asked.
+    /// The comparison with its prior in runs of its own, where requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<Confirmation>,
     /// The commit to blame, as its repository has it: of the main repository, of
@@ -86,13 +86,13 @@ pub struct NamedCulprit {
     pub blamed: Commit,
     /// It is to blame because a dependency was set back and lost it.
     pub undone: bool,
-    /// What else differs between the two, and can't be bisected further.
+    /// The other differences between the two, which can't be bisected further.
     pub other_changes: Vec<DependencyChange>,
     /// The command that compares the two again, if there is one.
     pub reproduce: Option<String>,
 }
 
-/// How a culprit compares with its parent.
+/// The comparison of a culprit with its parent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Confirmation {
     /// Absent when the budget or the search ended before.
@@ -104,7 +104,8 @@ pub struct Confirmation {
 /// The probabilities of all spans and of no change add up to 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NamedPosterior {
-    /// That there is no change worth finding, or none beside the culprits.
+    /// The probability that there is no change worth finding, or none beside the
+    /// culprits.
     pub no_change: f64,
     /// The part of it that there is a change for the better.
     pub better: f64,
@@ -112,14 +113,14 @@ pub struct NamedPosterior {
     pub spans: Vec<NamedSpan>,
 }
 
-/// Neighbouring commits that no run tells apart.
+/// Neighbouring commits that no run distinguishes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NamedSpan {
     /// The measured commit before them.
     pub after: CombinedCommit,
     /// The newest of them.
     pub last: CombinedCommit,
-    /// How many they are.
+    /// The number of commits.
     pub commits: u64,
     /// That one of them is a culprit.
     pub probability: f64,
@@ -132,23 +133,23 @@ pub struct NamedComparison {
     pub lower: CombinedCommit,
     /// The newer one.
     pub higher: CombinedCommit,
-    /// How they compare.
+    /// Their comparison.
     #[serde(flatten)]
     pub evidence: Evidence,
 }
 
-/// How two commits compare.
+/// The comparison of two commits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Runs of the older one.
     pub lower_runs: u32,
     /// Runs of the newer one.
     pub higher_runs: u32,
-    /// Whether they differ.
+    /// The verdict on both failures and values.
     pub verdict: Verdict,
-    /// Whether they fail alike.
+    /// The comparison of their failures.
     pub functional: FunctionalComparison,
-    /// Whether their values differ; absent when one has none.
+    /// The comparison of their values; absent when one has none.
     pub performance: Option<PerformanceComparison>,
 }
 
@@ -157,7 +158,7 @@ pub struct Evidence {
 pub struct NamedSkip {
     /// The commit.
     pub commit: CombinedCommit,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -179,22 +180,22 @@ pub struct PairwiseResult {
     pub version: u32,
     /// The job.
     pub job_id: String,
-    /// Whether they differ.
+    /// The status of the comparison.
     pub status: PairwiseStatus,
-    /// Why it ended.
+    /// The reason why it ended.
     pub stopped: Stopped,
     /// The baseline.
     pub base: Variant,
     /// The variant that is compared with it.
     pub experiment: Variant,
-    /// Whether runs fail alike.
+    /// The comparison of the failures of runs.
     pub functional: Option<FunctionalComparison>,
     /// Every chart.
     pub charts: Vec<NamedChart>,
-    /// How many charts moved, for the worse or where better is not known. Their p-values
-    /// are adjusted for the number of charts.
+    /// The number of charts that moved, for the worse or where the direction of
+    /// improvement is unknown. Their p-values are adjusted for the number of charts.
     pub moved: usize,
-    /// How many moved for the better.
+    /// The number of charts that moved for the better.
     pub improved: usize,
     /// Charts that only the baseline has.
     pub only_base: Vec<String>,
@@ -222,7 +223,7 @@ pub struct PairwiseResult {
 pub struct NamedChart {
     /// The unit of its values.
     pub unit: Option<String>,
-    /// How the two commits compare in it.
+    /// The comparison of the two commits in it.
     #[serde(flatten)]
     pub comparison: ChartComparison,
 }
@@ -265,8 +266,8 @@ impl JobResult {
 }
 
 impl NamedCulprit {
-    /// The hashes of the state before and of the culprit, where a plain commit of the main
-    /// repository stands for each.
+    /// The hashes of the state before and of the culprit, if each is a plain commit of
+    /// the main repository.
     pub fn plain_ends(&self) -> Option<(&str, &str)> {
         let plain =
             |state: &CombinedCommit| state.modified_deps.is_empty() && state.main.merged.is_empty();

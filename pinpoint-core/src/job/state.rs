@@ -1,4 +1,4 @@
-//! Where a job stands.
+//! The states of a job.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{PairwiseStatus, Status};
 
-/// Where a job stands.
+/// The state of a job.
 ///
-/// A job that was killed is still `Running` on disk: only its journal tells
+/// A job that was killed is still `Running` on disk: only its journal shows
 /// how far it came. `Failed` and `Canceled` jobs can be resumed; a completed
 /// one is done for good, since its outcome may have been acted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub enum JobState {
     Completed,
     /// Stopped at an error.
     Failed,
-    /// Was ended by somebody.
+    /// Canceled by a user.
     Canceled,
 }
 

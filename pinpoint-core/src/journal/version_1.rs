@@ -1,8 +1,8 @@
 //! Journals of version 1: an event beside the executor's answer.
 //!
-//! Version 1 kept what the machine was told and, beside it, what the executor had
-//! answered, with one value a chart. A record of it is one fact of version 2 or, for
-//! answers without details, the report that leads to the same event.
+//! Version 1 kept the machine's events and, beside them, the executor's answers, with one
+//! value a chart. A record of it is one fact of version 2 or, for answers without
+//! details, the report that leads to the same event.
 
 use std::collections::BTreeMap;
 
@@ -115,7 +115,7 @@ impl RecordVersion1 {
             (Event::Cancelled { action }, _) => return Record::Cancelled { action },
             (Event::CancelRequested, _) => return Record::CancelRequested,
             (Event::TimePassed { elapsed }, _) => return Record::TimePassed { elapsed },
-            // There was no such event.
+            // The event did not exist.
             (Event::MetricFound { action, metric }, _) => (action, Report::Metric(metric)),
         };
         Record::Reported {
@@ -145,8 +145,8 @@ fn run_of(detail: Option<DetailVersion1>) -> Option<RunReport> {
     }
 }
 
-/// The report of a run that leads to the same event: what the machine was told
-/// stands above what was kept beside it.
+/// The report of a run that leads to the same event: the machine's event takes precedence
+/// over the details beside it.
 fn ran(detail: Option<RunReport>, bot: Option<String>, run: PairedRun, created: u64) -> RunReport {
     let mut report = detail.unwrap_or_default();
     report.bot = bot;

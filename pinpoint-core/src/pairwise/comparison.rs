@@ -47,7 +47,7 @@ fn value(run: &PairedRun, chart: &str) -> Option<f64> {
     median(run.values.get(chart)?)
 }
 
-/// All that a set of pairs tells.
+/// The findings from a set of pairs.
 pub(super) struct Findings {
     pub(super) functional: Option<FunctionalComparison>,
     pub(super) charts: Vec<ChartComparison>,

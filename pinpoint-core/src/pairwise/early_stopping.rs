@@ -1,9 +1,9 @@
 //! A sequential test, which may end the comparison before its last pair.
 //!
-//! Wilcoxon's p-value is meant for one look, at the end. What may be looked at
-//! after every pair is [`SequentialPairs`]. The pairs are looked at in the order
-//! of their indices, never in the order of their answers: a slow pair is answered
-//! late, so that the first to be answered are no fair sample.
+//! Wilcoxon's p-value is meant for one look, at the end. [`SequentialPairs`] allows a
+//! look after every pair. The pairs are looked at in the order of their indices, never in
+//! the order of their answers: a slow pair is answered late, so that the first to be
+//! answered are not a fair sample.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ impl EarlyStopping {
         Ok(())
     }
 
-    /// Whether any of the tests is certain, their number taken into account
+    /// True when any of the tests is certain, their number taken into account
     /// (Bonferroni).
     pub(super) fn is_reached(&self) -> bool {
         let tests = 1.0 + self.charts.len() as f64;

@@ -100,7 +100,7 @@ pub struct Pairwise {
     builds: u64,
     lost: Lost,
     early_stopping: Option<EarlyStopping>,
-    /// Why it is over, while the last actions are being ended.
+    /// The reason why it is over, while the last actions are being ended.
     ending: Option<Stopped>,
     outcome: Option<PairwiseOutcome>,
 }

@@ -17,11 +17,11 @@ pub struct PairwiseOutcome {
     pub version: u32,
     /// The answer in a word.
     pub status: PairwiseStatus,
-    /// Why it ended.
+    /// The reason why it ended.
     pub stopped: Stopped,
-    /// Whether runs fail alike; absent when there were none.
+    /// The comparison of failures; absent when there were no runs.
     pub functional: Option<FunctionalComparison>,
-    /// Whether values are alike, for every chart that both sides have, by name.
+    /// The comparison of values, for every chart that both sides have, by name.
     pub charts: Vec<ChartComparison>,
     /// Charts that only the base has.
     pub only_base: Vec<String>,
@@ -31,7 +31,7 @@ pub struct PairwiseOutcome {
     pub pairs_planned: u32,
     /// Pairs that were run, failed ones included.
     pub pairs: u32,
-    /// Whether it ended before the last pair because a difference was certain.
+    /// True when it ended before the last pair because a difference was certain.
     pub stopped_early: bool,
     /// Runs that were made, failed ones included.
     pub runs: u64,
@@ -60,7 +60,7 @@ pub enum PairwiseStatus {
 pub struct ChartComparison {
     /// The chart.
     pub chart: String,
-    /// Where better lies.
+    /// The direction of improvement.
     pub direction: Direction,
     /// The comparison, control being the base; absent when there was none.
     pub comparison: Option<PairwiseComparison>,
@@ -74,18 +74,18 @@ pub struct ChartComparison {
     pub failed_pairs: u32,
     /// Intact pairs left out so that each side was first in half of the rest.
     pub surplus_pairs: u32,
-    /// Why there is no comparison.
+    /// The reason why there is no comparison.
     pub error: Option<String>,
 }
 
 impl ChartComparison {
-    /// Whether the chart moved, its p-value adjusted for the number of charts;
+    /// True when the chart moved, its p-value adjusted for the number of charts;
     /// not if for the better.
     pub fn moved(&self) -> bool {
         self.is_significant() && self.verdict() == Verdict::Different
     }
 
-    /// Whether the chart moved for the better, its p-value adjusted for the
+    /// True when the chart moved for the better, its p-value adjusted for the
     /// number of charts.
     pub fn improved(&self) -> bool {
         self.is_significant()

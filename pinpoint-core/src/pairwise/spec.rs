@@ -32,30 +32,30 @@ pub struct PairwiseSpec {
     /// The only chart that is compared. All of them when absent, so that runs
     /// give the values of every chart they have.
     pub chart: Option<String>,
-    /// What is made of the values that one run gives for a chart: one value by this
+    /// The aggregate of the values that one run gives for a chart: one value by this
     /// method, or all of them count when absent.
     #[serde(default)]
     pub aggregate: Option<Aggregate>,
-    /// Where better lies.
+    /// The direction of improvement.
     pub direction: Direction,
-    /// Where better lies in charts in which it is elsewhere.
+    /// The directions of charts that differ from it.
     #[serde(default)]
     pub directions: BTreeMap<String, Direction>,
     /// Pairs of runs: an even number, so that each side is first in half of them.
     pub pairs: u32,
-    /// Whether to end as soon as a difference is certain.
+    /// True to end as soon as a difference is certain.
     pub early_stopping: bool,
     /// Decides which pairs begin with the base.
     pub seed: u64,
     /// The longest the job may take, in milliseconds.
     pub max_time: Option<u64>,
-    /// What to do about trouble of the infrastructure.
+    /// The policy for infrastructure failures.
     pub retry: RetryPolicy,
-    /// How long a try may take, and how much may be under way.
+    /// Limits on the time of a try and on concurrent work.
     #[serde(default)]
     pub limits: Limits,
-    /// Where to run: both orders are run on all of these equally often. Anywhere when
-    /// empty.
+    /// The bots to run on: both orders are run on all of these equally often. Any bot
+    /// when empty.
     #[serde(default)]
     pub bots: Vec<String>,
 }
@@ -102,7 +102,7 @@ impl PairwiseSpec {
         }
     }
 
-    /// Where better lies in a chart.
+    /// The direction of improvement of a chart.
     pub(crate) fn direction_of(&self, chart: &str) -> Direction {
         self.directions
             .get(chart)

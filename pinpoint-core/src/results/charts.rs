@@ -1,4 +1,4 @@
-//! Where the readers gather what they find.
+//! The collection of values found by the readers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use crate::{Direction, Series};
 
 /// The charts of one output.
 ///
-/// Nothing that is added can be refused there and then, so that a reader may
-/// walk on: the first fault is kept, and [`Charts::finish`] tells it.
+/// No addition can be refused immediately, so that a reader may walk on: the first fault
+/// is kept, and [`Charts::finish`] returns it.
 #[derive(Default)]
 pub(super) struct Charts {
     series: BTreeMap<String, Series>,
@@ -59,7 +59,7 @@ impl Charts {
         }
     }
 
-    /// Adds the values of a chart whose name may stand only once.
+    /// Adds the values of a chart whose name may occur only once.
     pub(super) fn add_once(
         &mut self,
         chart: &str,
@@ -110,7 +110,7 @@ impl Charts {
     }
 }
 
-/// How many charts that failed a message lists.
+/// The most failed charts that a message lists.
 const NAMES_IN_A_MESSAGE: usize = 20;
 
 fn unit_in_words(unit: Option<&str>) -> String {

@@ -11,8 +11,8 @@
 //! `timeToFirstPaint/browse:news:cnn`; those of a reference build are kept apart
 //! (`_ref`, or `/ref` without a story). A summary over stories bears the metric
 //! alone. Its values are the sample values of all histograms of that name; the
-//! unit is what stands before the direction. A histogram without sample values is
-//! no chart. One with a sample that is no number, and so all of that name, is left
+//! unit is the part before the direction. A histogram without sample values gives no
+//! chart. One with a sample that is not a number, and so all of that name, is left
 //! out.
 //!
 //! ```json
@@ -71,7 +71,7 @@ struct Entry<'a> {
     values: Option<Values>,
 }
 
-/// What tells apart histograms of one name.
+/// The fields that distinguish histograms of one name.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 struct Diagnostics {
@@ -107,13 +107,13 @@ struct Histogram {
     index: usize,
     name: String,
     unit: String,
-    /// None when one of them was no number.
+    /// None when one of them was not a number.
     values: Option<Vec<f64>>,
     diagnostics: Diagnostics,
 }
 
 fn histograms(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
-    // A diagnostic may stand behind the histograms that share it.
+    // A diagnostic may follow the histograms that share it.
     let mut shared: BTreeMap<String, Values> = BTreeMap::new();
     let mut histograms = Vec::new();
     let mut fault = None;

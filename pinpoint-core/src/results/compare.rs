@@ -39,7 +39,7 @@ const FEWEST_PAIRS: usize = 6;
 /// The charts of one result, by name.
 type Charts = BTreeMap<String, Series>;
 
-/// How two results are compared.
+/// The settings for comparing two results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompareOptions {
     /// Compare pair by pair: the values at the same place belong together.
@@ -48,7 +48,7 @@ pub struct CompareOptions {
     pub confidence: f64,
     /// The smallest change worth finding; pairs know none.
     pub magnitude: Option<Magnitude>,
-    /// Where better lies; as the results say when absent.
+    /// The direction of improvement; as the results give it when absent.
     pub direction: Option<Direction>,
 }
 
@@ -87,7 +87,7 @@ pub struct ComparedChart {
     pub chart: String,
     /// The unit of its values.
     pub unit: Option<String>,
-    /// Where better lies.
+    /// The direction of improvement.
     pub direction: Direction,
     /// The values before the change.
     pub control: SampleSummary,
@@ -101,7 +101,7 @@ pub struct ComparedChart {
     pub p_value: Option<f64>,
     /// Adjusted for the number of charts that were tested.
     pub p_value_adjusted: Option<f64>,
-    /// Whether it differs, among all charts.
+    /// The verdict, given the number of charts.
     pub verdict: Verdict,
     /// Of a difference: is it for the better? Absent when that is not known.
     pub improvement: Option<bool>,
@@ -125,7 +125,7 @@ pub struct Change {
     pub interval: Option<Interval>,
 }
 
-/// Why two results can't be compared.
+/// The reason why two results can't be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompareResultsError {
@@ -370,9 +370,9 @@ fn compared(
     })
 }
 
-/// The rule of pairs knows no `unknown`. Too few pairs can neither show a difference
-/// nor that there is none, and where all of the interval lies on one side, `same`
-/// would say too much.
+/// The rule of pairs never gives `unknown`. Too few pairs can show neither a difference
+/// nor its absence, and where all of the interval is on one side, `same` would claim too
+/// much.
 fn verdict_of_pairs(pairs: &PairwiseComparison) -> Verdict {
     let too_few = (1..FEWEST_PAIRS).contains(&pairs.original.nonzero);
     let one_sided = pairs

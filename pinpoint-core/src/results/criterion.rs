@@ -8,7 +8,7 @@
 //!
 //! One chart for each benchmark, named by its full id, of the time of one
 //! iteration in each sample: `times` divided by `iters`, in nanoseconds. (A
-//! benchmark with a measurement of its own instead of the time does not tell its
+//! benchmark with a measurement of its own instead of the time does not give its
 //! unit in these files.) Checked with Criterion.rs 0.8.
 
 use std::borrow::Cow;
@@ -52,7 +52,7 @@ pub fn is_criterion_result(path: &str) -> bool {
         .any(|name| benchmark_of(path, name).is_some())
 }
 
-/// The benchmark's folder, with the slash behind it, if the path is its file of
+/// The benchmark's folder, with the slash after it, if the path is its file of
 /// that name.
 fn benchmark_of<'a>(path: &'a str, name: &str) -> Option<&'a str> {
     path.strip_suffix(name)

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Everything around them is parsed and dropped, to the very end, since a
-//! document that is cut off is no document.
+//! truncated document is not valid.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -46,7 +46,7 @@ fn fault(source: serde_json::Error, text: &str, format: &'static str) -> ReadErr
     }
 }
 
-/// Where an error of the parser stands.
+/// The place of a parser's error.
 pub(super) fn place_of(error: &serde_json::Error, text: &str) -> Place {
     let line = text
         .lines()
@@ -140,8 +140,7 @@ impl<'de, T: Deserialize<'de>, F: FnMut(usize, T)> Visitor<'de> for Elements<T, 
     }
 }
 
-/// The members of an object, each handed over with its name; none may stand
-/// twice.
+/// The members of an object, each handed over with its name; duplicates are errors.
 pub(super) struct Entries<T, F>(F, PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>, F: FnMut(Cow<'de, str>, T)> Entries<T, F> {
@@ -178,7 +177,7 @@ impl<'de, T: Deserialize<'de>, F: FnMut(Cow<'de, str>, T)> Visitor<'de> for Entr
     }
 }
 
-/// The members of an object in their order, none of which may stand twice.
+/// The members of an object in their order, without duplicates.
 pub(super) struct Members<'a, T>(pub(super) Vec<(Cow<'a, str>, T)>);
 
 impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Members<'a, T> {
@@ -267,7 +266,7 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-/// An array of numbers; `None` when one of them failed, or `null` stands for all.
+/// An array of numbers; `None` when one of them failed, or it is `null`.
 pub(super) struct Numbers(pub(super) Option<Vec<f64>>);
 
 impl<'de> Deserialize<'de> for Numbers {

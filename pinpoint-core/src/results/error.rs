@@ -1,4 +1,4 @@
-//! What can be wrong with a format, and with an output.
+//! The problems that a format or an output can have.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub enum FormatError {
         pointer: String,
         /// The character at fault, counted from 1.
         position: usize,
-        /// What is wrong with it.
+        /// The problem.
         problem: &'static str,
     },
     /// The regular expression is none.
@@ -31,7 +31,7 @@ pub enum FormatError {
         pattern: String,
         /// The character at fault, counted from 1.
         position: usize,
-        /// What is wrong there.
+        /// The problem there.
         problem: String,
     },
     /// The regular expression is well formed and cannot be used.
@@ -39,7 +39,7 @@ pub enum FormatError {
     PatternTooLarge {
         /// The pattern as given.
         pattern: String,
-        /// What the regular expression engine says.
+        /// The error of the regular expression engine.
         source: regex::Error,
     },
     /// The regular expression does not say where the value is.
@@ -47,7 +47,7 @@ pub enum FormatError {
     NoValueGroup(String),
 }
 
-/// Where in an output something was found.
+/// A place in an output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// A place in text.
@@ -90,9 +90,9 @@ pub enum ReadError {
         problem(.source)
     )]
     Json {
-        /// Where reading stopped.
+        /// The place where reading stopped.
         place: Place,
-        /// What is wrong there.
+        /// The problem there.
         source: serde_json::Error,
     },
     /// The output is a JSON document, but not one of its format.
@@ -101,11 +101,11 @@ pub enum ReadError {
         problem(.source)
     )]
     Misshapen {
-        /// Where reading stopped.
+        /// The place where reading stopped.
         place: Place,
-        /// What writes the format.
+        /// The program that writes the format.
         format: &'static str,
-        /// What is wrong there.
+        /// The problem there.
         source: serde_json::Error,
     },
     /// The output is not one whole XML document, or not one of its format.
@@ -113,9 +113,9 @@ pub enum ReadError {
         "{place} is not as Catch2 writes XML ({problem}); have the tests print nothing else, or write the report to a file of its own (-r xml -o FILE)"
     )]
     Xml {
-        /// Where reading stopped.
+        /// The place where reading stopped.
         place: Place,
-        /// What is wrong there.
+        /// The problem there.
         problem: String,
     },
     /// A line that begins as a result does and does not end as one.
@@ -123,9 +123,9 @@ pub enum ReadError {
         "{place} is not as a benchmark of Go prints its result ({problem}); check that the output is whole and that the benchmark prints nothing else into that line"
     )]
     GoLine {
-        /// Where reading stopped.
+        /// The place where reading stopped.
         place: Place,
-        /// What is wrong there.
+        /// The problem there.
         problem: &'static str,
     },
     /// One of the files of a folder cannot be read.
@@ -133,7 +133,7 @@ pub enum ReadError {
     InFile {
         /// The file, relative to the folder.
         file: String,
-        /// What is wrong with it.
+        /// The problem.
         source: Box<ReadError>,
     },
     /// A benchmark of Criterion lacks one of its files.
@@ -148,24 +148,24 @@ pub enum ReadError {
     /// The format is that of a file, and the output is a folder.
     #[error("the results are a folder, which the format {0} does not read; name a file in it")]
     FileNeeded(String),
-    /// Something else stands where a number is needed.
+    /// Another value where a number is needed.
     #[error(
         "{place} holds {found}, not a number; have the benchmark write a plain decimal number there, or name the place that holds one"
     )]
     NotANumber {
-        /// Where.
+        /// The place.
         place: Place,
-        /// What stands there, in words.
+        /// The value found, in words.
         found: String,
     },
-    /// A number that is no amount: NaN, infinity, or too large for 64 bits.
+    /// A number that is not an amount: NaN, infinity, or too large for 64 bits.
     #[error(
         "{place} holds {found}, which is not a finite number; a measurement that failed must not be printed as a value"
     )]
     NotFinite {
-        /// Where.
+        /// The place.
         place: Place,
-        /// What stands there.
+        /// The text found.
         found: String,
     },
     /// One chart has values in two units.
@@ -173,7 +173,7 @@ pub enum ReadError {
         "{place} gives `{chart}` in {found}, but it was given in {first} before; print one unit for each name"
     )]
     UnitChanged {
-        /// Where the second unit stands.
+        /// The place of the second unit.
         place: Place,
         /// The chart.
         chart: String,
@@ -187,20 +187,20 @@ pub enum ReadError {
         "{place} holds `{chart}` a second time; give each benchmark a name of its own, or the two would be taken for one"
     )]
     DuplicateChart {
-        /// Where the second one stands.
+        /// The place of the second one.
         place: Place,
         /// The chart.
         chart: String,
     },
-    /// A member stands twice in a JSON object, so it has no one value.
+    /// A duplicate key in a JSON object, which has no one value.
     #[error("{0} is a duplicate key; write each member once")]
     Duplicate(Place),
     /// The output is sound, and what was looked for is not in it.
     #[error("there is no value for {wanted}{}", Present(.present))]
     NoValue {
-        /// What was looked for.
+        /// The name that was looked for.
         wanted: String,
-        /// What there is in its place, when that can be told.
+        /// The names that exist instead, if known.
         present: Vec<String>,
     },
     /// No format recognises the output.

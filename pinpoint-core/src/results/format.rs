@@ -13,7 +13,7 @@ use super::{
 };
 use crate::Series;
 
-/// What a benchmark left behind: a file, or what it printed; or a folder of files.
+/// The output that a benchmark left: a file, or what it printed; or a folder of files.
 #[derive(Debug, Clone, Copy)]
 pub enum Output<'a> {
     /// The content of a file.
@@ -46,7 +46,7 @@ impl<'a> From<&'a BTreeMap<String, Vec<u8>>> for Output<'a> {
     }
 }
 
-/// How the output of a benchmark is read.
+/// The format of a benchmark's output.
 ///
 /// Written as text, in `serde` too: `auto`, `time`, `lines`, `json:/a/b`,
 /// `regex:took (?<value>[0-9.]+)`.
@@ -86,9 +86,8 @@ pub enum Format {
     Json(JsonPointer),
     /// A regular expression, matched line by line; each match is a value.
     ///
-    /// Group `value` is the number and must take part in every match; group
-    /// `name` is the chart (`value` when missing or empty), group `unit` its
-    /// unit.
+    /// Group `value` is the number and must be in every match; group `name` is the chart
+    /// (`value` when missing or empty), group `unit` its unit.
     Regex(LinePattern),
     /// `hyperfine`: its `--export-json`.
     Hyperfine,
@@ -110,7 +109,7 @@ pub enum Format {
     Talos,
 }
 
-/// The formats that are fully told by their names.
+/// The formats that need only a name.
 const NAMES: [(Format, &str); 12] = [
     (Format::Auto, "auto"),
     (Format::Time, "time"),
@@ -173,10 +172,10 @@ impl Format {
         }
     }
 
-    /// The format that an output is in, told from its beginning: an output that is
-    /// cut off further on is recognised, and refused by [`Format::read`]. Never
-    /// `Auto`, `Time`, or one that takes a pointer or a pattern. [`Format::Lines`]
-    /// only when it is nothing else and one line reads so.
+    /// The format of an output, recognised by its beginning: an output that is truncated
+    /// later is recognised, and refused by [`Format::read`]. Never `Auto`, `Time`, or one
+    /// that takes a pointer or a pattern. [`Format::Lines`] only when it is nothing else
+    /// and one line reads so.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What `go test -bench` prints.
+//! The output of `go test -bench`.
 //!
 //! ```text
 //! pkg: example.org/sums
@@ -7,11 +7,11 @@
 //! Unit digits/op better=higher
 //! ```
 //!
-//! A benchmark gives a chart of its name behind its package,
+//! A benchmark gives a chart with its name after its package,
 //! `example.org/sums.BenchmarkItoa-2`, in ns/op, and one for each other unit,
-//! `example.org/sums.BenchmarkItoa-2 B/op`. Each line is a value, so `-count`
-//! gives several. Where better lies is known of ns/op, B/op, allocs/op and MB/s,
-//! and of a unit for which a `Unit` line says so. All other lines are passed over.
+//! `example.org/sums.BenchmarkItoa-2 B/op`. Each line is a value, so `-count` gives
+//! several. The direction of improvement is known for ns/op, B/op, allocs/op and MB/s,
+//! and for a unit for which a `Unit` line says so. All other lines are skipped.
 //!
 //! Source: <https://go.dev/design/14313-benchmark-format>, and the package
 //! `golang.org/x/perf/benchfmt` for the units. Checked with Go 1.26.
@@ -108,10 +108,10 @@ pub(super) fn recognise(text: &str) -> bool {
 
 /// The name of the benchmark, and what was measured: `BenchmarkName iterations
 /// value unit …`. A benchmark that prints, or `-v`, leaves lines with the name
-/// only, or with something else behind it.
+/// only, or with something else after it.
 fn result_line(line: &str) -> Option<(&str, &str)> {
     let rest = line.strip_prefix("Benchmark")?;
-    // `Benchmarking …` is prose: what follows is no lower-case letter.
+    // `Benchmarking …` is prose: a name has no lower-case letter there.
     if rest.starts_with(char::is_lowercase) {
         return None;
     }

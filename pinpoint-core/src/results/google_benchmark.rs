@@ -176,7 +176,7 @@ impl<'de> Visitor<'de> for AnyBenchmark {
     }
 }
 
-/// Reads the value of a member that may stand only once.
+/// Reads the value of a member that may occur only once.
 fn once<'de, A: MapAccess<'de>, T: Deserialize<'de>>(
     members: &mut A,
     value: &mut Option<T>,

@@ -2,7 +2,7 @@
 //!
 //! The document is not held in memory: the parser walks past everything but
 //! the value that the pointer names. It still reads to the very end, since a
-//! document that is cut off is no document.
+//! truncated document is not valid.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use super::{FormatError, Place, ReadError, UNNAMED, document};
 use crate::Series;
 
-/// How many names a message lists of what there is instead.
+/// The most names that a message lists of what there is instead.
 const NAMES_IN_A_MESSAGE: usize = 20;
 
 /// A JSON pointer, RFC 6901: empty for the whole document, else `/` and a
@@ -103,14 +103,14 @@ pub(super) fn read(
     }
 }
 
-/// What the pointer led to.
+/// The value that the pointer led to.
 enum Walked {
     Found(Value),
-    /// The member before the remaining tokens stands in its object twice.
+    /// The member before the remaining tokens occurs twice in its object.
     Twice {
         remaining: usize,
     },
-    /// There is no such step; `present` are those that there are.
+    /// The step does not exist; `present` are those that do.
     Missing {
         remaining: usize,
         present: Vec<String>,
@@ -292,7 +292,7 @@ fn no_value(place: &str) -> ReadError {
 }
 
 /// A JSON value with what matters here: numbers as they are, members in their
-/// order and as often as they stand there.
+/// order, with duplicates.
 enum Value {
     Number(f64),
     Text(String),

@@ -40,5 +40,5 @@ pub use format::{Format, Output};
 pub use json::JsonPointer;
 pub use pattern::LinePattern;
 
-/// What a value is called when neither the format nor the output names it.
+/// The name of a value when neither the format nor the output gives one.
 const UNNAMED: &str = "value";

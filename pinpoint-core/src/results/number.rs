@@ -1,6 +1,6 @@
 //! Decimal numbers in text.
 
-/// A word that stands for a number.
+/// A word that represents a number.
 pub(super) enum Number {
     /// An amount.
     Finite(f64),

@@ -39,7 +39,7 @@ impl FromStr for LinePattern {
     type Err = FormatError;
 
     fn from_str(pattern: &str) -> Result<Self, FormatError> {
-        // Parsed on its own first: only the parser tells where the fault is.
+        // Parsed on its own first: only the parser knows where the fault is.
         regex_syntax::parse(pattern).map_err(|error| at_fault(pattern, &error))?;
         let regex = Regex::new(pattern).map_err(|source| FormatError::PatternTooLarge {
             pattern: pattern.into(),

@@ -6,7 +6,7 @@
 //!
 //! One chart for each test, named by its `fullname`, of the time of every round
 //! in seconds. Files saved without the rounds (`--benchmark-autosave` alone) are
-//! refused: statistics of them are no measurements. Checked with pytest-benchmark
+//! refused: their statistics are not measurements. Checked with pytest-benchmark
 //! 5.3.
 
 use std::borrow::Cow;

@@ -38,12 +38,12 @@ pub(super) fn recognise(output: &[u8]) -> Option<Format> {
 fn json(text: &str) -> Option<Format> {
     let mut outline = Outline::default();
     let mut parser = serde_json::Deserializer::from_str(text);
-    // What follows the decision, or a fault, is the reader's business.
+    // The reader deals with whatever follows the decision, or a fault.
     let _ = Top(&mut outline).deserialize(&mut parser);
     outline.format
 }
 
-/// What is known of a document.
+/// The known facts of a document.
 #[derive(Default)]
 struct Outline {
     /// Members of the top object.
@@ -86,7 +86,7 @@ impl Outline {
     }
 }
 
-/// What only a histogram has beside its name and its unit.
+/// The members that only a histogram has beside its name and its unit.
 const HISTOGRAM: [&str; 5] = [
     "sampleValues",
     "binBoundaries",

@@ -35,7 +35,7 @@ impl Scenario {
     /// transmission using noiseless feedback", IEEE Transactions on Information
     /// Theory 9, 1963), with likelihoods that are right. Builds cost it nothing.
     /// Drift, the offsets of bots and commits that do not build do not disturb
-    /// it: it is told these, too.
+    /// it: it knows these, too.
     ///
     /// Absent unless there is exactly one change, among at most
     /// [`SpecError::MOST_COMMITS`] commits.

@@ -1,10 +1,10 @@
-//! How the values of one commit scatter from run to run.
+//! The scatter of one commit's values from run to run.
 
 use libm::{erfc, exp, log, log1p};
 
 use crate::random::SplitMix64;
 
-/// How the values of one commit scatter around its level.
+/// The scatter of one commit's values around its level.
 ///
 /// Each family has an interquartile range of 1, so that the same change is as
 /// many interquartile ranges in all of them. Its shape is scaled by the
@@ -31,7 +31,7 @@ pub enum Noise {
     Outliers,
     /// Deviations from the level that were measured, in the unit of the
     /// scenario: each run takes one of them, each as likely as any other. No
-    /// deviations are no noise.
+    /// deviations mean no noise.
     Measured(Vec<f64>),
 }
 
@@ -164,7 +164,7 @@ impl Noise {
     }
 }
 
-/// No deviations are no noise.
+/// No deviations mean no noise.
 fn at_least_one(deviations: &[f64]) -> &[f64] {
     if deviations.is_empty() {
         &[0.0]

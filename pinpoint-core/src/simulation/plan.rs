@@ -23,11 +23,11 @@ pub struct Plan {
 pub struct Estimate {
     /// The change, in the unit of the scatter; absent: nothing changed.
     pub change: Option<f64>,
-    /// How they ended.
+    /// A summary of their results.
     pub summary: Summary,
 }
 
-/// Why a bisection can't be planned.
+/// The reason why a bisection can't be planned.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {

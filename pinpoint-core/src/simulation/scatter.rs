@@ -9,7 +9,7 @@ const LEAST_VALUES: usize = 5;
 /// interquartile ranges: noise of 1 %.
 const LEVEL: f64 = 100.0;
 
-/// How runs of one commit scatter, and how long they take.
+/// The scatter and the duration of one commit's runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scatter {
     /// As the simulation has it.
@@ -24,7 +24,7 @@ pub struct Scatter {
     pub unit: ScatterUnit,
     /// The median in the metric's unit, when that is known.
     median: Option<f64>,
-    /// Where better lies.
+    /// The direction of improvement.
     pub direction: Direction,
     /// Values that it was learned from; 0 when it was given.
     pub values: usize,
@@ -45,7 +45,7 @@ pub enum ScatterUnit {
     Metric(Option<String>),
 }
 
-/// Why nothing can be planned.
+/// The reason why nothing can be planned.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScatterError {

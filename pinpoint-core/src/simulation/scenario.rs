@@ -25,14 +25,14 @@ pub struct Scenario {
     pub commits: u64,
     /// The value of the good end, without noise.
     pub level: f64,
-    /// How values scatter.
+    /// The scatter of values.
     pub noise: Noise,
     /// By how much values change, in the order of history; none: nothing
     /// changed. Each change is made by a commit of its own, and every search
     /// draws which: each set of commits is as likely as any other, unless there are
     /// weights.
     pub changes: Vec<f64>,
-    /// How probable each commit is to make a change, oldest first, in any unit; absent:
+    /// The weight of each commit to make a change, oldest first, in any unit; absent:
     /// all alike. Commits of weight 0 change nothing.
     pub weights: Option<Vec<f64>>,
     /// The probability that a run fails: before the first change, and from
@@ -48,7 +48,7 @@ pub struct Scenario {
     pub bots: u32,
     /// The probability that a commit does not build. The ends, the culprits and
     /// the commits just before these always do, so that every culprit can be
-    /// told.
+    /// identified.
     pub unbuildable: f64,
     /// Milliseconds that a build takes.
     pub build_time: u64,

@@ -60,14 +60,14 @@ pub struct Trial {
     pub status: Status,
     /// Commits that changed something.
     pub changes: u32,
-    /// How many of them were named as culprits.
+    /// The number of them that were named as culprits.
     pub found: u32,
     /// Every commit that was named a culprit: how probable it was said to be, if
     /// anything was said, and whether it is one.
     pub named: Vec<(Option<f64>, bool)>,
     /// Commits that were left as candidates.
     pub candidates: u64,
-    /// Whether each commit that changed something was named or left as a
+    /// True when each commit that changed something was named or left as a
     /// candidate.
     pub holds: bool,
     /// Runs that were made.

@@ -17,11 +17,11 @@ pub struct Mean {
 pub struct Cost {
     /// The mean.
     pub mean: Mean,
-    /// What 95 of 100 trials did not exceed.
+    /// The cost that 95 of 100 trials did not exceed.
     pub percentile_95: u64,
 }
 
-/// Whether culprits are as probable as they were said to be.
+/// The calibration: whether culprits are as probable as claimed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Calibration {
     /// Culprits that were named with a probability.
@@ -35,7 +35,7 @@ pub struct Calibration {
 /// The results of many searches of the same scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// How many there were.
+    /// The number of trials.
     pub trials: usize,
     /// Trials that named the commits that changed something, and no others.
     pub exactly_right: Mean,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use pinpoint_core::{Action, Event, Machine, PairedRun, Position, Task};
 use proptest::prelude::*;
 
-/// What each commit gives, with chances that depend on the action alone.
+/// The values of each commit, with chances that depend on the action alone.
 #[derive(Debug, Clone)]
 pub(crate) struct Landscape {
     /// Of each commit, both ends included.

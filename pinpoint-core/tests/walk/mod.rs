@@ -223,7 +223,7 @@ impl<M: Machine + Debug> Walk<M> {
         assert!(self.machine.outstanding().is_empty());
     }
 
-    /// How many actions of a kind were asked for.
+    /// The number of actions of a kind that were asked for.
     pub(crate) fn count(&self, fits: impl Fn(&Task) -> bool) -> u64 {
         (self.asked.iter())
             .filter(|action| fits(&action.task))

@@ -104,7 +104,7 @@ impl World {
         }
     }
 
-    /// What happens when this is done.
+    /// The result of doing this.
     pub(crate) fn answer(
         &self,
         action: &Action,

@@ -1,9 +1,9 @@
 //! `Cargo.lock`, in all four versions of its format.
 //!
-//! What tells where a package comes from is its `source`: a kind, `+`, a URL, and
-//! for git the query that was asked for and the commit that was found:
-//! `git+https://host.example/tool?branch=next#1f2e3d…`. "Package ID Specifications"
-//! in the Cargo Book has the parts of it.
+//! The origin of a package is its `source`: a kind, `+`, a URL, and for git the query
+//! that was asked for and the commit that was found:
+//! `git+https://host.example/tool?branch=next#1f2e3d…`. "Package ID Specifications" in
+//! the Cargo Book has the parts of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

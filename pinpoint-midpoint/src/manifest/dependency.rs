@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is taken, and from where.
+/// The source and the manifests of a dependency.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Dependency {
-    /// Where it comes from, and which revision.
+    /// Its place and revision.
     pub source: Source,
     /// When it is taken, as the manifest says it: `checkout_linux and not
     /// build_with_chromium`. None: always.
@@ -14,11 +14,10 @@ pub struct Dependency {
     /// dependency with a condition is a possible cause like any other.
     #[serde(default)]
     pub condition: Option<String>,
-    /// The manifests in the dependency's own repository that take part in the
-    /// build, as [`Manifest::file`](super::Manifest::file) names them. A roll
-    /// inside the dependency is followed through these only: Cargo ignores the
-    /// lock file of a dependency, gclient the `DEPS` of one that is not in
-    /// `recursedeps`.
+    /// The manifests in the dependency's own repository that the build uses, as
+    /// [`Manifest::file`](super::Manifest::file) names them. A roll inside the dependency
+    /// is followed through these only: Cargo ignores the lock file of a dependency,
+    /// gclient the `DEPS` of one that is not in `recursedeps`.
     #[serde(default)]
     pub nested: Vec<String>,
 }
@@ -34,7 +33,7 @@ impl From<Source> for Dependency {
     }
 }
 
-/// Where a dependency comes from.
+/// The source of a dependency.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -50,11 +49,11 @@ pub enum Source {
     /// Something built elsewhere, or whose history cannot be found: it is named
     /// as a possible cause, and not followed.
     Package {
-        /// Where it is published: `cipd`, `gcs`, the address of a Cargo registry, `go`.
+        /// The registry: `cipd`, `gcs`, the address of a Cargo registry, `go`.
         /// `git` is a git repository whose place or revision the manifest leaves
         /// open.
         registry: String,
-        /// What it is called there.
+        /// Its name there.
         name: String,
         /// Which one is taken.
         version: String,

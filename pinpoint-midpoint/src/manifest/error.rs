@@ -1,4 +1,4 @@
-//! What can be wrong with a manifest.
+//! The problems that a manifest can have.
 
 /// A manifest cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -10,11 +10,11 @@ pub struct ManifestError {
     pub line: usize,
     /// The character in the line, counted from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// The problem there.
     pub problem: Problem,
 }
 
-/// What is wrong with a manifest.
+/// The problems of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// It breaks the grammar of the format.
@@ -30,9 +30,9 @@ pub enum Problem {
     /// There is more of something than is read.
     #[error("there are more than {limit} {what}, which is more than is read; skip this commit")]
     TooLarge {
-        /// What there is too much of: `bytes`, `levels of brackets`.
+        /// The unit of the limit: `bytes`, `levels of brackets`.
         what: &'static str,
-        /// How much is read.
+        /// The most that is read.
         limit: usize,
     },
 }
@@ -51,7 +51,7 @@ impl ManifestError {
         Self::at(file, "", 0, problem)
     }
 
-    /// A problem at a place given as an offset in bytes, which may lie anywhere.
+    /// A problem at a place given as an offset in bytes, which may be anywhere.
     pub(crate) fn at(file: &'static str, text: &str, offset: usize, problem: Problem) -> Self {
         let before = &text.as_bytes()[..offset.min(text.len())];
         let line_start = before
@@ -72,7 +72,7 @@ impl ManifestError {
 }
 
 impl Problem {
-    /// Cuts the middle out of a long description: what is wrong stands at its ends.
+    /// Cuts the middle out of a long description: the problem is at its ends.
     fn abridged(mut self) -> Self {
         if let Self::Syntax(text) | Self::Meaning(text) | Self::Unsupported(text) = &mut self
             && text.len() > MAX_DESCRIPTION

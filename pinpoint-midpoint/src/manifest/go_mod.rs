@@ -15,7 +15,7 @@ use super::{Dependency, Manifest, ManifestError, Problem, Source, check_size};
 /// GitLab, `golang.org/x`, `gopkg.in`, and paths with `.git` in them), the dependency
 /// is followed: its revision is the hash of a pseudo-version, 12 digits long, or the
 /// tag of a version, `v1.2.3` or `directory/v1.2.3`. Elsewhere only a request to the
-/// host could tell, and the module is a [`Source::Package`] of the registry `go`,
+/// host could determine it, and the module is a [`Source::Package`] of the registry `go`,
 /// like a replacement by a local directory.
 ///
 /// A `replace` without a `require` of the same module is named as well: modules
@@ -27,7 +27,7 @@ pub struct GoMod;
 /// A token and where it begins.
 type Token<'a> = (usize, &'a str);
 type Fault = (usize, Problem);
-/// A module path, and the version; none stands for any version.
+/// A module path, and the version; none means any version.
 type Module<'a> = (&'a str, Option<&'a str>);
 
 impl Manifest for GoMod {
@@ -206,7 +206,7 @@ fn replacement<'a>(
     Ok((from, to))
 }
 
-/// Where a module comes from. Without a version it is a local directory.
+/// The source of a module. Without a version it is a local directory.
 fn source(path: &str, version: Option<&str>) -> Source {
     let git = version.and_then(|version| {
         let (url, directory) = repository(path)?;
@@ -271,8 +271,8 @@ fn without_major(path: &str) -> &str {
     }
 }
 
-/// The commit or tag that a version stands for. None: it is no version, but a
-/// branch or a query, and floats.
+/// The commit or tag of a version. None: it is not a version but a branch or a query, and
+/// floats.
 fn revision(version: &str, directory: &str) -> Option<String> {
     let version = version.split('+').next()?;
     let (numbers, suffix) = match version.split_once('-') {

@@ -10,7 +10,7 @@
 //! column: there is no partial answer, because a dependency that is overlooked
 //! makes the roll look like the culprit.
 //!
-//! Anybody can write such a file, so a reader's time and memory stay proportional
+//! Anyone can write such a file, so a reader's time and memory stay proportional
 //! to its length: what can be repeated is counted while it grows, not afterwards,
 //! and no list is searched once for each of its own entries.
 

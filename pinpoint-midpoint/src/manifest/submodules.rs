@@ -118,7 +118,7 @@ impl Manifest for Submodules {
     }
 }
 
-/// The text that a key has, and where it stands.
+/// The text of a key, and its place.
 fn text<'a>(settings: &'a BTreeMap<String, Setting>, key: &str) -> Option<(&'a str, usize)> {
     let setting = settings.get(key)?;
     Some((setting.value.as_deref()?, setting.offset))
@@ -146,7 +146,8 @@ pub fn resolve_url(base: &str, url: &str) -> Option<String> {
         return Some(url.to_owned());
     }
     let mut base = base.strip_suffix('/').unwrap_or(base);
-    // What may not be taken away: `https://host`, or `user@host` before the colon.
+    // The part that may not be taken away: `https://host`, or `user@host` before the
+    // colon.
     let host = match base.find("://") {
         Some(scheme) => base[scheme + 3..].find('/').map(|slash| scheme + 3 + slash),
         None if base.starts_with('/') => Some(0),
@@ -182,9 +183,9 @@ struct Setting {
     /// The submodule, by the order in which their names appear. None in any other
     /// section.
     submodule: Option<usize>,
-    /// In lower case, for git does not tell them apart.
+    /// In lower case, since git ignores case in keys.
     key: String,
-    /// None: it stands alone, which means true.
+    /// None: the key is alone, which means true.
     value: Option<String>,
 }
 
@@ -344,7 +345,7 @@ impl<'a> Config<'a> {
         })
     }
 
-    /// What follows the `=`, up to the end of the line.
+    /// The value after the `=`, up to the end of the line.
     fn value(&mut self) -> Result<String, Fault> {
         let start = self.offset;
         let mut value = String::new();

@@ -162,7 +162,7 @@ __all__ = [
     "wilcoxon",
 ]
 
-# What not everybody needs, and what takes long to import (asyncio).
+# Names that few users need and that take long to import (asyncio).
 _LATER = {
     "Bot": "_bots",
     "Bots": "_bots",

@@ -33,7 +33,7 @@ from ._model import CombinedCommit, Commit, JobOutcome, PairwiseJobOutcome, Prog
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Whether a function of a job is being called that has the machine to itself.
+# True while a function of a job is being called that has the machine to itself.
 _has_machine: contextvars.ContextVar[bool] = contextvars.ContextVar("has_machine", default=False)
 
 
@@ -404,7 +404,7 @@ def _finished(work: Awaitable[T]) -> T:
             ready.set()
             ended.set()
 
-    # What is known where this is called, is known there.
+    # Values known where this is called are known there.
     context = contextvars.copy_context()
     threading.Thread(target=context.run, args=(main,), name="pinpoint", daemon=True).start()
     interrupted = False
@@ -639,7 +639,7 @@ class _Bridge:
         try:
             result, error = task.result()
         except asyncio.CancelledError as own:
-            # Nobody else has cancelled this task. Before Python 3.11, it raises
+            # No one else has canceled this task. Before Python 3.11, it raises
             # another one in place of the function's.
             cause = own.__context__ if sys.version_info < (3, 11) else own
             raise _Cancelled("the function raised CancelledError") from cause or own

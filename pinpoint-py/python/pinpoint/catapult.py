@@ -38,7 +38,7 @@ PENDING = "pending"
 SAME = "same"
 UNKNOWN = "unknown"
 
-# The least thresholds for a job whose benchmark is told.
+# The least thresholds for a job whose benchmark is given.
 _LEAST_LOW = 0.05
 _LEAST_HIGH = 0.10
 

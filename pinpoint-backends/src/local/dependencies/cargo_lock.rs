@@ -6,10 +6,10 @@
 //! writes `?rev=OLD#NEW`, and `--locked` accepts it. So nothing else changes,
 //! neither in this file nor in any `Cargo.toml`.
 
-/// The file with `hash` as the commit of every source that `is_it`, told its URL,
-/// says yes to; `None` when there is no such source.
+/// The file with `hash` as the commit of every source whose URL satisfies `is_it`; `None`
+/// when there is no such source.
 ///
-/// Sources stand in the entry of a package and, in older files, in lists of
+/// Sources are in the entry of a package and, in older files, in lists of
 /// dependencies, too.
 pub(super) fn hold(file: &str, is_it: impl Fn(&str) -> bool, hash: &str) -> Option<String> {
     let mut text = String::with_capacity(file.len());

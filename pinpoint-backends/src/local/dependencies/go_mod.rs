@@ -40,14 +40,14 @@ pub(super) fn replace(file: &str, module: &str, directory: &Path) -> String {
     text
 }
 
-/// Where in a checkout a module is: a repository may hold several.
+/// The directory of a module in a checkout: a repository may hold several.
 ///
 /// One from before modules has no `go.mod`; a directory needs one to replace a
 /// module, so it is written.
 pub(super) fn directory_of(checkout: &Path, name: &str) -> Result<Option<PathBuf>, LocalError> {
     for path in repository::files(checkout, &["go.mod", "*/go.mod"])? {
         let path = checkout.join(path);
-        // What Go could not read either is none of a module.
+        // Anything that Go could not read either is not a module.
         let is_fit = |metadata: &fs::Metadata| {
             metadata.is_file() && metadata.len() <= super::LARGEST_MANIFEST
         };
@@ -76,7 +76,7 @@ fn module(file: &str) -> Option<&str> {
     })
 }
 
-/// What a line consists of, up to a comment. A `(` need not stand apart.
+/// The words of a line, up to a comment. A `(` need not stand apart.
 fn words(line: &str) -> Vec<&str> {
     let code = line.split_once("//").map_or(line, |(code, _comment)| code);
     let code = code.trim();

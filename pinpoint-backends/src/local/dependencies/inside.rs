@@ -1,16 +1,16 @@
-//! Where in a work tree a path of a manifest leads.
+//! Resolves the paths of manifests in a work tree.
 
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// The place of `path` in `directory`, from which no component leads out: a
-/// manifest comes from a commit, and a commit may be anybody's.
+/// The place of `path` in `directory`, which no component may leave: a manifest comes
+/// from a commit, and anyone may have written the commit.
 ///
 /// # Errors
 ///
-/// What is wrong with the path, to follow its name in a sentence. A component
-/// that can't be looked at is wrong, too.
+/// The problem of the path, worded to follow its name in a sentence. A component that
+/// can't be looked at is a problem, too.
 pub(super) fn inside(directory: &Path, path: &Path) -> Result<PathBuf, String> {
     let mut place = directory.to_owned();
     let mut components = path.components().peekable();

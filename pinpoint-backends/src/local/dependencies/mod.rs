@@ -17,11 +17,12 @@
 //!
 //! A revision is a hash or a tag. A branch moves, and builds are kept.
 //!
-//! Only what is at hand is checked out (see [`LocalRepositories`](super::LocalRepositories)):
-//! nothing is fetched. What is not stays as a checkout leaves it, and the build
-//! command may fetch it. The manifests of a dependency that is laid out are read
-//! in turn, as far as they count: submodules of submodules, `recursedeps`. Where
-//! two name the same path the outer one is followed, as gclient does.
+//! Only what is available locally is checked out (see
+//! [`LocalRepositories`](super::LocalRepositories)): nothing is fetched. What is not
+//! stays as a checkout leaves it, and the build command may fetch it. The manifests of a
+//! dependency that is laid out are read in turn, as far as they count: submodules of
+//! submodules, `recursedeps`. Where two name the same path the outer one is followed, as
+//! gclient does.
 //!
 //! Cargo fetches a commit that it does not have from the URL in the lock file, and
 //! Go what else a replaced module requires. A merge that no branch holds is
@@ -37,18 +38,18 @@
 //! Without `use_relative_paths` they begin at the directory that holds the
 //! checkout: `src/third_party/skia`. What the checkout is called there is not on
 //! record, so the most common first component is taken for it. Paths that begin
-//! otherwise lie beside the checkout, and are left alone.
+//! otherwise are beside the checkout, and are left alone.
 //!
 //! # What does not build
 //!
-//! Each is a failed build that says why, for another commit may do better: a path
-//! that leads out of the work tree or to what the commit itself holds there; a
-//! manifest that can't be read; a dependency that is held and that no manifest
-//! names; a revision that the clone lacks. A submodule whose revision is not there
-//! yet is left to the build command, which may fetch it, and so is a dependency
-//! under a condition, which may be meant for other machines. And a file that only
-//! happens to be called `DEPS` is no manifest: where the user names no other
-//! repository, one that can't be read is left alone, too.
+//! Each is a failed build with its reason, since another commit may succeed: a path that
+//! leads out of the work tree or to what the commit itself holds there; a manifest that
+//! can't be read; a dependency that is held and that no manifest names; a revision that
+//! the clone lacks. A submodule whose revision is not there yet is left to the build
+//! command, which may fetch it, and so is a dependency under a condition, which may be
+//! meant for other machines. And a file that only happens to be called `DEPS` is not a
+//! manifest: where the user names no other repository, one that can't be read is left
+//! alone, too.
 
 mod cargo_lock;
 mod go_mod;
@@ -75,14 +76,15 @@ use super::workspace::LaidOut;
 /// in `DEPS` may name itself.
 const MOST_LEVELS: usize = 32;
 
-/// What is larger is no manifest (Chromium's `DEPS` has 200 KB), and is not even
+/// A larger file is not a manifest (Chromium's `DEPS` has 200 KB) and is not even
 /// read into memory; the readers may stop earlier.
 const LARGEST_MANIFEST: u64 = 16 << 20;
 
 impl BuildSteps<'_> {
     /// Lays out the dependencies of a commit whose own work tree is filled.
     ///
-    /// Costs a look at four files when none of them names what is at hand.
+    /// Costs a look at four files when none of them names a repository that is available
+    /// locally.
     pub(super) async fn place_dependencies(&self) -> Result<LaidOut, Trouble> {
         let commit = self.commit;
         let mut layout = Layout {
@@ -126,7 +128,7 @@ struct Layout<'a> {
     named: Vec<bool>,
     placed: BTreeSet<PathBuf>,
     made: LaidOut,
-    /// How many modules were checked out for Go.
+    /// The number of modules checked out for Go.
     modules: usize,
     /// Whose manifests are still to be read, the outermost first.
     open: VecDeque<Holder>,
@@ -138,7 +140,7 @@ struct Holder {
     tree: PathBuf,
     /// The format, by the name of its usual file, and the name of this one.
     manifests: Vec<(&'static str, String)>,
-    /// What gclient calls a solution, where an outer `DEPS` settled it.
+    /// The name of gclient's solution, where an outer `DEPS` settled it.
     solution: Option<Solution>,
     level: usize,
 }
@@ -169,14 +171,14 @@ impl<'a> Layout<'a> {
     async fn place_named_by(&mut self, holder: &Holder) -> Result<(), Trouble> {
         for (format, file) in &holder.manifests {
             let path = holder.tree.join(file);
-            // Git reads no `.gitmodules` behind a link either.
+            // Git does not read a `.gitmodules` through a link either.
             let Some(metadata) = fs::symlink_metadata(&path)
                 .ok()
                 .filter(|metadata| metadata.is_file())
             else {
                 continue;
             };
-            // Anybody can write one of a gigabyte: its size is looked at first.
+            // A commit may hold one of a gigabyte: its size is checked first.
             if metadata.len() > MAX_FILE as u64 {
                 self.unreadable(
                     holder,
@@ -305,7 +307,7 @@ impl<'a> Layout<'a> {
         Ok(())
     }
 
-    /// Checks a dependency out where it belongs, if it is at hand. The answer is
+    /// Checks a dependency out where it belongs, if it is available locally. Returns
     /// the hash that is checked out if it is held there.
     async fn place(
         &mut self,
@@ -478,8 +480,8 @@ impl<'a> Layout<'a> {
             .any(|held| clones.same(&held.named_by, &holder.repository))
     }
 
-    /// What to do about a manifest that can't be read: nothing, if nothing that
-    /// it names could be laid out anyway.
+    /// The error for a manifest that can't be read: none if nothing that it names could
+    /// be laid out anyway.
     fn unreadable(&self, holder: &Holder, file: &str, problem: String) -> Result<(), Trouble> {
         let matters = match file {
             // Submodules have their own file, and what is held and named nowhere

@@ -14,13 +14,13 @@
 //!              in the commit-graph     |  newer than it
 //! ```
 //!
-//! Commits that the file does not know get the numbers behind it as they are
-//! met, and are read from the object database, once. They are never ancestors
-//! of those that it knows. Where there is no such file, all commits are of that
-//! kind: the answers are the same, and take as long as reading the commits.
+//! Commits that the file does not know get the numbers after it as they are met, and are
+//! read from the object database, once. They are never ancestors of those that it knows.
+//! Where there is no such file, all commits are like that: the answers are the same, and
+//! take as long as reading the commits.
 //!
-//! As git does, the file is left alone where it may not tell the truth: in a
-//! shallow clone, and where commits are replaced or grafted.
+//! As in git, the file is ignored where it may be wrong: in a shallow clone, and where
+//! commits are replaced or grafted.
 //!
 //! [commit-graph]: https://git-scm.com/docs/gitformat-commit-graph
 
@@ -43,7 +43,7 @@ use super::objects::{self, Objects};
 const NO_PARENT: u32 = u32::MAX;
 const UNREAD: u32 = u32::MAX - 1;
 
-/// What is known of a repository's commits.
+/// The known commits of a repository.
 pub(super) struct Commits {
     /// For messages.
     name: String,
@@ -95,7 +95,7 @@ impl Commits {
         );
         let mut graph = None;
         if grafts.is_empty() && store.replacements().next().is_none() {
-            // One that can't be read is no worse than none.
+            // An unreadable one is no worse than none.
             let found = Graph::at(&store.path().join("info"), hash, None).ok();
             graph = found.filter(has_generations);
         }
@@ -220,7 +220,7 @@ impl Walk<'_> {
     ) -> Result<(), HistoryError> {
         const WALKS: usize = 128;
         let parents = self.first_parents()?;
-        // Of two, so that a start is told by its last bits.
+        // Two, so that a start is identified by its last bits.
         let apart = (parents.len() / WALKS).next_power_of_two();
         let is_start = |number: u32| number as usize & (apart - 1) == 0;
         let starts = (0..parents.len()).step_by(apart).map(|start| start as u32);

@@ -1,4 +1,4 @@
-//! What is known about commits, of whatever repository.
+//! Descriptions of commits, of whatever repository.
 
 use std::collections::BTreeMap;
 

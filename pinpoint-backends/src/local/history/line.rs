@@ -1,4 +1,4 @@
-//! What lies between two commits.
+//! The range between two commits.
 //!
 //! The commits of `higher`'s line that `lower`'s history does not hold. If
 //! `lower` is on the line, they end before it. If it came in by a merge, they
@@ -103,7 +103,7 @@ impl Ranges {
 
 /// Is one commit the other, or part of its history?
 ///
-/// Commits whose generation tells that they can't have it in their history are
+/// Commits whose generation rules out that they have it in their history are
 /// not looked at. First parents come first: the answer often is on the line.
 pub(super) fn is_ancestor(
     walk: &mut Walk<'_>,
@@ -159,7 +159,7 @@ fn between(walk: &mut Walk<'_>, lower: u32, higher: u32) -> Result<Vec<u32>, His
     Ok(line.commits)
 }
 
-/// A line, as far as it was walked.
+/// The walked part of a line.
 struct Line {
     commits: Vec<u32>,
     next: Option<u32>,
@@ -205,14 +205,14 @@ impl Line {
 
 /// The place on a line of its newest commit that a history holds; the line's
 /// length if it holds none. The line has been walked as far as it is newer
-/// than the commit-graph, or to a place behind.
+/// than the commit-graph, or to a later place.
 fn newest_in_history(
     walk: &mut Walk<'_>,
     line: &mut Line,
     commit: u32,
 ) -> Result<usize, HistoryError> {
-    // What is newer than the commit-graph has no order but that of its parents:
-    // all of it is looked at, up to the line.
+    // Commits newer than the commit-graph have no order but that of their parents: all of
+    // them are looked at, up to the line.
     let mut newer = HashMap::new();
     for (place, number) in line.commits.iter().enumerate() {
         if walk.is_indexed(*number) {

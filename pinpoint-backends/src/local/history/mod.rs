@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `commits.rs` | commits as numbers, from the commit-graph or from objects |
 //! | `describe.rs` | author, date and subject of commits of any repository |
-//! | `line.rs` | what lies between two commits, and what is whose ancestor |
+//! | `line.rs` | ranges between two commits, and ancestry |
 //! | `merges.rs` | commits merged into another, which no branch holds |
 //! | `objects.rs` | files and submodules of a commit, within limits |
 //! | `position.rs` | commits by their position (`refs/heads/main@{#1234}`) |
@@ -42,7 +42,7 @@ pub use registry::LocalRepositories;
 /// The history of one local repository.
 ///
 /// Clones share what they have read: the ranges used last, up to 4 million
-/// commits at 4 bytes each, the first parents of a commit-graph, and what lies
+/// commits at 4 bytes each, the first parents of a commit-graph, and the commits
 /// beyond that.
 ///
 /// # Cost
@@ -54,8 +54,8 @@ pub use registry::LocalRepositories;
 ///
 /// # What counts as history
 ///
-/// What `git log` shows: commits replaced with `git replace` are read as what
-/// replaces them, `info/grafts` is obeyed, and a shallow clone ends where it
+/// The history that `git log` shows: commits replaced with `git replace` are read as
+/// their replacements, `info/grafts` is obeyed, and a shallow clone ends where it
 /// was cut off.
 #[derive(Clone)]
 pub struct LocalHistory(Arc<Inner>);
@@ -143,7 +143,7 @@ impl LocalHistory {
             .await
             .map_err(|error| inner.commits.unreadable(error))?;
         self.ask(move |inner| {
-            // Nobody removes our repository meanwhile.
+            // No process removes our repository meanwhile.
             let _alone = alone;
             let unreadable = |error| inner.commits.unreadable(error);
             let store = objects::store(ours.path(), commit.kind(), Vec::new());
@@ -158,7 +158,7 @@ impl LocalHistory {
         .await
     }
 
-    /// What is asked of a state that can't be made.
+    /// The error for a state that can't be made.
     fn conflict(&self, commit: &str, merged: &[String]) -> HistoryError {
         HistoryError::UnknownRevision {
             repository: self.0.repository.path().to_string_lossy().into_owned(),
@@ -204,7 +204,7 @@ impl Inner {
             .ok_or_else(|| self.commits.unknown(name))
     }
 
-    /// What git makes of a name.
+    /// The hash that git resolves a name to.
     fn full_hash(&self, name: &str) -> Result<Option<String>, HistoryError> {
         match self.repository.full_hash(name) {
             Ok(hash) => Ok(Some(hash)),

@@ -1,9 +1,9 @@
 //! Objects of a repository: commits, and the files and submodules they hold, read
 //! within limits.
 //!
-//! Anybody can write a commit, so the size of an object is looked at before it is
-//! loaded, and a tree is read once for each depth at which it stands, however
-//! many paths lead through it.
+//! Anyone can write a commit, so the size of an object is checked before it is loaded,
+//! and a tree is read once for each depth at which it occurs, however many paths lead
+//! through it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -50,7 +50,7 @@ pub(super) fn store(
     Ok(Arc::new(store))
 }
 
-/// What `git replace` has put in the place of other objects.
+/// The replacements made by `git replace`.
 fn replacements(repository: &Repository) -> Result<Vec<(ObjectId, ObjectId)>, Error> {
     let format = "--format=%(refname:lstrip=2) %(objectname)";
     let refs = repository.ask(&["for-each-ref", format, "refs/replace/"])?;
@@ -75,7 +75,7 @@ pub(super) fn is_enabled(repository: &Repository, name: &str) -> Result<bool, Er
     Ok(value.is_none_or(|value| value.trim_end() == "true"))
 }
 
-/// Why an object is not read.
+/// The reason why an object is not read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ObjectError {
     /// The repository lacks it.
@@ -86,7 +86,7 @@ pub(super) enum ObjectError {
     TooLarge {
         /// The object.
         object: ObjectId,
-        /// How many bytes it has.
+        /// Its size in bytes.
         size: u64,
     },
     /// It is damaged, or can't be reached.
@@ -138,7 +138,7 @@ pub(super) fn gitlinks(
         .collect())
 }
 
-/// What the tree of a commit has at these paths.
+/// The entries of a commit's tree at these paths.
 fn entries<'a>(
     objects: &Objects,
     commit: ObjectId,
@@ -199,7 +199,7 @@ fn load<'a>(
 }
 
 impl Commits {
-    /// What to say when something of a commit could not be read.
+    /// The error for an object of a commit that could not be read.
     pub(super) fn of_object(
         &self,
         error: ObjectError,

@@ -92,7 +92,7 @@ fn number(walk: &Walk<'_>, commit: u32, branch: &str) -> Result<Option<u64>, His
     let mut buffer = Vec::new();
     let commit = walk.objects.find_commit(&walk.id(commit), &mut buffer);
     let message = commit.map_err(unreadable)?.message;
-    // What was picked from elsewhere may quote the footers it had there.
+    // A commit picked from elsewhere may quote the footers it had there.
     let footers = message.rsplit(|byte| *byte == b'\n');
     let footer = { footers }.find_map(|line| line.strip_prefix(FOOTER.as_bytes()));
     let position = footer.and_then(|footer| parse(str::from_utf8(footer.trim_ascii()).ok()?));

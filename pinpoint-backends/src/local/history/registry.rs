@@ -25,15 +25,15 @@ use super::{LocalHistory, url};
 /// it comes from a commit, and the author of a commit may not choose which of the
 /// user's directories are read.
 ///
-/// What is there is looked up once, at the first question.
+/// It is looked up once, at the first question.
 ///
 /// URLs are equal but for the case of scheme and host, a user of `https`, the
 /// usual port, and `/` or `.git` at the end; `user@host:path` is the same as
 /// `ssh://user@host/path`. A relative one (`../other`) is seen from the main
 /// repository's remotes.
 ///
-/// A path or a `file://` URL is looked for in the same way: a manifest, which may
-/// be anybody's, opens no directory that the user did not name.
+/// A path or a `file://` URL is looked for in the same way: a manifest, which anyone may
+/// have written, opens no directory that the user did not name.
 #[derive(Clone)]
 pub struct LocalRepositories(Arc<Inner>);
 
@@ -45,13 +45,13 @@ struct Inner {
     /// By URL in normal form, the one used last at the end.
     open: Mutex<VecDeque<(String, LocalHistory)>>,
     known: OnceLock<Known>,
-    /// What identifies the repository at a place.
+    /// The identity of the repository at each place.
     git_dirs: Mutex<BTreeMap<PathBuf, String>>,
 }
 
 impl LocalRepositories {
-    /// Histories kept open; one that is asked for again after that many others
-    /// is read anew.
+    /// The number of histories kept open; one that is asked for again after that many
+    /// others is read again.
     const OPEN: usize = 16;
 
     /// The repositories around a main one. `named` are URLs and directories;
@@ -75,7 +75,7 @@ impl LocalRepositories {
         }))
     }
 
-    /// Where a repository is, if it is available.
+    /// The place of a repository, if it is available.
     ///
     /// # Errors
     ///
@@ -238,16 +238,16 @@ impl Inner {
     }
 }
 
-/// Where repositories are, as far as anything leads to them.
+/// The places of repositories that were found so far.
 struct Known {
-    /// What relative URLs are relative to.
+    /// The bases of relative URLs.
     bases: Vec<String>,
     /// By URL in normal form.
     places: BTreeMap<String, PathBuf>,
 }
 
 impl Known {
-    /// What is known first counts.
+    /// The first place known for a URL counts.
     fn add(&mut self, url: String, place: &Path) {
         self.places.entry(url).or_insert_with(|| place.to_owned());
     }
@@ -295,7 +295,7 @@ impl Known {
     }
 }
 
-/// A repository as far as its names go.
+/// The names of a cloned repository.
 struct Cloned {
     git_dir: PathBuf,
     /// Its `config`; empty when it can't be read.
@@ -333,8 +333,8 @@ impl Cloned {
         names
     }
 
-    /// The URL of each submodule, by its name, as the clone is told and as
-    /// `.gitmodules` says in what is checked out.
+    /// The URL of each submodule, by its name, as configured in the clone and as written
+    /// in the `.gitmodules` that is checked out.
     fn submodules(&self) -> Vec<(String, String)> {
         let submodule = |(key, url): (String, String)| {
             let name = key.strip_prefix("submodule.")?.strip_suffix(".url")?;

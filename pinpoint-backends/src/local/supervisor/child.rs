@@ -24,15 +24,15 @@ use super::report::{MOST_COUNTED, Told};
 /// The time that a process has to end when it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What outlives its parent by less has not been left: helpers that notice the end
-/// of their parent, as Python's, and the last command of a pipe.
+/// Processes that outlive their parent by less have not been left: helpers that notice
+/// the end of their parent, as Python's, and the last command of a pipe.
 const LINGER: Duration = Duration::from_millis(50);
 
-/// How long killed processes may take to be gone. One that hangs in the kernel must
+/// The longest time for killed processes to disappear. One that hangs in the kernel must
 /// not hang us.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Where the kernel does not tell of the death of the parent, how often to look.
+/// The interval for checks of the parent, where the kernel does not report its death.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// At most so many processes that were left are named.
@@ -72,8 +72,8 @@ pub(super) extern "C" fn supervise(plan: &Plan, parent: pid_t) -> ! {
     }
 }
 
-/// Leaves the terminal, takes in orphans, and is told of ends. The answer is what is
-/// blocked while waiting.
+/// Leaves the terminal, takes in orphans, and is notified of ends. Returns the signals
+/// that are blocked while waiting.
 ///
 /// # Safety
 ///
@@ -154,9 +154,9 @@ unsafe fn begin(plan: &Plan) -> Result<(pid_t, Duration), c_int> {
     }
 }
 
-/// Writes down who a process is: what the kernel says of it names it once and for
-/// all, its number and when it started. Where there is no `/proc` nothing is
-/// recorded. The answer is where what follows goes.
+/// Records the identity of a process: its number and start time, as the kernel gives
+/// them, identify it uniquely. Without `/proc` nothing is recorded. Returns the place for
+/// what follows.
 ///
 /// # Safety
 ///
@@ -196,7 +196,7 @@ unsafe fn read_file(path: &CStr, buffer: &mut [u8]) -> usize {
 ///
 /// As for [`supervise`].
 unsafe fn close_others(kept: c_int) {
-    /// Where files can't be closed all at once.
+    /// The most files to close where they can't be closed all at once.
     const MOST: c_int = 65_536;
     // SAFETY: nothing here uses any of these files later.
     unsafe {
@@ -289,7 +289,7 @@ unsafe fn end_the_rest(
 ) -> (usize, usize) {
     // SAFETY: as for this function.
     unsafe {
-        // What is not under this process is in the group, if it is anywhere.
+        // Processes that are not under this one are in the group, if anywhere.
         if !cfg!(any(target_os = "linux", target_os = "android")) {
             libc::kill(-leader, libc::SIGKILL);
             return (0, 0);

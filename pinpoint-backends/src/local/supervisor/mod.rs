@@ -1,23 +1,23 @@
 //! The process between this one and a command that it runs.
 //!
 //! A command may leave processes that go on after its end: in its process group,
-//! or in sessions of their own, as a server does that detaches. What such a process
-//! inherits when its parent ends is the nearest *subreaper* above it (see
-//! `PR_SET_CHILD_SUBREAPER` in prctl(2)). This process must not be that: it may be
-//! a user's Python, with children of its own that are none of the benchmark's. So
-//! each command has a small process above it, forked for it alone, to which all that
-//! the command leaves comes back. It starts the command, waits for it, ends what is
-//! left, reports, and is gone. The kernel also tells it when this process dies, in
-//! whatever way, and then it ends the command as if it had been asked to.
+//! or in sessions of their own, as a server does that detaches. When its parent ends,
+//! such a process is inherited by the nearest *subreaper* above it (see
+//! `PR_SET_CHILD_SUBREAPER` in prctl(2)). This process must not be that: it may be a
+//! user's Python, with children of its own that do not belong to the benchmark. So each
+//! command has a small process above it, forked for it alone, which inherits all that the
+//! command leaves. It starts the command, waits for it, ends what is left, reports, and
+//! is gone. The kernel also notifies it when this process dies, in whatever way, and it
+//! then ends the command as if asked to.
 //!
 //! Outside of Linux there are no subreapers: there the process group of the command
 //! is ended, and what left the group is not found.
 //!
 //! After `fork` in a program with several threads only async-signal-safe calls are
-//! allowed until `exec`, and here comes none: the supervisor lives on as the copy
-//! that it is. Whatever it needs is prepared before, in [`Plan`]. It allocates
-//! nothing, takes no lock and can't panic. The command is begun by `posix_spawn`,
-//! which copies no page tables a second time.
+//! allowed until `exec`, and there is no `exec` here: the supervisor stays the copy that
+//! it is. Whatever it needs is prepared before, in [`Plan`]. It allocates nothing, takes
+//! no lock and can't panic. The command is started by `posix_spawn`, which copies no page
+//! tables a second time.
 
 #![expect(
     unsafe_code,
@@ -55,7 +55,7 @@ impl Supervisor {
         let (process, error) = unsafe {
             let parent = libc::getpid();
             // A signal in the child, before it has handlers of its own, would run
-            // those of this process, which tell others of it.
+            // those of this process, which notify others.
             let mut all = MaybeUninit::uninit();
             let mut before = MaybeUninit::uninit();
             libc::sigfillset(all.as_mut_ptr());
@@ -77,7 +77,7 @@ impl Supervisor {
         })
     }
 
-    /// What it reported, once it has ended; absent when it was killed. The error is
+    /// Its report, once it has ended; absent when it was killed. The error is
     /// that of the command's start.
     pub(super) fn report(&self) -> Option<io::Result<Report>> {
         let mut report = [0; REPORT_LENGTH];

@@ -1,4 +1,4 @@
-//! What a supervisor reports: one datagram, in text.
+//! The report of a supervisor: one datagram, in text.
 
 use std::fmt;
 use std::io;
@@ -12,7 +12,7 @@ pub(super) const MOST_COUNTED: usize = 256;
 /// The longest report, in bytes.
 pub(super) const REPORT_LENGTH: usize = 1024;
 
-/// What a supervisor reports of a command that was started.
+/// The report of a supervisor on a command that was started.
 #[derive(Debug, PartialEq)]
 pub(in super::super) struct Report {
     /// As `wait` gives it.
@@ -30,7 +30,7 @@ pub(in super::super) struct Report {
 pub(in super::super) struct Left {
     /// Of how many that is known.
     pub(in super::super) count: usize,
-    /// How many of them could not be ended.
+    /// The number of them that could not be ended.
     pub(in super::super) survived: usize,
     /// The first of them: `redis-server (pid 124)`.
     pub(in super::super) names: Vec<String>,

@@ -1,4 +1,4 @@
-//! How a PostgreSQL database gets its tables.
+//! The tables of a PostgreSQL database.
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
@@ -9,7 +9,7 @@ use super::{SCHEMA_VERSION, statements};
 /// Held while the tables are made: "PINP" in ASCII.
 const LOCK: i64 = 0x5049_4e50;
 
-/// Where the tables are made.
+/// The schema of the tables.
 const SCHEMA: &str = "pinpoint";
 
 /// Makes the tables if there are none, all of them or none. Gives the schema to look
@@ -68,7 +68,7 @@ async fn run(connection: &mut PgConnection, statement: String) -> Result<(), sql
         .map(drop)
 }
 
-/// Is there a table that tells the version, where the search path looks?
+/// Does the search path lead to a table with the version?
 async fn is_visible(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
     // Not `to_regclass`, which may answer from before the lock was had.
     sqlx::query_scalar(

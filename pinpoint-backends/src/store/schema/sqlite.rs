@@ -1,4 +1,4 @@
-//! How a SQLite file gets its tables, and an older file becomes a newer one.
+//! The tables of a SQLite file, and the upgrade of older files.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ use super::super::database::Dialect;
 use super::super::text::{Names, words};
 use super::{SCHEMA_VERSION, statements};
 
-/// What comes before and after the tables of version 2 are made in a file of
-/// version 1, parted by a line.
+/// The statements before and after creating the tables of version 2 in a file of version
+/// 1, separated by a line.
 const FROM_1: &str = include_str!("sqlite-1-to-2.sql");
 const PARTED_BY: &str = "-- then: the tables of version 2\n";
 
 /// The file's `application_id`: "PINP" in ASCII.
 const APPLICATION_ID: u32 = 0x5049_4e50;
 
-/// Tells whether the file is one of ours that this program can use, and which
-/// version it has. Changes nothing in it.
+/// Returns the version of the file, if it is one of ours that this program can use.
+/// Changes nothing in it.
 pub(in crate::store) async fn version(
     connection: &mut SqliteConnection,
     path: &Path,

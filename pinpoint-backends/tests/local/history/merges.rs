@@ -74,7 +74,7 @@ async fn what_conflicts_has_no_tree() {
 #[tokio::test]
 async fn a_merged_commit_is_the_same_wherever_it_is_made() {
     let (world, [_, second], [x, _, z]) = world();
-    // Whatever a repository is told of merging.
+    // A repository's own settings for merging do not matter.
     let elsewhere = world.path("elsewhere");
     let place = world.repository.to_str().unwrap();
     git(

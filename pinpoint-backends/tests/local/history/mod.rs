@@ -85,7 +85,7 @@ impl World {
     }
 }
 
-/// What git lists between two commits, oldest first.
+/// The list by git of the commits between two others, oldest first.
 pub(crate) fn listed(repository: &Path, lower: &str, higher: &str) -> Vec<String> {
     let excluded = format!("^{lower}");
     let arguments = ["rev-list", "--first-parent", "--reverse", higher, &excluded];
@@ -95,7 +95,7 @@ pub(crate) fn listed(repository: &Path, lower: &str, higher: &str) -> Vec<String
         .collect()
 }
 
-/// What a history lists between two commits, oldest first.
+/// The list by a history of the commits between two others, oldest first.
 pub(crate) async fn between(history: &LocalHistory, lower: &str, higher: &str) -> Vec<String> {
     let count = history.count(lower, higher).await.unwrap();
     let mut commits = Vec::new();
@@ -124,7 +124,7 @@ pub(crate) fn is_ancestor(repository: &Path, ancestor: &str, descendant: &str) -
     }
 }
 
-/// What git says of every pair of commits: what lies between, and whether the
+/// The answers of git for every pair of commits: the commits in between, and whether
 /// one is an ancestor of the other.
 pub(crate) struct Truth(Vec<(String, String, Vec<String>, bool)>);
 

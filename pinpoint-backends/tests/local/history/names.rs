@@ -1,4 +1,4 @@
-//! What commits and files are called.
+//! The names of commits and files.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -206,7 +206,7 @@ async fn files_are_read_as_they_were() {
         Some(&b"vars = {}\r\n\0"[..])
     );
     assert_eq!(file(&second, "in/DEPS").await.as_deref(), Some(&b""[..]));
-    // What is too large is not loaded.
+    // An object that is too large is not loaded.
     match history.file(&first, &[], "in/DEPS", 11).await {
         Err(HistoryError::TooLarge {
             size: 12,
@@ -255,7 +255,7 @@ async fn names_that_no_process_takes_are_unknown() {
             "{error}"
         );
     }
-    // What git understands, but is not one commit.
+    // Names that git understands but that are not one commit.
     for name in ["^main", "main..main", "main^!"] {
         let error = history.resolve(name).await.unwrap_err();
         assert!(

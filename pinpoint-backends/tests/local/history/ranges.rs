@@ -47,7 +47,7 @@ proptest! {
         let world = World::new();
         let commits = world.make(&parents);
         if with_graph {
-            // What is made later than one of them is not in it.
+            // Commits made later than one of them are not in it.
             let last = indexed.index(commits.len());
             for place in last + 1..commits.len() {
                 git(&world.repository, &["update-ref", "-d", &format!("refs/made/{}", place + 1)]);

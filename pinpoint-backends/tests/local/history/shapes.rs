@@ -7,7 +7,7 @@ use pinpoint_midpoint::History;
 use super::{Truth, between};
 use crate::world::{World, git};
 
-/// Where a repository's commits are found.
+/// The ways in which a repository's commits are indexed.
 const INDEXES: [&str; 6] = ["none", "whole", "stale", "chain", "packed", "chain, packed"];
 
 /// Writes the index, where half of the commits are known before the rest.

@@ -1,4 +1,4 @@
-//! How the values of both sides are distributed: the base above the line, the
+//! The distribution of both sides' values: the base above the line, the
 //! experiment below it.
 
 use plotters::prelude::*;

@@ -25,7 +25,7 @@ pub(super) use differences::{Difference, differences};
 pub(super) use histograms::{Side, histograms};
 pub(super) use posterior::{Bar, posterior};
 
-/// What a picture is drawn in: in light, and in dark.
+/// A colour of a picture: in light, and in dark.
 struct Ink {
     name: &'static str,
     light: RGBColor,
@@ -98,7 +98,7 @@ impl<E: std::error::Error + Send + Sync> From<DrawingAreaErrorKind<E>> for Pictu
 }
 
 /// Room for the labels on the left, the same in all pictures so that those with
-/// the same axis stand right above each other.
+/// the same axis are right above each other.
 const LEFT: u32 = 92;
 const WIDTH: u32 = 960;
 const SMALL: u32 = 13;
@@ -124,7 +124,7 @@ fn svg(
     Ok(text)
 }
 
-/// A little more than what the values span, so that none lies on the frame.
+/// A little more than the span of the values, so that none is on the frame.
 fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (low, high) = values
         .filter(|value| value.is_finite())
@@ -157,7 +157,7 @@ fn places<'a>(
 }
 
 /// A value at an axis: with its unit where that is one of ours, short and with a
-/// prefix that suits; any other unit stands in the words below the picture.
+/// prefix that suits; any other unit is in the words below the picture.
 fn label(value: f64, unit: Option<&str>) -> String {
     quantity(
         value,
@@ -165,7 +165,7 @@ fn label(value: f64, unit: Option<&str>) -> String {
     )
 }
 
-/// Whether names fit side by side below as many columns.
+/// True when names fit side by side below as many columns.
 fn are_flat(names: &[&str]) -> bool {
     let longest = names.iter().map(|name| name.chars().count()).max();
     let each = f64::from(WIDTH - LEFT) / names.len().max(1) as f64;

@@ -1,4 +1,4 @@
-//! Where the change is, below the picture of the values: a bar between each two
+//! The place of the change, below the picture of the values: a bar between each two
 //! neighbours that were measured.
 
 use plotters::prelude::*;

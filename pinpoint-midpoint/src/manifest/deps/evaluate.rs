@@ -1,4 +1,4 @@
-//! What the expressions of the subset mean.
+//! The evaluation of the subset's expressions.
 //!
 //! As gclient evaluates them: every string literal goes through `str.format`
 //! with the variables, so that `'{name}'` and `Var('name')` say the same.
@@ -9,7 +9,7 @@ use super::Fault;
 use super::parser::{Expression, Kind};
 use crate::manifest::Problem;
 
-/// How much text an evaluation may make. Strings that hold each other would
+/// The most text that an evaluation may make. Strings that hold each other would
 /// grow without bounds otherwise.
 const MAX_TEXT: usize = 16 << 20;
 
@@ -34,7 +34,7 @@ const BUILT_IN: [&str; 17] = [
     "host_os",
 ];
 
-/// Whether gclient itself gives the variable its value.
+/// True when gclient itself gives the variable its value.
 pub(super) fn is_built_in(name: &str) -> bool {
     BUILT_IN.contains(&name)
 }
@@ -42,13 +42,13 @@ pub(super) fn is_built_in(name: &str) -> bool {
 /// A value and the expression it comes from.
 #[derive(Debug, Clone)]
 pub(super) struct Value {
-    /// Where the expression begins, in bytes from the start of the file.
+    /// The start of the expression, in bytes from the start of the file.
     pub(super) offset: usize,
-    /// What it is.
+    /// Its contents.
     pub(super) data: Data,
 }
 
-/// What an expression can be.
+/// The kinds of expressions.
 #[derive(Debug, Clone)]
 pub(super) enum Data {
     None,
@@ -61,7 +61,7 @@ pub(super) enum Data {
 }
 
 impl Data {
-    /// What it is called in messages.
+    /// Its kind in messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::None => "None",
@@ -103,7 +103,7 @@ impl Value {
 pub(super) struct Variables(pub(super) BTreeMap<String, Value>);
 
 impl Variables {
-    /// What `{name}` stands for. A built-in variable stands for itself: it
+    /// The value of `{name}`. A built-in variable is left as it is: it
     /// depends on the machine that builds.
     fn text(&self, name: &str, offset: usize) -> Result<String, Fault> {
         if is_built_in(name) {

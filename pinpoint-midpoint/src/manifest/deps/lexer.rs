@@ -1,4 +1,4 @@
-//! The tokens of Python, as far as `DEPS` uses them.
+//! The tokens of Python that `DEPS` uses.
 //!
 //! Rules and names are those of "Lexical analysis" in the Python Language
 //! Reference (<https://docs.python.org/3/reference/lexical_analysis.html>).
@@ -37,7 +37,7 @@ const SYMBOLS: [&str; 46] = [
 pub(super) struct Lexer<'a> {
     text: &'a str,
     offset: usize,
-    /// How many brackets are open: inside of them, lines end nothing.
+    /// The number of open brackets: inside of them, lines end nothing.
     depth: usize,
     at_line_start: bool,
 }
@@ -47,7 +47,7 @@ impl<'a> Lexer<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         Self {
             text,
-            // A byte order mark at the start is no part of the text.
+            // A byte order mark at the start is not part of the text.
             offset: if text.starts_with('\u{feff}') { 3 } else { 0 },
             depth: 0,
             at_line_start: true,
@@ -102,7 +102,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Skips blanks, comments, empty lines, and ends of lines that end nothing.
-    /// Tells whether the token that follows is indented and may not be.
+    /// Returns whether the next token is wrongly indented.
     fn skip_blanks(&mut self) -> Result<bool, Fault> {
         let mut indented = false;
         loop {
@@ -180,7 +180,7 @@ impl<'a> Lexer<'a> {
             [b'0', b'b' | b'B', ..] => (&word[2..], 2),
             _ => (word, 10),
         };
-        // Underscores stand between digits, or after the letter of the radix.
+        // Underscores are between digits, or after the letter of the radix.
         let spaced = digits
             .strip_prefix('_')
             .filter(|_| radix != 10)
@@ -282,7 +282,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// What follows a backslash.
+    /// The rest of an escape, after the backslash.
     fn escape(&mut self, value: &mut String) -> Result<(), Fault> {
         let start = self.offset - 1;
         let Some(escape) = self.rest().chars().next() else {

@@ -43,8 +43,8 @@ use super::{Dependency, Manifest, ManifestError, Problem, Source, check_size};
 ///
 /// The path of a dependency is its key in `deps`, as written: from the top of
 /// the repository with `use_relative_paths = True`, else from the directory that
-/// holds the checkout (`src/third_party/skia`). Of a CIPD dependency each package
-/// stands for itself: its path is followed by `:` and the name of the package.
+/// holds the checkout (`src/third_party/skia`). Each package of a CIPD dependency counts
+/// by itself: its path is followed by `:` and the name of the package.
 ///
 /// Dependencies with a condition are all there. Where a condition uses variables
 /// of the file, their values follow it (`checkout_nacl where checkout_nacl =
@@ -72,7 +72,7 @@ impl Manifest for Deps {
 }
 
 impl Deps {
-    /// Whether the paths of a file begin at the top of its own repository
+    /// True when the paths of a file begin at the top of its own repository
     /// (`use_relative_paths = True`), not at the directory that holds the
     /// checkout.
     ///
@@ -102,7 +102,7 @@ fn bounded<T>(file: &str, read: impl FnOnce(&str) -> Result<T, Fault>) -> Result
     read(file).map_err(|fault| ManifestError::at(Deps.file(), file, fault.offset, fault.problem))
 }
 
-/// What is wrong, and where: in bytes from the start of the file.
+/// A problem and its place, in bytes from the start of the file.
 #[derive(Debug)]
 struct Fault {
     offset: usize,
@@ -211,7 +211,7 @@ impl Reader {
     }
 
     /// Adds the dependencies of `deps`, or of one system in `deps_os`, where
-    /// they stand under a condition more.
+    /// they are under one more condition.
     fn add(
         &mut self,
         entries: &mut BTreeMap<String, Entry>,
@@ -402,7 +402,7 @@ impl Reader {
     }
 }
 
-/// A dependency, and where it stands.
+/// A dependency and its place.
 struct Entry {
     offset: usize,
     source: Source,

@@ -15,7 +15,7 @@ use super::Fault;
 use super::lexer::{Lexer, Token};
 use crate::manifest::Problem;
 
-/// How deep brackets may nest. Files in use stay below ten.
+/// The deepest nesting of brackets. Files in use stay below ten.
 const MAX_DEPTH: usize = 100;
 
 /// Words that Python keeps for itself, so that nothing can be called so.
@@ -31,7 +31,7 @@ const KEYWORDS: [&str; 35] = [
 pub(super) struct Expression<'a> {
     /// In bytes from the start of the file.
     pub(super) offset: usize,
-    /// What it is.
+    /// Its kind.
     pub(super) kind: Kind<'a>,
 }
 
@@ -107,7 +107,7 @@ impl<'a> Parser<'a> {
         Ok(there)
     }
 
-    /// The next token is not one that may stand here.
+    /// The next token is not allowed here.
     fn unexpected(&self, wanted: &str) -> Fault {
         let found = match &self.token {
             Token::Symbol(
@@ -216,7 +216,7 @@ impl<'a> Parser<'a> {
         Ok(Expression { offset, kind })
     }
 
-    /// Literals that stand side by side are one string.
+    /// Adjacent literals are one string.
     fn strings(&mut self) -> Result<Cow<'a, str>, Fault> {
         let mut joined = Cow::Borrowed("");
         while let Token::String(next) = &mut self.token {
