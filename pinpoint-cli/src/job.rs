@@ -124,7 +124,8 @@ impl Session {
         let executor = match tokio::task::block_in_place(|| self.executor()) {
             Ok(executor) => executor,
             Err(error) => {
-                self.taken.fail(&message(&error)).await?;
+                // If that can't be noted, this is still the reason.
+                let _ = self.taken.fail(&message(&error)).await;
                 return Err(error);
             }
         };

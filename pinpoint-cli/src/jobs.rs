@@ -102,6 +102,9 @@ fn show(job: &Job, display: &Display) -> Result<u8, CliError> {
     output::print(format_args!("{}", job_list::about(job)));
     match stored(job) {
         Some(result) => print_result(&result, display),
+        None if job.state == JobState::Completed => {
+            outln!("its result was stored by an earlier version and can't be shown");
+        }
         None => match in_python(job) {
             Some(hint) => outln!("resume in Python with:  {hint}"),
             None => outln!("resume with:  {}", resume_command(display, job.id.as_str())),
@@ -179,7 +182,7 @@ async fn cancel(storage: &Storage, job: &Job, display: &Display) -> Result<u8, C
                     }
                 };
                 return match state {
-                    JobState::Canceled => say_canceled(display, job.id.as_str()),
+                    JobState::Canceled => say_canceled(display, job),
                     _ => Err(over("finished")),
                 };
             }
@@ -197,12 +200,13 @@ async fn cancel(storage: &Storage, job: &Job, display: &Display) -> Result<u8, C
     }
 }
 
-fn say_canceled(display: &Display, id: &str) -> Result<u8, CliError> {
+fn say_canceled(display: &Display, job: &Job) -> Result<u8, CliError> {
+    let id = job.id.as_str();
     match display.output {
         Output::Json => print_json(json!({ "job_id": id, "status": "canceled" })),
         Output::Text => outln!(
             "job {id} is canceled; to go on after all:  {}",
-            resume_command(display, id)
+            in_python(job).unwrap_or_else(|| resume_command(display, id))
         ),
     }
     Ok(FOUND)

@@ -23,6 +23,9 @@ const MARGIN: usize = 6;
 /// The most metrics that are named.
 const MOST_METRICS: usize = 20;
 
+/// The longest reason for a pause that is shown.
+const MOST_OF_A_REASON: usize = 500;
+
 /// The facts about the screen that decide what is shown.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terminal {
@@ -94,6 +97,11 @@ impl Watch {
     /// Follows a job of any kind, from finding its metric to its end.
     pub(crate) fn watch(&mut self, event: &DriveEvent<'_>, engine: &Engine<JobMachine>) {
         let (machine, names) = (engine.machine(), engine.names());
+        if let DriveEvent::Pausing(reason) = event {
+            let reason = crate::text::shortened(&reason.to_string(), MOST_OF_A_REASON).into_owned();
+            self.tell(text!("pausing: {reason}; waiting for the other work to end"));
+            return;
+        }
         let of_metric = match event {
             DriveEvent::Replayed(_) => engine.metric(),
             DriveEvent::Recorded {
@@ -131,8 +139,7 @@ impl Watch {
                     self.ends([(ends[0], lower), (ends[1], higher)]);
                 }
             }
-            DriveEvent::Started(_) => {}
-            DriveEvent::Recorded { .. } => self.tell_build_or_failure(event, names),
+            _ => self.tell_build_or_failure(event, names),
         }
         // The search begins when this is over.
         self.began = Some((self.time, 0));
@@ -177,8 +184,8 @@ impl Watch {
         let runs = 2 * u64::from(machine.pairs_done());
         match event {
             DriveEvent::Replayed(records) => self.resumed(*records, runs, machine.builds()),
-            DriveEvent::Started(_) => return,
             DriveEvent::Recorded { .. } => self.tell_build_or_failure(event, names),
+            _ => return,
         }
         let to_come = 2 * u64::from(machine.spec().pairs) - runs;
         let text = format!(
@@ -206,8 +213,8 @@ impl Watch {
                     self.verified = true;
                 }
             }
-            DriveEvent::Started(_) => return,
             DriveEvent::Recorded { .. } => {
+            _ => return,
                 if let Some(bisection) = machine.bisection() {
                     if let Some(verified) = machine.verification().outcome()
                         && !std::mem::replace(&mut self.verified, true)
@@ -278,8 +285,8 @@ impl Watch {
                 let known = machine.comparisons();
                 self.reported.extend(known.iter().map(key));
             }
-            DriveEvent::Started(_) => return,
             DriveEvent::Recorded { .. } => self.happened(event, machine, names),
+            _ => return,
         }
         if self.terminal.is_live {
             self.show(self.picture(machine, &now(machine, names), names));

@@ -47,6 +47,7 @@ pub enum Stop {
 
 /// A step of a driver.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum DriveEvent<'a> {
     /// The journal was replayed: so many records.
     Replayed(u64),
@@ -61,6 +62,9 @@ pub enum DriveEvent<'a> {
         /// The task that it is about.
         task: Option<&'a Task>,
     },
+    /// Something was refused, for this reason: the job pauses when the other work in flight
+    /// in this process has ended.
+    Pausing(&'a (dyn std::error::Error + 'static)),
 }
 
 /// A finished job.
@@ -308,7 +312,10 @@ impl<'a> Work<'a> {
                     }
                     Stop::Detach => {
                         info!("detaching from the job");
-                        return Err(DriveError::Detached);
+                        return Err(match refused {
+                            Some(error) => DriveError::Refused(error),
+                            None => DriveError::Detached,
+                        });
                     }
                 },
                 step = self.next().fuse() => match self.step(step.ok_or(DriveError::Stalled)?).await {
@@ -316,7 +323,12 @@ impl<'a> Work<'a> {
                     Step::Continue => continue,
                     Step::Refused(error) => {
                         warn!(%error, "pausing the job: the executor refuses a request");
-                        refused.get_or_insert(error);
+                        if refused.is_none() {
+                            if self.is_busy_here() {
+                                watch(DriveEvent::Pausing(&*error), engine);
+                            }
+                            refused = Some(error);
+                        }
                         continue;
                     }
                 },

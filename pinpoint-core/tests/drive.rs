@@ -475,7 +475,7 @@ async fn what_is_answered_at_once_is_written_before_more_is_begun() {
         |moment, _| match moment {
             DriveEvent::Started(action) => steps.push(("started", Some(action.number))),
             DriveEvent::Recorded { record, .. } => steps.push(("happened", record.action())),
-            DriveEvent::Replayed(_) => {}
+            _ => {}
         },
     )
     .await
@@ -511,7 +511,7 @@ async fn an_interrupt_ends_what_is_under_way_and_writes_nothing() {
                 DriveEvent::Recorded { record, .. } => {
                     asked.retain(|n| Some(*n) != record.action())
                 }
-                DriveEvent::Replayed(_) => {}
+                _ => {}
             },
         )
         .await

@@ -37,6 +37,12 @@ pub enum JobError {
         /// The cause.
         source: serde_json::Error,
     },
+    /// It is completed, and its outcome is gone.
+    #[error("job {job} is completed and has no outcome")]
+    NoOutcome {
+        /// The job.
+        job: JobId,
+    },
     /// It can't be stored: the name of a file is not UTF-8, for instance.
     #[error("the job can't be stored: {0}")]
     Unwritable(#[source] serde_json::Error),

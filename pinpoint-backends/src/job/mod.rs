@@ -11,10 +11,10 @@
 //!
 //! # Cancellation
 //!
-//! Any process may request it in the store. The worker notices within half a second, ends
-//! what is under way, and keeps what is known of the result so far. Resuming a canceled
-//! job withdraws the request. A job whose worker was killed while it was ending goes on
-//! ending.
+//! Anyone may request it in the store while a job is worked on. The worker notices within
+//! half a second, ends what is under way, and keeps the result as far as it is known. To
+//! resume a canceled job is to withdraw that. A job whose worker was killed while it was
+//! ending goes on ending. On a job without a worker, [`TakenJob::cancel`] does it.
 
 #[cfg(feature = "local")]
 mod config;

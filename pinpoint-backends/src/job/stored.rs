@@ -99,25 +99,26 @@ fn find_metric(job: &Job, is_new: bool) -> Result<Option<FindMetric>, JobError> 
     struct Config {
         find_metric: Option<FindMetric>,
         direction_by_unit: Option<bool>,
+        local: Option<serde::de::IgnoredAny>,
+        #[serde(default)]
+        runs: bool,
     }
     let config = Config::deserialize(&job.config).map_err(|source| JobError::Unreadable {
         job: job.id.clone(),
         what: "configuration",
         source,
     })?;
-    Ok(match (config.find_metric, config.direction_by_unit) {
-        (Some(find), _) => Some(find),
-        // An early version found the metric before it began the journal, and wrote it
-        // into the spec.
-        (None, Some(directions)) if is_new => Some(FindMetric { directions }),
-        (None, _) => None,
-    })
+    // An early version found the metric of a command before it began the journal, and
+    // wrote it into the spec.
+    let directions =
+        (config.direction_by_unit).filter(|_| is_new && config.local.is_some() && !config.runs);
+    Ok((config.find_metric).or(directions.map(|directions| FindMetric { directions })))
 }
 
 /// The configuration as this version writes it, of a job that an early version created
 /// and no worker has started.
 pub(super) fn renewed_config(job: &Job) -> Result<Option<Value>, JobError> {
-    let is_old = job.config.get("find_metric").is_none();
+    let is_old = (job.config.get("find_metric")).is_none_or(Value::is_null);
     let Some(find) = find_metric(job, true)?.filter(|_| is_old) else {
         return Ok(None);
     };

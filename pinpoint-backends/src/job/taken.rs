@@ -1,5 +1,6 @@
 //! Taking a job, working on it, ending it.
 
+use std::borrow::Cow;
 use std::fs;
 use std::future::Future;
 use std::path::Path;
@@ -13,7 +14,7 @@ use pinpoint_core::{
 use serde_json::Value;
 
 use super::JobError;
-use super::stored::{kind_of, machine_of, renewed_config};
+use super::stored::{kind_of, machine_of, renewed_config, stored_result};
 use crate::TokioClock;
 use crate::store::{Job, JobId, JobJournal, JobLock, JobStore, Lease, LockError};
 
@@ -103,6 +104,12 @@ impl TakenJob {
         interrupted: impl Future<Output = ()>,
         watch: impl FnMut(DriveEvent<'_>, &Engine<JobMachine>),
     ) -> Result<JobResult, JobError> {
+        if self.job.state == JobState::Completed {
+            // Another process finished it just before it was taken.
+            return stored_result(&self.job)?.ok_or_else(|| JobError::NoOutcome {
+                job: self.job.id.clone(),
+            });
+        }
         let result = tokio::select! {
             biased;
             result = self.drive(worker, interrupted, watch) => result,
@@ -111,7 +118,7 @@ impl TakenJob {
         let (state, error, outcome) = match &result {
             Ok(result) => (result.state(), None, Some(to_value(result))),
             Err(JobError::Interrupted) => (JobState::Pending, None, None),
-            Err(error) => (JobState::Failed, Some(error.to_string()), None),
+            Err(error) => (JobState::Failed, Some(message(error)), None),
         };
         let kept = self.set_state(state, error.as_deref(), outcome.as_ref());
         match (result, kept.await) {
@@ -126,13 +133,7 @@ impl TakenJob {
         interrupted: impl Future<Output = ()>,
         watch: impl FnMut(DriveEvent<'_>, &Engine<JobMachine>),
     ) -> Result<JobResult, JobError> {
-        let id = &self.job.id;
-        if self.job.state == JobState::Canceled {
-            self.store.withdraw_cancellation(id).await?;
-        } else {
-            self.store.clear_cancel(id).await?;
-        }
-        self.set_running().await?;
+        self.resume().await?;
         let (mut journal, machine) = self.open().await?;
         let stop = async {
             tokio::select! {
@@ -159,7 +160,15 @@ impl TakenJob {
     ) -> Result<(JobState, Option<JobResult>), JobError> {
         self.set_running().await?;
         let found = match source {
-            Some(source) => self.conclude(source).await?,
+            Some(source) => match self.conclude(source).await {
+                Ok(found) => found,
+                Err(error) => {
+                    let reason = message(&error);
+                    self.set_state(JobState::Failed, Some(&reason), None)
+                        .await?;
+                    return Err(error);
+                }
+            },
             None => None,
         };
         let state = found.as_ref().map_or(JobState::Canceled, JobResult::state);
@@ -187,8 +196,19 @@ impl TakenJob {
     ///
     /// When the lease is lost.
     pub async fn fail(&self, reason: &str) -> Result<(), JobError> {
-        self.set_running().await?;
+        self.resume().await?;
         self.set_state(JobState::Failed, Some(reason), None).await
+    }
+
+    /// Withdraws a cancellation, and requests that came before: the job is to go on.
+    async fn resume(&self) -> Result<(), JobError> {
+        let id = &self.job.id;
+        if self.job.state == JobState::Canceled {
+            self.store.withdraw_cancellation(id).await?;
+        } else {
+            self.store.clear_cancel(id).await?;
+        }
+        self.set_running().await
     }
 
     /// Gives the job back. If that fails the lease runs out by itself.
@@ -220,9 +240,10 @@ impl TakenJob {
         error: Option<&str>,
         outcome: Option<&Value>,
     ) -> Result<(), JobError> {
-        let store = &self.store;
+        let error = error.map(shortened);
+        let (store, lease) = (&self.store, &self.lease);
         Ok(store
-            .set_leased_state(&self.lease, state, error, outcome)
+            .set_leased_state(lease, state, error.as_deref(), outcome)
             .await?)
     }
 
@@ -254,6 +275,33 @@ async fn result(
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = u64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
     Ok(JobResult::new(engine, outcome, source, now).await?)
+}
+
+/// The longest error that is kept: the output of a benchmark may be in it.
+const LONGEST_ERROR: usize = 4_096;
+
+/// An error with those of its sources that its own text does not contain.
+fn message(error: &JobError) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(error) = source {
+        let message = error.to_string();
+        if !text.contains(&message) {
+            text = format!("{text}: {message}");
+        }
+        source = error.source();
+    }
+    text
+}
+
+/// The beginning of an error, which names the place, and its end, which names the cause.
+fn shortened(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONGEST_ERROR {
+        return text.into();
+    }
+    let start = text.floor_char_boundary(LONGEST_ERROR / 2);
+    let end = text.ceil_char_boundary(text.len() - LONGEST_ERROR / 2);
+    format!("{} … {}", &text[..start], &text[end..]).into()
 }
 
 fn to_value(result: &JobResult) -> Value {
