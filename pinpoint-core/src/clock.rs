@@ -1,4 +1,4 @@
-//! Time, for what drives a machine. The machine itself has none.
+//! Time, for the drivers of machines. The machine itself has none.
 
 use std::time::Duration;
 

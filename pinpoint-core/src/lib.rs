@@ -79,32 +79,32 @@
 //!
 //! # Bring another driver
 //!
-//! [`drive`] is a short loop over an [`Engine`], which says what to do next and takes in
+//! [`drive`] is a short loop over an [`Engine`], which returns what to do next and takes
 //! what happened, and over the pure functions of [`translate`]. A workflow, or a loop of
 //! one's own, uses the same.
 //!
-//! # Where to find what
+//! # Where things are
 //!
 //! | | |
 //! | --- | --- |
 //! | the questions | which commit: [`Bisection`]; do two differ: [`Pairwise`]; both: [`CulpritFinder`] |
-//! | what is asked | [`BisectionSpec`], [`PairwiseSpec`], [`CulpritFinderSpec`], [`Range`], [`Strategy`], [`Magnitude`], [`RetryPolicy`] |
-//! | what is built | [`CombinedCommit`], [`Commit`], [`ModifiedDependency`], [`Patch`] |
+//! | specs | [`BisectionSpec`], [`PairwiseSpec`], [`CulpritFinderSpec`], [`Range`], [`Strategy`], [`Magnitude`], [`RetryPolicy`] |
+//! | states to build | [`CombinedCommit`], [`Commit`], [`ModifiedDependency`], [`Patch`] |
 //! | the machine | [`Machine`], [`Progress`] |
 //! | its actions and events | [`Action`], [`Task`], [`Position`], [`Event`] |
-//! | what it found | [`Outcome`], [`PairwiseOutcome`], [`CulpritFinderOutcome`], [`Culprit`], [`Effect`], [`Comparison`], [`Posterior`] |
+//! | outcomes | [`Outcome`], [`PairwiseOutcome`], [`CulpritFinderOutcome`], [`Culprit`], [`Effect`], [`Comparison`], [`Posterior`] |
 //! | jobs | [`JobSpec`], [`JobMachine`], [`JobOutcome`], [`JobState`], [`FindMetric`] |
 //! | the loop | [`drive`], [`drive_watched`], [`Stop`], [`DriveError`], [`Clock`] |
 //! | what follows from a journal | [`Engine`], [`CommitNames`], [`translate`] |
 //! | the world | [`Executor`], [`InProcess`], [`Request`], [`Report`], [`Ticket`], [`ExecutorError`] |
 //! | the memory of a job | [`Journal`], [`Record`] |
-//! | what a benchmark printed | [`results`] |
+//! | a benchmark's output | [`results`] |
 //! | requests and answers of clients | [`api`] |
 //! | where benchmarks run | [`bots`] |
-//! | how often a strategy is right, and what it costs | [`simulation`] |
+//! | accuracy and cost of a strategy | [`simulation`] |
 //!
-//! The statistics are those of the crate `pinpoint-compare`; what an outcome
-//! shows of them is exported here as well.
+//! The statistics are those of the crate `pinpoint-compare`; the types that an outcome
+//! shows are exported here as well.
 
 #![forbid(unsafe_code)]
 

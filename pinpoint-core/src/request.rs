@@ -171,8 +171,7 @@ impl RunPairRequest {
     }
 }
 
-/// A commit that was built, and what the benchmark is given there beyond what it
-/// is given everywhere.
+/// A commit that was built, and the settings of the benchmark for it alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variant {
     /// The commit.

@@ -1,4 +1,4 @@
-//! The constants of the strategy, and the measurement that moves with each.
+//! The constants of the strategy, with the measurements that depend on each.
 //!
 //! "Moves" names rows of `cargo bench -p pinpoint-benches --bench efficiency` and their
 //! columns, or a test in `pinpoint-core/tests`. A stored job names its strategy, so a
@@ -6,19 +6,20 @@
 
 // Prior probabilities.
 
-/// That no commit changed anything.
+/// The probability that no commit changed anything.
 pub(super) const NO_CHANGE: f64 = 0.45;
 /// The probability at which there is no further change beside those found.
 pub(super) const NO_FURTHER_CHANGE: f64 = 0.9;
-/// That something too small to be worth finding changed, where nothing worth finding did.
+/// The probability of a change too small to be worth finding, where there is no larger
+/// one.
 pub(super) const SMALL_CHANGE: f64 = 0.05;
-/// That a change is one of values alone, of failures alone, or of both, once a run has
-/// failed.
+/// The probabilities that a change is one of values alone, of failures alone, or of both,
+/// once a run has failed.
 pub(super) const KINDS: [f64; 3] = [0.5, 0.4, 0.1];
 /// The same as long as no run failed.
 pub(super) const KINDS_WITHOUT_FAILURE: [f64; 3] = [0.95, 0.05, 0.0];
 
-// When something counts as known.
+// The probability at which something counts as known.
 
 /// The part of the allowed error that the model may use. Noise is never quite as modelled.
 pub(super) const MODEL_ERROR: f64 = 0.9;
@@ -29,18 +30,18 @@ pub(super) const FIRST_RUNS: u32 = 3;
 /// The same when those of the good end all pass and those of the bad end all fail: rates
 /// have no scatter of their own to be estimated.
 pub(super) const FIRST_RUNS_IF_CLEAR: u32 = 2;
-/// A search without a budget ends after so many runs, with the commits that are left.
+/// A search without a budget ends after this many runs, with the remaining commits.
 pub(super) const MOST_RUNS: u64 = 3_000;
-/// A gap is left alone after so many of its commits failed to build.
+/// A gap is left alone after this many of its commits failed to build.
 pub(super) const MOST_FAILED_BUILDS: usize = 24;
 
 // The choice of the next run.
 
-/// A batch has one run for so many made before, up to [`MOST_BATCHED`].
+/// A batch has one run for this many made before, up to [`MOST_BATCHED`].
 pub(super) const RUNS_PER_BATCHED: u64 = 60;
 /// See [`RUNS_PER_BATCHED`].
 pub(super) const MOST_BATCHED: u64 = 4;
-/// Late in a search a batch has at least one run for so many made before, which bounds
+/// Late in a search a batch has at least one run for this many made before, which bounds
 /// the decisions of a search by a constant times the logarithm of its runs.
 pub(super) const RUNS_PER_LATE_BATCHED: u64 = 200;
 /// The part of a build's cost that its first runs must be worth. Later runs use it, too.
@@ -75,8 +76,8 @@ pub(super) const SIZE_SPREAD: f64 = 0.35;
 /// The standard deviation of changes too small to be worth finding, in units of the
 /// smallest one looked for.
 pub(super) const SMALL_SIZE: f64 = 0.15;
-/// A magnitude is a guess, so half of it is looked for, too; but nothing smaller than so
-/// many interquartile ranges of the noise, if the magnitude itself is not.
+/// A magnitude is a guess, so half of it is looked for, too; but nothing smaller than
+/// this many interquartile ranges of the noise, if the magnitude itself is not.
 pub(super) const CHEAP_SIZE: f64 = 0.75;
 /// In interquartile ranges: nothing smaller is looked for, whatever the magnitude. It
 /// would take thousands of runs.
@@ -90,12 +91,12 @@ pub(super) const FREEDOM: f64 = 4.0;
 pub(super) const QUARTILES: f64 = 1.4814;
 /// The first estimate of that scale, in units of the median absolute deviation: 1 / 0.7407.
 pub(super) const SCALE_OF_MEDIAN_DEVIATION: f64 = 1.35;
-/// The fit of levels, weights and scale is repeated so often; more changes nothing.
+/// The repetitions of the fit of levels, weights and scale; more change nothing.
 pub(super) const FIT_ROUNDS: usize = 3;
 /// Steps of the fixed-point iteration for the scale, in each round.
 pub(super) const SCALE_ROUNDS: usize = 4;
 /// The standard deviation of the drift over all runs, in standard deviations of the noise:
-/// so much for each run, up to [`MOST_DRIFT`].
+/// this much for each run, up to [`MOST_DRIFT`].
 pub(super) const DRIFT_PER_RUN: f64 = 0.004;
 /// See [`DRIFT_PER_RUN`].
 pub(super) const MOST_DRIFT: f64 = 2.0;
@@ -111,7 +112,7 @@ pub(super) const KERNEL_WIDTHS: [f64; 3] = [0.12, 0.25, 0.5];
 pub(super) const PRIOR_VALUES: f64 = 5.0;
 /// See [`PRIOR_VALUES`].
 pub(super) const PRIOR_SCALE: f64 = 1.5;
-/// A smoothed shape must be better by so much in log likelihood.
+/// The least log likelihood by which a smoothed shape must be better.
 pub(super) const PREFERENCE: f64 = 3.0;
 /// With fewer values no shape is estimated.
 pub(super) const LEAST_SHAPE_VALUES: usize = 25;
