@@ -1,6 +1,6 @@
 //! The time that the strategy `adaptive` takes to decide what to run next.
 //!
-//! A search is fed until it has made so many runs; measured is the answer to the
+//! A search is fed until it has made this many runs; the measurement is the answer to the
 //! last run of a batch, which decides the next one. Limits: 0.5 ms at 1,000
 //! commits, 50 ms at 100,000 after 1,000 runs.
 //!
@@ -13,7 +13,7 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use pinpoint_core::simulation::{Scenario, Simulation};
 use pinpoint_core::{Bisection, BisectionSpec, Event, Machine, Magnitude, Task};
 
-/// A search that waits for the last run of a batch, after at least so many runs.
+/// A search that waits for the last run of a batch, after at least this many runs.
 fn search(commits: u64, runs: u64) -> (Bisection, Event) {
     // A change that is hardly worth finding keeps the search going.
     let scenario = Scenario {

@@ -10,7 +10,7 @@ use pinpoint_core::{
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// A search of more commits or runs is no slower for each, and slow to try.
+/// A search of more commits or runs takes no longer for each, but is slow to try.
 const MOST_COMMITS: u64 = 1000;
 const MOST_RUNS: u32 = 200;
 

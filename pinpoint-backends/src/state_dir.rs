@@ -9,7 +9,7 @@ use std::{fs, io};
 /// distinguishes it from those of machines with the same name.
 pub const STATE_MARK: &str = ".pinpoint-state";
 
-/// Makes a state directory that nobody else can read: it holds the output and the
+/// Makes a state directory that no other user can read: it holds the output and the
 /// environment of benchmarks, patches and work trees.
 ///
 /// One that an earlier version left open to others is closed. A directory that
@@ -86,7 +86,7 @@ mod imp {
     use std::path::Path;
 
     const OWNER_ONLY: u32 = 0o700;
-    /// What only a state directory has.
+    /// The entries that only a state directory has.
     const OURS: [&str; 3] = ["pinpoint.db", super::STATE_MARK, "locks/making"];
 
     pub(super) fn create(path: &Path) -> io::Result<()> {

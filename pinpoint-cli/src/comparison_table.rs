@@ -9,7 +9,7 @@ use pinpoint_core::results::{Change, ComparedChart, ResultsComparison};
 use crate::quantity::{change, count, digits, p_value, quantity};
 use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text, name};
 
-/// At most so many charts that only one side has are written out.
+/// At most this many charts that only one side has are written out.
 const MOST_NAMES: usize = 20;
 
 pub(crate) fn of(comparison: &ResultsComparison) -> Text {

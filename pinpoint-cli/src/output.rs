@@ -174,7 +174,7 @@ fn visible_json(json: &str) -> String {
 mod tests {
     use super::*;
 
-    /// A disk with room for so many bytes, or a reader that leaves after them.
+    /// A disk with room for this many bytes, or a reader that leaves after them.
     struct Limited(usize, ErrorKind, Vec<u8>);
 
     impl Write for Limited {

@@ -15,7 +15,7 @@ use crate::storage::resume_command;
 use crate::summary::{BOLD, DIM, ERROR, FOUND, GOOD, line, plain, reason, why, write_warnings};
 use crate::text::{Text, name};
 
-/// At most so many charts that did not move are written out.
+/// At most this many charts that did not move are written out.
 const MOST_CHARTS: usize = 20;
 
 pub(crate) fn of(document: &PairwiseDocument, display: &Display) -> Text {

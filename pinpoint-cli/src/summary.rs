@@ -17,10 +17,10 @@ use crate::storage::resume_command;
 pub(crate) use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, plain};
 use crate::text::{Text, name, shortened};
 
-/// At most so many commits of a range are written out.
+/// At most this many commits of a range are written out.
 const MOST_CANDIDATES: usize = 20;
 
-/// At most so many spans of a posterior are written out, and none that is less
+/// At most this many spans of a posterior are written out, and none that is less
 /// probable than this.
 const MOST_SPANS: usize = 10;
 const LEAST_PROBABILITY: f64 = 0.001;
@@ -68,7 +68,7 @@ pub(crate) fn line(state: &CombinedCommit) -> String {
 /// The longest reason that is written out.
 const LONGEST_REASON: usize = 4_096;
 
-/// The reason of a failure, in the words of others: on any number of lines, but not of
+/// The reason for a failure, in the words of others: on any number of lines, but not of
 /// any length.
 pub(crate) fn reason(text: &str) -> String {
     shortened(&plain(text), LONGEST_REASON).into_owned()

@@ -125,7 +125,7 @@ pub(crate) fn is_unseen(character: char) -> bool {
         || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Text of at most so many characters: the beginning and the end, with the number of
+/// Text of at most this many characters: the beginning and the end, with the number of
 /// characters left out between them.
 pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     let length = text.chars().count();

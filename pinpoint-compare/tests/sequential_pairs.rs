@@ -23,7 +23,7 @@ impl Random {
 /// Control and treatment of the pair of a number.
 type Draw = fn(&mut Random, u32) -> (f64, f64);
 
-/// The share of 1000 comparisons of so many pairs that ever say different, and
+/// The share of 1000 comparisons of this many pairs that ever say different, and
 /// after how many pairs they do.
 fn rejections(pairs: u32, draw: Draw) -> (f64, f64) {
     const REPLICATES: u64 = 1000;

@@ -17,17 +17,17 @@ pub enum Position {
     Higher,
     /// A commit strictly between two others.
     Within {
-        /// The range, as [`Task::List`] numbered it.
+        /// The range, by its number in [`Task::List`].
         range: u32,
         /// 0 is the oldest commit of the range.
         offset: u64,
     },
 }
 
-/// One thing to do, with the number that its answer names.
+/// One action, with the number that its answer names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Action {
-    /// Unique in the search, rising in the order to start.
+    /// Unique in the search, rising in the order of starting.
     pub number: u64,
     /// Its task.
     pub task: Task,
@@ -36,21 +36,21 @@ pub struct Action {
 /// The task of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
-    /// Run the benchmark once, without counting it, to see what it measures.
+    /// Run the benchmark once, without counting it, to find its metric.
     FindMetric {
         /// The commit to build and to run.
         commit: Position,
     },
     /// Count the commits strictly between two others.
     List {
-        /// The number by which this range is called from now on.
+        /// The number of this range from now on.
         range: u32,
         /// The older end.
         lower: Position,
         /// The newer end.
         higher: Position,
     },
-    /// Build a commit, or find the build that exists.
+    /// Build a commit, or find an existing build.
     Build {
         /// The commit.
         commit: Position,

@@ -167,15 +167,15 @@ impl Bisection {
         self.state.cancel_all();
     }
 
-    /// Ends it from outside, as a machine does that is composed of others.
+    /// Ends it from outside, as a machine composed of others does.
     pub(crate) fn stop(&mut self, stopped: Stopped) {
         if self.ending.is_none() {
             self.conclude(stopped);
         }
     }
 
-    /// An end that can't be measured, a range that can't be listed, or weights
-    /// for a range of another length.
+    /// Returned for an end that can't be measured, a range that can't be listed, or
+    /// weights for a range of another length.
     fn failure(&self) -> Option<Stopped> {
         // Changes hidden between two neighbours are searched for elsewhere, too.
         if let Some(reason) = self.state.unlisted(0) {
@@ -271,8 +271,8 @@ impl Bisection {
         }
     }
 
-    /// The search found nothing, and it does not know whether there is something,
-    /// as the values of the two ends were never compared.
+    /// The search found nothing, but can't exclude a change, as the values of the two
+    /// ends were never compared.
     fn says_nothing(&self, candidates: &[Position]) -> bool {
         self.spec.strategy == Strategy::Adaptive
             && candidates.is_empty()
@@ -446,7 +446,7 @@ pub struct Progress {
     pub runs: u64,
     /// Commits built so far.
     pub builds: u64,
-    /// Runs that the search still expects to make, at the least.
+    /// Runs that the search still expects to make, at least.
     pub runs_to_come: u64,
     /// Commits that can be run, in the order of [`Position`].
     pub measured: Vec<MeasuredCommit>,

@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 
 /// A commit of one repository.
 ///
-/// Two commits are equal when repository, hash and what is merged into it are:
-/// author, date and subject are what is known *about* a commit, and are not
-/// known everywhere. They are those of the last one merged, where there is one.
+/// Two commits are equal when repository, hash and merged commits are: author, date and
+/// subject are facts *about* a commit, and are not known everywhere. They are those of
+/// the last commit merged, where there is one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Commit {
     /// The place of the repository: a URL, or the absolute path of a local one.
     pub repository: String,
-    /// The full hash, in hexadecimal. Empty for a build that was made already,
-    /// whose commit is not known: then the repository is its directory.
+    /// The full hash, in hexadecimal. Empty for an existing build, whose commit is not
+    /// known: then the repository is its directory.
     pub git_hash: String,
     /// Hashes that are merged into it, in order: states between the first
     /// parent of a merge and the merge itself, which no branch holds.
@@ -37,7 +37,7 @@ pub struct Commit {
 }
 
 impl Commit {
-    /// A commit of which nothing but its name is known.
+    /// A commit of which only the name is known.
     pub fn new(repository: impl Into<String>, git_hash: impl Into<String>) -> Self {
         Self {
             repository: repository.into(),
@@ -63,7 +63,7 @@ impl Commit {
         revision
     }
 
-    /// The commit to speak of: the one merged last, or the commit itself.
+    /// The commit to name: the one merged last, or the commit itself.
     pub fn newest(&self) -> &str {
         self.merged.last().unwrap_or(&self.git_hash)
     }
@@ -146,7 +146,7 @@ pub enum Patch {
 pub struct CombinedCommit {
     /// The commit of the main repository.
     pub main: Commit,
-    /// Dependencies held elsewhere, in the order in which they were dived into:
+    /// Dependencies held elsewhere, in the order in which the search went into them:
     /// `named_by` means the nearest earlier one of that repository, or main.
     #[serde(default)]
     pub modified_deps: Vec<ModifiedDependency>,

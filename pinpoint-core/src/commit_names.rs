@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::{Artifact, CombinedCommit, Listing, Located, Machine, Position, Report, Task};
 
-/// Gives the positions that a machine speaks of the names that an executor knows.
+/// Gives the positions of a machine the names that an executor knows.
 ///
-/// It follows from the reports of a job, so that it is whole again after a
+/// It follows from the reports of a job, so that it is complete again after a
 /// restart: a listing names the ends of a range, a build names its commit.
 #[derive(Debug, Clone, Default)]
 pub struct CommitNames {

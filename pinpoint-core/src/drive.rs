@@ -9,7 +9,7 @@
 //!
 //! *Detach*: the process ends and the job does not. Work with a handle goes on, other
 //! work is ended. *Cancel*: the machine has its work ended and reports its findings so
-//! far. *Refused*: a request can't be carried out. Work in flight in this
+//! far. *Refused*: The executor can't carry a request out. Work in flight in this
 //! process is finished and journaled, nothing more is started, and the job pauses.
 //!
 //! # Traces
@@ -38,7 +38,7 @@ use crate::{
 /// The reason why a job that could go on has to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// This process is to end, and the job is not: it can be resumed, by this or
+    /// This process has to end, but the job does not: it can be resumed, by this or
     /// another process.
     Detach,
     /// End the job: the machine reports its findings so far.
@@ -49,7 +49,7 @@ pub enum Stop {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DriveEvent<'a> {
-    /// The journal was replayed: so many records.
+    /// The journal was replayed: this many records.
     Replayed(u64),
     /// An action was handed to the executor.
     Started(&'a Action),
@@ -59,7 +59,7 @@ pub enum DriveEvent<'a> {
         record: &'a Record,
         /// The event that the machine handled.
         event: Option<&'a Event>,
-        /// The task that it is about.
+        /// The task that the event is about.
         task: Option<&'a Task>,
     },
     /// Something was refused, for this reason: the job pauses when the other work in flight
@@ -80,7 +80,7 @@ pub struct Driven<M: Machine> {
 /// be driven again.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
-    /// This process was to end.
+    /// This process was asked to end.
     #[error("interrupted")]
     Detached,
     /// The journal can't be read or written.
@@ -102,7 +102,7 @@ pub enum DriveError {
 
 /// Drives a machine to its outcome.
 ///
-/// `stop` resolves when the job is to stop; [`future::pending`] if never.
+/// `stop` resolves when the job has to stop; [`future::pending`] if never.
 pub async fn drive<M>(
     machine: M,
     executor: &dyn Executor,
@@ -153,7 +153,7 @@ pub async fn replay<M: Machine>(
     engine: &mut Engine<M>,
     journal: &mut dyn Journal,
 ) -> Result<(), DriveError> {
-    // Machines need not be `Send`, and what a journal is given must be.
+    // Machines need not be `Send`, but what a journal is given must be.
     let mut records = Vec::new();
     journal.replay(&mut |record| records.push(record)).await?;
     for record in &records {
@@ -184,7 +184,7 @@ async fn tick(clock: &dyn Clock, max_time: Option<u64>, elapsed: u64) -> u64 {
 enum Ended {
     Started(Result<Ticket, ExecutorError>),
     Answered(Result<Report, ExecutorError>),
-    /// The pause before the next try is over.
+    /// The pause before the next try has ended.
     BackedOff,
     Cancelled(Result<(), ExecutorError>),
 }
@@ -449,7 +449,7 @@ impl<'a> Work<'a> {
     }
 
     /// Ends the work of an action, by another one. `known` is the ticket to end it by
-    /// when nothing is in flight in this process.
+    /// when none is in flight in this process.
     async fn cancel(&mut self, number: u64, ended: u64, known: Ticket, span: Span) {
         let ticket = match self.in_flight.get_mut(&ended) {
             None => known,
@@ -524,7 +524,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Goes on with an action.
+    /// Continues an action.
     async fn step(&mut self, (number, ended): (u64, Ended)) -> Step {
         let Some(it) = self.in_flight.get(&number) else {
             // It was canceled when it had just ended.
@@ -579,7 +579,7 @@ impl<'a> Work<'a> {
             let Operation::Request(request) = &it.operation else {
                 return Step::Continue;
             };
-            // The start may have got through: the key finds it.
+            // The start may have succeeded: the key finds it.
             let ticket = Ticket::in_process(request.key().clone());
             it.phase = Phase::BackingOff;
             self.cancel(cancel, number, ticket, span).await;
@@ -637,7 +637,7 @@ impl<'a> Work<'a> {
             _ => None,
         });
         let executor = self.executor;
-        // An executor that can't end its work is asked once.
+        // An executor that can't end its work is asked only once.
         future::join_all(tickets.map(|ticket| async move {
             let _ = executor.cancel(&ticket).await;
         }))
@@ -649,7 +649,7 @@ fn is_build(request: &Request) -> bool {
     matches!(request, Request::Build(_))
 }
 
-/// Waits for work, for as long as the limits allow.
+/// Waits for work, within the limits.
 async fn wait_for(
     executor: &dyn Executor,
     clock: &dyn Clock,

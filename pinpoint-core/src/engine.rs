@@ -91,7 +91,7 @@ impl<M: Machine> Engine<M> {
         Ok(Applied { event, task })
     }
 
-    /// Every action that is to be carried out, in order. Those with a
+    /// Every action to carry out, in order. Those with a
     /// [ticket](Self::ticket) were started before.
     pub fn outstanding(&mut self) -> Vec<Action> {
         self.poll();
@@ -128,7 +128,7 @@ impl<M: Machine> Engine<M> {
         ticket.unwrap_or_else(|| Ticket::in_process(self.key(action)))
     }
 
-    /// Ends a job on which nothing is under way: gives the records that do so, each of
+    /// Ends a job on which nothing is under way: returns the records that do so, each of
     /// them applied already.
     pub fn conclude(&mut self) -> Result<Vec<Record>, MachineError> {
         let mut records = Vec::new();

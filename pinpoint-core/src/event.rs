@@ -78,8 +78,8 @@ pub enum Event {
         /// The one right after it.
         second: PairedRun,
     },
-    /// The infrastructure failed, and trying again did not help: this says
-    /// nothing about the commit.
+    /// The infrastructure failed, and retries did not help: this says nothing about the
+    /// commit.
     GaveUp {
         /// The action answered.
         action: u64,

@@ -8,9 +8,8 @@
 //!
 //! Three kinds of trouble are kept apart, because a search does different
 //! things with them. A *failed build* skips the commit. A *failed run* is a
-//! sample: pass/fail regressions are found with it. *Trouble of the
-//! infrastructure*, an [`ExecutorError`], says nothing about the commit, and is tried
-//! again.
+//! sample: pass/fail regressions are found with it. *Infrastructure trouble*, an
+//! [`ExecutorError`], says nothing about the commit, and is retried.
 //!
 //! An embedder whose work ends with its process implements [`InProcess`]: `build`
 //! and `run`, and has the rest by default.
@@ -58,11 +57,11 @@ impl Ticket {
 /// The reason why an executor could not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecutorError {
-    /// Trouble that may pass: the request is tried again, as the retry policy
-    /// of the job says.
+    /// Trouble that may pass: the request is retried, as the retry policy of the job
+    /// says.
     #[error("{0}")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The work of a ticket is not known any more: the request is started again.
+    /// The ticket's work is not known any more: the request is started again.
     #[error("the work is not known any more")]
     Lost,
     /// The request can't be carried out, now or later: the command does not
@@ -72,7 +71,7 @@ pub enum ExecutorError {
     Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Says that work goes on, while it is waited for.
+/// Reports that work goes on, while it is waited for.
 #[derive(Debug, Default)]
 pub struct Heartbeat(AtomicU64);
 
@@ -94,7 +93,7 @@ impl Heartbeat {
 /// are to be executed.
 #[async_trait]
 pub trait Executor: Send + Sync {
-    /// Starts the work, or finds it started: the same key is the same work.
+    /// Starts the work, or finds it already started: the same key is the same work.
     async fn start(&self, request: &Request) -> Result<Ticket, ExecutorError>;
 
     /// Waits for the end of the work. A failed build and a failed run are answers,
@@ -111,8 +110,8 @@ pub trait Executor: Send + Sync {
         heartbeat: &Heartbeat,
     ) -> Result<Report, ExecutorError>;
 
-    /// Ends the work, if it is still going on, and returns once it has ended. The
-    /// ticket of work whose start was not answered has no handle: the key finds it.
+    /// Ends the work, if it is still going on, and returns once it has ended. If the
+    /// start was not answered, the ticket has no handle: the key finds the work.
     async fn cancel(&self, ticket: &Ticket) -> Result<(), ExecutorError>;
 }
 
@@ -146,7 +145,7 @@ pub trait InProcess: Send + Sync {
         })
     }
 
-    /// Finds out what the benchmark measures. Needed for jobs that do not name their
+    /// Finds the metric of the benchmark. Needed for jobs that do not name their
     /// metric.
     async fn find_metric(&self, _: &FindMetricRequest) -> Result<Metric, ExecutorError> {
         Err(ExecutorError::Refused(

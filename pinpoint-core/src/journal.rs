@@ -36,7 +36,7 @@ pub enum Record {
         /// The answer.
         report: Report,
     },
-    /// The infrastructure failed, and trying again did not help.
+    /// The infrastructure failed, and retries did not help.
     GaveUp {
         /// The action.
         action: u64,
@@ -70,7 +70,7 @@ impl Record {
     }
 }
 
-/// The job that a journal is of.
+/// The job of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobKey {
     /// Its id.

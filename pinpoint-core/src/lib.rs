@@ -80,11 +80,11 @@
 //!
 //! # Bring another driver
 //!
-//! [`drive`] is a short loop over an [`Engine`], which says what to do next and takes in
+//! [`drive`] is a short loop over an [`Engine`], which returns what to do next and takes
 //! what happened, and over the pure functions of [`translate`]. A workflow, or a loop of
 //! one's own, uses the same.
 //!
-//! # Where to find what
+//! # Where things are
 //!
 //! | | |
 //! | --- | --- |
@@ -102,10 +102,10 @@
 //! | what a benchmark printed | [`results`] |
 //! | requests of clients and their answers | [`api`] |
 //! | where benchmarks run | [`bots`] |
-//! | how often a strategy is right, and what it costs | [`simulation`] |
+//! | accuracy and cost of a strategy | [`simulation`] |
 //!
-//! The statistics are those of the crate `pinpoint-compare`; what an outcome
-//! shows of them is exported here as well.
+//! The statistics are those of the crate `pinpoint-compare`; the types that an outcome
+//! shows are exported here as well.
 
 #![forbid(unsafe_code)]
 

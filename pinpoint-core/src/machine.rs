@@ -1,4 +1,4 @@
-//! A machine decides; a driver does.
+//! Machines decide; drivers act.
 //!
 //! A machine handles events and decides on actions. It does no
 //! I/O, reads no clock and knows no randomness but its seed: the same spec and
@@ -27,8 +27,8 @@ pub trait Machine {
     /// error leaves the machine as it was.
     fn handle(&mut self, event: Event) -> Result<(), MachineError>;
 
-    /// Every action that was decided and is not answered or canceled yet, in
-    /// order. After a replay, this is the work to take up.
+    /// Every action that was decided and is not answered or canceled yet, in order. After
+    /// a replay, this is the work to resume.
     fn outstanding(&self) -> Vec<Action>;
 
     /// The result, once there is one.
@@ -64,14 +64,14 @@ pub trait Machine {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Charts {
-    /// The one that decides: by its name, or the one that the executor chose. A
+    /// The deciding one: by its name, or the one that the executor chose. A
     /// run without it failed.
     Deciding(Option<String>),
-    /// All that there are. A run without any failed.
+    /// All charts. A run without any failed.
     All,
 }
 
-/// An event that can't have happened.
+/// An impossible event.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum MachineError {
     /// The answer is of another kind than the question.
@@ -129,7 +129,7 @@ impl MachineError {
         }
     }
 
-    /// The same error, said of the action of another number.
+    /// The same error for the action of another number.
     pub(crate) fn about(mut self, number: u64) -> Self {
         match &mut self {
             Self::WrongAnswer { action, .. }
@@ -179,8 +179,8 @@ impl OpenActions {
     }
 
     /// Ends every open action that fits, and asks for a `Cancel` of each: also
-    /// of those that no driver has taken yet, since what is decided must not
-    /// depend on when a driver polls.
+    /// of those that no driver has taken yet, since decisions must not depend on when a
+    /// driver polls.
     pub(crate) fn cancel(&mut self, fits: impl Fn(&Task) -> bool) {
         let ending: Vec<u64> = self
             .open

@@ -54,7 +54,7 @@ pub struct Posterior {
     /// The probability that there is no change worth finding, or no further one
     /// when culprits were found.
     pub no_change: f64,
-    /// The part of it that there is a change for the better.
+    /// The part of this probability that belongs to changes for the better.
     #[serde(default)]
     pub better: f64,
     /// Every commit after the good end, oldest first.
@@ -80,7 +80,7 @@ pub struct Span {
 pub enum Status {
     /// At least one culprit was found.
     CulpritFound,
-    /// The ends do not differ, or for the better only.
+    /// The ends do not differ, or only for the better.
     NoRegression,
     /// There is a difference, or may be one, that no single commit explains.
     Inconclusive,
@@ -94,7 +94,7 @@ pub enum Status {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stopped {
-    /// Nothing was left to decide.
+    /// Everything was decided.
     Decided,
     /// The commits hidden between two neighbours, such as a roll, could not be listed:
     /// which of them changed the benchmark is not known.
@@ -108,7 +108,7 @@ pub enum Stopped {
     RunBudget,
     /// The next commit would have exceeded the budget of builds.
     BuildBudget,
-    /// The budget of time was spent.
+    /// The budget of time was used up.
     TimeBudget,
     /// A user requested it.
     Canceled,
@@ -131,14 +131,14 @@ pub struct Culprit {
     /// The probability of the culprit, given the others; the `pinpoint` strategy does not
     /// give it.
     pub probability: Option<f64>,
-    /// By how much it changed the benchmark.
+    /// The size of the change.
     pub effect: Effect,
 }
 
-/// By how much two commits differ.
+/// The difference of two commits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
-    /// Which of a run's results differ.
+    /// The part of a run's results that differs.
     pub of: EffectOf,
     /// The difference, newer minus older: of values the Hodges-Lehmann shift,
     /// in the chart's unit; of failures the difference of their rates. Absent
@@ -196,13 +196,13 @@ impl Effect {
     }
 }
 
-/// Which of a run's results differ.
+/// The part of a run's results that differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectOf {
     /// The values of the chart.
     Values,
-    /// Whether runs fail.
+    /// The failures of runs.
     Failures,
 }
 

@@ -66,8 +66,8 @@ struct Pair {
     looks: Vec<Comparison>,
     state: PairState,
     /// Runs that the two ends have, or had under way, when the pair last asked
-    /// for more: it is compared again once they are there. What other pairs
-    /// ask for later is not waited for.
+    /// for more: it is compared again once they are there. It does not wait for later
+    /// requests of other pairs.
     awaits: [u32; 2],
 }
 
@@ -77,7 +77,7 @@ struct Between {
     range: u32,
     low: u64,
     high: u64,
-    /// All that is nearer to the middle was tried.
+    /// All offsets nearer to the middle were tried.
     tried: u64,
 }
 
@@ -85,7 +85,7 @@ struct Between {
 enum PairState {
     /// The range of the two ends of the search is being listed.
     Waiting,
-    /// More runs are on their way, or it is ready to be compared.
+    /// More runs are under way, or it is ready to be compared.
     Sampling,
     /// Different, and adjacent: is anything hidden between the two?
     Opening,
@@ -164,7 +164,7 @@ impl PinpointSearch {
         Ok(())
     }
 
-    /// Compares the pair, if its runs are there, and does what follows.
+    /// Compares the pair, if its runs are there, and acts on the result.
     fn sample(&mut self, index: usize, state: &mut SearchState) -> Result<(), CompareError> {
         let pair = &self.pairs[index];
         let (Some(lower), Some(higher)) = (state.get(pair.lower), state.get(pair.higher)) else {
@@ -220,7 +220,7 @@ impl PinpointSearch {
     }
 
     /// A difference was found: where does it come from? A commit in the middle
-    /// is to be run so often.
+    /// is to be run this often.
     fn look_between(&mut self, index: usize, runs: u32, state: &mut SearchState) {
         let middle = self.pairs[index].between.nearest_untried(state);
         let between = self.pairs[index].between;
@@ -270,7 +270,7 @@ impl PinpointSearch {
         }
     }
 
-    /// The middle commit is on its way, unusable, or measured.
+    /// The middle commit is under way, unusable, or measured.
     fn split(&mut self, index: usize, middle: Position, runs: u32, state: &mut SearchState) {
         let pair = &self.pairs[index];
         let Some(measured) = state.get(middle) else {
@@ -278,7 +278,7 @@ impl PinpointSearch {
         };
         match measured.build {
             BuildState::Pending => {}
-            // Its samples, if it has any, were compared with nothing yet.
+            // Its samples, if it has any, were not compared with anything yet.
             BuildState::Skipped(_) => self.look_between(index, runs, state),
             BuildState::Built if measured.pending > 0 => {}
             BuildState::Built if measured.runs() == 0 => {
@@ -297,7 +297,7 @@ impl PinpointSearch {
         }
     }
 
-    /// Remembers that a budget ran out. True when it did not.
+    /// Records that a budget ran out. True when it did not.
     fn note(&mut self, asked: Result<(), Exhausted>) -> bool {
         if let Err(exhausted) = asked {
             self.exhausted.get_or_insert(exhausted);
@@ -328,7 +328,7 @@ impl PinpointSearch {
         }
     }
 
-    /// Every commit that the pair may owe its difference to, oldest first.
+    /// Every commit that may cause the pair's difference, oldest first.
     fn inside(&self, index: usize) -> Vec<Position> {
         let pair = &self.pairs[index];
         let mut commits: Vec<Position> = pair.between.positions().collect();
@@ -467,7 +467,7 @@ impl Between {
         })
     }
 
-    /// The middle, or what is nearest to it and was not tried, older first.
+    /// The middle, or the nearest commit to it that was not tried, older first.
     /// For an even number of commits the middle is the earlier of the two.
     fn nearest_untried(&mut self, state: &SearchState) -> Option<Position> {
         let middle = self.low + self.len().checked_sub(1)? / 2;
@@ -563,8 +563,8 @@ impl Criteria {
         })
     }
 
-    /// Values so far apart that no number says how far are compared at half
-    /// their size, which changes nothing but that.
+    /// Values so far apart that their difference overflows are compared at half their
+    /// size, which changes nothing else.
     fn compare_values(
         &self,
         lower: &[f64],

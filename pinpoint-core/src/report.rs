@@ -1,7 +1,7 @@
 //! The answers of an executor.
 //!
-//! A report holds facts: what was listed, built, measured. What the search makes of
-//! them is [`translate`](crate::translate)'s. Times are milliseconds since 1970.
+//! A report holds facts: what was listed, built, measured.
+//! [`translate`](crate::translate) makes events of them. Times are milliseconds since 1970.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// The answer to a request: so many commits strictly between its ends.
+    /// The answer to a request: this many commits strictly between its ends.
     pub fn new(request: &ListRequest, count: u64) -> Self {
         Self {
             lower: request.lower.clone(),
@@ -89,7 +89,7 @@ pub enum Followed {
     },
 }
 
-/// Names a build, for whatever is going to run it.
+/// Names a build for an executor that runs it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -98,7 +98,7 @@ pub enum Artifact {
     Directory(String),
     /// The digest under which a content-addressed storage has it.
     Digest(String),
-    /// Whatever else the executor knows a build by.
+    /// Any other name by which the executor knows a build.
     Handle(String),
 }
 
@@ -180,8 +180,8 @@ pub struct Series {
     pub direction: Direction,
 }
 
-/// Nothing is written for it, so that what was stored before there were
-/// directions reads back as it was.
+/// Not written when unknown, so that what was stored before there were directions reads
+/// back unchanged.
 fn is_unknown(direction: &Direction) -> bool {
     *direction == Direction::Unknown
 }
@@ -203,7 +203,7 @@ pub struct RunReport {
     pub bot: Option<String>,
     /// When it started.
     pub started: u64,
-    /// The chart that decides, where the executor was left to choose it.
+    /// The chart that decides, when the executor had to choose it.
     #[serde(default)]
     pub chart: Option<String>,
     /// The reason why there are no values, in one line; absent when there are.

@@ -2,8 +2,8 @@
 
 use crate::random::SplitMix64;
 
-/// Bots in an order of its own, gone round again and again: whatever is counted through
-/// falls on each of them equally often, but for a remainder of one.
+/// Bots in an order of its own, repeated: any sequence of counts falls on each of them
+/// equally often, but for a remainder of one.
 #[derive(Debug, Clone)]
 pub(crate) struct Rotation(Vec<String>);
 
@@ -16,7 +16,7 @@ impl Rotation {
         Self(bots)
     }
 
-    /// The bot of the n-th; any bot where none is named.
+    /// The bot of number n; any bot when none is named.
     pub(crate) fn at(&self, index: u32) -> Option<String> {
         let place = (index as usize).checked_rem(self.0.len())?;
         self.0.get(place).cloned()

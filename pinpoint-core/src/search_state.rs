@@ -12,10 +12,10 @@ use crate::random::SplitMix64;
 use crate::rotation::Rotation;
 use crate::{Action, BisectionSpec, Event, Position, SpecError, Task};
 
-/// A commit is skipped when its answers were lost so many times in a row.
+/// A commit is skipped when its answers were lost this many times in a row.
 pub(crate) const LOST_IN_A_ROW: u32 = 3;
 
-/// With so many failed runs in a row, of which so many are of commits that gave values
+/// With this many failed runs in a row, this many of them of commits that gave values
 /// before, the benchmark has stopped working.
 const FAILED_IN_A_ROW: u32 = 40;
 const PASSED_BEFORE: u32 = 10;
@@ -34,7 +34,7 @@ struct Failing {
 pub(crate) enum BuildState {
     Pending,
     Built,
-    /// It does not build, or its infrastructure gave up: why, in a line.
+    /// It does not build, or its infrastructure gave up, for this reason, in one line.
     Skipped(String),
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Measured {
     next_index: u32,
     pub(crate) pending: u32,
     lost_in_a_row: u32,
-    /// Of the failed run with the lowest index: that index, and what went wrong.
+    /// The failed run with the lowest index: that index, and the reason.
     failure: Option<(u32, String)>,
 }
 
@@ -116,7 +116,7 @@ impl Measured {
         self.runs() + self.pending
     }
 
-    /// It has so many runs, or all that it will ever get of them.
+    /// It has this many runs, or all that it will ever get of them.
     pub(crate) fn is_ready(&self, runs: u32) -> bool {
         self.build != BuildState::Pending && (self.runs() >= runs || self.pending == 0)
     }
@@ -127,7 +127,7 @@ impl Measured {
 pub(crate) enum RangeState {
     Pending,
     Counted(u64),
-    /// It can't be listed: why.
+    /// It can't be listed, for this reason.
     Failed(String),
 }
 
@@ -261,11 +261,11 @@ impl SearchState {
         Ok(())
     }
 
-    /// Brings commits up to so many runs each, counting what is under way, and
+    /// Brings commits up to this many runs each, counting those under way, and
     /// asks for nothing when the budget does not allow all of it.
     ///
-    /// The runs go round and round the commits, in a new order each round, so
-    /// that a drift of the machine falls on all of them alike.
+    /// The runs cycle through the commits, in a new order each round, so that a drift of
+    /// the machine affects all of them alike.
     pub(crate) fn run_up_to(&mut self, totals: &[(Position, u32)]) -> Result<(), Exhausted> {
         let mut wanted: Vec<(Position, u32)> = totals
             .iter()
@@ -299,7 +299,7 @@ impl SearchState {
         }
     }
 
-    /// A commit of which no run gave a value can't be used.
+    /// A commit none of whose runs gave a value can't be used.
     pub(crate) fn skip_failing(&mut self, commit: Position) {
         if let Some(measured) = self.commits.get_mut(&commit) {
             let runs = measured.runs();
@@ -461,7 +461,7 @@ impl SearchState {
         }
     }
 
-    /// Repeats what the infrastructure lost, until it was lost three times in a
+    /// Repeats requests that the infrastructure lost, until it lost them three times in a
     /// row.
     fn requeue(&mut self, task: Task, reason: String) {
         match task {
@@ -493,7 +493,7 @@ impl SearchState {
                     measured.pending -= 1;
                 }
             }
-            // A bisection has none of these.
+            // A bisection has no such actions.
             Task::FindMetric { .. } | Task::Cancel { .. } | Task::RunPair { .. } => {}
         }
     }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::CombinedCommit;
 use crate::aggregate::Aggregate;
 
-/// The version of [`BisectionSpec`] that this library writes. It reads all up to it.
+/// The version of [`BisectionSpec`] that this library writes. It reads all versions up to
+/// it.
 pub const SPEC_VERSION: u32 = 2;
 
 /// A bisection: its range, its question, its limits.
@@ -159,7 +160,7 @@ pub struct RetryPolicy {
     pub tries: u32,
     /// Milliseconds before the second try.
     pub first_wait: u64,
-    /// By how much each wait is longer than the one before: 1 or more.
+    /// The factor by which each wait is longer than the one before: 1 or more.
     pub factor: f64,
     /// The longest wait, in milliseconds.
     pub longest_wait: u64,
@@ -272,7 +273,7 @@ pub enum SpecError {
     Budget {
         /// Runs or builds.
         what: &'static str,
-        /// The least that a search takes.
+        /// The least number of runs that a search takes.
         needed: u64,
         /// The budget.
         allowed: u64,
@@ -294,7 +295,7 @@ pub enum SpecError {
     /// A factor by which waits can't grow.
     #[error("the waits between tries must grow by a finite factor of at least 1; it is {0}")]
     RetryFactor(f64),
-    /// A build can't cost that.
+    /// An invalid cost of a build.
     #[error("a build must cost a finite number of runs, 0 or more; it is {0}")]
     BuildCost(f64),
     /// Weights for another number of commits.

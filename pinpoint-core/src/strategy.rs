@@ -11,13 +11,13 @@ use crate::search_state::SearchState;
 pub(crate) trait SearchStrategy {
     /// Decides as much as the answers so far allow. True when nothing is left to do.
     fn advance(&mut self, state: &mut SearchState) -> Result<bool, CompareError>;
-    /// Ends the search: what is undecided stays so.
+    /// Ends the search: undecided questions stay undecided.
     fn stop(&mut self, state: &SearchState);
     /// The budget that kept it from deciding.
     fn exhausted(&self) -> Option<Exhausted>;
     /// The culprits, oldest first.
     fn culprits(&self, state: &SearchState) -> Result<Vec<Culprit>, CompareError>;
-    /// Commits one of which changed something, when it is open which.
+    /// Commits one of which changed something, when it is not known which.
     fn candidates(&self) -> Vec<Position>;
     /// The probability of each commit, if the strategy keeps one.
     fn posterior(&self) -> Option<Posterior>;
@@ -25,7 +25,7 @@ pub(crate) trait SearchStrategy {
     fn comparisons(&self) -> Vec<Comparison>;
     /// The ranges still searched for a culprit, oldest first.
     fn open_ranges(&self) -> Vec<OpenRange>;
-    /// A lower bound of the runs to come, beyond those under way.
+    /// A lower bound of the remaining runs, beyond those under way.
     fn runs_to_come(&self, state: &SearchState) -> u64;
 }
 

@@ -1,5 +1,5 @@
-//! Between a machine and the world: an action becomes a request, a record becomes an
-//! event.
+//! The translation between a machine and the world: an action becomes a request, a record
+//! becomes an event.
 //!
 //! The functions are pure. [`drive`](crate::drive) calls them through an
 //! [`Engine`](crate::Engine), and so can any other loop: a workflow, a test, a
@@ -105,7 +105,7 @@ pub fn request<M: Machine>(
     }))
 }
 
-/// Makes a report one that can be journaled: a run whose values do not count says why,
+/// Prepares a report for the journal: a run whose values do not count gets the reason,
 /// and series with values that are not finite are left out.
 pub fn accept(charts: &Charts, report: Report) -> Report {
     let run = |mut report: RunReport| {

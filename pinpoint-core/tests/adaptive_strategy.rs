@@ -28,7 +28,7 @@ fn searches(scenario: &Scenario, magnitude: Option<f64>, count: u64) -> Vec<Tria
         .collect()
 }
 
-/// So many of 40 searches are exactly right, with so many runs in the mean.
+/// This many of 40 searches are exactly right, with this many runs on average.
 #[track_caller]
 fn expect(scenario: &Scenario, magnitude: Option<f64>, right: f64, runs: f64) {
     let summary = Summary::of(&searches(scenario, magnitude, 40));
@@ -612,7 +612,7 @@ fn dear_builds_are_made_sparingly() {
     assert!(dear < 10.0 && cheap > dear, "{cheap} and {dear}");
 }
 
-/// Of the answers given with a probability, at least so many are right.
+/// Of the answers given with a probability, at least this many are right.
 #[test]
 fn stated_probabilities_are_kept() {
     for noise in Noise::FAMILIES {

@@ -269,7 +269,7 @@ async fn undisturbed(spec: &BisectionSpec) -> (Outcome, Vec<Record>) {
     (outcome, journal.read())
 }
 
-/// Polls a future at most so often, then drops it: a process that dies.
+/// Polls a future at most this often, then drops it: a process that dies.
 async fn killed_after<T>(polls: u32, future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     let mut left = polls;

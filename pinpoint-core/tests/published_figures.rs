@@ -16,7 +16,7 @@ use pinpoint_core::{BisectionSpec, Machine, Magnitude, Outcome, Position, Strate
 
 const COMMITS: u64 = 128;
 const SEARCHES: u64 = 600;
-/// A figure of this test may be so many standard errors from the published
+/// A figure of this test may be this many standard errors from the published
 /// one, whose own error is about as large: with so few figures a test that is
 /// right fails once in many thousand seeds, and the seeds are fixed.
 const STANDARD_ERRORS: f64 = 4.0;

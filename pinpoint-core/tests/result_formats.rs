@@ -381,7 +381,7 @@ mod whole {
     fn criterion_folder() {
         let files = criterion();
         let charts = Format::Criterion.read(&files).expect("it is sound");
-        // Nanoseconds for so many iterations.
+        // Nanoseconds for this many iterations.
         check(
             &charts,
             &[

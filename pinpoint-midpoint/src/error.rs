@@ -3,7 +3,7 @@
 use crate::HistoryError;
 use crate::manifest::ManifestError;
 
-/// Two commits between which nothing can be looked for.
+/// Two commits between which there can't be a search.
 #[derive(Debug, thiserror::Error)]
 pub enum MidpointError {
     /// They are the same.
@@ -17,7 +17,7 @@ pub enum MidpointError {
         /// The newer end's.
         higher: String,
     },
-    /// Something else than commits differs as well.
+    /// Other things than commits differ as well.
     #[error("the two ends carry different patches; use the same patch, or none, on both")]
     DifferentPatches,
     /// The higher end is part of the lower one's history.
@@ -36,7 +36,7 @@ pub enum MidpointError {
         /// The newer end.
         higher: String,
     },
-    /// A dependency is held at a revision, and nothing names it.
+    /// A dependency is held at a revision, but nothing names it.
     #[error(
         "{repository} at {revision} names no dependency {dependency}; hold only what its manifests name, and name what is dived into first"
     )]
@@ -48,7 +48,7 @@ pub enum MidpointError {
         /// Its revision.
         revision: String,
     },
-    /// A manifest that has to be understood is not.
+    /// A required manifest can't be understood.
     #[error("in {repository} at {revision}: {source}")]
     Manifest {
         /// The repository that holds it.

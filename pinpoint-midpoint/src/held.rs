@@ -1,4 +1,4 @@
-//! A combined commit as the tree that it is.
+//! A combined commit as a tree.
 //!
 //! A [`CombinedCommit`] lists the dependencies it holds one after the other,
 //! each with the repository that names it. The states between two of them are a
@@ -26,8 +26,8 @@ impl Held {
     }
 
     /// The tree of a combined commit. Where a repository is held several times,
-    /// at different places, what it names follows it at once: the nearest
-    /// earlier one is meant.
+    /// at different places, its dependencies follow it directly: `named_by` means the
+    /// nearest earlier one.
     ///
     /// # Errors
     ///
@@ -55,8 +55,8 @@ impl Held {
         Ok(tree)
     }
 
-    /// The list again, each dependency after what names it, and what that holds
-    /// right after it.
+    /// The tree as a list again: each dependency after the one that names it, followed
+    /// directly by those it holds.
     pub(crate) fn flatten(self, like: &CombinedCommit) -> CombinedCommit {
         let mut modified_deps = Vec::new();
         list(&self, &mut modified_deps);
@@ -67,7 +67,7 @@ impl Held {
         }
     }
 
-    /// Holds a dependency below this one, in place of what was held of it.
+    /// Holds a dependency below this one, in place of its earlier revision.
     pub(crate) fn hold(&mut self, dependency: Self) {
         let same = |held: &&mut Self| held.commit.repository == dependency.commit.repository;
         match self.below.iter_mut().find(same) {

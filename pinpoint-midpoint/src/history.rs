@@ -9,17 +9,17 @@ use async_trait::async_trait;
 ///
 /// Commits are named by full hashes in hexadecimal; [`resolve`](Self::resolve)
 /// makes them of other names. The *line* of a commit is the commit, its first
-/// parent, the first parent of that, and so on: what a branch was at, one
-/// after the other, whatever was merged into it.
+/// parent, the first parent of that, and so on: the successive states of a branch,
+/// whatever was merged into it.
 #[async_trait]
 pub trait History: Send + Sync {
-    /// The full hash of what is called that: a hash or the beginning of one, a
-    /// branch, a tag, any other name that the repository knows, or a commit
-    /// position (`refs/heads/main@{#1234}`).
+    /// The full hash for a name: a hash or the beginning of one, a branch, a tag, any
+    /// other name that the repository knows, or a commit position
+    /// (`refs/heads/main@{#1234}`).
     ///
     /// # Errors
     ///
-    /// [`HistoryError::UnknownRevision`] when it names nothing, or several.
+    /// [`HistoryError::UnknownRevision`] when it names nothing, or several commits.
     async fn resolve(&self, name: &str) -> Result<String, HistoryError>;
 
     /// True when one commit is the other, or is part of its history.
@@ -70,7 +70,7 @@ pub trait History: Send + Sync {
         paths: &[String],
     ) -> Result<BTreeMap<String, String>, HistoryError>;
 
-    /// The tree that comes of merging commits into another, one after the
+    /// The tree that results from merging commits into another, one after the
     /// other; absent when they conflict. With nothing to merge, the commit's
     /// own tree.
     async fn merged_tree(
@@ -80,7 +80,7 @@ pub trait History: Send + Sync {
     ) -> Result<Option<String>, HistoryError>;
 }
 
-/// Repositories, by where they are.
+/// Repositories, by their URLs or paths.
 #[async_trait]
 pub trait Repositories: Send + Sync {
     /// The history of a repository, named by a URL or an absolute path.
@@ -118,17 +118,17 @@ pub enum HistoryError {
         /// Advice for the user.
         hint: String,
     },
-    /// Nothing is called that, or several things are.
+    /// No commit has this name, or several have.
     #[error("{repository} has no commit {revision}; {hint}")]
     UnknownRevision {
         /// The repository.
         repository: String,
-        /// The name that was given.
+        /// The name given.
         revision: String,
         /// Advice for the user.
         hint: String,
     },
-    /// A file that is larger than what is read.
+    /// A file larger than the limit.
     #[error("{path} in {repository} has {size} bytes, more than {most}")]
     TooLarge {
         /// The repository.

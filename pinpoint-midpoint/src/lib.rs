@@ -7,12 +7,12 @@
 //!
 //! 1. commits of the main repository, on its line of first parents;
 //! 2. between neighbours on it, when the higher is a merge: the lower one with
-//!    the branch's commits merged in, one more each time. What conflicts is left
+//!    the branch's commits merged in, one more each time. States that conflict are left
 //!    out;
 //! 3. between neighbours that roll dependencies: the lower one with the first
 //!    dependency (by path, then URL) moved on commit by commit, then the second
 //!    as well, and so on until all have rolled. That last state and the roll
-//!    itself differ in what else the commit changed;
+//!    itself differ in the other changes of the commit;
 //! 4. between neighbours in a dependency: the same inside it.
 //!
 //! ```text
@@ -25,13 +25,13 @@
 //!
 //! A search that finds the step between two neighbours with nothing between has
 //! the commit to blame: [`moved_since`](pinpoint_core::CombinedCommit::moved_since).
-//! What a roll changed besides, and can't be followed (a package, a repository
-//! that is not available locally, a branch, a cycle), is named with the reason.
+//! Other changes of a roll, which can't be followed (a package, a repository that is not
+//! available locally, a branch, a cycle), are named with the reason.
 //!
 //! A dependency that was set back is walked in reverse, from its newer commit to
 //! its older one.
 //!
-//! The world is asked through [`History`] and [`Repositories`]; the files that
+//! Repositories are asked through [`History`] and [`Repositories`]; the files that
 //! name dependencies are read by [`manifest`].
 
 #![forbid(unsafe_code)]

@@ -3,7 +3,8 @@
 //! First the line of first parents. When two revisions are neighbours on it and
 //! the higher is a merge, the branch that it merged: the lower one with the
 //! commits of the branch merged in, one more each time, so that each step is
-//! what one commit of the branch did. Merges within the branch open likewise.
+//! the change of one commit of the branch. Merges within the branch are opened in the
+//! same way.
 //!
 //! ```text
 //! a ───────────── m        a
@@ -34,7 +35,7 @@ pub(crate) enum Line {
         higher: String,
         count: u64,
     },
-    /// A commit with so many others merged in, for each state.
+    /// A commit with this many others merged in, for each state.
     Merged {
         commit: String,
         merged: Vec<Vec<String>>,

@@ -19,13 +19,13 @@ pub(crate) struct Cell {
 /// Which targets hold for a scenario.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
-    /// One commit changes the values by so many interquartile ranges.
+    /// One commit changes the values by this many interquartile ranges.
     OneChange(f64),
     /// Two commits do, the second by twice as much back or by as much again.
     TwoChanges(f64),
     Nothing,
     /// One commit changes how often runs fail; git-bayesect 1.2 is right in this
-    /// share of its searches and needs so many runs (at 1,024 commits).
+    /// share of its searches and needs this many runs (at 1,024 commits).
     PassFail {
         right: f64,
         runs: f64,

@@ -57,7 +57,7 @@ fn strategy(name: &str) -> Result<Strategy, String> {
 /// Every strategy there is, the reference first.
 const STRATEGIES: [Strategy; 2] = [Strategy::Pinpoint, Strategy::Adaptive];
 
-/// A search that has made so many runs is ended: more than the reference ever
+/// A search that has made this many runs is ended: more than the reference ever
 /// makes, and the table gets done whatever a strategy does.
 const MOST_RUNS: u64 = 5_000;
 

@@ -59,7 +59,7 @@ fn jobs(hexadecimal: fn(&str) -> String) -> String {
     )
 }
 
-/// Two builds and so many runs of each job.
+/// Two builds and this many runs of each job.
 fn records(runs: u64, series: &str) -> String {
     let action = "CAST(r AS TEXT)";
     let commit = "0123456789abcdef0123456789abcdef01234567";

@@ -16,8 +16,8 @@ use crate::store::{JobId, NewJob};
 /// another process can resume it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobConfig {
-    /// Commits, builds and runs on this machine; absent when an executor of the job's
-    /// creator does all of it.
+    /// Commits, builds and runs on this machine; absent when the job's creator has an
+    /// executor that does all of it.
     #[serde(default)]
     pub local: Option<LocalConfig>,
     /// The metric to find before the search; absent when the spec says everything, and in
@@ -30,7 +30,7 @@ pub struct JobConfig {
     /// Runs are made by a function that only the job's creator has.
     #[serde(default, skip_serializing_if = "is_false")]
     pub runs: bool,
-    /// Commits that an executor of the creator's is not asked to build, by name.
+    /// Commits that the creator's executor is not asked to build, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skip: Vec<String>,
     /// Variables of the environment that builds and runs inherit. Their values are not
@@ -50,7 +50,7 @@ pub struct JobConfig {
 pub struct CommandLine {
     /// The program and its arguments.
     pub words: Vec<String>,
-    /// Which of the words are the two ends, when that is certain.
+    /// The words that are the two ends, when that is certain.
     pub ends: Option<(usize, usize)>,
 }
 
@@ -59,7 +59,7 @@ impl JobConfig {
     ///
     /// # Errors
     ///
-    /// When it is not one.
+    /// When it is not a valid configuration.
     pub fn read(stored: &Value) -> Result<Self, serde_json::Error> {
         Self::deserialize(stored)
     }
@@ -70,7 +70,7 @@ impl JobConfig {
     }
 }
 
-/// A new job with this question, found to be one that can be carried out. Its names and
+/// A new job with this question, checked to be one that can be carried out. Its names and
 /// its title are left to the caller.
 ///
 /// # Errors
@@ -96,7 +96,7 @@ fn written(part: &impl Serialize) -> Result<Value, JobError> {
     serde_json::to_value(part).map_err(JobError::Unwritable)
 }
 
-/// Opens what lists, builds and runs a job's commits on this machine.
+/// Opens the executor that lists, builds and runs a job's commits on this machine.
 ///
 /// # Errors
 ///

@@ -10,7 +10,7 @@ use crate::store::{JobId, LockError, StoreError};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError {
-    /// This process was to end.
+    /// This process was asked to end.
     #[error("interrupted")]
     Interrupted,
     /// Another process works on it.
@@ -52,7 +52,7 @@ pub enum JobError {
     /// It paused: something can't be carried out, or its records can't be used.
     #[error(transparent)]
     Drive(DriveError),
-    /// Its result can't be put together.
+    /// Its result can't be assembled.
     #[error(transparent)]
     Result(#[from] ResultError),
 }

@@ -1,9 +1,10 @@
 //! The life of a job: one definition of it for the command line, Python, a service and
 //! its workers, over any store and any executor.
 //!
-//! A job is taken ([`TakenJob::take`]), worked on until it ends or this process is to end
-//! ([`TakenJob::work`]), and released. One on which nothing is under way can be ended
-//! ([`TakenJob::cancel`]). [`replayed`] and [`stored_result`] show a job without taking it.
+//! A job is taken ([`TakenJob::take`]), worked on until it ends or this process has to
+//! end ([`TakenJob::work`]), and released. One on which nothing is under way can be ended
+//! ([`TakenJob::cancel`]). [`replayed`] and [`stored_result`] show a job without taking
+//! it.
 //!
 //! A job that is worked on is held by a lock, against other processes of this machine,
 //! and by a lease, against other machines. The lease is renewed for as long as the work

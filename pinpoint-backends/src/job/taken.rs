@@ -45,9 +45,9 @@ pub struct TakenJob {
 }
 
 impl TakenJob {
-    /// Takes a job that no other process works on. `owner` is who takes it: the same for
-    /// all processes that share `job_dir`, where this machine keeps what belongs to the
-    /// job.
+    /// Takes a job that no other process works on. `owner` names the one who takes it:
+    /// the same for all processes that share `job_dir`, where this machine keeps what
+    /// belongs to the job.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl TakenJob {
         })?;
         let lock = JobLock::acquire(job_dir)?;
         let lease = store.lease(id, owner, LEASE).await?;
-        // Read only now: until now another process may have written to it.
+        // Read only now: another process may have written to it until now.
         let read = match store.get(id.as_str()).await {
             Ok(job) => kind_of(&job).map(|_| job),
             Err(error) => Err(error.into()),
@@ -77,7 +77,7 @@ impl TakenJob {
                 _lock: lock,
             }),
             Err(error) => {
-                // If it can't be given back it runs out by itself.
+                // If it can't be released it expires by itself.
                 let _ = store.release(&lease).await;
                 Err(error)
             }
@@ -91,7 +91,7 @@ impl TakenJob {
 
     /// Works on the job until it has a result, and keeps the result with it.
     ///
-    /// When `interrupted` resolves, this process is to end: the job is left as it is and
+    /// When `interrupted` resolves, this process has to end: the job is left as it is and
     /// can be resumed. A job that is canceled in the store ends with what is known so far.
     /// `watch` is called for every step; it must not block.
     ///
@@ -190,7 +190,7 @@ impl TakenJob {
         }
     }
 
-    /// Notes that the job can't be worked on here.
+    /// Records that the job can't be worked on here.
     ///
     /// # Errors
     ///
@@ -247,8 +247,8 @@ impl TakenJob {
             .await?)
     }
 
-    /// Renews the lease as long as this is polled. The loss of it shows at the next
-    /// record, and the job is stopped in good order.
+    /// Renews the lease as long as this is polled. Its loss shows at the next record, and
+    /// the job is stopped cleanly.
     async fn keep_lease(&self) -> std::convert::Infallible {
         loop {
             tokio::time::sleep(LEASE / 4).await;
@@ -259,7 +259,7 @@ impl TakenJob {
     async fn canceled(&self) {
         loop {
             tokio::time::sleep(CANCEL_POLL).await;
-            // A store that can't be read shows itself at the next record.
+            // An unreadable store shows itself at the next record.
             if (self.store.cancel_requested(&self.job.id).await).unwrap_or(false) {
                 return;
             }

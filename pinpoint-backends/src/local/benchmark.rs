@@ -24,7 +24,7 @@ use super::sync::blocking;
 use super::tails::OutputTail;
 use super::workspace;
 
-/// More results than this are not read: they would fill the memory.
+/// Larger results are not read: they would fill the memory.
 const LARGEST_RESULTS: u64 = 128 << 20;
 
 /// Held while the benchmark runs; the machine over both runs of a pair.
@@ -33,7 +33,7 @@ pub(super) type Holds = Arc<(Arc<Build>, Arc<RunHold>)>;
 /// The purpose of one execution.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Purpose {
-    /// To be counted, as the run of this index.
+    /// To be counted, as the run with this index.
     Count(u32),
     WarmUp,
 }
@@ -100,8 +100,8 @@ impl Benchmark {
             }
         }
         // Files, not pipes: a process left in the background keeps a pipe open,
-        // and its reader waits for that process. New ones for each run: what
-        // such a process writes later belongs to no run.
+        // and its reader waits for that process. New ones for each run: later output of
+        // such a process belongs to no run.
         let runs = self.runs.clone();
         let (stdout, stderr) = (files::create_unnamed(&runs)?, files::create_unnamed(&runs)?);
         let copy = |file: &File| file.try_clone().map_err(LocalError::io("open", &runs));
@@ -127,8 +127,8 @@ impl Benchmark {
             Ok(ended) => ended,
             Err(NotRun::Failed(error)) => return Err(error),
             Err(NotRun::Spawn(source)) if is_programs_fault(&source) => {
-                // Without its directory no program can be started. An earlier run, that
-                // of a warm-up at the least, may have removed it.
+                // Without its directory no program can be started. An earlier run, at
+                // least a warm-up, may have removed it.
                 if !tree.is_dir() {
                     self.builds.check(&holds.0, None)?;
                 }
@@ -219,7 +219,7 @@ impl Benchmark {
         }
     }
 
-    /// Says which program could not be started, and why.
+    /// Names the program that could not be started, with the reason.
     pub(super) fn cannot_run(
         &self,
         source: io::Error,

@@ -35,10 +35,10 @@ pub(super) enum Made {
     Failed(Arc<Failure>),
 }
 
-/// A build that is there, and stays while this value lives.
+/// A build that exists, and stays while this value lives.
 #[derive(Debug)]
 pub(super) struct Build {
-    /// Names what was built, and which making of it this is.
+    /// Identifies the build, and when it was made.
     pub(super) key: String,
     /// The work tree in which it is run.
     pub(super) tree: PathBuf,
@@ -79,8 +79,8 @@ impl Build {
     }
 }
 
-/// Kept with the job, which does not try again; other jobs may, since the
-/// machine may have been at fault.
+/// Kept with the job, which does not retry; other jobs may, since the machine may have
+/// been at fault.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Failure {
     pub(super) reason: String,
@@ -147,8 +147,8 @@ impl Builder {
         (self.slots.acquire().await).map_err(|_| LocalError::ShutDown)
     }
 
-    /// The build of a commit, made when it is not there. Callers that ask
-    /// for it at the same time wait for the same build.
+    /// The build of a commit, made if it does not exist. Callers that ask for it at the
+    /// same time wait for the same build.
     pub(super) async fn build(
         &self,
         commit: &CombinedCommit,
@@ -175,7 +175,7 @@ impl Builder {
         }
     }
 
-    /// Has a build looked for again when it is needed next.
+    /// Makes the next user of a build look for it again.
     fn forget(&self, damaged: &Arc<Build>) {
         locked(&self.builds).retain(|_, cell| match cell.get() {
             Some(Made::Ready(build)) => !Arc::ptr_eq(build, damaged),
@@ -183,11 +183,11 @@ impl Builder {
         });
     }
 
-    /// After a run that failed: was it made in all of the build?
+    /// After a run that failed: was the build complete?
     ///
     /// It is not the commit's fault that part of a build was removed, so the run is made
-    /// again in a new one; but one that fails so twice does it itself, and counts.
-    /// `run` names it; without a name only the work tree as a whole matters.
+    /// again in a new one; but if it fails so twice it removes the part itself, and
+    /// counts. `run` names the run; without a name only the work tree as a whole matters.
     ///
     /// # Errors
     ///
@@ -310,8 +310,8 @@ impl Builder {
         }
     }
 
-    /// The marker of a build that is whole, and of which nothing was left out that
-    /// is there now.
+    /// The marker of a build that is complete, without anything left out that is
+    /// available now.
     async fn usable<'a>(&self, found: &'a Found) -> Result<Option<&'a Marker>, LocalError> {
         let Found::Whole(marker) = found else {
             return Ok(None);
@@ -329,18 +329,19 @@ impl Builder {
         Ok(Some(marker))
     }
 
-    /// Takes all that is held while a build is made.
+    /// Takes everything that is held while a build is made.
     async fn hold(&self, dir: &BuildDir, alone: Locked) -> Result<Arc<Holds>, LocalError> {
         Ok(Arc::new(Holds {
             _dir: alone,
             _repositories: self.workspace.keep_repositories().await?,
-            // Making room and removing disturb a measurement as building does,
+            // Making room and removing disturb a measurement as much as building,
             // so the machine is held until all is done.
             machine: self.machine.for_build(&dir.tree).await?,
         }))
     }
 
-    /// Makes a build, with what it holds; the answer is why it failed, if it did.
+    /// Makes a build, with the locks it holds; returns the reason for its failure, if it
+    /// failed.
     async fn make_alone(&self, steps: BuildSteps<'_>) -> Result<Option<Failure>, LocalError> {
         let (dir, holds) = (steps.dir, Arc::clone(&steps.holds));
         let began = Instant::now();
@@ -377,7 +378,7 @@ impl Builder {
                 .await
             }
             Err(Trouble::Local(error)) => {
-                // A full disk fails in many ways; say the one that matters.
+                // A full disk fails in many ways; this reports the real cause.
                 workspace::check_room(&dir.path)?;
                 Err(error)
             }
@@ -447,7 +448,7 @@ fn key(commit: &CombinedCommit, config: &LocalConfig, clones: &[String]) -> Stri
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     };
-    // Raised when the same state comes to be built in another way.
+    // Raised when the same state is built in another way.
     add("pinpoint build 3");
     let identity = commit.identity();
     add(&identity.len().to_string());

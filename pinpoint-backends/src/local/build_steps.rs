@@ -46,7 +46,7 @@ pub(super) struct Holds {
 pub(super) enum Trouble {
     /// The commit does not build.
     Build(String),
-    /// It could not even be tried.
+    /// The step could not even be tried.
     Local(LocalError),
 }
 
@@ -145,7 +145,7 @@ impl BuildSteps<'_> {
         Ok(ended)
     }
 
-    /// Git's own steps fail for no fault of the commit.
+    /// Git's own steps do not fail because of the commit.
     pub(super) fn succeeded(
         &self,
         ended: Ended,
@@ -165,8 +165,8 @@ impl BuildSteps<'_> {
     }
 }
 
-/// The hash that a commit is checked out by, in our own repository for a
-/// clone: of a merge that no branch holds, one that is made here.
+/// The hash by which a commit is checked out, in our own repository for a clone: for a
+/// merge that no branch holds, one that is made here.
 pub(super) async fn hash_of(
     workspace: &Workspace,
     clone: &Repository,
@@ -182,7 +182,7 @@ pub(super) async fn hash_of(
         LocalHistory::open(&clone, &state_dir).map_err(|error| MidpointError::from(error).into())
     })
     .await?;
-    // A branch moves, and says nothing about what was built then.
+    // A branch moves, and does not say what was built then.
     let revision = &commit.git_hash;
     let is_hash = revision.bytes().all(|byte| byte.is_ascii_hexdigit());
     let name = if is_hash || revision.starts_with("refs/tags/") {
@@ -202,7 +202,7 @@ pub(super) async fn hash_of(
     })
 }
 
-/// Adds to a log what could not be done, and does not matter to the job.
+/// Adds to a log a failure that does not matter to the job.
 pub(super) fn note(log: &Path, what: impl Display) -> Result<(), LocalError> {
     OpenOptions::new()
         .append(true)
@@ -212,7 +212,7 @@ pub(super) fn note(log: &Path, what: impl Display) -> Result<(), LocalError> {
         .map_err(LocalError::io("write", log))
 }
 
-/// The last line of a file that says something.
+/// The last line of a file that is not empty.
 pub(super) fn last_line(path: &Path) -> Result<String, LocalError> {
     let text = tail(path)?;
     Ok(text.lines().last().unwrap_or_default().trim().to_owned())

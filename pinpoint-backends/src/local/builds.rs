@@ -18,7 +18,7 @@ pub(super) enum Builds {
 }
 
 impl Builds {
-    /// The build of a commit, made when it is not there.
+    /// The build of a commit, made if it does not exist.
     pub(super) async fn get(
         &self,
         commit: &CombinedCommit,
@@ -34,7 +34,7 @@ impl Builds {
         }
     }
 
-    /// After a run that failed: was it made in all of the build? `run` names it; without
+    /// After a run that failed: was the build complete? `run` names it; without
     /// a name only the work tree as a whole matters.
     ///
     /// # Errors

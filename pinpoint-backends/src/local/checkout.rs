@@ -13,7 +13,7 @@ use super::executor::{CancelGuard, LocalExecutor};
 use super::machine_lock::{BuildHold, RunHold};
 use super::run::WarmedUp;
 
-/// Two commits that are built, and the machine to run something in their work trees,
+/// Two commits that are built, with the machine to run something in their work trees,
 /// one right after the other.
 ///
 /// The work trees stay, and the machine is held, while this value lives.
@@ -30,7 +30,7 @@ impl CheckoutPair<'_> {
     }
 }
 
-/// A commit that is built, and the machine to do something in its work tree.
+/// A commit that is built, with the machine to do something in its work tree.
 ///
 /// The work tree stays, and the machine is held, while this value lives.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub struct Checkout<'a> {
 enum Machine<'a> {
     /// Shared with other builds, in one of the job's slots.
     Shared(Option<SemaphorePermit<'a>>, BuildHold),
-    /// Alone, and first of those who want to run.
+    /// Alone, and first of those waiting to run.
     Alone(MutexGuard<'a, WarmedUp>, RunHold),
 }
 
@@ -67,7 +67,7 @@ impl LocalExecutor {
     ///
     /// # Errors
     ///
-    /// When the build can't be tried, or the machine can't be had; and
+    /// When the build can't be tried, or the machine is not available; and
     /// [`LocalError::Cancelled`].
     pub async fn lend_for_build(
         &self,

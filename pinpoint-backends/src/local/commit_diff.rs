@@ -13,7 +13,7 @@ pub struct FileChange {
 
 impl Repository {
     /// The files that a commit changes against its first parent, by path; a
-    /// file that is renamed is removed and added.
+    /// renamed file counts as removed and added.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl Repository {
             .collect()
     }
 
-    /// The URL of a remote: of `origin`, or else of the first one there is.
+    /// The URL of a remote: of `origin`, or else of the first one.
     ///
     /// # Errors
     ///

@@ -76,7 +76,7 @@ pub struct LocalConfig {
     pub build_jobs: u32,
     /// Bytes that finished builds may occupy while they are not in use.
     pub cache_size: u64,
-    /// Full hashes of commits that count as not building, nor does what is made
+    /// Full hashes of commits that count as not building, as do states made
     /// of them: with dependencies held elsewhere, or merged into another.
     #[serde(default)]
     pub skip: Vec<String>,
@@ -102,9 +102,9 @@ pub struct Location {
     pub state_dir: PathBuf,
     /// Of this job alone: outputs and reports.
     pub job_dir: PathBuf,
-    /// Shared by all jobs of this user on this machine: the locks. Almost
-    /// always [`default_machine_dir`](super::default_machine_dir); two jobs
-    /// with different ones disturb each other's measurements.
+    /// Shared by all jobs of this user on this machine: the directory of the locks.
+    /// Almost always [`default_machine_dir`](super::default_machine_dir); two jobs with
+    /// different ones disturb each other's measurements.
     pub machine_dir: PathBuf,
 }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::repository::is_gits;
 
-/// The variables that every build and every run of a job is given.
+/// The variables that every build and every run of a job gets.
 pub(super) struct Environment {
     /// From this process, taken once so that they are the same for all.
     inherited: Vec<(OsString, OsString)>,
@@ -31,7 +31,7 @@ impl Environment {
 
     /// Gives it to a command for a commit, where the commit is known.
     pub(super) fn set(&self, command: &mut Command, hash: Option<&str>) {
-        // By name, and not all at once: `process::execute` can't see that.
+        // By name, and not all at once, which `process::execute` could not see.
         for (name, _) in std::env::vars_os() {
             if !self.inherited.iter().any(|(kept, _)| *kept == name) {
                 command.env_remove(name);

@@ -7,10 +7,10 @@ use pinpoint_core::ExecutorError;
 
 use super::repository::RepositoryError;
 
-/// The local executor could not do what it was asked.
+/// The local executor failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
-    /// The metric of the job names a format that is not known.
+    /// The metric of the job names an unknown format.
     #[error("the format of the job's metric: {source}")]
     Format {
         /// The problem.
@@ -26,7 +26,7 @@ pub enum LocalError {
         /// The cause.
         source: io::Error,
     },
-    /// A file of ours holds something else.
+    /// A file of ours has unexpected contents.
     #[error("{path} is damaged: {source}; remove it and resume the job", path = path.display())]
     Damaged {
         /// The file.
@@ -69,7 +69,7 @@ pub enum LocalError {
         /// The path as given.
         path: PathBuf,
     },
-    /// The benchmark's program is not there.
+    /// The benchmark's program does not exist.
     #[error(
         "the benchmark command {program} does not exist at the good end {commit}; correct its path (one with a `/` is looked up in the work tree), or have the build make it"
     )]
@@ -81,7 +81,7 @@ pub enum LocalError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The benchmark's program is there, and its interpreter is not.
+    /// The benchmark's program exists, but its interpreter does not.
     #[error(
         "the benchmark command {program} exists, but the interpreter that its first line names does not; install it, or correct that line"
     )]
@@ -119,7 +119,7 @@ pub enum LocalError {
         /// The reason, in one line.
         reason: String,
     },
-    /// The good end failed whenever it was tried.
+    /// The good end failed in every try.
     #[error("the benchmark fails at the good end {commit}, {attempts} times of {attempts}: {reason}; make it pass there, or choose another good commit{}", quoted(.tail))]
     GoodFails {
         /// The good end.
@@ -128,7 +128,7 @@ pub enum LocalError {
         attempts: u32,
         /// The reason for the last failure, in one line.
         reason: String,
-        /// The end of what it wrote to its standard error.
+        /// The end of its standard error.
         tail: String,
     },
     /// The output at the good end is not a valid measurement.
@@ -144,16 +144,17 @@ pub enum LocalError {
     NoSuchChart {
         /// The chart that was named.
         chart: String,
-        /// The charts that there are.
+        /// The charts that exist.
         existing: Vec<String>,
     },
     /// There are several charts and none was named.
     #[error("the benchmark gives {} charts ({}); choose one", .existing.len(), listed(.existing))]
     ManyCharts {
-        /// The charts that there are.
+        /// The charts that exist.
         existing: Vec<String>,
     },
-    /// A dependency is to be held at a revision of a repository that is not here.
+    /// A dependency has to be held at a revision of a repository that is not available
+    /// locally.
     #[error("the repository {repository} is not available locally; name a local clone of it")]
     NotAvailable {
         /// The dependency.
@@ -214,7 +215,7 @@ impl LocalError {
         }
     }
 
-    /// May the same request succeed a little later, without any help?
+    /// May the same request succeed a little later, without intervention?
     fn may_pass(&self) -> bool {
         match self {
             Self::Cancelled | Self::ShutDown | Self::BuildDamaged { .. } => true,

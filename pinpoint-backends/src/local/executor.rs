@@ -1,4 +1,4 @@
-//! The executor: what [`pinpoint_core::Executor`] asks, done on this machine.
+//! The executor: implements [`pinpoint_core::Executor`] on this machine.
 
 use std::collections::HashMap;
 use std::path::{Component, Path};
@@ -111,10 +111,10 @@ impl LocalExecutor {
         self.runner.old_metric.clone()
     }
 
-    /// Ends whatever is under way, and returns when no process of it is left.
+    /// Ends all work under way, and returns when no process of it is left.
     ///
-    /// A future that is dropped has its process asked to end; one that does not
-    /// want to is killed after a grace, which this process has to live to see.
+    /// When a future is dropped, its process is asked to end; if it does not it is killed
+    /// after a grace period, which this process has to live to see.
     pub async fn end(&self) {
         let works: Vec<_> = std::mem::take(&mut *locked(&self.works))
             .into_values()
@@ -285,7 +285,7 @@ impl InProcess for LocalExecutor {
     }
 }
 
-/// Does the path name something below wherever it is looked up, by its words?
+/// Does the path, by its words, name something below the directory it is looked up in?
 fn is_inside(path: &Path) -> bool {
     let mut parts = path.components().peekable();
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))

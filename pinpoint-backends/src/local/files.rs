@@ -53,8 +53,8 @@ pub(super) fn create_unnamed(directory: &Path) -> Result<File, LocalError> {
     tempfile::tempfile_in(directory).map_err(LocalError::io("create a file in", directory))
 }
 
-/// The end of a file that may be long: no more than a screen shows. Where others
-/// read or write in it does not change.
+/// The end of a file that may be long: no more than a screen shows. Other readers' and
+/// writers' positions do not change.
 pub(super) fn tail(file: &File) -> io::Result<String> {
     const BYTES: u64 = 2000;
     let start = file.metadata()?.len().saturating_sub(BYTES);
@@ -62,8 +62,8 @@ pub(super) fn tail(file: &File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
 }
 
-/// So many bytes of a file, or fewer where it ends. Where others read or write in it
-/// does not change.
+/// This many bytes of a file, or fewer where it ends. Other readers' and writers'
+/// positions do not change.
 pub(super) fn read_at(file: &File, start: u64, most: u64) -> io::Result<Vec<u8>> {
     let length = file.metadata()?.len().saturating_sub(start).min(most);
     let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
@@ -80,8 +80,8 @@ pub(super) fn read_at(file: &File, start: u64, most: u64) -> io::Result<Vec<u8>>
     Ok(bytes)
 }
 
-/// Copies the beginning and the end of a file, so much of each; what is left out
-/// between is noted in a line.
+/// Copies the beginning and the end of a file, this much of each; a line notes how much
+/// is left out.
 pub(super) fn copy_ends(from: &File, to: &Path, each: u64) -> io::Result<()> {
     let length = from.metadata()?.len();
     let mut copy = File::create(to)?;
@@ -131,7 +131,7 @@ fn make_writable(directory: &Path) -> io::Result<()> {
 }
 
 /// Writes a file under another name and moves it in place, so that half of it
-/// is never seen, whenever this process is killed.
+/// is never seen, even if this process is killed.
 ///
 /// It is not forced to the disk: that takes milliseconds, and the build that it describes
 /// is not either.
@@ -182,7 +182,7 @@ impl Drop for Locked {
 }
 
 impl Locked {
-    /// Is it still the file that the path names? Who holds a lock alone may remove
+    /// Is it still the file that the path names? The only holder of a lock may remove
     /// its file; a lock on a file that is gone protects nothing.
     fn is_at(&self, path: &Path) -> Result<bool, LocalError> {
         let same = || {
@@ -210,7 +210,7 @@ pub(super) fn try_lock(path: &Path, mode: Mode) -> Result<Option<Locked>, LocalE
     }
 }
 
-/// Takes a lock, waiting for it without holding up the runtime.
+/// Takes a lock, waiting for it without blocking the runtime.
 ///
 /// A free one takes a few microseconds. No call waits for a file lock and can be
 /// abandoned, so it looks again and again.

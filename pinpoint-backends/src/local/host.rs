@@ -1,4 +1,4 @@
-//! The machine, on which the times of a job depend.
+//! The machine, which the times of a job depend on.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -32,7 +32,7 @@ pub struct Host {
     /// differ.
     #[serde(default)]
     pub governors: BTreeSet<String>,
-    /// Processes that ran or wanted to, on average over 1, 5 and 15 minutes.
+    /// Processes that ran or were ready to, on average over 1, 5 and 15 minutes.
     #[serde(default)]
     pub load: Option<[f64; 3]>,
 }

@@ -11,7 +11,7 @@ use super::sync::locked;
 
 /// Repositories on this machine, by their URLs.
 ///
-/// A manifest may name hundreds, and looking for one that is not there takes
+/// A manifest may name hundreds, and looking for one that does not exist takes
 /// reading the configuration of every submodule: each is looked for once.
 pub(super) struct LocalClones {
     repositories: LocalRepositories,
@@ -47,8 +47,7 @@ impl LocalClones {
     ///
     /// # Errors
     ///
-    /// When there is one that git does not want to read: left out, it would change
-    /// what is built.
+    /// When there is one that git refuses to read: leaving it out would change the build.
     pub(super) fn locate(&self, repository: &str) -> Result<Option<Repository>, RepositoryError> {
         let mut known = locked(&self.known);
         if let Some(clone) = known.get(repository) {

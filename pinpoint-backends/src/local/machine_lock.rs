@@ -1,4 +1,4 @@
-//! One measurement at a time on the whole machine, and no build beside it.
+//! One measurement at a time on the whole machine, without builds beside it.
 //!
 //! There are two lock files. `machine` is held by one run alone, or shared by
 //! builds. `turnstile` is held while waiting for `machine`, and released on
@@ -27,7 +27,7 @@ use super::workspace;
 ///
 /// `$XDG_RUNTIME_DIR/pinpoint`; where that is not set, as in cron jobs, the
 /// place it would have had; where there is none, a directory in `/tmp`, or in the
-/// home directory if another user has made the one in `/tmp`. `$TMPDIR` has no say:
+/// home directory if another user has made the one in `/tmp`. `$TMPDIR` is ignored:
 /// two shells may differ in it.
 pub fn default_machine_dir() -> PathBuf {
     if let Some(runtime) = std::env::var_os("XDG_RUNTIME_DIR").filter(|value| !value.is_empty()) {
@@ -194,7 +194,7 @@ impl BuildHold {
 
 impl Drop for BuildHold {
     fn drop(&mut self) {
-        // Only tidiness: a record of the dead does no harm, and the next run
+        // Only tidiness: a record of a dead process does no harm, and the next run
         // removes it.
         let _ = fs::remove_file(&self.register);
     }

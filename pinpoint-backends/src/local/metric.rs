@@ -22,7 +22,7 @@ pub(super) enum Wanted<'a> {
     Every,
 }
 
-/// The metric that a run which succeeded gives, and the values that are wanted.
+/// The metric of a run that succeeded, and the requested values.
 pub(super) fn find(
     format: &Format,
     wanted: Wanted<'_>,
@@ -120,8 +120,8 @@ impl<'a> Reader<'a> {
         self.metric?.chart.clone()
     }
 
-    /// The chart that decides and the values of a run that succeeded; or why it did
-    /// not, in a line.
+    /// The chart that decides and the values of a run that succeeded; or the reason for
+    /// its failure, in one line.
     pub(super) fn read(
         &self,
         output: Output<'_>,
@@ -163,7 +163,7 @@ pub(super) fn aggregated(values: Values, aggregate: Aggregate) -> Result<Values,
     values.into_iter().map(one).collect()
 }
 
-/// Is the chart that decides there, and are the values in the units of the metric?
+/// Does the deciding chart exist, and are the values in the units of the metric?
 fn check_units(metric: &Metric, values: &Values) -> Result<(), String> {
     let Some(chart) = &metric.chart else {
         return (values.iter())
@@ -194,7 +194,7 @@ pub(super) enum Unfit {
     /// Its output gives no values.
     #[error(transparent)]
     Output(ReadError),
-    /// The charts are not those that were asked for.
+    /// The charts are not those asked for.
     #[error(transparent)]
     Chart(LocalError),
 }

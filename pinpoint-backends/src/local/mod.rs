@@ -7,7 +7,7 @@
 //!
 //! # Files
 //!
-//! The user's repository is read and never written: not its files, index,
+//! The user's repository is read but never written: not its files, index,
 //! branches or stash, nor anything in `.git`. Work trees belong to a bare
 //! repository of our own that borrows the user's objects.
 //!
@@ -37,10 +37,10 @@
 //!
 //! # Processes that runs leave running
 //!
-//! Each build step and each run has a supervising process: `supervisor`. Whatever
-//! is still running when the command has ended is ended, processes that left its
-//! session as well, before anything else is started. Each run writes to files of its
-//! own that have no name, so what escapes all the same reaches no other run's output.
+//! Each build step and each run has a supervising process: `supervisor`. Processes still
+//! running when the command has ended are ended before anything else starts, including
+//! those that left its session. Each run writes to files of its own that have no name, so
+//! a process that escapes nevertheless can't write to another run's output.
 //!
 //! # Limits
 //!

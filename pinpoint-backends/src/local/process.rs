@@ -1,7 +1,7 @@
 //! One child process and everything it starts: from its start to its end, with
 //! measurements.
 //!
-//! A command is started by a process of its own, which sees to its end: see
+//! A command is started by a process of its own, which ensures its end: see
 //! `supervisor`. It leads a process group in a session without a terminal, so
 //! Ctrl-C does not reach it.
 
@@ -30,7 +30,7 @@ use super::supervisor::{Plan, Supervisor};
 /// The interval at which a child's output is measured.
 const WATCH: Duration = Duration::from_millis(100);
 
-/// A child that writes more than this, to one of its outputs, is ended: it would fill
+/// A child that writes more than this to one of its outputs is ended: it would fill
 /// the disk.
 const MOST_OUTPUT: u64 = 1 << 30;
 
@@ -39,13 +39,13 @@ const MOST_OUTPUT: u64 = 1 << 30;
 pub(super) struct Ended {
     pub(super) started: Instant,
     pub(super) status: ExitStatus,
-    /// The limit that it went beyond, and was ended for.
+    /// The limit that it exceeded, and was ended for.
     pub(super) beyond: Option<Beyond>,
     /// Wall time includes making the process, some tenths of a millisecond.
     ///
     /// On Linux the peak of memory begins at what the new process shares with
     /// this one when it is made, before it becomes another program: the
-    /// private memory of this process is a floor under it.
+    /// private memory of this process is a lower bound of it.
     pub(super) usage: Usage,
     /// The processes that it left, which were ended after it.
     pub(super) left: Left,
@@ -89,7 +89,7 @@ pub(super) enum Beyond {
 pub(super) enum NotRun {
     /// It could not be started.
     Spawn(io::Error),
-    /// It could be started, and then not be waited for, or was not to be.
+    /// It could be started, but not waited for, or was not allowed to run.
     Failed(LocalError),
 }
 
@@ -173,7 +173,7 @@ struct State {
     /// The supervisor of the child, from its start until its number is free for
     /// others.
     supervisor: Option<libc::pid_t>,
-    /// There is to be no other child.
+    /// No further child may start.
     cancelled: bool,
 }
 
@@ -192,7 +192,7 @@ impl Processes {
         &self.key
     }
 
-    /// Ends the child, if one lives, and lets no other begin.
+    /// Ends the child, if there is one, and lets no other start.
     pub(super) fn cancel(&self) {
         self.state().cancelled = true;
         self.cancelled.send_replace(true);
@@ -209,7 +209,7 @@ impl Processes {
         *self.cancelled.borrow() && self.living.is_closed()
     }
 
-    /// Does what needs them, until they are canceled.
+    /// Does something that needs them, until they are canceled.
     pub(super) async fn unless_cancelled<T>(
         &self,
         work: impl Future<Output = Result<T, LocalError>>,
@@ -224,7 +224,7 @@ impl Processes {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing that is done under this lock leaves the state half changed.
+        // No operation under this lock leaves the state half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -247,7 +247,8 @@ impl Processes {
         drop(state);
 
         wait_for_end(supervisor.process);
-        // The dead still keeps its number, so no other process is signalled by it.
+        // The dead process still keeps its number, so no other process is signalled by
+        // it.
         self.state().supervisor = None;
         reap(supervisor.process);
         match supervisor.report() {
@@ -283,7 +284,7 @@ impl Processes {
         }
     }
 
-    /// Asks the child to end; its supervisor sees to it after a grace.
+    /// Asks the child to end; its supervisor ends it after a grace period.
     fn end(&self) {
         let state = self.state();
         if let Some(supervisor) = state.supervisor {
@@ -347,9 +348,9 @@ fn reap(child: libc::pid_t) {
     }
 }
 
-/// Ends what is on record of a child, if it lives on.
+/// Ends a recorded child that is still alive.
 ///
-/// Only for the holder of the lock under which it was started: the process
+/// Only for the holder of the lock under which it was started, since the process
 /// that started it is dead then.
 pub(super) async fn end_leftover(record: &str) {
     let leftover = Leftover::on(record);
@@ -377,8 +378,8 @@ impl Leftover {
 
     /// Kills the child and its process group; false when that needs no repeating.
     ///
-    /// The supervisor lives on while it ends what else was left. All die as soon as
-    /// they are scheduled; one that hangs in the kernel must not hang us.
+    /// The supervisor lives on while it ends everything else that was left. All die as
+    /// soon as they are scheduled; one that hangs in the kernel must not hang us.
     fn end(&self) -> bool {
         const PATIENCE: Duration = Duration::from_secs(10);
         let lives = |recorded: &&Identity| recorded.lives();

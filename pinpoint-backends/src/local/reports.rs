@@ -1,8 +1,8 @@
 //! The reports of all runs of a job, so that a repeated request is answered
-//! and not run again.
+//! without another run.
 //!
-//! One file with a line for each: to create a file for each run takes longer,
-//! on some file systems, than all else that is done beside a run together.
+//! One file with a line for each: creating a file for each run takes longer, on some file
+//! systems, than everything else done beside a run.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -43,7 +43,7 @@ impl Reports {
         let mut length = 0;
         let mut known = HashMap::new();
         for line in content.split_inclusive(|byte| *byte == b'\n') {
-            // After a line that was cut off by a kill there is nothing.
+            // A line that was cut off by a kill is the last one.
             let (true, Ok((action, report))) =
                 (line.ends_with(b"\n"), serde_json::from_slice(line))
             else {

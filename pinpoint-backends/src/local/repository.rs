@@ -15,10 +15,10 @@ pub enum RepositoryError {
     /// `git` is not installed.
     #[error("the git command can't be started: {0}; install git 2.30 or newer, or correct PATH")]
     NoGit(#[source] io::Error),
-    /// There is a `git`, and the system can't start it now.
+    /// `git` is installed, but the system can't start it now.
     #[error("the git command can't be started: {0}")]
     NotStarted(#[source] io::Error),
-    /// The clone is partial, and lacks what is to be checked out.
+    /// The clone is partial, and lacks files to check out.
     #[error("the clone {path} is partial: of commit {commit} it lacks {}, first {first}; fetch all that is missing with `git -C {path} fetch --refetch --no-filter`", if *.count == 1 { "one object".into() } else { format!("{count} objects") }, path = path.display())]
     Partial {
         /// The clone.
@@ -41,7 +41,7 @@ pub enum RepositoryError {
     /// No commit has this name.
     #[error("{path} has no commit {revision}; {}", fetch_hint(*.shallow), path = path.display())]
     UnknownRevision {
-        /// The name that was given.
+        /// The name given.
         revision: String,
         /// The repository.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub enum RepositoryError {
     /// Several commits have this name.
     #[error("{path} has several commits that begin with {revision}; write more of the hash", path = path.display())]
     Ambiguous {
-        /// The name that was given.
+        /// The name given.
         revision: String,
         /// The repository.
         path: PathBuf,
@@ -106,7 +106,7 @@ pub enum RepositoryError {
         /// The paths, from the top of the repository.
         paths: Vec<String>,
     },
-    /// Git failed where it should not.
+    /// Git failed unexpectedly.
     #[error("`git {command}` failed in {path} ({status}): {reason}", path = path.display())]
     Git {
         /// The git command.
@@ -118,7 +118,7 @@ pub enum RepositoryError {
         /// Its error output.
         reason: String,
     },
-    /// Git answered something that we do not understand.
+    /// Git gave an answer that we do not understand.
     #[error("`git {command}` in {path} gave an unexpected answer: {answer:?}; report it, with the output of `git --version`", path = path.display())]
     Answer {
         /// The git command.
@@ -152,9 +152,8 @@ impl RepositoryError {
     }
 }
 
-/// A `git` command that no surroundings influence: no `GIT_DIR` of a hook that
-/// calls us, no hooks, nothing written by the way, nothing asked on a terminal,
-/// nothing fetched.
+/// A `git` command independent of its surroundings: no `GIT_DIR` of a hook that calls us,
+/// no hooks, no incidental writes, no questions on a terminal, no fetches.
 pub(super) fn git(directory: &Path) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(directory).args([
@@ -185,7 +184,7 @@ pub(super) fn git(directory: &Path) -> Command {
     command
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_NO_LAZY_FETCH", "1")
-        // The same for older git, which does not know the variable above.
+        // The same for older git versions, which do not know the variable above.
         .env("GIT_ALLOW_PROTOCOL", "none")
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("LC_ALL", "C")
@@ -401,15 +400,15 @@ impl Repository {
         self.describe(&self.full_hash(revision)?)
     }
 
-    /// The full hash of what is called that.
+    /// The full hash of the commit with this name.
     pub(super) fn full_hash(&self, revision: &str) -> Result<String, RepositoryError> {
         let unknown = |shallow| RepositoryError::UnknownRevision {
             revision: revision.to_owned(),
             path: self.path.clone(),
             shallow,
         };
-        // A manifest may name anything: no argument of a process can be as long, or
-        // have a NUL in it.
+        // A manifest may name anything: a process argument can't be as long, or contain a
+        // NUL.
         if revision.len() > MAX_NAME || revision.contains('\0') {
             return Err(unknown(false));
         }
@@ -457,7 +456,7 @@ impl Repository {
     ///
     /// [`RepositoryError::Git`] when one of them is not there.
     pub fn describe_all(&self, hashes: &[&str]) -> Result<Vec<Commit>, RepositoryError> {
-        /// Well below what any system allows a command line to hold.
+        /// Well below the limit of any system for a command line.
         const AT_ONCE: usize = 1_000;
         let mut commits = Vec::with_capacity(hashes.len());
         for some in hashes.chunks(AT_ONCE) {
@@ -504,7 +503,7 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// One error for each way in which there is none.
+    /// One error for each reason why there is none.
     pub fn range_check(&self, good: &str, bad: &str) -> Result<(), RepositoryError> {
         if good == bad {
             return Err(RepositoryError::SameCommit {
@@ -636,7 +635,7 @@ impl Repository {
         arguments.push("--");
         arguments.extend(paths.iter().map(String::as_str));
         let mut hashes = Hashes(self.ask(&arguments)?);
-        // The higher end, where it is listed, is the newest of all.
+        // The higher end, if it is listed, is the newest of all.
         if let Some(before) = hashes.0.strip_suffix(&format!("{higher}\n")) {
             hashes.0.truncate(before.len());
         }

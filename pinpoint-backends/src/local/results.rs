@@ -9,7 +9,7 @@ use pinpoint_core::results::{Output, is_criterion_result};
 
 use super::files;
 
-/// The content of a file of results, or of those files of a folder that are read.
+/// The contents of a results file, or of the files of a folder that are read.
 #[derive(Debug)]
 pub enum Results {
     /// A file.
@@ -83,7 +83,7 @@ impl Results {
         }
     }
 
-    /// As the readers take it.
+    /// In the form that the readers take.
     pub fn output(&self) -> Output<'_> {
         match self {
             Self::File(content) => content.into(),
@@ -92,7 +92,7 @@ impl Results {
     }
 }
 
-/// The content of a file that fits into the room that is left.
+/// The contents of a file that fits into the remaining room.
 fn content(file: File, room: &mut u64) -> io::Result<Option<Vec<u8>>> {
     let mut content = Vec::new();
     file.take(room.saturating_add(1))
@@ -159,7 +159,7 @@ pub(super) fn remove_old(tree: &Path, name: &Path) -> io::Result<Result<(), Stri
         remove(&path).map(Ok)
     };
     match remove() {
-        // A directory that is not there yet has no file of a run before.
+        // A directory that does not exist yet has no file of an earlier run.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             tree.metadata()?;
             Ok(Ok(()))
@@ -172,7 +172,7 @@ pub(super) fn remove_old(tree: &Path, name: &Path) -> io::Result<Result<(), Stri
     }
 }
 
-/// Removes what would be loaded, so that it does not pass for the results of the
+/// Removes files that would be loaded, so that they do not pass for the results of the
 /// next run; nothing else of a folder, which may hold anything.
 fn remove(path: &Path) -> io::Result<()> {
     if !path.symlink_metadata()?.is_dir() {

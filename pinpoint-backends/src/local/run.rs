@@ -52,7 +52,7 @@ pub(super) struct Runner {
     builds: Arc<Builds>,
     benchmark: Benchmark,
     pub(super) machine: Arc<MachineLock>,
-    /// Whose turn it is to run.
+    /// The queue of runs.
     pub(super) turn: tokio::sync::Mutex<WarmedUp>,
     reports: Mutex<Reports>,
     tails: Mutex<Tails>,
@@ -243,7 +243,7 @@ impl Runner {
     }
 
     /// Finds the metric by a run that succeeds. It warms up its build and is not
-    /// counted: all that are counted are taken alike.
+    /// counted: all counted runs are made alike.
     pub(super) async fn find_metric(
         &self,
         FindMetricRequest {
@@ -304,8 +304,8 @@ impl Runner {
         })
     }
 
-    /// The metric that a run gives, or why that run failed: another may not. The error
-    /// is what no other run can change.
+    /// The metric that a run gives, or the reason why that run failed: another may not.
+    /// The error is one that no other run can change.
     fn metric_of(
         &self,
         execution: &Execution,
@@ -380,7 +380,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Keeps what a run that does not count left running.
+    /// Records what an uncounted run left running.
     fn note_left(&self, name: &str, execution: &Execution) -> Result<(), LocalError> {
         let left = execution.tail.left.clone();
         let tail = OutputTail {
@@ -390,8 +390,8 @@ impl Runner {
         locked(&self.tails).add(name, &tail)
     }
 
-    /// Keeps the output of a run that failed, and says where; nothing when the job
-    /// keeps enough already. Of a run that succeeded its report and the end of its
+    /// Keeps the output of a failed run, and returns where; nothing when the job keeps
+    /// enough already. For a successful run its report and the end of its
     /// output are enough.
     async fn keep(
         &self,
@@ -425,7 +425,7 @@ fn ready(made: Made, machine: &Arc<RunHold>) -> Result<Holds, String> {
     }
 }
 
-/// Names what is warmed up: the same build with other arguments is cold.
+/// Identifies what is warmed up: the same build with other arguments is cold.
 fn warm_up_key(build: &Build, variant: &Variant) -> String {
     format!("{} {:?} {:?}", build.key, variant.arguments, variant.env)
 }

@@ -1,4 +1,4 @@
-//! Locks in memory, and work that would hold up the runtime.
+//! Locks in memory, and work that would block the runtime.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

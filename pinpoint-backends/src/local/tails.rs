@@ -1,7 +1,7 @@
 //! The tails of the runs' output, for later inspection.
 //!
 //! The whole output of a run is kept only when it failed. Its end is kept of
-//! every run: one file with a line for each, since to create a file for each
+//! every run: one file with a line for each, since creating a file for each
 //! run can take longer than the run.
 
 use std::collections::BTreeMap;
@@ -52,8 +52,8 @@ impl Tails {
         Ok(Self { path, file, kept })
     }
 
-    /// Takes from the room of the job what is kept of these outputs, so much of each
-    /// at most; false when the room is not enough.
+    /// Takes room of the job for these outputs, at most this much of each; false when the
+    /// room is not enough.
     pub(super) fn take_room(&mut self, outputs: &[&File], most: u64) -> bool {
         let length = |file: &&File| {
             file.metadata()
@@ -82,7 +82,7 @@ impl Tails {
     }
 }
 
-/// The outputs of runs that a job keeps by now.
+/// The outputs of runs that a job keeps so far.
 fn size_of_outputs(directory: &Path) -> io::Result<u64> {
     let mut size = 0;
     for entry in fs::read_dir(directory)? {
@@ -112,7 +112,7 @@ pub fn output_tails(job_dir: &Path) -> Result<BTreeMap<String, OutputTail>, Loca
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
         other => other.map_err(LocalError::io("read", &path))?,
     };
-    // Of a run that was made again after a kill, the last line counts.
+    // If a run was made again after a kill, the last line counts.
     let lines = content.split(|byte| *byte == b'\n');
     Ok(lines
         .filter_map(|line| serde_json::from_slice(line).ok())

@@ -5,12 +5,12 @@
 //! was interrupted, and is made again. The lock of a build is outside of the removed
 //! directory.
 //!
-//! The marker is not believed alone. What a build is made of is on the disk before
-//! it is written, or a loss of power could leave the marker of a tree that is
-//! half there; and it names what was in the tree, which is looked for whenever a
-//! process takes up the build. Additions are normal, since benchmarks write where
-//! they run; what is missing was removed by a tidier, by hand or by a benchmark,
-//! and the build is made again.
+//! The marker is not believed alone. The parts of a build are on the disk before it is
+//! written, since a loss of power could otherwise leave the marker of an incomplete tree;
+//! and it names the contents of the tree, which are checked whenever a process starts to
+//! use the build. Additions are normal, since benchmarks write where they run; missing
+//! files were removed by a cleanup tool, by hand or by a benchmark, and the build is made
+//! again.
 //!
 //! A build that is damaged while other jobs use it, or whose remains can't be
 //! removed, stays where it is: the next one is made in a further place.
@@ -35,7 +35,7 @@ pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Written when a build is whole.
+/// Written when a build is complete.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Marker {
     /// Our repositories that the work tree, and those inside it, belong to.
@@ -88,7 +88,7 @@ impl Workspace {
         &self.state
     }
 
-    /// The place of a build; `further` ones are for when those before can't be
+    /// The place of a build; `further` ones are for builds whose earlier places can't be
     /// used. All have names of the same length: a path may change what is measured.
     pub(super) fn build_dir(&self, key: &str, further: u32) -> BuildDir {
         if further == 0 {
@@ -135,8 +135,8 @@ impl Workspace {
         let alternates = borrowed.path.join("objects/info/alternates");
         let mut line = repository.objects().into_os_string();
         line.push("\n");
-        // Written last, and git finds no repository without the others, which may
-        // be removed by whatever tidies up.
+        // Written last, and git finds no repository without the others, which a cleanup
+        // tool may remove.
         if fs::read(&alternates).is_ok_and(|found| found == line.as_encoded_bytes())
             && ["HEAD", "config", "objects", "refs"]
                 .iter()
@@ -221,12 +221,12 @@ impl Workspace {
 /// The state of a build on disk.
 pub(super) enum Found {
     Whole(Marker),
-    /// The marker of a build that is not there, or not all of it.
+    /// The marker of a build that is missing or incomplete.
     Damaged,
     Nothing,
 }
 
-/// The parts that have to be there for a build to count as whole.
+/// The parts that have to exist for a build to count as complete.
 #[derive(Clone, Copy)]
 pub(super) enum Whole<'a> {
     /// All that was there when it was finished, but for this file of results, which
@@ -250,7 +250,7 @@ impl BuildDir {
         Ok((found, lock))
     }
 
-    /// Only for who holds its lock.
+    /// Only for the holder of its lock.
     pub(super) fn look(&self, whole: Whole<'_>) -> Result<Found, LocalError> {
         let Some(marker) = self.marker()? else {
             return Ok(Found::Nothing);
@@ -261,7 +261,7 @@ impl BuildDir {
         })
     }
 
-    /// The first of what a build had and has no more.
+    /// The first part of a build that is missing now.
     pub(super) fn missing(
         &self,
         marker: &Marker,
@@ -297,7 +297,7 @@ impl BuildDir {
         Ok(contents)
     }
 
-    /// Becomes the one who makes the build; `None` while others use or make it.
+    /// Takes the right to make the build; `None` while others use or make it.
     pub(super) fn make_it(&self) -> Result<Option<Locked>, LocalError> {
         files::try_lock(&self.lock, Mode::Alone)
     }
@@ -364,11 +364,11 @@ pub(super) struct LaidOut {
     pub(super) left_out: BTreeSet<(String, String)>,
 }
 
-/// Has everything written that was made in a directory.
+/// Has everything made in a directory written to the disk.
 ///
-/// One call for the whole file system: to name each file of a large build would
-/// take longer than the writing. What waits to be written would otherwise be
-/// written in the middle of a measurement.
+/// One call for the whole file system: naming each file of a large build would take
+/// longer than the writing. Pending writes would otherwise happen in the middle of a
+/// measurement.
 #[cfg_attr(
     target_os = "linux",
     expect(
@@ -419,12 +419,12 @@ impl Borrowed {
     }
 
     /// Makes the user's tags those of this repository, so that `git describe`
-    /// answers in work trees. It has no branches. Only for who holds its lock.
+    /// answers in work trees. It has no branches. Only for the holder of its lock.
     pub(super) fn take_tags(&self, users: &Repository) -> Result<(), LocalError> {
         let mut packed = b"# pack-refs with: sorted \n".to_vec();
         packed.extend(users.tags()?);
         replace(&self.path.join("packed-refs"), Some(packed))?;
-        // Where the user's history was cut off, so is that of the tree.
+        // Where the user's history was cut off, the tree's history is, too.
         let shallow = users.common_dir().join("shallow");
         let ends = match fs::read(&shallow) {
             Ok(ends) => Some(ends),
@@ -461,7 +461,7 @@ pub(super) fn apply_patch(tree: &Path, patch: &Path) -> Command {
     command
 }
 
-/// Gives a file this content, or removes it; one that is as it should be stays.
+/// Gives a file this content, or removes it; a correct file stays untouched.
 fn replace(path: &Path, content: Option<Vec<u8>>) -> Result<(), LocalError> {
     let Some(content) = content else {
         return files::remove(path);
@@ -475,7 +475,7 @@ fn replace(path: &Path, content: Option<Vec<u8>>) -> Result<(), LocalError> {
         .map_err(LocalError::io("write", path))
 }
 
-/// Takes trees that are gone off the list of a repository of ours.
+/// Removes trees that are gone from the list of a repository of ours.
 fn forget_trees(borrowed: &Borrowed) -> Result<(), LocalError> {
     // Tidiness only: the holder of the lock does the same at the next removal.
     let Some(_alone) = files::try_lock(&borrowed.lock, Mode::Alone)? else {
@@ -511,7 +511,7 @@ pub(super) fn check_room(directory: &Path) -> Result<(), LocalError> {
         {
             Err(LocalError::io("write to", directory)(error))
         }
-        // Other trouble is reported by whatever meets it.
+        // Other trouble is reported where it occurs.
         _ => Ok(()),
     }
 }
@@ -520,12 +520,12 @@ fn names(directory: &Path) -> Result<Vec<String>, LocalError> {
     names_before(directory, "")
 }
 
-/// Names of ours, of those entries that end like that.
+/// The names with this ending that are ours.
 fn names_before(directory: &Path, end: &str) -> Result<Vec<String>, LocalError> {
     let unreadable = |error| LocalError::io("read", directory)(error);
     let mut names = Vec::new();
     for entry in fs::read_dir(directory).map_err(unreadable)? {
-        // Ours are SHA-256 in hexadecimal digits; what is not is not ours.
+        // Ours are SHA-256 in hexadecimal digits; other names are not ours.
         let name = entry.map_err(unreadable)?.file_name();
         let name = name.to_str().and_then(|name| name.strip_suffix(end));
         names.extend(name.map(str::to_owned).filter(|name| {
@@ -555,7 +555,7 @@ fn size(directory: &Path) -> Result<u64, LocalError> {
             let entry = entry.map_err(unreadable)?;
             // Of the link itself, where it is one.
             let metadata = match entry.metadata() {
-                // Something that the build left running may be tidying up.
+                // A process that the build left running may be tidying up.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 other => other.map_err(unreadable)?,
             };
@@ -571,7 +571,7 @@ fn size(directory: &Path) -> Result<u64, LocalError> {
 /// The builds that [`clean`] keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CleanOptions {
-    /// Bytes of finished builds that may stay, those used last; none by
+    /// Bytes of finished builds that may stay, the most recently used; none by
     /// default.
     pub keep: u64,
 }
@@ -579,13 +579,13 @@ pub struct CleanOptions {
 /// The outcome of [`clean`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CleanReport {
-    /// The directories that are gone.
+    /// The removed directories.
     pub removed: Vec<PathBuf>,
     /// The bytes they occupied.
     pub freed: u64,
     /// The directories that a live job uses, which stay.
     pub in_use: Vec<PathBuf>,
-    /// The directories that could not be removed, and why.
+    /// The directories that could not be removed, with the reasons.
     pub failed: Vec<(PathBuf, String)>,
 }
 
@@ -594,8 +594,8 @@ pub struct CleanReport {
 ///
 /// # Errors
 ///
-/// [`LocalError::Io`] where the state directory can't be read. What can't be
-/// removed is in the report.
+/// [`LocalError::Io`] when the state directory can't be read. Directories that can't be
+/// removed are in the report.
 pub fn clean(state_dir: &Path, options: CleanOptions) -> Result<CleanReport, LocalError> {
     let state = Workspace::open(state_dir)?;
     let mut report = state.shrink(options.keep)?;

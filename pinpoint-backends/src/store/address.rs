@@ -1,6 +1,6 @@
 //! The address of a database.
 
-/// The address as it may be shown to everybody.
+/// The address as it may be shown to anyone.
 pub fn without_password(url: &str) -> String {
     let (scheme, rest) = match url.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),

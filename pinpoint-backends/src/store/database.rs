@@ -1,4 +1,4 @@
-//! The little that is asked of a database, whichever it is.
+//! The few operations of a database, whichever it is.
 //!
 //! All statements are written once, with parameters `$1`, `$2`, …, which both
 //! databases understand; a [`Dialect`] fills in the few words in which they differ.
@@ -68,7 +68,7 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
-    /// The time in milliseconds since 1970, by the clock that all who share the
+    /// The time in milliseconds since 1970, by the clock that all users of the
     /// database share.
     pub(super) fn now(self) -> &'static str {
         match self {
@@ -161,7 +161,7 @@ macro_rules! bound {
 #[cfg(feature = "postgres")]
 pub(super) use bound;
 
-/// A database, and how messages call it.
+/// A database, and its name in messages.
 #[derive(Debug, Clone)]
 pub(super) struct Database {
     pub(super) pool: Pool,
@@ -192,7 +192,7 @@ impl Database {
         self.execute_until(None, sql, values).await
     }
 
-    /// Tried once, for what must not be done twice.
+    /// Tried once, for operations that must not be done twice.
     pub(super) async fn execute_once(
         &self,
         sql: &str,
@@ -202,7 +202,7 @@ impl Database {
         done.map_err(|source| self.failed(source))
     }
 
-    /// As [`Self::execute`], until the lease under which it happens is over.
+    /// As [`Self::execute`], until its lease expires.
     pub(super) async fn execute_until(
         &self,
         until: Option<Instant>,
@@ -220,7 +220,7 @@ impl Database {
         }
     }
 
-    /// As [`Self::execute`], of a statement that gives rows.
+    /// As [`Self::execute`], for a statement that gives rows.
     pub(super) async fn fetch(
         &self,
         sql: &str,
@@ -229,7 +229,7 @@ impl Database {
         self.fetch_until(None, sql, values).await
     }
 
-    /// As [`Self::fetch`], until the lease under which it happens is over.
+    /// As [`Self::fetch`], until its lease expires.
     pub(super) async fn fetch_until(
         &self,
         until: Option<Instant>,
@@ -276,8 +276,8 @@ impl Database {
         Ok(())
     }
 
-    /// Trying again: until the lease is over under which something happens, or for as
-    /// long as the store's [`Patience`](super::Patience) says.
+    /// Retries: until the operation's lease expires, or for as long as the store's
+    /// [`Patience`](super::Patience) says.
     pub(super) fn tries(&self, lease: Option<Instant>) -> Tries<'_> {
         let patience = || Instant::now() + self.pool.patience();
         Tries {
@@ -288,7 +288,7 @@ impl Database {
         }
     }
 
-    /// The same database, with more time for each answer: of what takes long and no
+    /// The same database, with more time for each answer: for long operations that no
     /// running job waits for.
     pub(super) fn unhurried(&self) -> Self {
         Self {
@@ -321,7 +321,7 @@ impl Database {
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Trying again what a connection has broken off.
+/// Retries operations that a broken connection has ended.
 pub(super) struct Tries<'a> {
     database: &'a Database,
     is_leased: bool,
@@ -459,7 +459,7 @@ enum Begun {
 }
 
 impl Transaction {
-    /// As [`Database::execute`], without a name for what went wrong.
+    /// As [`Database::execute`], without a name for the failure.
     pub(super) async fn try_execute(
         &mut self,
         sql: &str,

@@ -45,7 +45,7 @@ pub enum StoreError {
         /// The file or database.
         store: String,
     },
-    /// The file is a database of another program.
+    /// The file belongs to another program.
     #[error(
         "{store} belongs to another program; choose another state directory, or another database"
     )]
@@ -61,7 +61,7 @@ pub enum StoreError {
         /// The reason.
         source: sqlx::Error,
     },
-    /// The address is not one of a store.
+    /// The address is not that of a store.
     #[error(
         "{url:?} is not the address of a store ({reason}); name a database as postgres://USER@HOST/DATABASE"
     )]
@@ -86,7 +86,7 @@ pub enum StoreError {
     Damaged {
         /// The file or database.
         store: String,
-        /// The job, and what of it.
+        /// The job, and the part of it.
         place: String,
         /// The problem there.
         source: Box<dyn std::error::Error + Send + Sync>,
@@ -111,7 +111,7 @@ pub enum StoreError {
         /// The error of SQLite.
         source: sqlx::Error,
     },
-    /// Another process holds the lock of the file for too long.
+    /// Another process has held the lock of the file for too long.
     #[error("{store} is locked by another process; end that process, then try again")]
     Busy {
         /// The file or database.
@@ -119,7 +119,7 @@ pub enum StoreError {
         /// The error of SQLite, if it was asked.
         source: Option<sqlx::Error>,
     },
-    /// Anything else that SQLite says.
+    /// Any other error of SQLite.
     #[error("{store} failed: {source}")]
     Database {
         /// The file or database.
@@ -127,13 +127,13 @@ pub enum StoreError {
         /// The error of SQLite.
         source: sqlx::Error,
     },
-    /// No job has an id that begins so.
+    /// No job id has this prefix.
     #[error("there is no job {}", brief(.prefix))]
     Unknown {
         /// The prefix asked for.
         prefix: String,
     },
-    /// Several jobs have ids that begin so.
+    /// Several job ids have this prefix.
     #[error("{} may be any of {}; give more of the id", brief(.prefix), list(.matches))]
     Ambiguous {
         /// The prefix asked for.
@@ -151,8 +151,8 @@ pub enum StoreError {
         /// The seconds after which the lease expires if it is not renewed.
         seconds: i64,
     },
-    /// The lease ran out and another worker took the job, or the job was removed.
-    /// Nothing was written; what was tried before, over a connection that broke, may
+    /// The lease expired and another worker took the job, or the job was removed. Nothing
+    /// was written; an earlier attempt, over a connection that broke, may
     /// have been.
     #[error(
         "another worker has taken over job {id}, or it was removed; this process stopped writing to it"
@@ -175,14 +175,14 @@ pub enum StoreError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A job cannot go from the one state to the other.
+    /// The job cannot change from the one state to the other.
     #[error("job {id} is {from} and cannot become {to}")]
     Transition {
         /// The job.
         id: JobId,
         /// Its state.
         from: JobState,
-        /// The state that was asked for.
+        /// The state asked for.
         to: JobState,
     },
     /// The journal's records are of a version that this program lacks.
@@ -238,7 +238,7 @@ pub enum StoreError {
     },
 }
 
-/// The most characters of foreign text in a message.
+/// The most characters of other programs' text in a message.
 const BRIEF: usize = 300;
 
 /// The text, cut off where it gets long: it may be a number of a million digits.

@@ -1,7 +1,7 @@
 //! Jobs as JSON Lines: out of one store, into another.
 //!
 //! The first line names the format. Each job is a line, followed by a line for each
-//! of its records, and the last line counts both, so that what was cut off is seen.
+//! of its records, and the last line counts both, so that a truncation is noticed.
 //! JSON that the store keeps is passed on as the text it is: no number changes.
 //!
 //! Imports come from anywhere: they are checked line by line while they are read, within
@@ -27,10 +27,10 @@ const LAST_TIME: i64 = 253_402_300_799_999;
 /// The longest line that is read, in bytes: a record with all its values.
 const LONGEST_LINE: usize = 64 << 20;
 
-/// The longest line of a job that is read: what is in it is held as a tree.
+/// The longest line of a job that is read: its contents are held as a tree.
 const LONGEST_JOB: usize = 16 << 20;
 
-/// Records are written when there are so many, or so many bytes of them.
+/// Records are written when there are this many, or this many bytes of them.
 const RECORDS: usize = 1000;
 const BYTES: usize = 16 << 20;
 
@@ -89,7 +89,7 @@ struct RecordLine {
     withdrawn: bool,
 }
 
-/// Says of a job that is imported what is wrong with it, if anything.
+/// Checks an imported job, and returns the problem with it, if any.
 pub type Check<'a> = dyn Fn(&Job) -> Result<(), String> + Send + Sync + 'a;
 
 /// The counts of an import.
@@ -97,7 +97,7 @@ pub type Check<'a> = dyn Fn(&Job) -> Result<(), String> + Send + Sync + 'a;
 pub struct Imported {
     /// Jobs that were added.
     pub added: u64,
-    /// Jobs that were there already, and were left as they are.
+    /// Jobs that were there already, and were not changed.
     pub there: u64,
 }
 
@@ -108,7 +108,7 @@ impl JobStore {
     ///
     /// # Errors
     ///
-    /// When the store can't be read, or the output not be written.
+    /// When the store can't be read, or the output can't be written.
     #[tracing::instrument(name = "store::export", level = "debug", skip_all)]
     pub async fn export(
         &self,
@@ -202,8 +202,8 @@ impl JobStore {
 
     /// Adds the jobs of an export, all of them or none. A job that is there already
     /// is left as it is. A job that was added is [`imported`](Job::imported) until
-    /// [`JobStore::trust`]; what its spec, configuration and outcome have to be like is
-    /// up to `check`.
+    /// [`JobStore::trust`]; `check` decides which specs, configurations and outcomes are
+    /// valid.
     ///
     /// # Errors
     ///
@@ -350,7 +350,7 @@ async fn import_job(
     let read = job_of(lines, &id, &job)?;
     check(&read).map_err(|reason| lines.wrong(format!("job {id}: {reason}")))?;
     drop(read);
-    // Two jobs of one quarter of a microsecond are in any order.
+    // Two jobs of the same quarter of a microsecond are in any order.
     let mut number = id.number();
     let sql = "SELECT 1 FROM jobs WHERE number = $1";
     while !there && count(&transaction.fetch(sql, [number.into()]).await?) > 0 {
@@ -426,7 +426,7 @@ async fn import_job(
     Ok(!there)
 }
 
-/// Nothing goes in that could not be replayed.
+/// Nothing is imported that could not be replayed.
 fn new_row(lines: &Lines<'_>, record: &RecordLine, created: i64) -> Result<NewRow, StoreError> {
     let detail = record.detail.as_deref().map(RawValue::get);
     let created = u64::try_from(created).unwrap_or_default();
@@ -490,7 +490,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The last line read is not as it has to be.
+    /// The last line read is not as required.
     fn wrong(&self, reason: impl std::fmt::Display) -> StoreError {
         StoreError::Import {
             line: self.number,

@@ -1,4 +1,4 @@
-//! Which jobs a list shows.
+//! The jobs that a list shows.
 
 use pinpoint_core::JobState;
 
@@ -28,7 +28,7 @@ pub struct JobFilter {
     pub text: Option<String>,
 }
 
-/// Which part of a list a page shows. Lists are sorted by the time of creation,
+/// The part of a list that a page shows. Lists are sorted by the time of creation,
 /// the newest job first, and the place of a job in them never changes: going on
 /// from a job shows none twice and misses none, whatever was added meanwhile. The
 /// job itself may have been removed.
@@ -48,7 +48,7 @@ pub enum Place {
 pub struct Page {
     /// The jobs, newest first.
     pub jobs: Vec<JobSummary>,
-    /// There are more in the direction in which was looked: newer ones for
+    /// There are more in the direction of the page: newer ones for
     /// [`Place::Before`], older ones otherwise.
     pub more: bool,
 }

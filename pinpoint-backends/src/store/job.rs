@@ -16,8 +16,8 @@ use uuid::{Timestamp, Uuid};
 #[serde(transparent)]
 pub struct JobId(pub(super) String);
 
-/// With the finest time there is, so that names made one after the other differ in
-/// what [`JobId::number`] takes of them.
+/// With the finest time there is, so that ids made one after the other differ in the part
+/// that [`JobId::number`] takes.
 static CLOCK: LazyLock<Mutex<ContextV7>> =
     LazyLock::new(|| Mutex::new(ContextV7::new().with_additional_precision()));
 
@@ -65,7 +65,7 @@ impl fmt::Display for JobId {
     }
 }
 
-/// The text is not a whole job id.
+/// The text is not a full job id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is not a whole job id", super::error::brief(.0))]
 pub struct NoJobId(String);
@@ -109,7 +109,7 @@ pub struct Job {
     pub state: JobState,
     /// Milliseconds since 1970.
     pub created: i64,
-    /// When its state changed last, or it was resumed after its worker had gone,
+    /// When its state last changed, or it was resumed after its worker had gone,
     /// in milliseconds since 1970.
     pub updated: i64,
     /// The total running time, in milliseconds; absent until it stopped for the first
@@ -136,9 +136,9 @@ pub struct Job {
     pub outcome: Option<Value>,
     /// The reason for its failure, if it failed.
     pub error: Option<String>,
-    /// Executions of the benchmark so far, failed ones too.
+    /// Executions of the benchmark so far, including failed ones.
     pub runs: u64,
-    /// Commits built so far, failed ones not.
+    /// Commits built so far, excluding failed ones.
     pub builds: u64,
     /// The version of the records with which its journal began.
     pub journal_version: u32,
@@ -160,7 +160,7 @@ pub struct JobSummary {
     pub state: JobState,
     /// Milliseconds since 1970.
     pub created: i64,
-    /// When its state changed last, or it was resumed after its worker had gone,
+    /// When its state last changed, or it was resumed after its worker had gone,
     /// in milliseconds since 1970.
     pub updated: i64,
     /// The total running time, in milliseconds; absent until it stopped for the first
@@ -181,8 +181,8 @@ pub struct JobSummary {
     pub title: String,
     /// The reason for its failure, if it failed.
     pub error: Option<String>,
-    /// Executions of the benchmark so far, failed ones too.
+    /// Executions of the benchmark so far, including failed ones.
     pub runs: u64,
-    /// Commits built so far, failed ones not.
+    /// Commits built so far, excluding failed ones.
     pub builds: u64,
 }

@@ -1,4 +1,4 @@
-//! The jobs of a store: made, found, moved from state to state.
+//! The jobs of a store: creating them, finding them, and changing their states.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ impl JobStore {
         Self { database }
     }
 
-    /// The file or the database, as messages call it.
+    /// The name of the file or the database in messages.
     pub fn name(&self) -> &str {
         &self.database.name
     }
@@ -112,8 +112,7 @@ impl JobStore {
         }
     }
 
-    /// The job whose name begins with `prefix`. Case and hyphens do not
-    /// matter.
+    /// The job whose id begins with `prefix`. Case and hyphens do not matter.
     ///
     /// # Errors
     ///
@@ -127,7 +126,7 @@ impl JobStore {
         if wanted.is_empty() || !wanted.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(unknown());
         }
-        // Everything that begins so sorts before the same with a `g`, the
+        // Every id with the prefix sorts before the prefix with a `g`, the
         // letter after the last digit; a range uses the index.
         let end = format!("{wanted}g");
         let rows = self
@@ -159,8 +158,8 @@ impl JobStore {
         job(&self.database, rows.first().ok_or_else(unknown)?)
     }
 
-    /// Brings a job into another state, with the error and the outcome that
-    /// belong to it; those of the state before are dropped.
+    /// Changes the state of a job, with the error and the outcome that belong to it;
+    /// those of the state before are dropped.
     ///
     /// # Errors
     ///
@@ -176,7 +175,7 @@ impl JobStore {
         self.change_state(id, None, to, error, outcome).await
     }
 
-    /// As [`JobStore::set_state`], by the one who works on the job.
+    /// As [`JobStore::set_state`], by the worker of the job.
     ///
     /// # Errors
     ///
@@ -220,7 +219,7 @@ impl JobStore {
         }
     }
 
-    /// `again` says that it was tried before, and perhaps done.
+    /// `again` is true if it was tried before, and perhaps done.
     async fn try_change_state(
         &self,
         id: &JobId,
@@ -265,7 +264,7 @@ impl JobStore {
         }
         let mut duration = row.optional_int(2).map_err(failed)?;
         if from == JobState::Running {
-            // Once the lease had run out, its process was suspended.
+            // Once the lease had expired, its process was suspended.
             let idle = row.int(10).map_err(failed)?.max(0);
             let since = change.time.saturating_sub(row.int(1).map_err(failed)?);
             let since = since.saturating_sub(idle).max(0);
@@ -299,11 +298,11 @@ impl JobStore {
         transaction.commit().await
     }
 
-    /// Changes the configuration of a job that nothing was recorded of, under its lease.
+    /// Changes the configuration of a job that has no records yet, under its lease.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Begun`] when something was recorded, [`StoreError::LeaseLost`] when
+    /// [`StoreError::Begun`] when it has records, [`StoreError::LeaseLost`] when
     /// another worker has the job.
     #[tracing::instrument(name = "store::set_leased_config", level = "debug", skip_all, fields(job = %lease.id))]
     pub async fn set_leased_config(
@@ -363,7 +362,7 @@ impl JobStore {
         Ok(JobJournal::new(self.database.clone(), lease, created))
     }
 
-    /// The journal of a job, for as long as the lease is good.
+    /// The journal of a job, for as long as the lease is valid.
     ///
     /// # Errors
     ///
@@ -398,7 +397,7 @@ impl JobStore {
         Ok(asked != 0)
     }
 
-    /// Takes back the request to end the job.
+    /// Withdraws the request to end the job.
     ///
     /// # Errors
     ///
@@ -450,8 +449,8 @@ impl JobStore {
 
     /// Removes jobs that were created before this time (in milliseconds since
     /// 1970) with all that belongs to them, the oldest first, at most `limit` of
-    /// them in one transaction, and says which. A job that is leased stays, and so does
-    /// one whose lease has run out less than a day ago: its process may be suspended.
+    /// them in one transaction, and returns which. A job that is leased stays, and so
+    /// does one whose lease expired less than a day ago: its process may be suspended.
     ///
     /// # Errors
     ///
@@ -508,7 +507,7 @@ impl JobStore {
     /// [`StoreError::Unknown`], or when the store cannot be written.
     #[tracing::instrument(name = "store::trust", level = "debug", skip_all, fields(job = %id))]
     pub async fn trust(&self, id: &JobId) -> Result<(), StoreError> {
-        // Numbers from zero on were given to no lease of the job before.
+        // Numbers from zero on were given to no earlier lease of the job.
         let sql = "UPDATE jobs SET lease = CASE WHEN lease < 0 THEN 0 ELSE lease END WHERE id = $1";
         one(id, self.database.execute(sql, [id.as_str().into()]).await?)
     }

@@ -18,7 +18,7 @@ use super::{Lease, StoreError, now};
 /// The version of the records that this program writes. It reads all versions up to this.
 pub const JOURNAL_VERSION: u32 = 2;
 
-/// Rows written by one statement: fewer take longer, more hardly less.
+/// The rows written by one statement: fewer take longer, more save hardly any time.
 const ROWS: usize = 100;
 
 /// The journal of one job.
@@ -226,8 +226,8 @@ impl JobJournal {
     ) -> Result<(), StoreError> {
         let failed = |source| self.database.failed(source);
         // One statement sees one state of the store, so that the number of the next
-        // record goes with the records that were seen. What another statement saw
-        // before is still so: records are only added.
+        // record matches the records that were seen. Results of earlier statements still
+        // hold: records are only added.
         let sql = "SELECT sequence, withdrawn, event, detail FROM records \
                    WHERE job = $1 AND sequence >= $2 ORDER BY sequence";
         let values = [self.lease.job.into(), (*next).into()];
@@ -284,7 +284,7 @@ pub(super) fn record_of(
     }
     serde_json::from_str(event).or_else(|error| {
         version_1(None).map_err(|older: serde_json::Error| {
-            // The version that the row is of was read further than the name of the
+            // The version of the row was read, but not the name of the
             // record.
             let place = |error: &serde_json::Error| (error.line(), error.column());
             if place(&older) > place(&error) {
@@ -296,7 +296,7 @@ pub(super) fn record_of(
     })
 }
 
-/// A record as it is written.
+/// A record in its written form.
 #[derive(Debug)]
 pub(super) struct NewRow {
     pub(super) kind: &'static str,
@@ -328,7 +328,7 @@ impl NewRow {
     }
 }
 
-/// Writes records after those that a job has.
+/// Appends records to those of a job.
 pub(super) async fn insert(
     transaction: &mut Transaction,
     job: i64,
@@ -373,7 +373,7 @@ pub(super) fn parsed<T: DeserializeOwned>(
     serde_json::from_str(json).map_err(|source| damaged(store, place(), &source.to_string()))
 }
 
-/// `what` is there in place of what this program writes.
+/// `what` is in place of the JSON that this program writes.
 pub(super) fn damaged(store: &str, place: String, what: &str) -> StoreError {
     StoreError::Damaged {
         store: store.to_owned(),
@@ -463,7 +463,7 @@ mod tests {
     use crate::store::database::Pool;
     use crate::store::{JobStore, NewJob};
 
-    /// On every connection there may be.
+    /// On every connection that may exist.
     async fn limit(journal: &JobJournal, pages: &'static str) {
         let pool = match &journal.database.pool {
             Pool::Sqlite(pool) => pool,
@@ -479,7 +479,7 @@ mod tests {
         }
     }
 
-    /// SQLite answers a full disk and a full file alike.
+    /// SQLite gives the same error for a full disk and a full file.
     #[tokio::test]
     async fn a_full_disk_loses_nothing_and_is_survived() {
         let directory = tempfile::tempdir().unwrap();
@@ -515,7 +515,7 @@ mod tests {
         assert!(written.len() > 10);
         assert_eq!(journal.records().await.unwrap(), written);
 
-        // With room again, the same journal goes on.
+        // Once there is room again, the same journal goes on.
         limit(&journal, "PRAGMA max_page_count = 2000").await;
         written.push(failed(99));
         journal.append(&failed(99)).await.unwrap();

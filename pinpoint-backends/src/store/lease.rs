@@ -25,7 +25,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// One that the store has just given for this time.
+    /// A lease that the store has just granted for this time.
     pub(super) fn new(id: JobId, job: i64, token: i64, time: Duration) -> Self {
         Self {
             until: Some(Arc::new(Mutex::new(Instant::now() + time.min(FAR)))),
@@ -48,7 +48,7 @@ impl Lease {
         &self.id
     }
 
-    /// When the lease runs out unless it is renewed, by this machine's clock.
+    /// The time when the lease expires unless it is renewed, by this machine's clock.
     pub(super) fn until(&self) -> Option<Instant> {
         let until = self.until.as_ref()?;
         Some(*until.lock().unwrap_or_else(PoisonError::into_inner))

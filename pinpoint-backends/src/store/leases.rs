@@ -1,4 +1,4 @@
-//! Taking jobs, so that no two work on the same one.
+//! Taking jobs, so that no two workers take the same one.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{Job, JobFilter, JobId, Lease, StoreError};
 /// The columns that a statement returns of the job it has taken.
 const TAKEN: &str = "RETURNING id, number, lease";
 
-/// In an update of a job that is taken or kept: where its lease had run out, the time
+/// In an update of a job that is taken or kept: where its lease had expired, the time
 /// from then on was not spent running. The process was killed, or suspended.
 fn without_the_gap(now: &str) -> String {
     let gap = format!("state = 'running' AND lease_owner IS NOT NULL AND lease_expires < {now}");
@@ -121,7 +121,7 @@ impl JobStore {
         }
     }
 
-    /// Makes a lease last for this time from now.
+    /// Extends a lease to this time from now.
     ///
     /// # Errors
     ///
@@ -157,7 +157,7 @@ impl JobStore {
     /// When the store cannot be written.
     #[tracing::instrument(name = "store::release", level = "debug", skip_all, fields(job = %lease.id))]
     pub async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        // The number rises, so that nothing is written under the lease any more.
+        // The number rises, so that no more writes under the lease are possible.
         let sql = "UPDATE jobs SET lease = lease + 1, lease_owner = NULL, lease_expires = 0 \
                    WHERE number = $1 AND lease = $2";
         let values: [Value; 2] = [lease.job.into(), lease.token.into()];
@@ -175,6 +175,6 @@ impl JobStore {
 }
 
 fn milliseconds(time: Duration) -> i64 {
-    // Longer than any clock lasts is as good as without an end.
+    // A time beyond the range of clocks means no end.
     i64::try_from(time.as_millis()).map_or(i64::MAX / 4, |time| time.min(i64::MAX / 4))
 }

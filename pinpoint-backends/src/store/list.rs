@@ -1,7 +1,7 @@
 //! Lists of jobs, page by page.
 //!
 //! Every page is one walk along an index from where the last one ended, so that the
-//! thousandth costs what the first does.
+//! thousandth costs as much as the first.
 
 use super::database::{Dialect, Value};
 use super::job::first_number;
@@ -13,7 +13,7 @@ use super::{JobFilter, JobId, Page, Place, StoreError, Total};
 const COUNTED: i64 = 10_000;
 
 impl JobStore {
-    /// A page of at most `limit` jobs that fit the filter.
+    /// A page of at most `limit` jobs that match the filter.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl Query {
         query
     }
 
-    /// Adds a condition, which ends where its value comes.
+    /// Adds a condition, which ends with the place of its value.
     fn add(&mut self, condition: &str, value: impl Into<Value>) {
         self.values.push(value.into());
         self.conditions

@@ -15,7 +15,7 @@ pub struct JobLock {
     _file: File,
 }
 
-/// The lock cannot be had.
+/// The lock is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Another process has it.
@@ -85,7 +85,7 @@ impl JobLock {
 /// just forked has a copy of the lock until it becomes another program.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The number that the holder has written; it may be just about to.
+/// The number written by the holder; it may be just about to write it.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.rewind().ok()?;

@@ -1,7 +1,7 @@
 //! Jobs and their journals, in one SQLite file or in a PostgreSQL database.
 //!
 //! [`JobStore`] is the same for both: all statements are written once, and the tables
-//! come from one source. What differs is in `database.rs` and the folder `schema`.
+//! come from one source. The differences are in `database.rs` and the folder `schema`.
 //!
 //! **SQLite** needs no server. A state directory holds
 //!
@@ -20,18 +20,17 @@
 //!
 //! **PostgreSQL** is for many machines. What it has acknowledged is on its disk. The
 //! tables are in a schema named `pinpoint`, or where the search path finds those of
-//! an earlier version. Every wait for the server ends: see [`Patience`]. A connection
-//! that breaks stops no job; what was being done is tried again, under a lease until
-//! the lease has run out. A record has its number, and a state its time, so that what
-//! was written before the connection broke is recognised and not written twice. Row
-//! locks keep the order: a commit that is late to arrive is waited for, or never takes
-//! effect.
+//! an earlier version. Every wait for the server ends: see [`Patience`]. A broken
+//! connection stops no job; the operation is retried, under a lease until the lease
+//! expires. A record has its number, and a state its time, so that a write from before
+//! the break is recognised and not repeated. Row locks keep the order: a commit that is
+//! late to arrive is waited for, or never takes effect.
 //!
 //! Where many workers could take the same job, one does: a [`Lease`] expires unless it is
 //! renewed, and writes of a worker whose job another has taken are refused.
 //!
-//! Each operation is a span of `tracing`, with the job's id and with nothing of what is
-//! stored: a spec may hold secrets.
+//! Each operation is a span of `tracing`, with the job's id and with no stored data: a
+//! spec may hold secrets.
 //!
 //! ```
 //! use pinpoint_backends::store::{JobFilter, JobStore, NewJob, Place};
@@ -108,7 +107,7 @@ pub use sqlite::Durability;
 /// Milliseconds since 1970, as every time in the file is kept.
 fn now() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    // A clock before 1970 is as good as no clock.
+    // A clock before 1970 counts as no clock.
     since.map_or(0, |since| {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     })

@@ -16,18 +16,18 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 impl JobStore {
     /// Opens the store in a database, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`,
-    /// and makes its tables if there are none, in a schema named `pinpoint`. What the
-    /// address leaves open is taken from the environment (`PGHOST`, `PGPASSWORD` and
+    /// and makes its tables if there are none, in a schema named `pinpoint`. Missing
+    /// parts of the address are taken from the environment (`PGHOST`, `PGPASSWORD` and
     /// their like) and from the file that `PGPASSFILE` names, or `~/.pgpass`.
     ///
     /// # Errors
     ///
-    /// A database that can't be reached, is newer, or not ours.
+    /// When the database can't be reached, is newer, or is not ours.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         Self::connect_with(url, Patience::default()).await
     }
 
-    /// As [`JobStore::connect`], with a choice of how long to wait for the database.
+    /// As [`JobStore::connect`], with a choice of timeouts for the database.
     ///
     /// # Errors
     ///

@@ -15,7 +15,7 @@ use super::database::{Row, Value, bound};
 /// Enough for one process; a server has about a hundred for all.
 const CONNECTIONS: u32 = 8;
 
-/// A connection that was in use so shortly ago is used again without asking.
+/// A connection used more recently than this is used again without a check.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// The timeouts of a database. Answers that are late count as a broken connection.
@@ -23,12 +23,12 @@ const FRESH: Duration = Duration::from_secs(1);
 pub struct Patience {
     /// For a connection.
     pub connect: Duration,
-    /// For the answer to one statement of a running job.
+    /// The timeout for the answer to one statement of a running job.
     pub answer: Duration,
-    /// For the answer to one statement that may go over many jobs: lists, exports,
+    /// The timeout for one statement that may go over many jobs: lists, exports,
     /// imports and purges.
     pub long_answer: Duration,
-    /// In all, for what is tried again and belongs to no lease.
+    /// The total time for operations that are retried and belong to no lease.
     pub retry: Duration,
 }
 
@@ -44,7 +44,7 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// For a question whose answer costs the server nothing.
+    /// The timeout for a question whose answer costs the server nothing.
     fn ping(self) -> Duration {
         self.answer.min(Duration::from_secs(3))
     }
@@ -55,7 +55,7 @@ impl Patience {
 pub(super) struct Server {
     pool: PgPool,
     pub(super) patience: Patience,
-    /// For the answer to one statement.
+    /// The timeout for the answer to one statement.
     answer: Duration,
     /// Nothing answered until a caller's time was up. Until something does, callers
     /// without a lease try only once.
@@ -78,7 +78,8 @@ impl Server {
                     Ok(true)
                 })
             })
-            // The pool asks once more before it keeps a connection, and without a limit.
+            // The pool checks a connection once more before it keeps it, and without a
+            // limit.
             .after_release(move |connection, _| {
                 Box::pin(async move {
                     within(ping, connection.ping()).await?;
@@ -115,7 +116,7 @@ impl Server {
     }
 
     /// Drops the connections that are not in use, when one broke: the others are likely
-    /// to, and each would take its time.
+    /// to be broken, and each would take time to find out.
     pub(super) fn broke(&self, is_over: bool) -> bool {
         while let Some(connection) = self.pool.try_acquire() {
             drop(connection.detach());
@@ -127,7 +128,7 @@ impl Server {
     }
 
     pub(super) async fn close(&self) {
-        // Dropping them does as well.
+        // Dropping them has the same effect.
         let _ = tokio::time::timeout(self.patience.ping(), self.pool.close()).await;
     }
 }
@@ -170,7 +171,7 @@ impl Held {
         Ok(rows.into_iter().map(Row::from).collect())
     }
 
-    /// Row by row, for as long as they are taken.
+    /// Row by row, for as long as the caller takes them.
     pub(super) async fn fetch_each<E>(
         &mut self,
         sql: &str,

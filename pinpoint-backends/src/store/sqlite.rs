@@ -1,4 +1,4 @@
-//! A store in a file, SQLite built in.
+//! A store in a file, with SQLite built in.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -42,7 +42,8 @@ impl JobStore {
         Self::open_with(state_dir, Durability::Process).await
     }
 
-    /// As [`JobStore::open`], with a choice of what an acknowledged record survives.
+    /// As [`JobStore::open`], with a choice of the failures that an acknowledged record
+    /// survives.
     ///
     /// # Errors
     ///
@@ -76,8 +77,7 @@ impl JobStore {
     }
 }
 
-/// Creates the file, or looks at the one that is there, and brings it up to
-/// date.
+/// Creates the file, or checks an existing one, and brings it up to date.
 async fn prepare(
     state_dir: &Path,
     path: &Path,
@@ -87,7 +87,7 @@ async fn prepare(
     let failed = |source| StoreError::from_database(&store, Dialect::Sqlite, source);
     // SQLite does not wait for its turn to switch a file to the write-ahead
     // log, so that two processes that create it at once would disturb each
-    // other. Let go of at the end, with the file.
+    // other. Released at the end, with the file.
     let _one_at_a_time = lock(&state_dir.join("pinpoint.lock")).await?;
     // The first look is without the log: it must not change a file that turns
     // out to belong to another program.
@@ -98,8 +98,7 @@ async fn prepare(
         .await
         .map_err(failed)?;
     let found = schema::sqlite::version(&mut connection, path).await;
-    // Closed whatever was found, so that nothing of ours is left beside a file
-    // that is refused.
+    // Closed in any case, so that nothing of ours is left beside a refused file.
     connection.close().await.map_err(failed)?;
     let found = found?;
     if found == SCHEMA_VERSION {

@@ -1,4 +1,4 @@
-//! Free text: the words of a job, and the words that are looked for.
+//! Free text: the words of a job, and the words to search for.
 //!
 //! Databases disagree about what a word is, above all in paths and options, of
 //! which command lines are made. So words are cut here, and the databases compare
@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-/// Longer words are known by their beginning: PostgreSQL takes up to 2,046 bytes.
+/// Longer words are cut: PostgreSQL takes up to 2,046 bytes.
 const LONGEST: usize = 100;
 
 /// The most bytes of a job's words that are kept: PostgreSQL takes up to a megabyte.
@@ -36,7 +36,8 @@ impl<'a> Names<'a> {
     pub(super) fn tags(self) -> impl Iterator<Item = String> {
         let names = self.all().into_iter().filter(|(_, name)| !name.is_empty());
         names.map(|(what, name)| {
-            // In place of what would part words, letters that are in none.
+            // Letters that are part of no word, in place of characters that would
+            // separate words.
             let name =
                 name.chars()
                     .take(LONGEST)
@@ -49,8 +50,8 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The words of a job's names and other texts, in lower case, each followed by a
-/// space but the last.
+/// The words of a job's names and other texts, in lower case, each but the last followed
+/// by a space.
 pub(super) fn words<'a>(names: Names<'a>, texts: impl IntoIterator<Item = &'a str>) -> String {
     let tags: BTreeSet<String> = names.tags().collect();
     let texts = names.all().map(|(_, name)| name).into_iter().chain(texts);

@@ -45,7 +45,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<f64>, CliError> {
         .collect()
 }
 
-/// Builds the good end and runs it so often.
+/// Builds the good end and runs it this often.
 pub(crate) async fn measure(
     config: LocalConfig,
     aggregate: Aggregate,

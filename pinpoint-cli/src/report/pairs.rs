@@ -17,9 +17,9 @@ use crate::pairwise_summary::{described, failures, row};
 use crate::quantity::{count, quantity};
 use pinpoint_core::job::JobResult;
 
-/// At most so many charts have pictures; all are in the table.
+/// At most this many charts have pictures; all are in the table.
 const MOST_PICTURES: usize = 20;
-/// At most so many bytes are spent on pictures, but for the first of each part.
+/// At most this many bytes are spent on pictures, but for the first of each part.
 const MOST_PICTURE_BYTES: usize = 1_500_000;
 
 /// The comparison of two commits.

@@ -17,9 +17,9 @@ use crate::summary::{dependency_change, effect, line, short, why};
 use pinpoint_core::JobKind;
 use pinpoint_core::job::JobResult;
 
-/// At most so many commits that may hold a culprit are written out.
+/// At most this many commits that may hold a culprit are written out.
 const MOST_CANDIDATES: usize = 1000;
-/// At most so many files of a culprit are written out.
+/// At most this many files of a culprit are written out.
 const MOST_FILES: usize = 200;
 
 pub(super) fn section(report: &Report) -> Result<Markup, CliError> {

@@ -148,7 +148,7 @@ impl Job {
         }
     }
 
-    /// Carries out so many actions; what is going on is shown of every tenth.
+    /// Carries out this many actions; shows the progress at every tenth.
     fn go_on(mut self, actions: usize) -> Self {
         for number in 1..=actions {
             if self.engine.machine().outcome().is_some() {

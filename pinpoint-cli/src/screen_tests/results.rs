@@ -30,7 +30,7 @@ fn evidence(lower: &CombinedCommit, higher: &CombinedCommit, levels: [f64; 2]) -
     })
 }
 
-/// The same of failures: so many runs of ten failed at each.
+/// The same of failures: this many runs of ten failed at each.
 fn failures(lower: &CombinedCommit, higher: &CombinedCommit, failed: [usize; 2]) -> Value {
     let errors = |failed: usize| -> Vec<f64> {
         (0..10)

@@ -16,7 +16,7 @@
 //! already, on the side that has few. "No change" is one of the explanations; it is
 //! distinguished from a change at g by before·after / (before + after).
 //!
-//! The expected value of a run is its *mutual information*: by how much it reduces the
+//! The expected value of a run is its *mutual information*: its reduction of the
 //! uncertainty. A commit that must be built first costs more, so it is built where
 //! enough runs of it pay for the build.
 
@@ -33,7 +33,7 @@ use crate::Position;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Choice {
     Build(Position),
-    /// So many more runs of these commits.
+    /// This many more runs of these commits.
     Run(Vec<(Position, u32)>),
 }
 
@@ -164,7 +164,7 @@ enum Step {
     New(Position),
 }
 
-/// The best step offered so far, with its gain; the first of equals.
+/// The best step offered so far, with its gain; the first among equals.
 #[derive(Debug, Default)]
 struct Best(Option<(f64, Step)>);
 
@@ -176,7 +176,7 @@ impl Best {
     }
 }
 
-/// The best thing to do; none when nothing can be learned any more.
+/// The best step; none when nothing can be learned any more.
 ///
 /// Cost: O(b·m) for a batch of b runs and m sites.
 pub(crate) fn choose(

@@ -4,11 +4,11 @@
 //! chance of the failures seen on a side, averaged over all rates, is a ratio of
 //! beta functions; the *Bayes factor* of a change is the product over the two
 //! sides by that of both sides taken together. Rates near 0 and near 1 are the
-//! likelier ones beforehand, since most benchmarks fail hardly ever or always: a
-//! beta prior. After a change for the worse any rate is likely, so that every
-//! run of the bad end that passes speaks against a change: twenty of them leave
-//! about one chance in twenty for it. Source: Gelman et al., *Bayesian Data
-//! Analysis*, 2013, sections 2.4 and 2.8.
+//! likelier ones beforehand, since most benchmarks hardly ever or always fail: a beta
+//! prior. After a change for the worse any rate is likely, so that every run of the bad
+//! end that passes is evidence against a change: twenty of them leave it about one chance
+//! in twenty. Source: Gelman et al., *Bayesian Data Analysis*, 2013, sections 2.4 and
+//! 2.8.
 
 use libm::{erfc, exp, lgamma, log};
 

@@ -117,7 +117,7 @@ impl SearchStrategy for AdaptiveSearch {
             .collect()
     }
 
-    /// A run for each halving of what is left.
+    /// A run for each halving of the remaining range.
     fn runs_to_come(&self, _: &SearchState) -> u64 {
         let open: u64 = self
             .open_ranges()

@@ -62,7 +62,7 @@ impl Weights {
         self.mass * share
     }
 
-    /// The first offset up to and with which there is so much probability.
+    /// The first offset up to and including which there is this much probability.
     fn reaching(&self, mass: f64) -> u64 {
         let share = mass / self.mass;
         match &self.cumulative {
@@ -73,7 +73,7 @@ impl Weights {
 }
 
 impl Line {
-    /// The two ends with so many commits between them.
+    /// The two ends with this many commits between them.
     pub(crate) fn new(between: u64, priors: Option<&[f64]>) -> Self {
         let cumulative = priors.map(|priors| {
             let largest = priors.iter().copied().fold(0.0, f64::max);
@@ -249,8 +249,8 @@ impl Line {
         }
     }
 
-    /// Makes a site without any information a commit of a gap again, one that can't be
-    /// used. False where the gaps on its two sides are of different ranges.
+    /// Turns a site without any information, one that can't be used, back into a commit
+    /// of a gap. False where the gaps on its two sides are of different ranges.
     pub(crate) fn drop_site(&mut self, site: usize) -> bool {
         let (commit, at) = (self.sites[site], site - 1);
         let fits = self.gaps[at].range == self.gaps[site].range && self.gap_of(commit).is_none();

@@ -25,7 +25,7 @@
 //! commits on the same side are pooled, so that after a few steps both levels are
 //! known well, and one or two runs place a commit if the change is large.
 //!
-//! # Where to find what
+//! # Where things are
 //!
 //! | | |
 //! | --- | --- |
@@ -37,7 +37,7 @@
 //! | `posterior` | all of it together, as probabilities |
 //! | `choice` | what to run or build next |
 //! | `findings` | what the strategy reports |
-//! | `tuning` | every constant, and what moves with it |
+//! | `tuning` | every constant, and the measurements that depend on it |
 //!
 //! # Several changes
 //!
@@ -152,7 +152,7 @@ enum Next {
     Wait,
     /// Only more runs can show which of its commits it is.
     Learn,
-    /// The line is another one: decide again.
+    /// The line has changed: decide again.
     Repeat,
 }
 
@@ -359,7 +359,7 @@ impl AdaptiveSearch {
         Ok(missing)
     }
 
-    /// Asks for what a certain change in a gap needs to become that of one commit.
+    /// Asks for whatever a certain change in a gap needs to become that of one commit.
     fn trace(
         &mut self,
         gap: usize,

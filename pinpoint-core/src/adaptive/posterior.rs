@@ -10,9 +10,9 @@ use super::values::{self, Evidence, Setting};
 /// The next change, according to all runs so far.
 #[derive(Debug, Clone)]
 pub(crate) struct Analysis {
-    /// The probability that there is none worth finding.
+    /// The probability that there is no change worth finding.
     pub(crate) no_change: f64,
-    /// The part of it that there is one, for the better.
+    /// The part of this probability that belongs to changes for the better.
     pub(crate) better: f64,
     /// The probability that it is in each gap, or the site after it.
     pub(crate) gaps: Vec<f64>,
@@ -24,7 +24,7 @@ pub(crate) struct Analysis {
 }
 
 /// Combines prior, values and failures. `no_change` is the prior probability
-/// that there is nothing to find.
+/// that there is no change to find.
 pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Analysis {
     let gaps = setting.sites - 1;
     let evidence = values::weigh(&runs.values, setting);

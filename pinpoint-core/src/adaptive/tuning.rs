@@ -23,7 +23,7 @@ pub(super) const KINDS: [f64; 3] = [0.5, 0.4, 0.1];
 /// The same as long as no run failed. At [0.5, 0.5, 0]: nothing normal 34 → 52.
 pub(super) const KINDS_WITHOUT_FAILURE: [f64; 3] = [0.95, 0.05, 0.0];
 
-// When something counts as known.
+// The probability at which something counts as known.
 
 /// The part of the allowed error that the model may use. Noise is never quite as modelled.
 /// At 0.5: about a tenth more runs in all scenarios with one change.
@@ -50,7 +50,7 @@ pub(super) const MOST_FAILED_BUILDS: usize = 24;
 pub(super) const RUNS_PER_BATCHED: u64 = 60;
 /// See [`RUNS_PER_BATCHED`].
 pub(super) const MOST_BATCHED: u64 = 4;
-/// Late in a search a batch has at least one run for so many made before, which bounds
+/// Late in a search a batch has at least one run for this many made before, which bounds
 /// the decisions of a search by a constant times the logarithm of its runs.
 /// At 20: pass-fail 0.1->0.3 437 → 657.
 pub(super) const RUNS_PER_LATE_BATCHED: u64 = 200;

@@ -181,7 +181,7 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
     evidence
 }
 
-/// The values about their median, in units of their spread, with the unit and
+/// The values relative to their median, in units of their spread, with the unit and
 /// the smallest step between two of them; none when there are fewer than two.
 fn normalise(values: &[Value]) -> Option<(f64, f64, Vec<Value>)> {
     if values.len() < 2 {
@@ -472,8 +472,7 @@ impl Model<'_> {
     }
 }
 
-/// A sum of numbers whose logarithms are given, none of which needs to be a number
-/// itself.
+/// A sum of numbers whose logarithms are given, any of which may overflow.
 #[derive(Debug, Clone, Copy)]
 struct LogSum {
     largest: f64,

@@ -19,7 +19,7 @@ pub struct ValidBisection {
     pub extra_args: Vec<String>,
     /// The kind of change of interest; a functional search has no chart.
     pub comparison_mode: Option<String>,
-    /// A change laid on top of every commit, as it was given.
+    /// A change laid on top of every commit, as given.
     pub pin: Option<String>,
     /// The project of the issue tracker.
     pub project: Option<String>,
@@ -34,13 +34,13 @@ pub struct ValidBisection {
 impl ValidBisection {
     /// Reads a request.
     ///
-    /// A chart is needed unless `comparison_mode` is `functional`. What is not
-    /// given is as in [`BisectionSpec::new`], but for the magnitude, which is 1.0
-    /// in the unit of the chart: the API says so, and it alone.
+    /// A chart is needed unless `comparison_mode` is `functional`. Missing fields are as
+    /// in [`BisectionSpec::new`], except for the magnitude, which is 1.0 in the unit of
+    /// the chart in the API alone.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with it.
+    /// All problems of the request.
     pub fn read(request: &ScheduleBisectRequest, bots: &Bots) -> Result<Self, Violations> {
         let mut check = Check::default();
         let ends = check.ends(&request.start_git_hash, &request.end_git_hash);
@@ -98,7 +98,7 @@ impl ValidBisection {
     ///
     /// # Errors
     ///
-    /// The message has no place for something: ends that are no plain commits of
+    /// The message has no place for something: ends that are not plain commits of
     /// the bot's repository, a range that only the caller knows, a magnitude in
     /// percent or none, budgets, and other choices that are not the default.
     pub fn write(&self, bots: &Bots) -> Result<ScheduleBisectRequest, NotCarried> {

@@ -35,7 +35,7 @@ pub struct FlatCommit {
 }
 
 impl FlatCommit {
-    /// The state, where no dependency is held, so that nothing has to be looked
+    /// The state, if no dependency is held, so that nothing has to be looked
     /// up.
     pub fn without_dependencies(&self) -> Option<CombinedCommit> {
         self.dependencies.is_empty().then(|| CombinedCommit {
@@ -136,7 +136,7 @@ impl TryFrom<&FlatCommit> for messages::CombinedCommit {
     }
 }
 
-/// All but who names each dependency: see [`FlatCommit`].
+/// All but the repository that names each dependency: see [`FlatCommit`].
 impl TryFrom<&CombinedCommit> for messages::CombinedCommit {
     type Error = NotCarried;
 

@@ -31,7 +31,7 @@ impl ValidCulpritFinder {
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with it.
+    /// All problems of the request.
     pub fn read(request: &ScheduleCulpritFinderRequest, bots: &Bots) -> Result<Self, Violations> {
         let mut check = Check::default();
         let ends = check.ends(&request.start_git_hash, &request.end_git_hash);
@@ -66,7 +66,7 @@ impl ValidCulpritFinder {
     ///
     /// # Errors
     ///
-    /// The message has no place for something: story tags, or ends that are no
+    /// The message has no place for something: story tags, or ends that are not
     /// plain commits of the bot's repository.
     pub fn write(&self, bots: &Bots) -> Result<ScheduleCulpritFinderRequest, NotCarried> {
         if !self.workload.story_tags.is_empty() {

@@ -118,7 +118,7 @@ mod tests {
 
         let same = compare(&control, &control);
         assert!(!same.significant);
-        // Whatever there is, JSON can say it.
+        // JSON can express any outcome.
         for result in [same, compare(&[1.0], &[2.0])] {
             let json = serde_json::to_string(&result).unwrap();
             assert!(!json.contains("null"), "{json}");

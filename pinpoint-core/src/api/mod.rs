@@ -1,9 +1,9 @@
-//! The API of Pinpoint: its messages, what they may say, what they mean.
+//! The API of Pinpoint: its messages, their validation, and their meaning.
 //!
 //! The messages are those of Chromium's Pinpoint, in protobuf (`prost::Message`)
 //! and in JSON ([`from_json`], and `serde_json` to write). Their texts come from
 //! outside. A request becomes one of [`ValidBisection`], [`ValidPairwise`] and
-//! [`ValidCulpritFinder`], or it is refused with everything that is wrong with it:
+//! [`ValidCulpritFinder`], or it is refused with a list of all problems:
 //!
 //! ```
 //! use pinpoint_core::api::{self, ScheduleBisectRequest, ValidBisection};
@@ -23,7 +23,7 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 //!
-//! The other way, what a message has no place for is [`NotCarried`].
+//! In the other direction, [`NotCarried`] is anything that a message has no place for.
 
 mod bisection;
 mod commits;

@@ -92,12 +92,12 @@ impl ValidPairwise {
     ///
     /// Each side is a commit or a build. A main commit without a repository is one
     /// of the bot's. An odd number of pairs becomes the next even one; 30 when
-    /// none is given. The values of a run become their mean when nothing else is
-    /// said: pairs are made of runs, not of values.
+    /// none is given. The values of a run become their mean by default: pairs are made of
+    /// runs, not of values.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with it.
+    /// All problems of the request.
     pub fn read(request: &SchedulePairwiseRequest, bots: &Bots) -> Result<Self, Violations> {
         let mut check = Check::default();
         let bot = check.bot(&request.configuration, bots);

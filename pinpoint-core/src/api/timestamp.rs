@@ -50,7 +50,7 @@ impl FromStr for Timestamp {
     type Err = TimestampError;
 
     fn from_str(text: &str) -> Result<Self, TimestampError> {
-        // More is read than RFC 3339 has, which wants a time and an offset.
+        // Other texts are accepted, too; RFC 3339 requires a time and an offset.
         let has_time = text.len() > "2024-02-29T".len();
         let offset = text.len().checked_sub("+00:00".len());
         let has_offset = text.ends_with(['Z', 'z'])

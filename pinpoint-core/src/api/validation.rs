@@ -10,7 +10,7 @@ use crate::bots::{Bot, Bots, UnknownBot};
 use crate::{Aggregate, Method, UnknownAggregate};
 use crate::{Commit, Patch, SpecError};
 
-/// Something in a request that can't be.
+/// An invalid part of a request.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct Violation {
@@ -24,16 +24,16 @@ pub struct Violation {
 /// The problems that a field can have.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Problem {
-    /// This kind of job needs it.
+    /// The field is required for this kind of job.
     #[error("this is missing, and the job needs it")]
     Missing,
-    /// One of two is needed.
+    /// One of two fields is required.
     #[error("this is missing; give it or `{or}`")]
     MissingEither {
         /// The other one.
         or: &'static str,
     },
-    /// One of two is too much.
+    /// Only one of two fields is allowed.
     #[error("this does not go with `{with}`; give one of them")]
     Both {
         /// The other one.
@@ -53,19 +53,19 @@ pub enum Problem {
     /// A number that must be larger.
     #[error("{0} is not positive")]
     NotPositive(i64),
-    /// A count that is none.
+    /// An invalid count.
     #[error("`{found}` is not a whole number from 1 to {most}", most = SpecError::MOST_ATTEMPTS)]
     Count {
         /// The text.
         found: String,
     },
-    /// A size that is none.
+    /// An invalid size.
     #[error("`{0}` is not a finite decimal number")]
     Number(String),
     /// Not a direction.
     #[error("`{0}` is not a direction; use Up, Down or Unknown")]
     Direction(String),
-    /// Not a way to make one value of many.
+    /// Not a valid aggregate of values.
     #[error(transparent)]
     Aggregate(#[from] UnknownAggregate),
     /// No bot has this name.
@@ -74,7 +74,7 @@ pub enum Problem {
     /// The bot takes no jobs for now.
     #[error("the bot `{0}` is out of resources for now; choose another one")]
     OutOfResources(String),
-    /// The bot does not say what is built.
+    /// The bot has no build target.
     #[error("the bot `{0}` has no repository; add `repository` to its configuration")]
     NoRepository(String),
     /// A shell could not split the text.
@@ -86,12 +86,12 @@ pub enum Problem {
     /// Not a valid timestamp.
     #[error(transparent)]
     Moment(#[from] TimestampError),
-    /// Not the name of a job.
+    /// Not a valid job id.
     #[error("`{0}` is not a job id; job ids are UUIDs")]
     Job(String),
 }
 
-/// Everything that is wrong with a request: never nothing.
+/// All problems of a request: never empty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Violations(Vec<Violation>);
 
@@ -115,7 +115,7 @@ impl std::error::Error for Violations {}
 ///
 /// # Errors
 ///
-/// It is missing, or no UUID.
+/// It is missing, or not a valid UUID.
 pub fn job_id(text: &str) -> Result<Uuid, Violations> {
     let mut check = Check::default();
     let text = check.needed("job_id", text);
@@ -132,7 +132,7 @@ impl FlatCommit {
     /// # Errors
     ///
     /// It has no main commit, a commit lacks a repository or a full hash, or the
-    /// patch is not completely named. Fields are named from this message on.
+    /// patch is incomplete. Fields are named from this message on.
     pub fn read(message: &messages::CombinedCommit) -> Result<Self, Violations> {
         let mut check = Check::default();
         let state = check.state("", message, None);
@@ -140,9 +140,8 @@ impl FlatCommit {
     }
 }
 
-/// Collects violations. Its methods give some value in any case, so that what
-/// follows is looked at as well; [`end`](Self::end) lets it out only when
-/// nothing was wrong.
+/// Collects violations. Its methods give some value in any case, so that the rest is
+/// checked as well; [`end`](Self::end) returns the result only if there was no violation.
 #[derive(Default)]
 pub(super) struct Check(Vec<Violation>);
 
@@ -397,7 +396,7 @@ fn is_hexadecimal(text: &str, lengths: &[usize]) -> bool {
     lengths.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// A text that says something.
+/// A text that is not blank.
 pub(super) fn text(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }

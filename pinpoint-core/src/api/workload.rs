@@ -1,4 +1,4 @@
-//! What is run, and where: what all jobs have in common.
+//! The workload, common to all jobs: what is run, and where.
 
 use super::NotCarried;
 use super::validation::{Check, Problem, text};
@@ -9,7 +9,7 @@ use crate::bots::{Bot, Bots};
 /// The workload of a job: what it runs, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
-    /// The bot, by the name that was given: of a bot or of an alias.
+    /// The bot, by the name given: of a bot or of an alias.
     pub bot: String,
     /// The benchmark.
     pub benchmark: String,
@@ -22,7 +22,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Reads what all schedule requests have.
+    /// Reads the fields common to all schedule requests.
     pub(super) fn read(
         check: &mut Check,
         bot: Option<&Bot<'_>>,

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-/// Something wrong in a file of bot configurations.
+/// A problem in a file of bot configurations.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {}{problem}", Prefix(.field))]
 pub struct ConfigError {
-    /// The file, as it was called.
+    /// The name of the file.
     pub file: String,
     /// The line, counted from 1.
     pub line: usize,
@@ -42,7 +42,7 @@ pub enum ConfigProblem {
         /// The value found, in words.
         found: &'static str,
     },
-    /// No field has this name here.
+    /// Not a valid field here.
     #[error("unknown field; use {}", .known.join(", "))]
     UnknownField {
         /// The fields there are.
@@ -54,7 +54,7 @@ pub enum ConfigProblem {
         /// The field that decides the kind of bot.
         with: &'static str,
     },
-    /// A field that is needed.
+    /// A required field is missing.
     #[error("this is missing; a bot is complete, or has only an `alias`")]
     Missing,
     /// The value is empty.
@@ -68,7 +68,7 @@ pub enum ConfigProblem {
         /// Its line.
         line: usize,
     },
-    /// A name that has none.
+    /// An undefined name.
     #[error("there is no bot `{name}`{}", Near(.near))]
     UnknownBot {
         /// The name.
@@ -94,7 +94,7 @@ pub struct UnknownBot {
     pub near: Vec<String>,
 }
 
-/// The end of a sentence that says what may have been meant.
+/// The end of a sentence that suggests what was meant.
 struct Near<'a>(&'a [String]);
 
 impl fmt::Display for Near<'_> {

@@ -1,4 +1,4 @@
-//! Reads files of bot configurations, and finds everything that is wrong.
+//! Reads files of bot configurations, and finds all problems.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ pub struct ConfigFile<'a> {
     pub text: &'a str,
 }
 
-/// Everything that is wrong in some files: never nothing.
+/// All problems of some files: never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigErrors(Vec<ConfigError>);
 
@@ -39,12 +39,11 @@ impl fmt::Display for ConfigErrors {
 impl std::error::Error for ConfigErrors {}
 
 impl Bots {
-    /// Reads the files; what they say adds up.
+    /// Reads the files; their definitions add up.
     ///
     /// # Errors
     ///
-    /// Everything that is not as the [rules](crate::bots#rules) have it, with file,
-    /// line and field.
+    /// Everything that breaks the [rules](crate::bots#rules), with file, line and field.
     pub fn read(files: &[ConfigFile<'_>]) -> Result<Self, ConfigErrors> {
         let mut reader = Reader::default();
         for file in files {
@@ -54,7 +53,7 @@ impl Bots {
     }
 }
 
-/// A field that can be spoken of.
+/// A field that messages can name.
 #[derive(Debug, Clone)]
 struct Place {
     file: String,
@@ -285,7 +284,7 @@ impl Reader {
                     ConfigProblem::NestedAlias(name)
                 }
                 Some(_) => continue,
-                // It is there, with an error of its own.
+                // It exists, with an error of its own.
                 None if self.defined.contains_key(&path("bots", &name)) => continue,
                 None => ConfigProblem::UnknownBot {
                     near: near(&name, self.bots.bots.keys()),
@@ -416,7 +415,7 @@ impl Reader {
         }
     }
 
-    /// The items of a list that has some, with what to call each.
+    /// The items of a non-empty list, with a name for each.
     fn items<'a>(&mut self, field: &str, node: &'a Node) -> Option<Vec<(String, &'a Node)>> {
         match &node.value {
             Value::List(items) if items.is_empty() => {

@@ -115,14 +115,14 @@ enum Definition {
 pub enum Set {
     /// Everybody.
     External,
-    /// Those who also know the internal ones.
+    /// Users who also know the internal ones.
     Internal,
 }
 
 /// A bot, found by its name or an alias.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bot<'a> {
-    /// The name it was asked for.
+    /// The name asked for.
     pub name: &'a str,
     /// The name under which it is configured: another one if `name` is an alias.
     pub configured_as: &'a str,
@@ -189,7 +189,7 @@ impl Bots {
         &BUILTIN
     }
 
-    /// The external bots alone, with what is said of them.
+    /// The external bots alone, with their aliases and targets.
     pub fn external(&self) -> Self {
         let mut external = self.clone();
         external.bots.retain(|_, entry| entry.set == Set::External);
@@ -208,7 +208,7 @@ impl Bots {
     ///
     /// # Errors
     ///
-    /// There is none; the error knows names that are nearly the same.
+    /// When there is none; the error holds names that are nearly the same.
     pub fn get(&self, name: &str) -> Result<Bot<'_>, UnknownBot> {
         let find = |name: &str| {
             let found = self.bots.get_key_value(name);
@@ -243,7 +243,7 @@ impl Bots {
         self.bots.keys().filter_map(|name| self.get(name).ok())
     }
 
-    /// The benchmarks that are known, by name.
+    /// The known benchmarks, by name.
     pub fn benchmarks(&self) -> &BTreeMap<String, Benchmark> {
         &self.benchmarks
     }

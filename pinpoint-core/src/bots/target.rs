@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// The target of every benchmark and bot that nothing else is said about.
+/// The target of every benchmark and bot without another one.
 const DEFAULT: &str = "performance_test_suite";
 
 /// Which build target holds a benchmark.
@@ -15,7 +15,7 @@ pub(super) struct Targets {
 }
 
 impl Targets {
-    /// The first that there is: the benchmark's, that of one of the bot's names,
+    /// The first that exists: the benchmark's, that of one of the bot's names,
     /// that of a pattern in one of its names, the default.
     pub(super) fn find(&self, names: [&str; 2], benchmark: &str) -> &str {
         let exact = || names.iter().find_map(|name| self.bots.get(*name));

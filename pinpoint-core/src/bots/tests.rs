@@ -212,7 +212,7 @@ fn aliases_exist_and_are_not_nested() {
             "f:10: bots.d.alias: `d` is an alias itself",
         ],
     );
-    // The error of a bot is not made two by those who refer to it.
+    // The error of a bot is not repeated for those that refer to it.
     refused(
         &[("f", "[bots.a]\nlocal = false\n[bots.b]\nalias = 'a'\n")],
         &["f:2: bots.a.local"],

@@ -3,22 +3,22 @@
 //! A bisection looks at many pairs of commits, and in each it may see a change
 //! that is not there. So the regression is verified before any commit is
 //! searched for, and each culprit is compared with its parent once more, by runs
-//! that had no part in choosing it.
+//! that were not used to choose it.
 //!
 //! # Which runs are used twice
 //!
 //! *The verification of the ends, as the first samples of the search.* The search
-//! compares the ends first in any case and goes on only if they differ: to use the
-//! runs that already said so selects nothing that it would not select itself. What
-//! this makes the ends look like, a little further apart than they are, no culprit
-//! profits from, since
+//! compares the ends first in any case and goes on only if they differ: reusing the runs
+//! that already showed it selects nothing that the search would not select itself. It
+//! makes the ends look a little further apart than they are, but no culprit benefits from
+//! that, since
 //!
 //! *the runs of the search never confirm a culprit*: it was chosen because they
 //! differ, and would be found to differ again. A confirmation makes new runs.
 //!
 //! *The verification of the ends, as that of a culprit*, if the culprit is the one
 //! end and its parent the other: the question is the same, and it was asked before
-//! anything was chosen.
+//! any choice was made.
 
 mod outcome;
 mod routes;
@@ -152,8 +152,7 @@ impl CulpritFinder {
             spec,
         };
         for action in finder.verification.poll() {
-            // The two builds of the ends, which the search was just found to
-            // be allowed.
+            // The two builds of the ends, which the search is known to be allowed.
             (finder.open(Part::Verification, action)).map_err(|_| SpecError::Budget {
                 what: "builds",
                 needed: 2,
@@ -240,7 +239,7 @@ impl CulpritFinder {
         Ok(())
     }
 
-    /// Ends a part for which the budget of the whole does not suffice.
+    /// Ends a part for which the budget of the whole is not enough.
     fn stop(&mut self, part: Part, exhausted: Exhausted) {
         let stopped = exhausted.into();
         match part {
@@ -347,7 +346,7 @@ impl CulpritFinder {
             }
             let mut is_stopped = false;
             for action in actions {
-                // A part that is stopped has ended what it asked for itself.
+                // A part that is stopped has ended its own actions.
                 if is_stopped && !matches!(action.task, Task::Cancel { .. }) {
                     continue;
                 }
@@ -434,7 +433,7 @@ impl CulpritFinder {
         Ok(())
     }
 
-    /// The search for what was just verified.
+    /// The search for the regression just verified.
     fn search(&self, verification: &PairwiseOutcome) -> BisectionSpec {
         let verified = (verification.charts.iter()).find_map(|chart| {
             let comparison = chart.comparison.as_ref().filter(|_| chart.moved())?;
@@ -453,7 +452,7 @@ impl CulpritFinder {
         BisectionSpec {
             magnitude: spec.magnitude.or(verified),
             attempts: Some(attempts),
-            // One verification is made, and another one is kept back.
+            // One verification is made, and the budget of another one is kept back.
             max_runs: (self.actions.runs_left())
                 .map(|left| left.saturating_add(reused))
                 .map(|left| left.saturating_sub(self.spec.verification_runs())),
@@ -479,7 +478,7 @@ impl CulpritFinder {
                         seed: self.spec.bisection.seed.wrapping_add(place),
                         ..self.spec.verification()
                     };
-                    // The spec is that of the verification, which was good.
+                    // The spec is that of the verification, which was valid.
                     Pairwise::new(spec).map_or(ConfirmedBy::Nothing, ConfirmedBy::Comparison)
                 };
                 Confirmation {

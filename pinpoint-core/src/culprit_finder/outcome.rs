@@ -34,7 +34,7 @@ pub struct CulpritFinderOutcome {
     pub builds: u64,
 }
 
-/// A culprit, and how it compares with its parent.
+/// A culprit, with its comparison with its parent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckedCulprit {
     /// The culprit, as the search found it.

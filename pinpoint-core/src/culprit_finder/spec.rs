@@ -50,8 +50,7 @@ impl CulpritFinderSpec {
         2 * u64::from(self.pairs)
     }
 
-    /// Runs of each end with which the search begins, so many of which are
-    /// there.
+    /// Runs of each end with which the search begins; this many already exist.
     pub(crate) fn attempts(&self, known: u32) -> u32 {
         (self.bisection.attempts).unwrap_or(match self.bisection.strategy {
             Strategy::Adaptive => known.max(1),

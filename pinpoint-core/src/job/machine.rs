@@ -66,7 +66,7 @@ impl JobMachine {
         })
     }
 
-    /// The machine of a job whose metric is to be found first.
+    /// The machine of a job whose metric has to be found first.
     pub fn finding(spec: impl Into<JobSpec>, find: FindMetric) -> Result<Self, SpecError> {
         let mut actions = OpenActions::default();
         actions.open(Task::FindMetric {
@@ -109,7 +109,7 @@ impl JobMachine {
         }
     }
 
-    /// Begins the search with what was found.
+    /// Begins the search with the metric found.
     fn begin(&mut self) -> Result<(), MachineError> {
         let Some(preparation) = &mut self.preparation else {
             return Ok(());
@@ -119,7 +119,7 @@ impl JobMachine {
             if preparation.find.directions {
                 self.spec.set_directions(metric);
             }
-            // But for the chart and the directions it is the spec that was accepted.
+            // Apart from the chart and the directions it is the spec that was accepted.
             if let Ok(search) = Search::new(self.spec.clone()) {
                 self.search = search;
             }
@@ -146,7 +146,7 @@ impl JobMachine {
         Ok(())
     }
 
-    /// Takes a search that is over before it began to its outcome: nothing of it is
+    /// Takes a search that is over before it began to its outcome: none of its work is
     /// under way.
     fn end_search(&mut self) -> Result<(), MachineError> {
         while !self.search.is_over() {

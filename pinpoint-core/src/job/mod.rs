@@ -6,8 +6,8 @@
 //! | `pairwise` | [`PairwiseSpec`] | [`Pairwise`] | [`PairwiseOutcome`] |
 //! | `culprit_finder` | [`CulpritFinderSpec`] | [`CulpritFinder`] | [`CulpritFinderOutcome`] |
 //!
-//! An outcome speaks of positions. A [`JobResult`] says the same with commits by their
-//! names, and which commit is to blame.
+//! An outcome speaks of positions. A [`JobResult`] says the same with the names of
+//! commits, and names the commit to blame.
 
 mod machine;
 mod naming;
@@ -51,7 +51,7 @@ impl JobKind {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Bisection, Self::Pairwise, Self::CulpritFinder];
 
-    /// As it is written everywhere.
+    /// In its written form, everywhere the same.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Bisection => "bisection",
@@ -121,7 +121,7 @@ impl JobSpec {
         }
     }
 
-    /// The chart that decides, as it was found.
+    /// The chart that decides, once found.
     fn set_chart(&mut self, metric: &Metric) {
         match self {
             Self::Bisection(spec) => spec.chart.clone_from(&metric.chart),
@@ -235,7 +235,7 @@ impl Search {
         each!(self, machine => machine.outcome().is_some())
     }
 
-    /// Is nothing left to do but to end what is under way?
+    /// Is only the work under way left to end?
     fn is_ending(&self) -> bool {
         let is_end = |action: Action| matches!(action.task, Task::Cancel { .. });
         self.is_over() || self.outstanding().into_iter().all(is_end)

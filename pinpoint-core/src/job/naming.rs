@@ -62,7 +62,7 @@ pub trait ResultSource: Send + Sync {
     }
 }
 
-/// A result could not be put together: a repository can't be read, for instance.
+/// A result could not be assembled: a repository can't be read, for instance.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ResultError(#[source] Box<dyn std::error::Error + Send + Sync>);

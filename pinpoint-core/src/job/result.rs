@@ -74,7 +74,7 @@ pub struct NamedCulprit {
     pub commit: CombinedCommit,
     /// The state before it.
     pub prior: CombinedCommit,
-    /// That it is the culprit; absent for the strategy `pinpoint`.
+    /// The probability that it is the culprit; absent for the strategy `pinpoint`.
     pub probability: Option<f64>,
     /// The size of the change.
     pub effect: Effect,
@@ -107,7 +107,7 @@ pub struct NamedPosterior {
     /// The probability that there is no change worth finding, or none beside the
     /// culprits.
     pub no_change: f64,
-    /// The part of it that there is a change for the better.
+    /// The part of this probability that belongs to changes for the better.
     pub better: f64,
     /// Oldest first.
     pub spans: Vec<NamedSpan>,
@@ -122,7 +122,7 @@ pub struct NamedSpan {
     pub last: CombinedCommit,
     /// The number of commits.
     pub commits: u64,
-    /// That one of them is a culprit.
+    /// The probability that one of them is a culprit.
     pub probability: f64,
 }
 

@@ -15,7 +15,7 @@ use crate::{PairwiseStatus, Status};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
-    /// Waits to be started, or to be taken up again.
+    /// Waits to be started or resumed.
     Pending,
     /// Is being worked on.
     Running,
@@ -37,7 +37,7 @@ impl JobState {
         Self::Canceled,
     ];
 
-    /// May a job in this state go over to `next`?
+    /// May a job change from this state to `next`?
     pub fn can_become(self, next: Self) -> bool {
         match self {
             Self::Pending | Self::Failed | Self::Canceled => next == Self::Running,
@@ -46,7 +46,7 @@ impl JobState {
         }
     }
 
-    /// As it is written everywhere.
+    /// In its written form, everywhere the same.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",

@@ -169,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    /// The rule word by word.
+    /// The rule exactly as stated.
     fn dropped_one_by_one(orders: &[bool]) -> Vec<usize> {
         let mut left: Vec<usize> = (0..orders.len()).collect();
         loop {

@@ -46,7 +46,7 @@ use crate::{
 ///
 /// # Early stopping
 ///
-/// When it was asked for, the comparison ends once a test that may be looked at
+/// With early stopping, the comparison ends once a test that may be looked at
 /// after every pair says different with an error rate of 0.01, and the comparison
 /// of the pairs so far says so, too. Equal commits are called different in at most
 /// 6 % of all cases then, instead of 5 %.
@@ -179,7 +179,7 @@ impl Pairwise {
         })
     }
 
-    /// Ends it from outside, as a machine does that is composed of others.
+    /// Ends it from outside, as a machine composed of others does.
     pub(crate) fn stop(&mut self, stopped: Stopped) {
         if self.ending.is_none() {
             self.conclude(stopped);

@@ -45,7 +45,7 @@ pub struct PairwiseOutcome {
 pub enum PairwiseStatus {
     /// The experiment fails more often, or a chart moved.
     Different,
-    /// No difference was found, or for the better only.
+    /// No difference was found, or only one for the better.
     Same,
     /// There was too little to compare.
     Unknown,

@@ -78,8 +78,8 @@ impl Charts {
     }
 
     /// The benchmark says that a measurement of this chart failed: all of the
-    /// chart is left out, whatever else was or will be measured of it. Half of
-    /// its values would pass for all of them.
+    /// chart is left out, whatever other measurements it has. Half of its values would
+    /// pass for all of them.
     pub(super) fn fail(&mut self, chart: &str) {
         self.failed.insert(chart.to_owned());
     }
@@ -89,7 +89,7 @@ impl Charts {
         self.fault.get_or_insert(fault);
     }
 
-    /// All charts; `wanted` says in words what was looked for.
+    /// All charts; `wanted` describes in words the values looked for.
     pub(super) fn finish(mut self, wanted: &str) -> Result<BTreeMap<String, Series>, ReadError> {
         if let Some(fault) = self.fault {
             return Err(fault);

@@ -24,7 +24,7 @@
 //!
 //! A trace of chart JSON is the chart `warm_times/http://www.google.com/`; the
 //! trace `summary` is `warm_times`. Traces of another type than `scalar` and
-//! `list_of_scalar_values` hold no values and are passed over.
+//! `list_of_scalar_values` hold no values and are skipped.
 //!
 //! Source: Catapult's `docs/histogram-set-json-format.md`,
 //! `dashboard/docs/data-format.md` and, for the names,

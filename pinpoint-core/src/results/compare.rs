@@ -4,7 +4,7 @@
 //! and Kolmogorov-Smirnov, or Wilcoxon's of pairs, is at most 0.05. Of many charts
 //! some are so by chance, and so p-values are adjusted for their number; a chart
 //! that differs alone, but not among so many, is `unknown`. Unlike in a search an
-//! improvement is a difference, too: who compares two results wants to see it.
+//! improvement is a difference, too: users who compare two results want to see it.
 //!
 //! ```
 //! use pinpoint_core::Verdict;
@@ -103,7 +103,7 @@ pub struct ComparedChart {
     pub p_value_adjusted: Option<f64>,
     /// The verdict, given the number of charts.
     pub verdict: Verdict,
-    /// Of a difference: is it for the better? Absent when that is not known.
+    /// True if a difference is for the better; absent when that is not known.
     pub improvement: Option<bool>,
 }
 
@@ -116,7 +116,7 @@ pub struct SampleSummary {
     pub median: f64,
 }
 
-/// By how much two sides differ.
+/// The size of the difference of two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Change {
     /// The Hodges-Lehmann estimate of the shift.

@@ -9,7 +9,7 @@
 //! A benchmark gives a chart of its name, the real time of each repetition; one
 //! called `Sum/100 cpu_time`; and one for each counter, `Sum/100
 //! bytes_per_second`. Counters have no unit. The statistics of repetitions are
-//! passed over. A benchmark that was skipped, or failed, has no charts. Checked
+//! skipped. A benchmark that was skipped, or failed, has no charts. Checked
 //! with Google Benchmark 1.7 and 1.9.
 
 use std::borrow::Cow;
@@ -24,7 +24,7 @@ use super::document::{self, Elements, Member, Name, Number};
 use super::{Place, ReadError};
 use crate::{Direction, Series};
 
-/// Members whose numbers measure nothing.
+/// Members whose numbers are not measurements.
 const BOOKKEEPING: [&str; 11] = [
     "family_index",
     "per_family_instance_index",
@@ -39,7 +39,7 @@ const BOOKKEEPING: [&str; 11] = [
     "aggregate_unit",
 ];
 
-/// Counters that the library computes itself from what was processed.
+/// Counters that the library computes itself from the processed data.
 const RATES: [&str; 2] = ["bytes_per_second", "items_per_second"];
 
 struct Benchmark<'a> {

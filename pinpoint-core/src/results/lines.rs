@@ -55,8 +55,7 @@ struct Measurement<'a> {
     unit: Option<&'a str>,
 }
 
-/// Takes a line apart; anything that does not look like a measurement through
-/// and through is prose.
+/// Takes a line apart; anything that does not look entirely like a measurement is prose.
 fn measurement(line: &str) -> Option<Measurement<'_>> {
     let (name, rest) = split_at_last_colon(line)?;
     let name = name.trim();

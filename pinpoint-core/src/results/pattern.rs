@@ -58,7 +58,7 @@ fn at_fault(pattern: &str, error: &regex_syntax::Error) -> FormatError {
         regex_syntax::Error::Translate(error) => {
             (error.span().start.offset, error.kind().to_string())
         }
-        // The enum is open; an error of a new kind has no place that we know.
+        // The enum is open; an error of an unknown kind has no known place.
         error => (0, error.to_string()),
     };
     FormatError::Pattern {

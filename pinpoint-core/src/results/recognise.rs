@@ -1,9 +1,9 @@
 //! Which format an output is in.
 //!
-//! An output is recognised by its beginning, so that one that is cut off is still
-//! taken for what it is, and then refused, and not for something else. What marks
-//! a format is something that no other writes: members of a JSON document by their
-//! names, the root of an XML document, the shape of a line.
+//! An output is recognised by its beginning, so that a truncated one is still recognised,
+//! and then refused, rather than taken for another format. Each format is marked by
+//! something that no other writes: members of a JSON document by their names, the root of
+//! an XML document, the shape of a line.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -34,7 +34,7 @@ pub(super) fn recognise(output: &[u8]) -> Option<Format> {
     }
 }
 
-/// Looks at a JSON document until it is known what it is.
+/// Looks at a JSON document until its format is known.
 fn json(text: &str) -> Option<Format> {
     let mut outline = Outline::default();
     let mut parser = serde_json::Deserializer::from_str(text);
@@ -52,7 +52,7 @@ struct Outline {
 }
 
 impl Outline {
-    /// Takes note of a member of the top object, which may be followed by objects
+    /// Records a member of the top object, which may be followed by objects
     /// with members of their own.
     fn member(&mut self, name: &str) {
         self.members.insert(name.to_owned());
@@ -68,7 +68,7 @@ impl Outline {
         };
     }
 
-    /// Takes note of the members of an object in an array: in that of hyperfine's
+    /// Records the members of an object in an array: in that of hyperfine's
     /// results, or at the top.
     fn record(&mut self, array: Option<&str>, members: &BTreeSet<String>) {
         let has = |name| members.contains(name);

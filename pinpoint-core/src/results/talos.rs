@@ -6,13 +6,13 @@
 //!     {"name": "amazon.com", "value": 148.0, "replicates": [181.0, 149.0, 148.0], "unit": "ms"}]}]}
 //! ```
 //!
-//! (one line in truth). A suite is the chart `tp5o [e10s]` of its summary, each
+//! (one line in reality). A suite is the chart `tp5o [e10s]` of its summary, each
 //! subtest the chart `tp5o/amazon.com [e10s]` of its replicates or, where there
 //! are none, its value. Perfherder takes less for better unless a suite or subtest
 //! says otherwise, and so does this reader. A value that is `null` was NaN, and the
 //! chart is left out.
 //!
-//! `TALOSDATA` is what Talos wrote before, a list of tests; its charts are
+//! `TALOSDATA` is the older form of Talos, a list of tests; its charts are
 //! `tp5o` of the summary and `tp5o/amazon.com` of all values, and it has neither
 //! units nor directions. In a log with both kinds of line they say the same, and
 //! only `PERFHERDER_DATA` is read.
@@ -121,7 +121,7 @@ struct Subtest<'a> {
     lower_is_better: Option<bool>,
 }
 
-/// A member that is there, be it null.
+/// A member that exists, even if it is null.
 fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Number>, D::Error> {
     Number::deserialize(deserializer).map(Some)
 }

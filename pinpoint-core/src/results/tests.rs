@@ -310,7 +310,7 @@ mod json {
                 other => panic!("{document}: {other}"),
             }
         }
-        // Elsewhere in the document it is none of our business.
+        // Elsewhere in the document it does not matter.
         assert_eq!(
             read("json:/a", r#"{"b": 1, "b": 2, "a": 3}"#),
             [chart("a", &[3.0], None)]

@@ -19,14 +19,14 @@ pub struct Ideal {
     pub builds: u64,
 }
 
-/// No run counts for more than a factor of e to this power: one that is
-/// impossible on one side could otherwise not be taken back.
+/// No run counts for more than a factor of e to this power: otherwise a run that is
+/// impossible on one side could not be taken back.
 const MOST_EVIDENCE: f64 = 500.0;
-/// No search needs so many runs, unless nothing can be learned.
+/// No search needs this many runs, unless nothing can be learned.
 const MOST_RUNS: u64 = 100_000;
 
 impl Scenario {
-    /// Searches this world knowing what a run gives before the change and after
+    /// Searches this world, knowing the values of a run before the change and after
     /// it, and stops when one commit is the culprit with this probability.
     ///
     /// It keeps the probability of each commit to be the culprit, equal at first,
@@ -80,7 +80,7 @@ impl Scenario {
         }
     }
 
-    /// Makes a run; how much likelier what it gives is after the change than
+    /// Makes a run; returns how much likelier its value is after the change than
     /// before it, as a logarithm.
     fn evidence(&self, is_changed: bool, change: f64, random: &mut SplitMix64) -> f64 {
         let [before, after] = self.failure_rates;
@@ -114,8 +114,8 @@ fn largest(probabilities: &[f64]) -> (usize, f64) {
 }
 
 /// The commit for which it is as likely as not that the culprit is it or an
-/// older one, as nearly as can be. The last one is known to be changed: there
-/// is nothing to be learned from it.
+/// older one, as nearly as can be. The last one is known to be changed, so nothing can be
+/// learned from it.
 fn nearest_median(probabilities: &[f64]) -> usize {
     let mut sum = 0.0;
     for (commit, probability) in probabilities.iter().enumerate() {

@@ -1,11 +1,10 @@
-//! Searches in worlds whose truth is known: how often a strategy is right, and
-//! what it costs.
+//! Searches in worlds whose truth is known: the accuracy and the cost of a strategy.
 //!
-//! A [`Scenario`] is a world: how many commits, how values scatter, what one or
-//! several of the commits change, and what else goes wrong. A search in it asks
-//! the public [`Bisection`](crate::Bisection) machine, answers its actions from
-//! random numbers, and compares the answer with the truth: that is a
-//! [`Trial`]. Many of them make a [`Summary`].
+//! A [`Scenario`] is a world: how many commits, how values scatter, the changes by one or
+//! several of the commits, and other disturbances. A search in it asks the public
+//! [`Bisection`](crate::Bisection) machine, answers its actions from random numbers, and
+//! compares the answer with the truth: that is a [`Trial`]. Many of them make a
+//! [`Summary`].
 //!
 //! ```
 //! use pinpoint_core::simulation::{Scenario, Summary};

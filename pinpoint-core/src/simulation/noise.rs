@@ -155,7 +155,7 @@ impl Noise {
                 ])
             }
             Self::Measured(deviations) => {
-                // As likely as it was often; equal up to the rounding of sums.
+                // As likely as it was frequent; equal up to the rounding of sums.
                 let tolerance = 1e-9 * (value.abs() + level.abs());
                 let equal = |measured: &&f64| (deviation - **measured).abs() <= tolerance;
                 log(at_least_one(deviations).iter().filter(equal).count() as f64)

@@ -7,7 +7,7 @@ use crate::{Bisection, BisectionSpec, Direction, Magnitude, SpecError};
 
 /// Sizes of changes to try when none was named, in interquartile ranges.
 const CHANGES: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
-/// A simulated search is ended after so many runs.
+/// A simulated search is ended after this many runs.
 const MOST_RUNS: u64 = 5_000;
 
 /// A bisection that is planned.
@@ -52,8 +52,8 @@ impl Plan {
     /// The most commits of which a search can be simulated often enough in time.
     pub const MOST_COMMITS: u64 = 100_000;
 
-    /// A bisection among so many commits. The range and the magnitude of the spec are not
-    /// looked at.
+    /// A bisection among this many commits. The range and the magnitude of the spec are
+    /// ignored.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl Plan {
     }
 
     /// Simulates searches for a change of this size, in the unit of the scatter, or for
-    /// changes of several sizes, and at last for none.
+    /// changes of several sizes, and finally for none.
     ///
     /// It takes some seconds on two cores, and uses all of them. The same plan gives the
     /// same answer on any machine.
@@ -142,8 +142,8 @@ impl Plan {
     }
 }
 
-/// So many searches of each size that all of them take a few seconds on two
-/// cores. A fixed number, so that the same plan gives the same answer anywhere.
+/// The number of searches of each size with which all of them take a few seconds on two
+/// cores. It is fixed, so that the same plan gives the same answer anywhere.
 ///
 /// A change of half the size takes four times the runs, and each of these more
 /// time to think about.

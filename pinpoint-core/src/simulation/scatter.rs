@@ -128,7 +128,7 @@ impl Scatter {
     ///
     /// # Errors
     ///
-    /// When it has none in that unit, or is 0.
+    /// When it has no size in that unit, or is 0.
     pub fn in_its_unit(&self, magnitude: Magnitude) -> Result<f64, ScatterError> {
         let size = match (magnitude, &self.unit, self.median) {
             (Magnitude::Absolute(size), ScatterUnit::Metric(_), _)

@@ -3,7 +3,7 @@
 use super::Noise;
 use crate::Range;
 
-/// A world to search in: commits, what they do, and what goes wrong.
+/// A world to search in: commits, their behaviour, and disturbances.
 ///
 /// Sizes are in the unit of the noise: interquartile ranges, except for
 /// [`Noise::Measured`].
@@ -27,10 +27,9 @@ pub struct Scenario {
     pub level: f64,
     /// The scatter of values.
     pub noise: Noise,
-    /// By how much values change, in the order of history; none: nothing
-    /// changed. Each change is made by a commit of its own, and every search
-    /// draws which: each set of commits is as likely as any other, unless there are
-    /// weights.
+    /// The changes of values, in the order of history; none: nothing changed. Each change
+    /// is made by a commit of its own, and every search draws which: each set of commits
+    /// is as likely as any other, unless there are weights.
     pub changes: Vec<f64>,
     /// The weight of each commit to make a change, oldest first, in any unit; absent:
     /// all alike. Commits of weight 0 change nothing.
@@ -38,8 +37,8 @@ pub struct Scenario {
     /// The probability that a run fails: before the first change, and from
     /// there on.
     pub failure_rates: [f64; 2],
-    /// By how much values grow with every run that was made, whichever commit
-    /// it was of. In all they grow by [`Scenario::MOST_DRIFT`] at most.
+    /// The amount by which values grow with every run, of whichever commit. In all they
+    /// grow by [`Scenario::MOST_DRIFT`] at most.
     pub drift: f64,
     /// Bots that run the benchmark, and differ: the values of each are higher
     /// or lower by an amount of its own, normally distributed with an
@@ -60,8 +59,8 @@ impl Scenario {
     /// The most that values grow by drift.
     pub const MOST_DRIFT: f64 = 1.0;
 
-    /// So many commits that may be the culprit, at least 1, of which none is:
-    /// normal noise around a level of 100, nothing goes wrong, and a build and a
+    /// A scenario of this many commits that may be the culprit, at least 1, without a
+    /// change: normal noise around a level of 100, no disturbances, and a build and a
     /// run take a minute each.
     pub fn new(commits: u64) -> Self {
         Self {

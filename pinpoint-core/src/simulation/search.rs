@@ -1,4 +1,4 @@
-//! One search, and how its answer compares with the truth.
+//! One search, with its answer compared with the truth.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -44,16 +44,16 @@ pub struct Simulation<'a> {
 /// The truth that a search does not know.
 #[derive(Debug, Clone)]
 pub(super) struct Truth {
-    /// The commits that change something, and by how much. 0 is the first commit
-    /// after the good end, the last one is the bad end.
+    /// The commits that change something, and the sizes of the changes. 0 is the first
+    /// commit after the good end, the last one is the bad end.
     pub(super) changes: BTreeMap<u64, f64>,
-    /// By how much the values of each bot are higher.
+    /// The amount by which the values of each bot are higher.
     bots: Vec<f64>,
     /// Commits that do not build.
     broken: BTreeSet<u64>,
 }
 
-/// A search that ended, and what is true of its answer.
+/// A search that ended, and the correctness of its answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
     /// The answer in a word.
@@ -62,8 +62,8 @@ pub struct Trial {
     pub changes: u32,
     /// The number of them that were named as culprits.
     pub found: u32,
-    /// Every commit that was named a culprit: how probable it was said to be, if
-    /// anything was said, and whether it is one.
+    /// Every commit that was named a culprit: its stated probability, if any, and whether
+    /// it is one.
     pub named: Vec<(Option<f64>, bool)>,
     /// Commits that were left as candidates.
     pub candidates: u64,
@@ -97,7 +97,7 @@ impl Trial {
 }
 
 impl Scenario {
-    /// Searches this world, asking what the spec asks, and compares the answer
+    /// Searches this world with the question of the spec, and compares the answer
     /// with the truth. The range and the seed of the spec do not count: those of
     /// the scenario and this seed do.
     ///
@@ -115,7 +115,7 @@ impl Scenario {
 }
 
 impl<'a> Simulation<'a> {
-    /// A search about to begin; [`Scenario::search`] says what of the spec counts.
+    /// A search about to start; [`Scenario::search`] says which parts of the spec count.
     pub fn new(scenario: &'a Scenario, spec: &BisectionSpec, seed: u64) -> Result<Self, SpecError> {
         let mut random = SplitMix64::new(seed);
         let machine = Bisection::new(BisectionSpec {
@@ -347,7 +347,7 @@ mod tests {
         }
     }
 
-    /// The truth, and everything that happened.
+    /// The truth, and all events.
     fn record(scenario: &Scenario, seed: u64) -> (Truth, Vec<(Task, Event)>) {
         let mut simulation = Simulation::new(scenario, &spec(), seed).expect("a valid spec");
         let mut events = Vec::new();

@@ -49,7 +49,7 @@ pub struct Summary {
     pub right_ranges: Mean,
     /// Trials in which each culprit was named or left in a range.
     pub holds: Mean,
-    /// Trials that said that nothing changed.
+    /// Trials that reported that nothing changed.
     pub nothing_found: Mean,
     /// Absent when no culprit was named with a probability.
     pub calibration: Option<Calibration>,
@@ -60,7 +60,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Sums trials up. Without trials, everything is 0.
+    /// Sums up trials. Without trials, everything is 0.
     pub fn of(trials: &[Trial]) -> Self {
         let share = |fits: &dyn Fn(&Trial) -> bool| Mean::share(trials, fits);
         let changes: u32 = trials.iter().map(|trial| trial.changes).sum();

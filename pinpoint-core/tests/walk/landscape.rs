@@ -22,7 +22,7 @@ pub(crate) struct Landscape {
     seed: u64,
 }
 
-/// Landscapes with at most so many commits, both ends included.
+/// Landscapes with at most this many commits, both ends included.
 pub(crate) fn landscapes(most: usize) -> impl Strategy<Value = Landscape> {
     let step = prop_oneof![
         12 => 0.98..1.02_f64,
@@ -135,7 +135,7 @@ impl Landscape {
         }
     }
 
-    /// Answers everything until the end, within so many events; gives the runs
+    /// Answers everything until the end, within this many events; gives the runs
     /// and the builds asked for.
     pub(crate) fn walk<M: Machine>(&self, machine: &mut M, most: u64) -> (u64, u64) {
         let mut asked: BTreeMap<&str, u64> = BTreeMap::new();

@@ -17,7 +17,7 @@ use pinpoint_core::{
 pub(crate) struct World {
     pub(crate) strategy: Strategy,
     pub(crate) between: u64,
-    /// From this place on, the value is larger by so much. 0 is the first
+    /// From this place on, the value is larger by this much. 0 is the first
     /// commit after the good end, `between` the bad end.
     pub(crate) steps: BTreeMap<u64, f64>,
     /// Places that do not build.
@@ -25,7 +25,7 @@ pub(crate) struct World {
     /// From this place on, every run fails.
     pub(crate) fails_from: Option<u64>,
     /// Adjacent commits, by the place of the newer one, that hide a range of
-    /// so many commits whose last but `n` carries the step of that place.
+    /// this many commits whose last but `n` carries the step of that place.
     pub(crate) rolls: BTreeMap<u64, (u64, u64)>,
     /// The spread of values, over the index of the run.
     pub(crate) spread: f64,

@@ -12,7 +12,7 @@ use toml::Spanned;
 
 use super::{Dependency, Manifest, ManifestError, Problem, Source, check_size};
 
-/// The newest version of the format that is known.
+/// The newest known version of the format.
 const NEWEST: u32 = 4;
 
 /// The most opening braces in a file.

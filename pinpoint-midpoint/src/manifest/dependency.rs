@@ -10,7 +10,7 @@ pub struct Dependency {
     /// When it is taken, as the manifest says it: `checkout_linux and not
     /// build_with_chromium`. None: always.
     ///
-    /// It is not evaluated, for it depends on the machine that builds: a
+    /// It is not evaluated, since it depends on the machine that builds: a
     /// dependency with a condition is a possible cause like any other.
     #[serde(default)]
     pub condition: Option<String>,
@@ -42,8 +42,8 @@ pub enum Source {
         /// As the manifest writes it. A submodule's may be relative to the
         /// repository that names it: see [`resolve_url`](super::resolve_url).
         url: String,
-        /// A full hash where the manifest has one; else what it has: the
-        /// abbreviated hash of a Go pseudo-version, a tag, a branch.
+        /// A full hash where the manifest has one; otherwise the abbreviated hash of a Go
+        /// pseudo-version, a tag or a branch.
         revision: String,
     },
     /// Something built elsewhere, or whose history cannot be found: it is named

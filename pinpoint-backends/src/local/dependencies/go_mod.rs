@@ -2,8 +2,8 @@
 //!
 //! The file is described in <https://go.dev/ref/mod#go-mod-file>. A `replace`
 //! without a version holds for every version of the module, but one with the
-//! version that is used goes first, and two of the same kind are an error: those
-//! that are there for the module make way.
+//! version that is used goes first, and two of the same kind are an error: existing ones
+//! for the module are removed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

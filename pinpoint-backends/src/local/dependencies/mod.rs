@@ -1,7 +1,7 @@
 //! Laying out the dependencies of a state in its work tree.
 //!
 //! A state is a commit and dependencies held at other revisions than the commit
-//! names: `{tool@1, skia@7}`. What is built must be the tree that the manifests
+//! names: `{tool@1, skia@7}`. The tree that is built must be the one that the manifests
 //! describe, with the revisions that are held in place of those that are named:
 //! then `{tool@1}` and `{tool@1, skia@6}` are the same tree where tool@1 names
 //! skia@6, and the two ends of a roll differ in nothing but skia.
@@ -12,8 +12,8 @@
 //! | --- | --- | --- |
 //! | `.gitmodules` | checked out at its path | checked out at its path, and entered in the index, so that `git submodule update` leaves it there |
 //! | `DEPS` | checked out at its path | checked out at its path |
-//! | `Cargo.lock` | Cargo's business | the hash of its packages in the lock file |
-//! | `go.mod` | Go's business | checked out beside the work tree, and a `replace` with that directory |
+//! | `Cargo.lock` | left to Cargo | the hash of its packages in the lock file |
+//! | `go.mod` | left to Go | checked out beside the work tree, and a `replace` with that directory |
 //!
 //! A revision is a hash or a tag. A branch moves, and builds are kept.
 //!
@@ -25,10 +25,10 @@
 //! gclient does.
 //!
 //! Cargo fetches a commit that it does not have from the URL in the lock file, and
-//! Go what else a replaced module requires. A merge that no branch holds is
-//! nowhere to be fetched from: a state with one in a Cargo dependency does not
-//! build. A `vendor` directory or a `go.work` goes before the replacement, and Go
-//! refuses the first and heeds the second.
+//! Go the other requirements of a replaced module. A merge that no branch holds can't be
+//! fetched: a state with one in a Cargo dependency does not build. A `vendor` directory
+//! or a `go.work` takes precedence over the replacement; Go refuses the first and obeys
+//! the second.
 //!
 //! A dependency is known by its repository. Named at several paths by one
 //! repository, it is held at all of them.
@@ -145,7 +145,7 @@ struct Holder {
     level: usize,
 }
 
-/// A checkout, and what it is called in the paths of `DEPS`.
+/// A checkout, and its name in the paths of `DEPS`.
 #[derive(Clone)]
 struct Solution {
     tree: PathBuf,
@@ -157,7 +157,7 @@ struct Entry<'a> {
     /// The manifest.
     file: &'a str,
     path: &'a str,
-    /// A work tree, and where in it; none: beside the outermost one.
+    /// A work tree and a place in it; none: beside the outermost one.
     place: Option<(&'a Path, &'a Path)>,
     url: String,
     revision: &'a str,
@@ -336,7 +336,7 @@ impl<'a> Layout<'a> {
                 Some(_) => Err(wrong("lies beside the work tree")),
             };
         };
-        // The outer manifest goes before.
+        // The outer manifest takes precedence.
         if self.placed.contains(&tree.join(path)) {
             return Ok(None);
         }
@@ -414,7 +414,7 @@ impl<'a> Layout<'a> {
         path: &Path,
         mut text: String,
     ) -> Result<(), Trouble> {
-        // Nothing is checked out for Go that is not held.
+        // Only held dependencies are checked out for Go.
         if !self.holds_for(holder) {
             return Ok(());
         }
@@ -484,8 +484,8 @@ impl<'a> Layout<'a> {
     /// be laid out anyway.
     fn unreadable(&self, holder: &Holder, file: &str, problem: String) -> Result<(), Trouble> {
         let matters = match file {
-            // Submodules have their own file, and what is held and named nowhere
-            // else is found out in the end.
+            // Submodules have their own file; a dependency that is held and named nowhere
+            // else is found in the end.
             "DEPS" => !self.steps.config.repositories.is_empty(),
             _ => self.holds_for(holder) || !self.steps.clones.names().is_empty(),
         };

@@ -1,10 +1,9 @@
 //! The commits of a repository, as numbers.
 //!
-//! A history of a million commits is walked in milliseconds only if a step is
-//! the reading of a number, not of an object. Git's [commit-graph] file has
-//! such numbers: a commit's place among all hashes in order, and beside it the
-//! places of its parents and its *generation*, which is greater than that of
-//! any of its ancestors.
+//! A history of a million commits is walked in milliseconds only if each step reads a
+//! number, not an object. Git's [commit-graph] file has such numbers: a commit's place
+//! among all hashes in order, and beside it the places of its parents and its
+//! *generation*, which is greater than that of any of its ancestors.
 //!
 //! ```text
 //! place        0     1     2     3     |  4     5
@@ -62,7 +61,7 @@ pub(super) struct Commits {
 }
 
 /// The commits that the graph does not know, in the order in which they were
-/// met.
+/// found.
 #[derive(Default)]
 struct Newer {
     ids: Vec<ObjectId>,
@@ -329,7 +328,7 @@ impl Walk<'_> {
         if let Some(number) = self.known(id) {
             return number;
         }
-        // Memory ends long before numbers do.
+        // Memory runs out long before numbers do.
         let number = self.commits.indexed + self.newer.ids.len() as u32;
         self.newer.ids.push(id);
         self.newer.numbers.insert(id, number);
@@ -375,7 +374,7 @@ fn parse(hash: &str, kind: gix_hash::Kind) -> Option<ObjectId> {
     (id.kind() == kind).then_some(id)
 }
 
-/// The lines of a file that need not be there, without comments.
+/// The lines of an optional file, without comments.
 fn lines(name: &str, path: &Path) -> Result<Vec<String>, HistoryError> {
     match fs::read_to_string(path) {
         Ok(text) => {

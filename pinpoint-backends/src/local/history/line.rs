@@ -168,7 +168,7 @@ struct Line {
 }
 
 impl Line {
-    /// Lines that are longer are worth the reading of all first parents.
+    /// Longer lines are worth reading all first parents.
     const SHORT: usize = 1 << 12;
 
     fn new(higher: u32) -> Self {
@@ -194,7 +194,7 @@ impl Line {
         Ok(())
     }
 
-    /// The commit at a place of the line, which is walked that far.
+    /// The commit at a place of the line, which is walked up to there.
     fn get(&mut self, walk: &mut Walk<'_>, place: usize) -> Result<Option<u32>, HistoryError> {
         while self.commits.len() <= place && self.next.is_some() {
             self.step(walk)?;
@@ -272,7 +272,7 @@ fn newest_in_history(
 struct Seen(Vec<bool>);
 
 impl Seen {
-    /// Adds a commit; says whether it was not there.
+    /// Adds a commit; returns whether it was new.
     fn insert(&mut self, commit: u32) -> bool {
         let place = commit as usize;
         if place >= self.0.len() {

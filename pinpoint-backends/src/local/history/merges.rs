@@ -1,10 +1,10 @@
 //! States that no branch holds: commits merged into another, one by one.
 //!
-//! Git merges without a work tree (`git merge-tree`). What comes of it is
-//! written to our own bare repository, which borrows the user's objects, so
-//! that the user's is never written, and so that it can be checked out there.
-//! (A tree that the user has already is not written again: git sets the time of
-//! its file to now, as it does for all that is still in use.)
+//! Git merges without a work tree (`git merge-tree`). The result is written to our own
+//! bare repository, which borrows the user's objects, so that the user's is never
+//! written, and so that it can be checked out there. (A tree that the user has already is
+//! not written again: git sets the time of its file to now, as it does for all that is
+//! still in use.)
 //!
 //! ```text
 //! F - - - M      F + x is a commit with the parents F and x,
@@ -38,7 +38,7 @@ impl Merges {
     /// Merges kept at most, at some 150 bytes each.
     const MOST: usize = 1 << 14;
 
-    /// The commit that comes of merging others into one, made in the bare
+    /// The result of merging others into one commit, made in the bare
     /// repository `ours`; `None` when they conflict.
     pub(super) fn commit(
         &self,
@@ -136,11 +136,11 @@ fn merged_tree(
             Ok(Some(ObjectId::from_hex(tree.unwrap_or_default())?))
         }
         Some(1) => Ok(None),
-        // A merge that can't be looked into is still an answer.
+        // A merge that can't be inspected is still an answer.
         _ if repository::is_older_than(MERGES_SINCE)? => Ok(None),
         _ => Err(repository::failed(&arguments, ours, &output).into()),
     }
 }
 
-/// The first git that merges without a work tree.
+/// The first git version that merges without a work tree.
 const MERGES_SINCE: (u32, u32) = (2, 38);

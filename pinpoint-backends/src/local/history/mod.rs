@@ -74,8 +74,7 @@ impl LocalHistory {
     ///
     /// # Errors
     ///
-    /// [`HistoryError::Unreadable`] when it is damaged or of a kind that is not
-    /// known here.
+    /// [`HistoryError::Unreadable`] when it is damaged or of an unknown kind.
     pub fn open(repository: &Repository, state_dir: &Path) -> Result<Self, HistoryError> {
         Ok(Self(Arc::new(Inner {
             commits: Commits::open(repository)?,
@@ -91,10 +90,9 @@ impl LocalHistory {
         &self.0.repository
     }
 
-    /// A commit that holds what comes of merging commits into another, one
-    /// after the other; `None` when they conflict, and where git is older than
-    /// 2.38, which can't merge without a work tree. With nothing to merge, the
-    /// commit itself.
+    /// A commit that is the result of merging commits into another, one after the other;
+    /// `None` when they conflict, and where git is older than 2.38, which can't merge
+    /// without a work tree. With nothing to merge, the commit itself.
     ///
     /// Its hash is always the same for the same commits. It is in our own bare
     /// repository (`STATE/repositories/<hash>`), from which it can be checked
@@ -192,7 +190,7 @@ impl Inner {
     }
 
     fn resolve(&self, name: &str) -> Result<String, HistoryError> {
-        // To git, `main@{#x}` would be what main was at some time.
+        // To git, `main@{#x}` would mean an earlier state of main.
         if name.contains("@{#") {
             let found = match position::parse(name) {
                 Some(position) => position::find(self, &position)?,

@@ -65,7 +65,7 @@ fn replacements(repository: &Repository) -> Result<Vec<(ObjectId, ObjectId)>, Er
     Ok(pairs.collect())
 }
 
-/// Is what git does by default left on?
+/// Is the default of git left on?
 ///
 /// Only the repository's own configuration counts: no other can change what its
 /// history is.
@@ -100,7 +100,7 @@ impl From<gix_error::Error> for ObjectError {
     }
 }
 
-/// The regular file that a commit has at a path, of at most so many bytes. A
+/// The regular file that a commit has at a path, with at most this many bytes. A
 /// symbolic link counts as none.
 pub(super) fn file(
     objects: &Objects,
@@ -148,7 +148,7 @@ fn entries<'a>(
     let mut buffer = Vec::new();
     let top = load(objects, commit, &mut buffer)?;
     let top = CommitRef::from_bytes(top.data, top.object_hash)?.tree();
-    // The trees of one depth, with the paths that lead there: what is left of each,
+    // The trees of one depth, with the paths that lead there: the rest of each,
     // and the whole.
     let whole: Vec<(&str, &str)> = paths.iter().map(|path| (*path, *path)).collect();
     let mut level = BTreeMap::from([(top, whole)]);

@@ -1,13 +1,13 @@
 //! Commits by their position, such as `refs/heads/main@{#1234}`.
 //!
-//! Chromium and its like number the commits of a branch: each has a footer
+//! Chromium and similar projects number the commits of a branch: each has a footer
 //!
 //! ```text
 //! Cr-Commit-Position: refs/heads/main@{#1234}
 //! ```
 //!
 //! The numbers rise along the line, so that a bisection of it finds one by
-//! reading some twenty messages. Commits without a number are passed over.
+//! reading some twenty messages. Commits without a number are skipped.
 
 use gix_object::FindExt;
 use pinpoint_midpoint::HistoryError;
@@ -16,8 +16,8 @@ use super::commits::Walk;
 use super::{Inner, line};
 
 const FOOTER: &str = "Cr-Commit-Position: ";
-/// Commits in a row without a number that are passed over. Where more have
-/// none, numbers are taken to begin later.
+/// Commits in a row without a number that are skipped. Where more have none, numbers are
+/// assumed to start later.
 const GAP: usize = 1_000;
 
 pub(super) struct CommitPosition<'a> {
@@ -34,8 +34,8 @@ pub(super) fn parse(name: &str) -> Option<CommitPosition<'_>> {
     (!branch.is_empty()).then_some(CommitPosition { branch, number })
 }
 
-/// The hash of the commit at a position: on the branch, on what was fetched of
-/// it last, or on what is checked out.
+/// The hash of the commit at a position: on the branch, on its last fetched state, or on
+/// the commit checked out.
 pub(super) fn find(
     inner: &Inner,
     position: &CommitPosition<'_>,

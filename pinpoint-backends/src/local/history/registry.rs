@@ -79,7 +79,7 @@ impl LocalRepositories {
     ///
     /// # Errors
     ///
-    /// When git does not read what is there.
+    /// When git does not read the repository.
     pub(in super::super) fn locate(
         &self,
         repository: &str,
@@ -106,7 +106,7 @@ impl LocalRepositories {
         found
     }
 
-    /// As [`open`](Repositories::open), with what only local histories have.
+    /// As [`open`](Repositories::open), with the extras of local histories.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl Inner {
         };
         let place = self.find(name, &key).ok_or_else(|| {
             unknown(match url::local_path(name) {
-                // A commit may not open whatever directory it names.
+                // A commit may not open any directory that it names.
                 Some(path) => format!(
                     "{} is opened only if it is named as its clone",
                     path.display()
@@ -220,7 +220,7 @@ impl Inner {
         })
     }
 
-    /// As [`Repositories::identities`]: where a repository is, or its URL.
+    /// As [`Repositories::identities`]: the place of a repository, or its URL.
     fn identity(&self, name: &str) -> String {
         let key = url::normal_form(name);
         let Some(place) = self.find(name, &key) else {
@@ -253,7 +253,7 @@ impl Known {
     }
 
     /// Adds the clones of a repository's submodules, and of theirs. `bases` are
-    /// what the superproject is called.
+    /// the URLs of the superproject.
     ///
     /// Relative URLs of submodules of submodules are relative to what the one above
     /// is called, by its own remotes or by the superproject's relative URL.
@@ -369,7 +369,7 @@ fn entries(list: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Submodules of submodules; no project has as many.
+/// The most submodules of submodules; no project has as many.
 const DEEPEST: usize = 16;
 
 /// The clones of a repository's own submodules, sorted. Git keeps them in

@@ -21,7 +21,7 @@ use libc::{c_int, pid_t};
 use super::plan::{Plan, Strings};
 use super::report::{MOST_COUNTED, Told};
 
-/// The time that a process has to end when it was asked to.
+/// The time that a process has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Processes that outlive their parent by less have not been left: helpers that notice
@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The interval for checks of the parent, where the kernel does not report its death.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// At most so many processes that were left are named.
+/// The most remaining processes that are named.
 const MOST_NAMED: usize = 8;
 
 /// Set by the signal that asks for the end. Only supervisors have its handler.
@@ -47,12 +47,12 @@ extern "C" fn note(signal: c_int) {
     }
 }
 
-/// The whole life of the supervisor. It is `extern "C"` so that a panic, which can't
-/// be, would not unwind into a copy of the program.
+/// The whole life of the supervisor. It is `extern "C"` so that a panic, which is
+/// impossible, would not unwind into a copy of the program.
 pub(super) extern "C" fn supervise(plan: &Plan, parent: pid_t) -> ! {
     let mut told = Told::new();
-    // SAFETY: this is the only thread of a process that was forked, and what is
-    // called allocates nothing and takes no lock.
+    // SAFETY: this is the only thread of a process that was forked, and the functions
+    // called allocate nothing and take no lock.
     unsafe {
         let waiting = become_supervisor(parent);
         match begin(plan) {
@@ -104,7 +104,7 @@ unsafe fn become_supervisor(parent: pid_t) -> libc::sigset_t {
     }
 }
 
-/// Starts the command; the answer is its number, and when it began. It and this
+/// Starts the command, and returns its number and its start time. It and this
 /// process are on record from then on.
 ///
 /// # Safety
@@ -163,7 +163,7 @@ unsafe fn begin(plan: &Plan) -> Result<(pid_t, Duration), c_int> {
 /// As for [`supervise`].
 unsafe fn record(register: c_int, path: &CStr, at: libc::off_t) -> libc::off_t {
     let mut line = [0_u8; 1024];
-    // SAFETY: the buffer is as long as is said.
+    // SAFETY: the buffer has the length given.
     unsafe {
         let length = read_file(path, &mut line);
         let written = libc::pwrite(register, line.as_ptr().cast(), length, at);
@@ -177,7 +177,7 @@ unsafe fn record(register: c_int, path: &CStr, at: libc::off_t) -> libc::off_t {
 ///
 /// As for [`supervise`].
 unsafe fn read_file(path: &CStr, buffer: &mut [u8]) -> usize {
-    // SAFETY: the path ends with a zero, and the buffer is as long as is said.
+    // SAFETY: the path ends with a zero, and the buffer has the length given.
     unsafe {
         let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
         if file < 0 {
@@ -218,7 +218,7 @@ unsafe fn close_others(kept: c_int) {
     }
 }
 
-/// Waits for the command, ends what it leaves, and notes all for the report.
+/// Waits for the command, ends everything it leaves, and records all for the report.
 ///
 /// # Safety
 ///
@@ -246,7 +246,7 @@ unsafe fn accompany(
                 }
                 Some(moment) if time >= moment => {
                     signal(leader, libc::SIGKILL);
-                    // Again if it should still be there.
+                    // Repeated if it still exists.
                     deadline = Some(time + PATIENCE);
                 }
                 _ => {}
@@ -274,7 +274,7 @@ unsafe fn accompany(
     }
 }
 
-/// Ends what the command left. The answer is how many processes that were, if their
+/// Ends everything that the command left. Returns the number of those processes, if their
 /// end was not asked for, and how many of them could not be ended.
 ///
 /// # Safety
@@ -364,7 +364,7 @@ unsafe fn name(process: pid_t, names: &mut Told) {
 unsafe fn each_child(mut each: impl FnMut(pid_t)) -> bool {
     let path = c"/proc/thread-self/children";
     let mut buffer = [0_u8; 1024];
-    // SAFETY: the path ends with a zero, and the buffer is as long as is said.
+    // SAFETY: the path ends with a zero, and the buffer has the length given.
     unsafe {
         let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
         if file < 0 {
@@ -403,7 +403,7 @@ enum Reaped {
     NobodyLeft,
 }
 
-/// Takes note of all that have ended.
+/// Records all that have ended.
 ///
 /// # Safety
 ///
@@ -435,7 +435,7 @@ unsafe fn reap(leader: pid_t) -> Reaped {
 ///
 /// None is needed: no memory is involved, and a signal to no process does no harm.
 unsafe fn signal(leader: pid_t, signal: c_int) {
-    // SAFETY: as is said above.
+    // SAFETY: as stated above.
     unsafe {
         libc::kill(-leader, signal);
         if libc::getpgid(leader) != leader {

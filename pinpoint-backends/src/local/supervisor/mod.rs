@@ -11,7 +11,7 @@
 //! then ends the command as if asked to.
 //!
 //! Outside of Linux there are no subreapers: there the process group of the command
-//! is ended, and what left the group is not found.
+//! is ended, and processes that left the group are not found.
 //!
 //! After `fork` in a program with several threads only async-signal-safe calls are
 //! allowed until `exec`, and there is no `exec` here: the supervisor stays the copy that
@@ -50,8 +50,8 @@ impl Supervisor {
     /// Starts the supervisor, which starts the command.
     pub(super) fn start(plan: Plan) -> io::Result<Self> {
         // SAFETY: `getpid` takes nothing and can't fail. The signal sets are made by
-        // the calls that fill them. In the child nothing runs but `supervise`, which
-        // keeps to what is allowed there and does not come back.
+        // the calls that fill them. In the child only `supervise` runs, which does only
+        // what is allowed there and does not return.
         let (process, error) = unsafe {
             let parent = libc::getpid();
             // A signal in the child, before it has handlers of its own, would run

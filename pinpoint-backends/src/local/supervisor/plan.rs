@@ -1,4 +1,4 @@
-//! All that is needed to start a command, made before the fork.
+//! Everything needed to start a command, made before the fork.
 
 #![expect(
     unsafe_code,
@@ -19,21 +19,21 @@ use std::ptr;
 
 use libc::{c_char, c_int};
 
-/// A command, and where it writes.
+/// A command, and the files it writes to.
 pub(in super::super) struct Launch {
-    /// Its own ideas of standard streams are not looked at, and `env_clear` can't be
-    /// seen: what this process has besides is to be removed by name.
+    /// Its own settings of standard streams are ignored, and `env_clear` can't be seen:
+    /// other variables of this process have to be removed by name.
     pub(in super::super) command: Command,
     pub(in super::super) stdout: File,
     pub(in super::super) stderr: File,
 }
 
-/// All that is needed to start a command, made before the fork.
+/// Everything needed to start a command, made before the fork.
 pub(in super::super) struct Plan {
     pub(super) program: CString,
     pub(super) directory: Option<CString>,
     pub(super) arguments: Strings,
-    /// As `execvp` does it: a file that the kernel does not know how to run is a
+    /// As in `execvp`: a file that the kernel does not know how to run is a
     /// script for the shell.
     pub(super) shell_arguments: Strings,
     pub(super) environment: Strings,
@@ -70,7 +70,7 @@ impl Strings {
 pub(super) struct Attributes(pub(super) libc::posix_spawnattr_t);
 
 impl Attributes {
-    /// A process group of its own, no signal blocked, and none ignored for us.
+    /// A process group of its own, no signal blocked, and none ignored on our behalf.
     fn new() -> io::Result<Self> {
         let mut attributes = MaybeUninit::uninit();
         let mut none = MaybeUninit::uninit();
@@ -119,7 +119,7 @@ fn check(code: c_int) -> io::Result<()> {
 impl Plan {
     /// # Errors
     ///
-    /// As the start of the program fails: it is looked for here.
+    /// Fails as the start of the program would: the program is looked up here.
     pub(in super::super) fn new(launch: Launch, register: &File) -> io::Result<Self> {
         let command = &launch.command;
         let environment = environment(command);

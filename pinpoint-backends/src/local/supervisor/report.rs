@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use libc::c_int;
 
-/// At most so many processes that were left are counted.
+/// The most remaining processes that are counted.
 pub(super) const MOST_COUNTED: usize = 256;
 
 /// The longest report, in bytes.
@@ -28,7 +28,7 @@ pub(in super::super) struct Report {
 /// Processes that were still running when the command had ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in super::super) struct Left {
-    /// Of how many that is known.
+    /// The number of processes known to be left.
     pub(in super::super) count: usize,
     /// The number of them that could not be ended.
     pub(in super::super) survived: usize,
@@ -83,7 +83,7 @@ impl Told {
         }
     }
 
-    /// Adds what there is room for.
+    /// Adds as much as there is room for.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         for byte in bytes {
             if let Some(place) = self.text.get_mut(self.length) {

@@ -12,7 +12,7 @@ const LOCK: i64 = 0x5049_4e50;
 /// The schema of the tables.
 const SCHEMA: &str = "pinpoint";
 
-/// Makes the tables if there are none, all of them or none. Gives the schema to look
+/// Makes the tables if there are none, all of them or none. Returns the schema to look
 /// for them in, unless they are where the search path finds them: an earlier version
 /// made them there.
 pub(in crate::store) async fn prepare(
@@ -45,7 +45,7 @@ pub(in crate::store) async fn prepare(
         check(&mut transaction, store).await?;
         return Ok(Some(SCHEMA));
     }
-    // A schema of this name that holds something else is another program's.
+    // A schema of this name with other contents belongs to another program.
     if !is_empty(&mut transaction).await.map_err(failed)? {
         return Err(not_ours(store));
     }

@@ -1,7 +1,7 @@
 //! The evaluation of the subset's expressions.
 //!
 //! As gclient evaluates them: every string literal goes through `str.format`
-//! with the variables, so that `'{name}'` and `Var('name')` say the same.
+//! with the variables, so that `'{name}'` and `Var('name')` mean the same.
 
 use std::collections::BTreeMap;
 
