@@ -99,7 +99,9 @@ impl Watch {
         let (machine, names) = (engine.machine(), engine.names());
         if let DriveEvent::Pausing(reason) = event {
             let reason = crate::text::shortened(&reason.to_string(), MOST_OF_A_REASON).into_owned();
-            self.tell(text!("pausing: {reason}; waiting for the other work to end"));
+            self.tell(text!(
+                "pausing: {reason}; waiting for the other work to end"
+            ));
             return;
         }
         let of_metric = match event {
@@ -214,7 +216,6 @@ impl Watch {
                 }
             }
             DriveEvent::Recorded { .. } => {
-            _ => return,
                 if let Some(bisection) = machine.bisection() {
                     if let Some(verified) = machine.verification().outcome()
                         && !std::mem::replace(&mut self.verified, true)
@@ -227,6 +228,7 @@ impl Watch {
                     self.tell_build_or_failure(event, names);
                 }
             }
+            _ => return,
         }
         let confirming: Vec<String> = (machine.confirmations())
             .filter_map(|(culprit, comparison)| {

@@ -41,7 +41,7 @@
 //! - Results do not depend on the order of the values, and are the same, bit for
 //!   bit, on every platform: special functions come from `libm`.
 //! - p-values keep their relative precision in the far tail.
-//! A value that does not exist is absent (`None`), never 0 or NaN.
+//! - A value that does not exist is absent (`None`), never 0 or NaN.
 //! - Functions ending in `_with` take a [`Scratch`] and allocate nothing once it
 //!   has grown.
 //! - A p-value is meant for one look. Testing again and again as values come in

@@ -217,7 +217,7 @@ impl PythonExecutor {
     /// By commands, or by calling Python's function at the good end.
     async fn find_metric_once(&self, request: &FindMetricRequest) -> Result<Metric, ExecutorError> {
         let refused = |error: GoodEndError| ExecutorError::Refused(Box::new(error));
-        let FindMetricRequest { key, commit } = request;
+        let FindMetricRequest { key, commit, .. } = request;
         if self.builds || self.runs {
             let build = BuildRequest {
                 key: key.clone(),

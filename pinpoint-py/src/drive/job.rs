@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pinpoint_backends::job::{JobConfig, JobError, TakenJob, Worker, kind_of, open_local, spec_of};
-use pinpoint_backends::store::{Job, JobId, JobStore, LockError, NewJob, StoreError};
+use pinpoint_backends::store::{Job, JobId, JobStore, LockError, StoreError};
 use pinpoint_backends::{job_dir, owner};
 use pinpoint_core::job::ResultSource;
 use pinpoint_core::{DriveEvent, Engine, JobKind, JobMachine, JobState};
