@@ -6,20 +6,20 @@ use std::fmt::Write;
 use pinpoint_core::PairwiseStatus;
 
 use crate::arguments::Display;
-use crate::culprit_document::CulpritDocument;
 use crate::pairwise_summary::line_of;
 use crate::quantity::count;
 use crate::summary::{self, BOLD, DIM, FOUND};
 use crate::text::Text;
+use pinpoint_core::job::CulpritFinderResult;
 
-pub(crate) fn of(document: &CulpritDocument, display: &Display) -> Text {
+pub(crate) fn of(document: &CulpritFinderResult, display: &Display) -> Text {
     let mut text = Text::default();
     // Writing to a string can't fail.
     let _ = write(&mut text, document, display);
     text
 }
 
-fn write(text: &mut Text, document: &CulpritDocument, display: &Display) -> std::fmt::Result {
+fn write(text: &mut Text, document: &CulpritFinderResult, display: &Display) -> std::fmt::Result {
     let unit = document.search.unit.as_deref();
     let verdict = match document.verification.status {
         PairwiseStatus::Different => "verified",

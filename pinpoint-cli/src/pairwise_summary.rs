@@ -9,16 +9,16 @@ use pinpoint_core::{
 };
 
 use crate::arguments::Display;
-use crate::pairwise_document::{NamedChart, PairwiseDocument};
 use crate::quantity::{count, duration, p_value, quantity};
 use crate::storage::resume_command;
 use crate::summary::{BOLD, DIM, ERROR, FOUND, GOOD, line, plain, reason, why, write_warnings};
 use crate::text::{Text, name};
+use pinpoint_core::job::{NamedChart, PairwiseResult};
 
 /// At most this many charts that did not move are written out.
 const MOST_CHARTS: usize = 20;
 
-pub(crate) fn of(document: &PairwiseDocument, display: &Display) -> Text {
+pub(crate) fn of(document: &PairwiseResult, display: &Display) -> Text {
     let mut text = Text::default();
     // Writing to a string can't fail.
     let _ = write(&mut text, document, display);
@@ -60,7 +60,7 @@ pub(crate) fn line_of(outcome: &PairwiseOutcome, unit: Option<&str>) -> String {
     }
 }
 
-fn write(text: &mut Text, document: &PairwiseDocument, display: &Display) -> std::fmt::Result {
+fn write(text: &mut Text, document: &PairwiseResult, display: &Display) -> std::fmt::Result {
     headline(text, document, display)?;
     for (name, side) in [
         ("base", &document.base),
@@ -105,7 +105,7 @@ fn write(text: &mut Text, document: &PairwiseDocument, display: &Display) -> std
     )
 }
 
-fn headline(text: &mut Text, document: &PairwiseDocument, display: &Display) -> std::fmt::Result {
+fn headline(text: &mut Text, document: &PairwiseResult, display: &Display) -> std::fmt::Result {
     let charts = document.charts.len();
     let moved = match (document.moved, document.improved) {
         (0, 0) if charts == 1 => String::new(),
@@ -193,7 +193,7 @@ fn interval(comparison: &PairwiseComparison) -> String {
 }
 
 /// A table: those that moved first, those that are better next, then the rest.
-fn write_charts(text: &mut Text, document: &PairwiseDocument) -> std::fmt::Result {
+fn write_charts(text: &mut Text, document: &PairwiseResult) -> std::fmt::Result {
     if document.charts.is_empty() {
         return Ok(());
     }

@@ -9,13 +9,13 @@ use pinpoint_core::{
 
 use crate::advice::clone_of;
 use crate::arguments::Display;
-use crate::culprit_document::Confirmation;
-use crate::document::{Document, NamedComparison, NamedCulprit, NamedPosterior};
 use crate::pairwise_summary::line_of;
 use crate::quantity::{change, count, digits, duration, p_value, quantity};
 use crate::storage::resume_command;
 pub(crate) use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, plain};
 use crate::text::{Text, name, shortened};
+use pinpoint_core::job::Confirmation;
+use pinpoint_core::job::{BisectionResult, NamedComparison, NamedCulprit, NamedPosterior};
 
 /// At most this many commits of a range are written out.
 const MOST_CANDIDATES: usize = 20;
@@ -74,14 +74,14 @@ pub(crate) fn reason(text: &str) -> String {
     shortened(&plain(text), LONGEST_REASON).into_owned()
 }
 
-pub(crate) fn of(document: &Document, display: &Display) -> Text {
+pub(crate) fn of(document: &BisectionResult, display: &Display) -> Text {
     let mut text = Text::default();
     // Writing to a string can't fail.
     let _ = write(&mut text, document, display);
     text
 }
 
-fn write(text: &mut Text, document: &Document, display: &Display) -> std::fmt::Result {
+fn write(text: &mut Text, document: &BisectionResult, display: &Display) -> std::fmt::Result {
     headline(text, document, display)?;
     for (number, culprit) in document.culprits.iter().enumerate() {
         if number > 0 {
@@ -116,7 +116,7 @@ pub(crate) fn write_warnings(text: &mut Text, warnings: &[String]) -> std::fmt::
     Ok(())
 }
 
-fn headline(text: &mut Text, document: &Document, display: &Display) -> std::fmt::Result {
+fn headline(text: &mut Text, document: &BisectionResult, display: &Display) -> std::fmt::Result {
     let ends = format!("{} and {}", short(&document.good), short(&document.bad));
     match document.status {
         Status::CulpritFound => Ok(()),
@@ -155,7 +155,7 @@ fn headline(text: &mut Text, document: &Document, display: &Display) -> std::fmt
 }
 
 /// That the values of the two ends were not compared, as an end has none.
-pub(crate) fn only_failures(document: &Document) -> &'static str {
+pub(crate) fn only_failures(document: &BisectionResult) -> &'static str {
     match document.unmeasured.len() {
         1 => "one end gave no value, and only failures were compared",
         _ => "nothing was measured, as neither end gave a value; only failures were compared",
@@ -163,7 +163,7 @@ pub(crate) fn only_failures(document: &Document) -> &'static str {
 }
 
 /// The ends whose runs all failed. What a culprit did says it itself.
-fn write_unmeasured(text: &mut Text, document: &Document) -> std::fmt::Result {
+fn write_unmeasured(text: &mut Text, document: &BisectionResult) -> std::fmt::Result {
     if let Status::CulpritFound | Status::Failed = document.status {
         return Ok(());
     }
@@ -214,7 +214,7 @@ fn is_improvement(comparison: &NamedComparison) -> bool {
 
 pub(crate) fn write_culprit(
     text: &mut Text,
-    document: &Document,
+    document: &BisectionResult,
     culprit: &NamedCulprit,
 ) -> std::fmt::Result {
     let commit = &culprit.blamed;
@@ -310,7 +310,7 @@ pub(crate) fn percent(effect: &Effect) -> Option<f64> {
 }
 
 /// By how much two commits differ, on one line.
-pub(crate) fn effect(document: &Document, effect: &Effect) -> String {
+pub(crate) fn effect(document: &BisectionResult, effect: &Effect) -> String {
     let level = digits(effect.confidence * 100.0);
     let level = level.trim_end_matches('0').trim_end_matches('.');
     match effect.of {
@@ -360,7 +360,7 @@ pub(crate) fn effect(document: &Document, effect: &Effect) -> String {
 
 fn write_evidence(
     text: &mut Text,
-    document: &Document,
+    document: &BisectionResult,
     comparison: &NamedComparison,
 ) -> std::fmt::Result {
     let evidence = &comparison.evidence;
@@ -385,7 +385,7 @@ fn write_evidence(
     }
 }
 
-fn of_values(document: &Document, performance: &PerformanceComparison) -> String {
+fn of_values(document: &BisectionResult, performance: &PerformanceComparison) -> String {
     let difference = performance
         .mean_diff
         .map_or_else(String::new, |difference| {
@@ -419,7 +419,7 @@ fn tests(mann_whitney: Option<f64>, kolmogorov: Option<f64>, low: Option<f64>) -
     }
 }
 
-fn write_candidates(text: &mut Text, document: &Document) -> std::fmt::Result {
+fn write_candidates(text: &mut Text, document: &BisectionResult) -> std::fmt::Result {
     let candidates = &document.candidates;
     if candidates.is_empty() {
         return Ok(());

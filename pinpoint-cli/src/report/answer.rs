@@ -8,11 +8,11 @@ use pinpoint_core::{
 use super::foreign::Foreign;
 use super::model::Report;
 use super::search::commit_name;
-use crate::document::{Document, NamedCulprit};
-use crate::pairwise_document::PairwiseDocument;
 use crate::quantity::{count, quantity};
 use crate::summary::{only_failures, short, why};
 use pinpoint_core::job::JobResult;
+use pinpoint_core::job::PairwiseResult;
+use pinpoint_core::job::{BisectionResult, NamedCulprit};
 
 pub(super) struct Answer {
     /// The status in words.
@@ -93,7 +93,7 @@ pub(super) fn at(report: &Report, position: Position) -> Markup {
     }
 }
 
-fn of_search(document: &Document) -> Answer {
+fn of_search(document: &BisectionResult) -> Answer {
     let ends = html! { (code(&document.good)) " and " (code(&document.bad)) };
     let (word, tone, sentence) = match document.status {
         Status::CulpritFound => {
@@ -149,7 +149,7 @@ fn code(commit: &CombinedCommit) -> Markup {
     html! { code { (Foreign(&short(commit))) } }
 }
 
-fn culprits(document: &Document) -> Markup {
+fn culprits(document: &BisectionResult) -> Markup {
     match &document.culprits[..] {
         [culprit] => html! { (commit_name(&culprit.blamed)) " " (did(document, culprit)) "." },
         several => {
@@ -167,7 +167,7 @@ fn culprits(document: &Document) -> Markup {
     }
 }
 
-fn chart(document: &Document) -> Markup {
+fn chart(document: &BisectionResult) -> Markup {
     match document.chart.as_deref() {
         Some(chart) => html! { strong { (Foreign(chart)) } },
         None => html! { "the benchmark" },
@@ -175,7 +175,7 @@ fn chart(document: &Document) -> Markup {
 }
 
 /// The effect of a culprit on the benchmark.
-fn did(document: &Document, culprit: &NamedCulprit) -> Markup {
+fn did(document: &BisectionResult, culprit: &NamedCulprit) -> Markup {
     let effect = &culprit.effect;
     match effect.of {
         EffectOf::Values => {
@@ -198,7 +198,7 @@ fn did(document: &Document, culprit: &NamedCulprit) -> Markup {
     }
 }
 
-fn of_pairs(document: &PairwiseDocument) -> Answer {
+fn of_pairs(document: &PairwiseResult) -> Answer {
     let charts = count(document.charts.len() as u64, "metric");
     let sides =
         html! { (code(&document.experiment.commit)) " against " (code(&document.base.commit)) };

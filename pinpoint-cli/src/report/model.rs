@@ -8,9 +8,9 @@ use pinpoint_backends::store::Job;
 use pinpoint_core::{CombinedCommit, Commit, Position, Posterior, RunReport};
 
 use super::sessions::Session;
-use crate::document::Document;
 use pinpoint_backends::job::JobConfig;
 use pinpoint_core::JobKind;
+use pinpoint_core::job::BisectionResult;
 use pinpoint_core::job::JobResult;
 
 pub(crate) struct Report {
@@ -86,7 +86,7 @@ impl Run {
 
 impl Report {
     /// The result of the search, of a job that searches.
-    pub(super) fn search(&self) -> Option<&Document> {
+    pub(super) fn search(&self) -> Option<&BisectionResult> {
         match self.result.as_ref()? {
             JobResult::Bisection(document) => Some(document),
             JobResult::CulpritFinder(document) => Some(&document.search),

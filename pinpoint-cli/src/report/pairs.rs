@@ -9,13 +9,13 @@ use super::foreign::{Foreign, clean};
 use super::model::{Pair, Report};
 use super::picture::{Difference, Side, differences, histograms};
 use super::search::commit_name;
-use crate::culprit_document::CulpritDocument;
-use crate::document::NamedCulprit;
 use crate::error::CliError;
-use crate::pairwise_document::{NamedChart, PairwiseDocument};
 use crate::pairwise_summary::{described, failures, row};
 use crate::quantity::{count, quantity};
+use pinpoint_core::job::CulpritFinderResult;
 use pinpoint_core::job::JobResult;
+use pinpoint_core::job::NamedCulprit;
+use pinpoint_core::job::{NamedChart, PairwiseResult};
 
 /// At most this many charts have pictures; all are in the table.
 const MOST_PICTURES: usize = 20;
@@ -44,7 +44,7 @@ pub(super) fn sections(report: &Report) -> Result<Markup, CliError> {
     Ok(html! { @for section in sections { (section) } })
 }
 
-fn of_job<'a>(report: &Report, document: &'a PairwiseDocument) -> Part<'a> {
+fn of_job<'a>(report: &Report, document: &'a PairwiseResult) -> Part<'a> {
     Part {
         title: html! {
             h2 { "Base and experiment" }
@@ -60,7 +60,7 @@ fn of_job<'a>(report: &Report, document: &'a PairwiseDocument) -> Part<'a> {
     }
 }
 
-fn of_finder<'a>(report: &Report, document: &'a CulpritDocument) -> Vec<Part<'a>> {
+fn of_finder<'a>(report: &Report, document: &'a CulpritFinderResult) -> Vec<Part<'a>> {
     let unit = document.search.unit.as_deref();
     let ends = (Position::Lower, Position::Higher);
     let title = html! {

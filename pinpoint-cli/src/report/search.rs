@@ -9,13 +9,13 @@ use super::median_interval::median_interval;
 use super::model::{Report, Source};
 use super::picture::{Column, by_commit};
 use super::posterior;
-use crate::document::{Document, NamedComparison, NamedCulprit};
 use crate::error::CliError;
 use crate::pairwise_summary::line_of;
 use crate::quantity::{count, p_value, quantity};
 use crate::summary::{dependency_change, effect, line, short, why};
 use pinpoint_core::JobKind;
 use pinpoint_core::job::JobResult;
+use pinpoint_core::job::{BisectionResult, NamedComparison, NamedCulprit};
 
 /// At most this many commits that may hold a culprit are written out.
 const MOST_CANDIDATES: usize = 1000;
@@ -76,7 +76,12 @@ pub(super) fn commit_name(commit: &Commit) -> Markup {
     }
 }
 
-fn card(report: &Report, document: &Document, culprit: &NamedCulprit, title: &str) -> Markup {
+fn card(
+    report: &Report,
+    document: &BisectionResult,
+    culprit: &NamedCulprit,
+    title: &str,
+) -> Markup {
     let commit = &culprit.blamed;
     let source = report.source(commit);
     html! {
@@ -277,7 +282,7 @@ fn subject(commit: &CombinedCommit) -> &str {
         .unwrap_or_default()
 }
 
-fn comparisons(document: &Document) -> Markup {
+fn comparisons(document: &BisectionResult) -> Markup {
     html! {
         section {
             h2 { "Comparisons of neighbours" }
@@ -296,7 +301,7 @@ fn comparisons(document: &Document) -> Markup {
     }
 }
 
-fn compared(document: &Document, comparison: &NamedComparison) -> Markup {
+fn compared(document: &BisectionResult, comparison: &NamedComparison) -> Markup {
     let evidence = &comparison.evidence;
     let (difference, p_values) = match &evidence.performance {
         Some(of_values) => (
@@ -331,7 +336,7 @@ fn compared(document: &Document, comparison: &NamedComparison) -> Markup {
     }
 }
 
-fn candidates(document: &Document) -> Markup {
+fn candidates(document: &BisectionResult) -> Markup {
     let candidates = &document.candidates;
     html! {
         section {
@@ -347,7 +352,7 @@ fn candidates(document: &Document) -> Markup {
     }
 }
 
-fn skipped(document: &Document) -> Markup {
+fn skipped(document: &BisectionResult) -> Markup {
     html! {
         section {
             h2 { "Skipped" }

@@ -4,11 +4,11 @@ use pinpoint_core::{CombinedCommit, Commit, ModifiedDependency, Verdict};
 use serde_json::{Value, json};
 
 use super::{commit, display, styles_shown, without_styles};
-use crate::culprit_document::CulpritDocument;
-use crate::document::Document;
-use crate::pairwise_document::PairwiseDocument;
 use crate::text::Text;
 use crate::{culprit_summary, pairwise_summary, summary};
+use pinpoint_core::job::BisectionResult;
+use pinpoint_core::job::CulpritFinderResult;
+use pinpoint_core::job::PairwiseResult;
 
 /// The runs of a commit.
 fn runs(level: f64) -> Vec<f64> {
@@ -88,7 +88,7 @@ fn snapshot(name: &str, text: &Text) {
 
 #[track_caller]
 fn shown(name: &str, members: Value) {
-    let document: Document = serde_json::from_value(bisection(members)).unwrap();
+    let document: BisectionResult = serde_json::from_value(bisection(members)).unwrap();
     snapshot(name, &summary::of(&document, &display()));
 }
 
@@ -298,7 +298,7 @@ fn pairs_shown(name: &str, charts: &[(&str, f64)], members: Value) {
             "experiment": variant(commit(32)), "moved": 0, "improved": 0, "duration_s": 75.0,
         }),
     );
-    let document: PairwiseDocument = serde_json::from_value(with(base, members)).unwrap();
+    let document: PairwiseResult = serde_json::from_value(with(base, members)).unwrap();
     snapshot(name, &pairwise_summary::of(&document, &display()));
 }
 
@@ -355,7 +355,7 @@ fn a_culprit_finder() {
         "status": "culprit_found", "stopped": "run_budget", "culprits": [confirmed], "unconfirmed": [unconfirmed],
         "verification": compared(&[("latency", 1.2)]), "reused_runs": 60,
     });
-    let document: CulpritDocument = serde_json::from_value(bisection(document)).unwrap();
+    let document: CulpritFinderResult = serde_json::from_value(bisection(document)).unwrap();
     snapshot(
         "culprit_finder",
         &culprit_summary::of(&document, &display()),
@@ -364,7 +364,7 @@ fn a_culprit_finder() {
         "verification": with(compared(&[("latency", 1.0)]), json!({ "status": "same" })),
         "unconfirmed": [], "reused_runs": 0,
     });
-    let document: CulpritDocument = serde_json::from_value(bisection(document)).unwrap();
+    let document: CulpritFinderResult = serde_json::from_value(bisection(document)).unwrap();
     snapshot(
         "culprit_finder_without_regression",
         &culprit_summary::of(&document, &display()),

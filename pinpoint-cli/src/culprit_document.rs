@@ -1,1 +1,0 @@
-pub(crate) use pinpoint_core::job::{Confirmation, CulpritFinderResult as CulpritDocument};

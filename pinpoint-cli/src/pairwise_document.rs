@@ -1,1 +1,0 @@
-pub(crate) use pinpoint_core::job::{NamedChart, PairwiseResult as PairwiseDocument};
