@@ -633,7 +633,7 @@ def test_numbers_of_numpy_are_numbers(bisect: Any) -> None:
 
 
 def test_an_executor_that_does_nothing_says_so(tmp_path: Any) -> None:
-    with pytest.raises(NotImplementedError, match="lists commits"):
+    with pytest.raises(NotImplementedError, match="runs commits"):
         pinpoint.bisect(executor=pinpoint.Executor(), good="0", bad="9", state_dir=tmp_path / "state")
 
 

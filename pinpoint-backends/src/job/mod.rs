@@ -3,7 +3,7 @@
 //!
 //! A job is taken ([`TakenJob::take`]), worked on until it ends or this process has to
 //! end ([`TakenJob::work`]), and released. One on which nothing is under way can be ended
-//! ([`TakenJob::cancel`]). [`replayed`] and [`stored_result`] show a job without taking
+//! ([`TakenJob::cancel`]). [`machine_of`] and [`stored_result`] show a job without taking
 //! it.
 //!
 //! A job that is worked on is held by a lock, against other processes of this machine,
@@ -26,5 +26,5 @@ mod taken;
 #[cfg(feature = "local")]
 pub use config::{CommandLine, JobConfig, new_job, open_local};
 pub use error::JobError;
-pub use stored::{kind_of, machine_of, replayed, spec_of, stored_result};
+pub use stored::{kind_of, machine_of, spec_of, stored_result};
 pub use taken::{TakenJob, Worker};

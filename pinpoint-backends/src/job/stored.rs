@@ -1,12 +1,12 @@
 //! Reading a job as the store has it.
 
 use pinpoint_core::job::JobResult;
-use pinpoint_core::{Engine, FindMetric, JobKind, JobMachine, JobSpec, Journal, replay};
+use pinpoint_core::{FindMetric, JobKind, JobMachine, JobSpec};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::JobError;
-use crate::store::{Job, JobStore};
+use crate::store::Job;
 
 /// The kind of a job.
 ///
@@ -64,19 +64,6 @@ pub fn stored_result(job: &Job) -> Result<Option<JobResult>, JobError> {
         what: "outcome",
         source,
     })
-}
-
-/// A job as its records lead to it, to show it: nothing is written.
-///
-/// # Errors
-///
-/// When the job or its journal can't be read.
-pub async fn replayed(store: &JobStore, job: &Job) -> Result<Engine<JobMachine>, JobError> {
-    let mut journal = store.journal(&job.id).await?;
-    let machine = machine_of(job, journal.is_empty().await?)?;
-    let mut engine = Engine::new(journal.job(), machine);
-    replay(&mut engine, &mut journal).await?;
-    Ok(engine)
 }
 
 /// The machine of a job as it was created. Whether the journal is still empty matters for

@@ -51,7 +51,9 @@ pub(crate) fn explained(mut result: Value) -> Result<Value, serde_json::Error> {
 async fn measurements(store: &JobStore, job: &Job) -> Result<Vec<Measurement>, Failure> {
     let mut journal = store.journal(&job.id).await?;
     let records = journal.records().await?;
-    let machine = machine_of(job, records.is_empty())?;
+    // As it is now: the configuration of an early version is renewed when a job begins.
+    let job = store.get(job.id.as_str()).await?;
+    let machine = machine_of(&job, records.is_empty())?;
     let mut engine = Engine::new(journal.job(), machine);
     let mut all: Vec<Measurement> = Vec::new();
     for record in records {
