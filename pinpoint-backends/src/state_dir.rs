@@ -1,9 +1,11 @@
 //! The state directory, which belongs to its owner alone.
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
+use std::fs;
+use std::io;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 /// The file that marks a directory as ours, where the jobs' own file is not in it, and
 /// distinguishes it from those of machines with the same name.

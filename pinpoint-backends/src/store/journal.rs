@@ -463,13 +463,17 @@ mod tests {
     use crate::store::database::Pool;
     use crate::store::{JobStore, NewJob};
 
-    /// On every connection that may exist.
-    async fn limit(journal: &JobJournal, pages: &'static str) {
-        let pool = match &journal.database.pool {
+    fn pool(journal: &JobJournal) -> &sqlx::SqlitePool {
+        match &journal.database.pool {
             Pool::Sqlite(pool) => pool,
             #[cfg(feature = "postgres")]
             Pool::Postgres(_) => unreachable!("the store was opened as a file"),
-        };
+        }
+    }
+
+    /// On every connection that may exist.
+    async fn limit(journal: &JobJournal, pages: &'static str) {
+        let pool = pool(journal);
         let mut connections = Vec::new();
         for _ in 0..pool.options().get_max_connections() {
             connections.push(pool.acquire().await.unwrap());
@@ -521,5 +525,23 @@ mod tests {
         journal.append(&failed(99)).await.unwrap();
         let mut anew = store.journal(&id).await.unwrap();
         assert_eq!(anew.records().await.unwrap(), written);
+    }
+    /// As it may on a full disk.
+    #[tokio::test]
+    async fn a_transaction_that_sqlite_ends_by_itself_spoils_no_connection() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = JobStore::open(directory.path()).await.unwrap();
+        let id = store.create(&NewJob::default()).await.unwrap();
+        let mut journal = store.journal(&id).await.unwrap();
+        for elapsed in 0..3 {
+            let mut transaction = pool(&journal).begin().await.unwrap();
+            let ended = sqlx::query("ROLLBACK").execute(&mut *transaction);
+            ended.await.unwrap();
+            drop(transaction);
+            journal
+                .append(&Record::TimePassed { elapsed })
+                .await
+                .unwrap();
+        }
     }
 }

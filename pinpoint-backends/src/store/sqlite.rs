@@ -69,6 +69,17 @@ impl JobStore {
             .acquire_timeout(PATIENCE)
             // A file does not go away like a server.
             .test_before_acquire(false)
+            // When the disk is full, SQLite may end a transaction by itself. The
+            // connection would count as being in one for good, and begin no other.
+            .before_acquire(|connection, _| {
+                Box::pin(async move {
+                    if connection.is_in_transaction() {
+                        // After a rollback that is still queued.
+                        connection.ping().await?;
+                    }
+                    Ok(!connection.is_in_transaction())
+                })
+            })
             .connect_lazy_with(options);
         Ok(Self::new(Database {
             pool: Pool::Sqlite(pool),
