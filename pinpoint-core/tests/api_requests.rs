@@ -211,7 +211,7 @@ fn all_that_is_wrong_with_a_bisection_is_told_at_once() {
             ("configuration", "did you mean `lab`"),
             ("statistic", "there is no aggregate `mode`"),
             ("comparison_magnitude", "`inf` is not a finite"),
-            ("improvement_direction", "`left` is no direction"),
+            ("improvement_direction", "`left` is not a direction"),
             (
                 "initial_attempt_count",
                 "`0` is not a whole number from 1 to 100000",
@@ -385,13 +385,16 @@ fn all_that_is_wrong_with_a_pairwise_comparison_is_told_at_once() {
         &[
             ("start_commit.main", "missing"),
             ("start_commit.modified_deps[1].repository", "missing"),
-            ("start_commit.modified_deps[1].git_hash", "`x` is no full"),
+            (
+                "start_commit.modified_deps[1].git_hash",
+                "`x` is not a full",
+            ),
             ("start_commit.patch.change", "-1 is not positive"),
             ("start_commit.patch.patchset", "0 is not positive"),
             ("start_commit.patch.host", "missing"),
             ("start_commit.patch.project", "missing"),
             ("end_commit", "does not go with `end_build`"),
-            ("end_commit.main.created", "no moment"),
+            ("end_commit.main.created", "not a time"),
             ("end_commit.main.git_hash", "missing"),
             ("initial_attempt_count", "many"),
             ("base_extra_args", "`'`"),
@@ -416,7 +419,7 @@ fn all_that_is_wrong_with_a_pairwise_comparison_is_told_at_once() {
         &[
             ("start_build.cas_instance", "missing"),
             ("start_build.digest", "missing"),
-            ("end_build.digest.hash", "no SHA-256 digest"),
+            ("end_build.digest.hash", "not a SHA-256 digest"),
             ("end_build.digest.size_bytes", "-3 is not positive"),
         ],
     );
@@ -489,7 +492,7 @@ fn jobs_are_named_by_uuids() {
     assert_eq!(job_id(&simple).unwrap().to_string(), hyphenated);
     refused(job_id(" "), &[("job_id", "missing")]);
     for wrong in ["102beaa5ee0000", "../etc", &hyphenated[1..]] {
-        refused(job_id(wrong), &[("job_id", "no job")]);
+        refused(job_id(wrong), &[("job_id", "not a job id")]);
     }
 }
 

@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -251,8 +252,9 @@ def test_an_imported_job_is_not_run_before_it_was_looked_at(world: World, tmp_pa
 def test_jobs_of_earlier_versions_are_read_and_go_on(world: World) -> None:
     """Their kinds were Python's own, and so was the form of their outcomes."""
     job = interrupted(world, "bisect", run=COMMAND)
-    database = sqlite3.connect(world.state / "pinpoint.db")
-    with database:
+    # Closed while the module works: two copies of SQLite in one process take each other's
+    # locks away.
+    with closing(sqlite3.connect(world.state / "pinpoint.db")) as database, database:
         (text,) = database.execute("SELECT config FROM jobs").fetchone()
         old = {"local": json.loads(text)["local"], "builds": False, "runs": False, "skip": []}
         # It had begun: the direction stands in its spec.
@@ -269,9 +271,8 @@ def test_jobs_of_earlier_versions_are_read_and_go_on(world: World) -> None:
     posterior = document.pop("posterior")
     document.pop("version")
     document.update(reason=None, no_change=posterior["no_change"], measurements=[])
-    with database:
+    with closing(sqlite3.connect(world.state / "pinpoint.db")) as database, database:
         database.execute("UPDATE jobs SET outcome = ?", (json.dumps(document),))
-    database.close()
     read = pinpoint.job_outcome(job.id, state_dir=world.state)
     assert read == outcome._replace(measurements=())
     assert world.python(resume=job.id) == read

@@ -42,11 +42,11 @@ impl Subscriber for Spans {
 #[tokio::test]
 async fn every_process_has_a_span_with_its_job_action_and_commit() {
     let world = World::new();
-    let hash = world.commit("file", "1");
+    let hash = world.commit("file", "of the test of spans");
     let mut config = world.config(&hash, "echo v: 1 x");
     config.build = Some("true".into());
     config.warmup = 1;
-    let executor = world.open(config, "spans");
+    let executor = world.open(config, "job");
     let commit = world.combined(&hash);
     let spans = Spans::default();
     // Other tests of this process have spans, too, and a subscriber of one thread would miss
@@ -55,18 +55,21 @@ async fn every_process_has_a_span_with_its_job_action_and_commit() {
     build(&executor, 1, &commit).await.unwrap();
     run(&executor, 2, &commit, 7).await;
     let mut spans = spans.0.lock().unwrap();
-    spans.retain(|span| span.contains("job=\"spans\""));
+    spans.retain(|span| span.contains(&hash));
     let named = |name: &str| -> Vec<&String> {
         let spans = spans.iter().filter(|span| span.starts_with(name));
         spans.collect()
     };
-    let step = format!("build job=\"spans\" action=1 commit={hash} program=");
+    let step = format!("build job=\"job\" action=1 commit={hash} program=");
     assert!(
         named("build").iter().all(|span| span.starts_with(&step)),
         "{spans:#?}"
     );
-    assert!(named("build").iter().any(|span| span.ends_with("\"sh\"")));
-    let once = format!("run job=\"spans\" action=2 commit={hash} purpose=");
+    assert!(
+        named("build").iter().any(|span| span.ends_with("\"sh\"")),
+        "{spans:#?}"
+    );
+    let once = format!("run job=\"job\" action=2 commit={hash} purpose=");
     assert_eq!(
         named("run"),
         [&format!("{once}WarmUp"), &format!("{once}Count(7)")]

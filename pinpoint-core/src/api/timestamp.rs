@@ -36,7 +36,7 @@ const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799
 /// The text is not a valid timestamp.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no moment of the years 1 to 9999; write it as RFC 3339 does, like 2024-02-29T12:00:00Z"
+    "`{0}` is not a time of the years 1 to 9999; write it as RFC 3339 does, like 2024-02-29T12:00:00Z"
 )]
 pub struct TimestampError(String);
 
@@ -82,7 +82,7 @@ impl Serialize for Timestamp {
         if !self.is_valid() {
             let Self { seconds, nanos } = self;
             return Err(ser::Error::custom(format!(
-                "{seconds} seconds and {nanos} nanoseconds are no moment of the years 1 to 9999"
+                "{seconds} seconds and {nanos} nanoseconds are not a time of the years 1 to 9999"
             )));
         }
         serializer.collect_str(self)

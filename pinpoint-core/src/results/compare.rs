@@ -10,8 +10,8 @@
 //! use pinpoint_core::Verdict;
 //! use pinpoint_core::results::{CompareOptions, Format, compare};
 //!
-//! let before = Format::Lines.read(b"time: 10 ms\ntime: 11 ms\ntime: 12 ms\ntime: 13 ms".as_slice().into())?;
-//! let after = Format::Lines.read(b"time: 20 ms\ntime: 21 ms\ntime: 22 ms\ntime: 23 ms".as_slice().into())?;
+//! let before = Format::Lines.read(b"time: 10 ms\ntime: 11 ms\ntime: 12 ms\ntime: 13 ms".as_slice())?;
+//! let after = Format::Lines.read(b"time: 20 ms\ntime: 21 ms\ntime: 22 ms\ntime: 23 ms".as_slice())?;
 //! let comparison = compare(&[before], &[after], &CompareOptions::default())?;
 //! assert_eq!(comparison.status, Verdict::Different);
 //! assert_eq!(comparison.charts[0].improvement, Some(false));
