@@ -113,7 +113,7 @@ fn replay_records<M: Machine>(machine: M, records: &[Record], max_runs: Option<u
     let mut engine = Engine::new(job, machine);
     let mut runs = 0;
     for record in records {
-        let actions = engine.take();
+        let actions = engine.poll();
         for action in &actions {
             // A commit that has no name yet is an error, and nothing worse.
             let _ = engine.request(action);
