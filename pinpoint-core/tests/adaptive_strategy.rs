@@ -10,7 +10,7 @@ mod world;
 
 use std::cell::Cell;
 
-use pinpoint_core::simulation::{Noise, Scenario, Simulation, Summary, Trial};
+use pinpoint_core::simulation::{Memory, Noise, Scenario, Simulation, Summary, Trial};
 use pinpoint_core::{
     Bisection, BisectionSpec, CombinedCommit, Commit, Direction, EffectOf, Event, Machine,
     Magnitude, Outcome, Position, Range, SpecError, Status, Stopped, Strategy, Task,
@@ -640,6 +640,101 @@ fn stated_probabilities_are_kept() {
     }
 }
 
+/// Noise of 5 % about a level of 100, and a change by this fraction of it.
+fn proportional(change: f64) -> Scenario {
+    Scenario {
+        proportional: Some(0.05 * 1.349),
+        changes: vec![change],
+        ..Scenario::new(128)
+    }
+}
+
+#[test]
+fn slow_spells_of_the_machine_are_no_regressions() {
+    let bursts = Scenario {
+        memory: Memory::Spells {
+            factor: 1.4,
+            start: 0.02,
+            end: 0.1,
+        },
+        proportional: Some(0.02 * 1.349),
+        ..proportional(0.1)
+    };
+    expect(&bursts, None, 0.95, 34.0);
+}
+
+#[test]
+fn runs_are_compared_with_their_neighbours_in_time() {
+    let slow = |change| Scenario {
+        memory: Memory::Autocorrelated(0.7),
+        ..proportional(change)
+    };
+    expect(&slow(0.1), None, 0.95, 50.0);
+    let nothing = Scenario {
+        changes: Vec::new(),
+        ..slow(0.0)
+    };
+    expect(&nothing, None, 0.95, 40.0);
+    // Without memory, more runs are needed: jobs of earlier versions go on so.
+    let spec = |version| BisectionSpec {
+        version,
+        ..BisectionSpec::new(Scenario::new(128).range())
+    };
+    let runs = |version| -> u64 {
+        (0..40)
+            .map(|seed| slow(0.1).search(&spec(version), seed).unwrap().runs)
+            .sum()
+    };
+    assert!(5 * runs(3) < 4 * runs(2), "{} of {}", runs(3), runs(2));
+}
+
+#[test]
+fn large_changes_are_found_where_noise_grows_with_the_level() {
+    for change in [1.0, 9.0] {
+        expect(&proportional(change), None, 0.95, 20.0);
+    }
+}
+
+#[test]
+fn a_percentage_is_of_the_level_before_the_change() {
+    // The level falls to a quarter; then 20 % of what is left are a twentieth of the
+    // first level.
+    let scenario = Scenario {
+        changes: vec![-0.75, 0.25],
+        proportional: Some(0.02 * 1.349),
+        ..Scenario::new(64)
+    };
+    let spec = BisectionSpec {
+        magnitude: Some(Magnitude::Percent(20.0)),
+        ..BisectionSpec::new(scenario.range())
+    };
+    let right = (0..40)
+        .filter(|seed| scenario.search(&spec, *seed).unwrap().is_exactly_right())
+        .count();
+    assert!(right >= 36, "{right}");
+}
+
+#[test]
+fn a_history_of_many_small_changes_comes_to_an_end() {
+    let scenario = Scenario {
+        changes: vec![0.05, -0.3, -0.03, 0.06, -0.35, 0.04, -0.45, 0.05],
+        proportional: Some(0.08 * 1.349),
+        ..Scenario::new(373)
+    };
+    let spec = BisectionSpec {
+        magnitude: Some(Magnitude::Percent(20.0)),
+        ..BisectionSpec::new(scenario.range())
+    };
+    let trials: Vec<Trial> = (0..20)
+        .map(|seed| scenario.search(&spec, seed).unwrap())
+        .collect();
+    let found = |trial: &&Trial| trial.missed.iter().all(|change| change.abs() < 0.1);
+    let found = trials.iter().filter(found).count();
+    let runs: u64 = trials.iter().map(|trial| trial.runs).sum();
+    assert!(found >= 18, "{found}");
+    assert!(runs <= 20 * 200, "{runs}");
+}
+
 /// A value that noise of several modes throws on the other side may mislead, but
 /// not make the answer more certain than any other.
 #[test]
@@ -648,7 +743,7 @@ fn great_certainty_is_not_a_matter_of_one_value() {
         noise: Noise::SeveralModes,
         ..one_change(1.0)
     };
-    let certain: Vec<bool> = (searches(&scenario, Some(1.0), 400).iter())
+    let certain: Vec<bool> = (searches(&scenario, Some(1.0), 1_000).iter())
         .flat_map(|trial| trial.named.clone())
         .filter(|(probability, _)| *probability >= Some(0.99))
         .map(|(_, right)| right)

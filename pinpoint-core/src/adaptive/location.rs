@@ -12,11 +12,14 @@
 
 use libm::{exp, log};
 
+use super::log_sum::LogSum;
+use super::memory::{self, Difference};
 use super::tuning::{
     FREEDOM, GRID_PER_WIDTH, GRID_REACH, KERNEL_REACH, KERNEL_WIDTHS, LEAST_DEVIATION,
-    LEAST_KERNEL_TICKS, LEAST_RATIO_VARIANCE, LEAST_SHAPE_VALUES, PREFERENCE, PRIOR_SCALE,
-    PRIOR_VALUES, SHAPE_UNCERTAINTY,
+    LEAST_KERNEL_TICKS, LEAST_RATIO_VARIANCE, LEAST_SHAPE_VALUES, LEAST_STEP, PREFERENCE,
+    PRIOR_SCALE, PRIOR_VALUES,
 };
+use super::values::Assumptions;
 
 /// A density of the noise.
 #[derive(Debug)]
@@ -50,7 +53,7 @@ impl Shape {
     }
 }
 
-fn student(at: f64, scale: f64) -> f64 {
+pub(crate) fn student(at: f64, scale: f64) -> f64 {
     let t = at / scale;
     let base = 1.0 + t * t / FREEDOM;
     // Its constant for 4 degrees of freedom is 3/8.
@@ -119,6 +122,8 @@ pub(crate) struct Residuals<'a> {
     pub(crate) plain: &'a [f64],
     /// The site of each.
     pub(crate) sites: &'a [usize],
+    /// The index of the value of the run before it on its bot.
+    pub(crate) previous: &'a [Option<usize>],
     /// Small where a value is far from every level.
     pub(crate) weights: &'a [f64],
     /// The standard deviation of the noise, outliers apart.
@@ -144,6 +149,7 @@ pub(crate) fn locate(
     residuals: Residuals<'_>,
     segments: &[FittedSegment],
     prior: &[f64],
+    assumptions: &Assumptions,
     worse: &mut [f64],
 ) {
     let segment_of = |site: usize| segments.iter().position(|segment| site <= segment.to);
@@ -160,21 +166,39 @@ pub(crate) fn locate(
         let [Some(old), Some(new)] = *level else {
             continue;
         };
-        let mut ratios = Ratios::new(segment.to - segment.from + 1);
-        for ((plain, site), distance) in residuals.plain.iter().zip(residuals.sites).zip(&distances)
-        {
-            if (segment.from..=segment.to).contains(site) {
-                let ratio = shape.log_density(plain - new, *distance)
-                    - shape.log_density(plain - old, *distance);
-                ratios.add(site - segment.from, ratio);
+        let is_inside =
+            |index: usize| (segment.from..=segment.to).contains(&residuals.sites[index]);
+        let ratio = |index: usize| {
+            let (plain, distance) = (residuals.plain[index], distances[index]);
+            shape.log_density(plain - new, distance) - shape.log_density(plain - old, distance)
+        };
+        let ratios = Ratios {
+            ratios: (0..residuals.plain.len())
+                .map(|index| if is_inside(index) { ratio(index) } else { 0.0 })
+                .collect(),
+            sites: (residuals.sites.iter())
+                .map(|site| site.saturating_sub(segment.from))
+                .collect(),
+            inside: (0..residuals.plain.len())
+                .filter(|index| is_inside(*index))
+                .collect(),
+            gaps: segment.to - segment.from,
+        };
+        let mut likelihoods = vec![LogSum::EMPTY; segment.to - segment.from];
+        for memory in assumptions.memories {
+            let of_memory = if memory.is_none() {
+                ratios.without_memory(assumptions.shape_uncertainty)
+            } else {
+                let differences = memory::differences(*memory, residuals.previous, is_inside);
+                ratios.with_memory(&differences, assumptions.shape_uncertainty)
+            };
+            for (sum, likelihood) in likelihoods.iter_mut().zip(of_memory) {
+                sum.add(log(memory.prior) + likelihood);
             }
         }
+        let likelihoods: Vec<f64> = likelihoods.into_iter().map(LogSum::value).collect();
         let gaps = segment.from..segment.to;
-        divide(
-            &mut worse[gaps.clone()],
-            &ratios.log_likelihoods(),
-            &prior[gaps],
-        );
+        divide(&mut worse[gaps.clone()], &likelihoods, &prior[gaps]);
     }
 }
 
@@ -201,37 +225,42 @@ fn levels(
         .collect()
 }
 
-/// The logarithmic likelihood ratios of a segment's values: their sums.
+/// The logarithmic likelihood ratios of a segment's values.
 struct Ratios {
-    /// The sum and the number, by site.
-    by_site: Vec<[f64; 2]>,
-    squares: f64,
+    /// Of each value; 0 outside.
+    ratios: Vec<f64>,
+    /// The site of each value, from the first of the segment.
+    sites: Vec<usize>,
+    /// The indices of the segment's values.
+    inside: Vec<usize>,
+    gaps: usize,
+}
+
+/// Sums over the sites after a gap, of the step's column: with itself, with the level's
+/// and with the ratios.
+#[derive(Clone, Copy, Default)]
+struct StepSums {
+    square: f64,
+    level: f64,
+    ratio: f64,
 }
 
 impl Ratios {
-    fn new(sites: usize) -> Self {
-        Self {
-            by_site: vec![[0.0; 2]; sites],
-            squares: 0.0,
+    /// The logarithm of the likelihood of a step, for each gap, where each ratio scatters on
+    /// its own.
+    fn without_memory(&self, uncertainty: [f64; 2]) -> Vec<f64> {
+        let mut by_site = vec![[0.0; 2]; self.gaps + 1];
+        let mut squares = 0.0;
+        for index in &self.inside {
+            let (site, ratio) = (&mut by_site[self.sites[*index]], self.ratios[*index]);
+            site[0] += ratio;
+            site[1] += 1.0;
+            squares += ratio * ratio;
         }
-    }
-
-    fn add(&mut self, site: usize, ratio: f64) {
-        self.by_site[site][0] += ratio;
-        self.by_site[site][1] += 1.0;
-        self.squares += ratio * ratio;
-    }
-
-    /// The logarithm of the likelihood of a step, for each gap.
-    fn log_likelihoods(&self) -> Vec<f64> {
-        let squares = self.squares;
         let [sum, count] =
-            (self.by_site.iter()).fold([0.0; 2], |all, site| [all[0] + site[0], all[1] + site[1]]);
+            (by_site.iter()).fold([0.0; 2], |all, site| [all[0] + site[0], all[1] + site[1]]);
         let freedom = (count - 2.0).max(1.0);
-        // The shape is an estimate: where it separates all ratios without error, a
-        // single value on the wrong side must not rule a gap out. Levels closer than
-        // the noise can resolve give ratios near 0.
-        let floor = LEAST_RATIO_VARIANCE + SHAPE_UNCERTAINTY * squares / count;
+        let floor = Self::floor(squares, count, uncertainty);
         let mean_square = |side: [f64; 2]| {
             if side[1] > 0.0 {
                 side[0] * side[0] / side[1]
@@ -240,7 +269,7 @@ impl Ratios {
             }
         };
         let mut before = [0.0; 2];
-        (self.by_site[..self.by_site.len() - 1].iter())
+        (by_site[..self.gaps].iter())
             .map(|site| {
                 before[0] += site[0];
                 before[1] += site[1];
@@ -259,6 +288,66 @@ impl Ratios {
                     - 0.5 * freedom * log(rest / (squares + floor * count))
             })
             .collect()
+    }
+
+    /// The least variance of the ratios. The shape is an estimate: where it separates all
+    /// ratios without error, a single value on the wrong side must not rule a gap out.
+    /// Levels closer than the noise can resolve give ratios near 0.
+    fn floor(squares: f64, count: f64, uncertainty: [f64; 2]) -> f64 {
+        LEAST_RATIO_VARIANCE + (uncertainty[0] + uncertainty[1] / count) * squares / count
+    }
+
+    /// The same in noise with a memory: generalised least squares, from the differences of
+    /// the values.
+    fn with_memory(&self, differences: &[Difference], uncertainty: [f64; 2]) -> Vec<f64> {
+        let count = differences.len() as f64;
+        let freedom = (count - 2.0).max(1.0);
+        let mut by_site = vec![StepSums::default(); self.gaps + 1];
+        let [mut level_square, mut level_ratio, mut squares, mut density] = [0.0; 4];
+        for difference in differences {
+            density += difference.log_density();
+            let value = difference.of(|index| self.ratios[index]);
+            let level = difference.of(|_| 1.0);
+            squares += value * value;
+            level_square += level * level;
+            level_ratio += level * value;
+            for (part, (index, factor)) in difference.parts().iter().enumerate() {
+                let sums = &mut by_site[self.sites[*index]];
+                sums.square += factor * factor;
+                sums.level += factor * level;
+                sums.ratio += factor * value;
+                for (other, another) in &difference.parts()[part + 1..] {
+                    let older = self.sites[*index].min(self.sites[*other]);
+                    by_site[older].square += 2.0 * factor * another;
+                }
+            }
+        }
+        let all: f64 = self.ratios.iter().map(|ratio| ratio * ratio).sum();
+        let floor = Self::floor(all, count, uncertainty) * count;
+        let explained_by_level = level_ratio * level_ratio / level_square;
+        let mut after = StepSums::default();
+        let mut likelihoods: Vec<f64> = (by_site[1..].iter().rev())
+            .map(|site| {
+                after.square += site.square;
+                after.level += site.level;
+                after.ratio += site.ratio;
+                // Without the part that the level explains.
+                let square = after.square - after.level * after.level / level_square;
+                let cross = after.ratio - after.level * level_ratio / level_square;
+                // The step has the sign of the best one.
+                let explained = if square > LEAST_STEP && cross > 0.0 {
+                    explained_by_level + cross * cross / square
+                } else {
+                    explained_by_level
+                };
+                let rest = (squares - explained).max(0.0) + floor;
+                density
+                    - 0.5 * log(1.0 + square.max(0.0))
+                    - 0.5 * freedom * log(rest / (all + floor))
+            })
+            .collect();
+        likelihoods.reverse();
+        likelihoods
     }
 }
 

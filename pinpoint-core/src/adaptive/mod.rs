@@ -57,6 +57,8 @@ mod failures;
 mod findings;
 mod line;
 mod location;
+mod log_sum;
+mod memory;
 mod posterior;
 mod runs;
 mod tuning;
@@ -69,10 +71,11 @@ use self::line::Line;
 use self::posterior::Analysis;
 use self::runs::Runs;
 use self::tuning::{
-    FIRST_RUNS, FIRST_RUNS_IF_CLEAR, FIRST_USE, HIGHEST_BUILD_COST, MODEL_ERROR, MOST_BATCHED,
-    MOST_RUNS, NO_CHANGE, NO_FURTHER_CHANGE, PAIR_RUNS, RUNS_PER_BATCHED, RUNS_PER_LATE_BATCHED,
+    ASSUMPTIONS, FIRST_RUNS, FIRST_RUNS_IF_CLEAR, FIRST_USE, FURTHER_RUNS, HIGHEST_BUILD_COST,
+    MODEL_ERROR, MOST_BATCHED, MOST_RUNS, NO_CHANGE, NO_FURTHER_CHANGE, NO_FURTHER_CHANGE_AFTER,
+    OLD_ASSUMPTIONS, PAIR_RUNS, RUNS_PER_BATCHED, RUNS_PER_LATE_BATCHED,
 };
-use self::values::{Setting, Value};
+use self::values::{Setting, Smallest, Value};
 use crate::budget::Exhausted;
 use crate::search_state::{BuildState, SearchState};
 use crate::{BisectionSpec, Magnitude, Position, Range};
@@ -98,6 +101,8 @@ pub(crate) struct AdaptiveSearch {
     /// between them can't be listed, or one of the two only fails.
     untraced: Vec<(Position, Position)>,
     exhausted: Option<Exhausted>,
+    /// Runs made when the latest change was found.
+    runs_at_latest: u64,
 }
 
 /// The answers that the search waits for. It decides once they are there, and asks for
@@ -133,6 +138,9 @@ struct Question {
     priors: Option<Vec<f64>>,
     /// Adjacent commits may hide a roll or a merge.
     lists: bool,
+    /// Noise may depend on that of the run before. Not in jobs of earlier versions, whose
+    /// decisions stay as they were.
+    has_memory: bool,
 }
 
 /// A change between two neighbouring sites.
@@ -171,6 +179,7 @@ impl AdaptiveSearch {
                 build_cost: spec.build_cost,
                 priors: spec.priors.clone(),
                 lists,
+                has_memory: spec.version >= 3,
             },
             phase: Phase::Listing { range },
             line: Line::new(0, None),
@@ -180,6 +189,7 @@ impl AdaptiveSearch {
             adjacent: vec![(Position::Lower, Position::Higher)],
             untraced: Vec::new(),
             exhausted: None,
+            runs_at_latest: 0,
         };
         for end in ENDS {
             if let Err(exhausted) = state.build(end) {
@@ -275,9 +285,16 @@ impl AdaptiveSearch {
             prior: &prior,
             magnitude: self.question.magnitude(&runs.values),
             direction: self.question.direction,
+            assumptions: if self.question.has_memory {
+                &ASSUMPTIONS
+            } else {
+                &OLD_ASSUMPTIONS
+            },
         };
         let no_change = if changes.is_empty() {
             NO_CHANGE
+        } else if self.question.has_memory {
+            NO_FURTHER_CHANGE_AFTER[changes.len().min(NO_FURTHER_CHANGE_AFTER.len()) - 1]
         } else {
             NO_FURTHER_CHANGE
         };
@@ -315,7 +332,10 @@ impl AdaptiveSearch {
                 return self.learn(state, &changes);
             };
             match self.trace(gap, &change, state)? {
-                Next::Found => self.changes.push(change),
+                Next::Found => {
+                    self.changes.push(change);
+                    self.runs_at_latest = state.runs();
+                }
                 Next::Wait => return Ok(false),
                 Next::Learn => return self.learn(state, &changes),
                 Next::Repeat => {
@@ -506,6 +526,14 @@ impl AdaptiveSearch {
         if state.runs() >= MOST_RUNS {
             return Err(Exhausted::Knowledge);
         }
+        // A further question is worth as many runs as all before it.
+        let further = state.runs() - self.runs_at_latest;
+        if self.question.has_memory
+            && !changes.is_empty()
+            && further >= self.runs_at_latest.max(FURTHER_RUNS)
+        {
+            return Err(Exhausted::Knowledge);
+        }
         let batch = (state.runs() / RUNS_PER_BATCHED)
             .clamp(1, MOST_BATCHED)
             .max(state.runs() / RUNS_PER_LATE_BATCHED);
@@ -556,16 +584,20 @@ impl AdaptiveSearch {
 }
 
 impl Question {
-    /// In the unit of the values.
-    fn magnitude(&self, values: &[Value]) -> Option<f64> {
+    fn magnitude(&self, values: &[Value]) -> Option<Smallest> {
         match self.magnitude? {
-            Magnitude::Absolute(magnitude) => Some(magnitude.abs()),
+            Magnitude::Absolute(amount) => Some(Smallest::Amount(amount.abs())),
+            Magnitude::Percent(percent) if self.has_memory => {
+                Some(Smallest::Fraction((percent / 100.0).abs()))
+            }
+            // Of the good end's level, wherever the change is.
             Magnitude::Percent(percent) => {
                 let good: Vec<f64> = (values.iter())
                     .filter(|value| value.site == 0)
                     .map(|value| value.value)
                     .collect();
-                median(&good).map(|median| (median / 100.0 * percent).abs().min(f64::MAX))
+                median(&good)
+                    .map(|median| Smallest::Amount((median / 100.0 * percent).abs().min(f64::MAX)))
             }
         }
     }

@@ -40,13 +40,17 @@ impl Runs {
                     value,
                     bot,
                     time: 0.0,
+                    previous: None,
                 });
             }
         }
         order.sort_unstable();
         let last = order.len().saturating_sub(1).max(1) as f64;
+        let mut latest = vec![None; bots.len()];
         for (rank, (_, _, index)) in order.into_iter().enumerate() {
-            values[index].time = rank as f64 / last - 0.5;
+            let value = &mut values[index];
+            value.time = rank as f64 / last - 0.5;
+            value.previous = latest[value.bot].replace(index);
         }
         Self {
             values,

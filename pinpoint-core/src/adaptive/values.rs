@@ -21,14 +21,17 @@
 //! means far from the *nearer* of the two levels around the best step, so that a
 //! slow commit's values are not taken for outliers of the fast ones.
 
-use libm::{exp, log};
+use libm::{exp, log, log1p};
 use pinpoint_compare::Direction;
 
 use super::location::{self, FittedSegment, Residuals};
+use super::log_sum::LogSum;
+use super::memory::{self, Difference, Memory};
 use super::tuning::{
     BOT_OFFSET, CHEAP_SIZE, DRIFT_PER_RUN, FIT_ROUNDS, FREEDOM, LARGEST_VALUE, LEAST_REST,
-    LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, MOST_DRIFT, NO_PENALTY, QUARTILES,
-    SCALE_OF_MEDIAN_DEVIATION, SCALE_ROUNDS, SIZE_SPREAD, SIZES, SMALL_SIZE,
+    LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, MOST_DRIFT, NO_PENALTY, PREFERENCE,
+    QUARTILES, SCALE_OF_MEDIAN_DEVIATION, SCALE_ROUNDS, SIZE_SPREAD, SIZES, SMALL_SIZE,
+    VALUES_FOR_MEMORY,
 };
 
 /// A run that gave values.
@@ -40,6 +43,8 @@ pub(crate) struct Value {
     pub(crate) bot: usize,
     /// When it ran, from -0.5 for the first to 0.5 for the last run.
     pub(crate) time: f64,
+    /// The index of the value of the run before it on its bot.
+    pub(crate) previous: Option<usize>,
 }
 
 /// The assumptions of the model beside the values.
@@ -51,9 +56,30 @@ pub(crate) struct Setting<'a> {
     pub(crate) changes: &'a [usize],
     /// The prior probability of each gap.
     pub(crate) prior: &'a [f64],
-    /// The smallest change worth finding, in the unit of the values.
-    pub(crate) magnitude: Option<f64>,
+    /// The smallest change worth finding.
+    pub(crate) magnitude: Option<Smallest>,
     pub(crate) direction: Direction,
+    pub(crate) assumptions: &'a Assumptions,
+}
+
+/// The assumptions on the noise.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Assumptions {
+    pub(crate) memories: &'static [Memory],
+    /// Values may scatter in proportion to their level.
+    pub(crate) may_be_proportional: bool,
+    /// The additional variance of likelihood ratios, relative to their mean square: with
+    /// many values, and so much more for a single one, divided by their number.
+    pub(crate) shape_uncertainty: [f64; 2],
+}
+
+/// The smallest change worth finding.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Smallest {
+    /// In the unit of the values.
+    Amount(f64),
+    /// A fraction of the level before it.
+    Fraction(f64),
 }
 
 /// The evidence of the values.
@@ -84,6 +110,10 @@ struct Fit {
     coefficients: Vec<f64>,
     /// Coefficients without a prior.
     free: usize,
+    /// The standard deviation of the noise.
+    scale: f64,
+    /// The standard deviation of a value, given those before it.
+    fresh: f64,
 }
 
 impl Fit {
@@ -111,18 +141,61 @@ impl Fit {
             })
             .map(|(gap, _)| gap)
     }
+
+    /// The logarithm of the factor by which the best step improves the likelihood.
+    fn log_gain(&self, count: usize) -> f64 {
+        let freedom = (count as f64 - self.free as f64).max(1.0);
+        let gain = (self.best(|_| true)).map_or(0.0, |gap| {
+            let (cross, square) = self.steps[gap];
+            if square > 0.0 {
+                cross * cross / square
+            } else {
+                0.0
+            }
+        });
+        -0.5 * freedom * log((1.0 - gain / self.rest).max(LEAST_REST))
+    }
 }
 
 struct Model<'a> {
     setting: Setting<'a>,
+    /// Relative to their median, in units of their spread.
     values: Vec<Value>,
-    weights: Vec<f64>,
-    /// Standard deviation of the noise.
-    scale: f64,
+    unit: f64,
+    /// The smallest difference of two values.
+    tick: f64,
+    /// The values are logarithms of those that were measured.
+    is_logarithmic: bool,
+    previous: Vec<Option<usize>>,
+    /// The noise without memory.
+    noise: Noise,
     /// The values without drift and bots.
     plain: Vec<f64>,
     /// The segments between known changes.
     segments: Vec<FittedSegment>,
+}
+
+/// The noise, if it has this memory.
+struct Noise {
+    /// Each value, compared with those before it.
+    differences: Vec<Difference>,
+    /// Of each difference.
+    weights: Vec<f64>,
+    /// The standard deviation.
+    scale: f64,
+    /// The log likelihood of all values.
+    likelihood: f64,
+}
+
+impl Noise {
+    fn new(memory: Memory, previous: &[Option<usize>]) -> Self {
+        Self {
+            differences: memory::differences(memory, previous, |_| true),
+            weights: vec![1.0; previous.len()],
+            scale: 1.0,
+            likelihood: 0.0,
+        }
+    }
 }
 
 /// The evidence of all values; none without at least two of them.
@@ -136,46 +209,46 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         small: vec![0.0; gaps],
         step: vec![0.0; gaps],
     };
-    let Some((unit, tick, values)) = normalise(values) else {
+    let Some(mut model) = Model::of(values, setting) else {
         return evidence;
     };
-    let setting = Setting {
-        magnitude: setting
-            .magnitude
-            .map(|magnitude| (magnitude / unit).min(LARGEST_VALUE)),
-        ..setting
-    };
-    // Values that are rounded are as if they had that much more noise.
-    let floor = tick * tick / 12.0;
-    let mut model = Model {
-        setting,
-        weights: values.iter().map(|_| 1.0).collect(),
-        values,
-        scale: 1.0,
-        plain: Vec::new(),
-        segments: Vec::new(),
-    };
-    for round in 0..FIT_ROUNDS {
-        let fit = model.fit(model.setting.bots > 1, floor);
-        model.reweigh(&fit, floor, round == 0);
+    if setting.assumptions.may_be_proportional && values.iter().all(|value| value.value > 0.0) {
+        let logarithms: Vec<Value> = (values.iter())
+            .map(|value| Value {
+                value: log(value.value),
+                ..*value
+            })
+            .collect();
+        let densities: f64 = logarithms.iter().map(|value| value.value).sum();
+        if let Some(proportional) = Model::of(&logarithms, setting) {
+            let gain = proportional.log_likelihood() - densities - model.log_likelihood();
+            if gain > PREFERENCE {
+                model = Model {
+                    is_logarithmic: true,
+                    ..proportional
+                };
+            }
+        }
     }
-    let fits = model.fits(floor);
-    let smallest = model.smallest_change();
+    let fits = model.fits();
     for gap in 0..gaps {
+        let smallest = model.smallest_change(gap, values);
         model.weigh_gap(gap, &fits, smallest, &mut evidence);
     }
     let sites: Vec<usize> = model.values.iter().map(|value| value.site).collect();
     let residuals = Residuals {
         plain: &model.plain,
         sites: &sites,
-        weights: &model.weights,
-        scale: model.scale,
-        tick,
+        previous: &model.previous,
+        weights: &model.noise.weights,
+        scale: model.noise.scale,
+        tick: model.tick,
     };
     location::locate(
         residuals,
         &model.segments,
         setting.prior,
+        setting.assumptions,
         &mut evidence.worse,
     );
     evidence
@@ -214,35 +287,109 @@ fn normalise(values: &[Value]) -> Option<(f64, f64, Vec<Value>)> {
     Some((2.0 * unit, tick.max(LEAST_TICK), values))
 }
 
-impl Model<'_> {
-    /// The fits without and, where there are several, with bots, each with its share of
-    /// the posterior probability.
-    fn fits(&self, floor: f64) -> Vec<(f64, Fit)> {
-        let mut fits = vec![(0.0, self.fit(false, floor))];
-        if self.setting.bots > 1 {
-            fits.push((0.0, self.fit(true, floor)));
+impl<'a> Model<'a> {
+    /// The values with noise that has no memory; none without at least two of them.
+    fn of(values: &[Value], setting: Setting<'a>) -> Option<Self> {
+        let (unit, tick, values) = normalise(values)?;
+        let previous: Vec<Option<usize>> = values.iter().map(|value| value.previous).collect();
+        let mut model = Self {
+            setting,
+            noise: Noise::new(Memory::NONE, &previous),
+            values,
+            unit,
+            tick,
+            is_logarithmic: false,
+            previous,
+            plain: Vec::new(),
+            segments: Vec::new(),
+        };
+        let mut noise = Noise::new(Memory::NONE, &model.previous);
+        for round in 0..FIT_ROUNDS {
+            (model.plain, model.segments) = model.improve(&mut noise, round == 0);
         }
-        let strongest = fits
-            .iter()
-            .map(|(_, fit)| fit.evidence)
-            .fold(f64::NEG_INFINITY, f64::max);
+        model.noise = noise;
+        Some(model)
+    }
+
+    /// The logarithm of the likelihood of the values, in their own unit.
+    fn log_likelihood(&self) -> f64 {
+        self.noise.likelihood - self.values.len() as f64 * log(self.unit)
+    }
+
+    /// The fits with each memory, without and, where there are several, with bots; each
+    /// with its share of the posterior probability.
+    fn fits(&self) -> Vec<(f64, Fit)> {
+        let memories = self.setting.assumptions.memories;
+        let mut fits = Vec::new();
+        for memory in memories {
+            let mut with_memory = Noise::new(*memory, &self.previous);
+            let noise = if memory.is_none() {
+                &self.noise
+            } else {
+                for round in 0..FIT_ROUNDS {
+                    self.improve(&mut with_memory, round == 0);
+                }
+                &with_memory
+            };
+            let mut of_memory = vec![self.fit(noise, false)];
+            if self.setting.bots > 1 {
+                of_memory.push(self.fit(noise, true));
+            }
+            let strongest = (of_memory.iter())
+                .map(|fit| fit.evidence)
+                .fold(f64::NEG_INFINITY, f64::max);
+            let of_noise = if memories.len() > 1 {
+                // Without the best step, as all shares are.
+                let likelihood = noise.likelihood - of_memory[0].log_gain(self.values.len());
+                let trust = (self.values.len() as f64 / VALUES_FOR_MEMORY).min(1.0);
+                log(memory.prior) + trust * likelihood
+            } else {
+                0.0
+            };
+            fits.extend(
+                (of_memory.into_iter()).map(|fit| (fit.evidence - strongest + of_noise, fit)),
+            );
+        }
+        let strongest = (fits.iter()).fold(f64::NEG_INFINITY, |most, (share, _)| share.max(most));
         let mut sum = 0.0;
-        for (share, fit) in &mut fits {
-            *share = exp(fit.evidence - strongest);
+        for (share, _) in &mut fits {
+            *share = exp(*share - strongest);
             sum += *share;
         }
         fits.iter_mut().for_each(|(share, _)| *share /= sum);
         fits
     }
 
-    /// The smallest change that is looked for.
-    fn smallest_change(&self) -> f64 {
-        let range = self.scale * QUARTILES;
-        (self.setting.magnitude).map_or(range, |magnitude| {
-            (magnitude / 2.0)
-                .max(magnitude.min(CHEAP_SIZE * range))
-                .max(LEAST_SIZE * range)
-        })
+    /// The smallest change that is looked for in a gap.
+    fn smallest_change(&self, gap: usize, measured: &[Value]) -> f64 {
+        let range = self.noise.scale * QUARTILES;
+        let Some(magnitude) = self.setting.magnitude else {
+            return range;
+        };
+        let level = || {
+            let segment = self.segments.iter().find(|segment| gap <= segment.to);
+            let mut before: Vec<f64> = (measured.iter())
+                .filter(|value| {
+                    segment.is_some_and(|segment| (segment.from..=gap).contains(&value.site))
+                })
+                .map(|value| value.value)
+                .collect();
+            if before.is_empty() {
+                0.0
+            } else {
+                median(&mut before).abs()
+            }
+        };
+        let magnitude = match (magnitude, self.is_logarithmic) {
+            (Smallest::Amount(amount), false) => amount,
+            (Smallest::Amount(amount), true) => log1p(amount / level().max(f64::MIN_POSITIVE)),
+            (Smallest::Fraction(fraction), false) => fraction * level(),
+            (Smallest::Fraction(fraction), true) => log1p(fraction),
+        };
+        let magnitude = (magnitude / self.unit).min(LARGEST_VALUE);
+        (magnitude / 2.0)
+            .max(magnitude.min(CHEAP_SIZE * range))
+            .max(LEAST_SIZE * range)
     }
 
     /// The evidence of a change in one gap, averaged over the fits and the sizes.
@@ -261,7 +408,7 @@ impl Model<'_> {
             small.add(log(*share) + self.factor(fit, gap, 0.0, SMALL_SIZE * smallest, freedom));
             let (cross, square) = fit.steps[gap];
             if square > 0.0 {
-                step += share * cross / square / self.scale;
+                step += share * cross / square / fit.fresh;
             }
         }
         let [up, down] = [up, down].map(LogSum::value);
@@ -299,13 +446,14 @@ impl Model<'_> {
         }
     }
 
-    fn fit(&self, bots: bool, floor: f64) -> Fit {
+    fn fit(&self, of: &Noise, bots: bool) -> Fit {
+        let floor = self.floor();
         let (sites, changes) = (self.setting.sites, self.setting.changes);
         let free = 1 + changes.len();
         let columns = free + 1 + if bots { self.setting.bots } else { 0 };
         let count = self.values.len() as f64;
-        let drift = (DRIFT_PER_RUN * count).min(MOST_DRIFT) * self.scale;
-        let offset = BOT_OFFSET * self.scale;
+        let drift = (DRIFT_PER_RUN * count).min(MOST_DRIFT) * of.scale;
+        let offset = BOT_OFFSET * of.scale;
         let penalty: Vec<f64> = (0..columns)
             .map(|column| match column {
                 column if column < free => NO_PENALTY,
@@ -313,26 +461,45 @@ impl Model<'_> {
                 _ => 1.0 / (offset * offset),
             })
             .collect();
-        let noise = self.scale * self.scale;
+        let noise = of.scale * of.scale;
         let mut normal = vec![0.0; columns * columns];
         let mut right = vec![0.0; columns];
         let mut total = floor * count;
         let mut by_site = vec![0.0; sites * (columns + 2)];
         let mut row = vec![0.0; columns];
-        for (value, weight) in self.values.iter().zip(&self.weights) {
-            self.columns(value, bots, &mut row);
-            let sums = &mut by_site[value.site * (columns + 2)..][..columns + 2];
+        let mut column = vec![0.0; columns];
+        let width = columns + 2;
+        for (difference, weight) in of.differences.iter().zip(&of.weights) {
+            row.fill(0.0);
+            for (index, factor) in difference.parts() {
+                self.columns(&self.values[*index], bots, &mut column);
+                for (sum, x) in row.iter_mut().zip(&column) {
+                    *sum += factor * x;
+                }
+            }
+            let number = difference.of(|index| self.values[index].value);
             for i in 0..columns {
                 let weighted = weight * row[i];
-                sums[i] += weighted;
-                right[i] += weighted * value.value;
+                right[i] += weighted * number;
                 for j in 0..=i {
                     normal[i * columns + j] += weighted * row[j];
                 }
             }
-            sums[columns] += weight * value.value;
-            sums[columns + 1] += weight;
-            total += weight * value.value * value.value;
+            total += weight * number * number;
+            // The step's column is a sum over the sites after it.
+            for (part, (index, factor)) in difference.parts().iter().enumerate() {
+                let site = self.values[*index].site;
+                let sums = &mut by_site[site * width..][..width];
+                for (sum, x) in sums.iter_mut().zip(&row) {
+                    *sum += factor * (weight * x);
+                }
+                sums[columns] += factor * (weight * number);
+                sums[columns + 1] += factor * factor * weight;
+                for (other, another) in &difference.parts()[part + 1..] {
+                    let older = site.min(self.values[*other].site);
+                    by_site[older * width + columns + 1] += 2.0 * weight * factor * another;
+                }
+            }
         }
         for (column, penalty) in penalty.iter().enumerate() {
             normal[column * columns + column] += penalty * noise;
@@ -372,11 +539,22 @@ impl Model<'_> {
             steps,
             coefficients: backward(&normal, &solved, columns),
             free,
+            scale: of.scale,
+            fresh: of.scale / (of.differences.last()).map_or(1.0, |last| last.parts()[0].1),
         }
     }
 
-    /// New weights and a new scale from the distances to the nearer level.
-    fn reweigh(&mut self, fit: &Fit, floor: f64, first: bool) {
+    /// The variance by rounding: values that are rounded are as if they had that much
+    /// more noise.
+    fn floor(&self) -> f64 {
+        self.tick * self.tick / 12.0
+    }
+
+    /// New weights and a new scale from the deviations from the nearer level. Returns the
+    /// values without drift and bots, and the segments.
+    fn improve(&self, noise: &mut Noise, first: bool) -> (Vec<f64>, Vec<FittedSegment>) {
+        let floor = self.floor();
+        let fit = &self.fit(noise, self.setting.bots > 1);
         let free = fit.free;
         let bots = fit.coefficients.len() > free + 1;
         let mut row = vec![0.0; fit.coefficients.len()];
@@ -390,14 +568,17 @@ impl Model<'_> {
                 value.value - nuisance
             })
             .collect();
-        let distances = self.distances(fit, &plain);
+        let (deviations, segments) = self.deviations(fit, &plain);
+        let distances: Vec<f64> = (noise.differences.iter())
+            .map(|difference| difference.of(|index| deviations[index]).abs())
+            .collect();
         let count = distances.len() as f64;
         if first {
             let mut sorted = distances.clone();
-            self.scale = median(&mut sorted) * SCALE_OF_MEDIAN_DEVIATION;
+            noise.scale = median(&mut sorted) * SCALE_OF_MEDIAN_DEVIATION;
         }
         let least = floor.max(LEAST_VARIANCE).sqrt();
-        let mut scale = self.scale.max(least);
+        let mut scale = noise.scale.max(least);
         for _ in 0..SCALE_ROUNDS {
             let square: f64 = (distances.iter())
                 .map(|distance| {
@@ -408,19 +589,23 @@ impl Model<'_> {
             let freedom = (count - free as f64 - 1.0).max(1.0);
             scale = (square / freedom).sqrt().max(least);
         }
-        self.scale = scale;
-        self.plain = plain;
-        for (weight, distance) in self.weights.iter_mut().zip(&distances) {
+        noise.scale = scale;
+        noise.likelihood = 0.0;
+        for ((weight, difference), distance) in
+            (noise.weights.iter_mut().zip(&noise.differences)).zip(&distances)
+        {
             let square = distance * distance / (scale * scale);
             *weight = (FREEDOM + 1.0) / (FREEDOM + square);
+            noise.likelihood += difference.log_density() + log(location::student(*distance, scale));
         }
+        (plain, segments)
     }
 
-    /// The distance of each value from the nearer level of its segment: those before and
-    /// after the segment's best step.
-    fn distances(&mut self, fit: &Fit, plain: &[f64]) -> Vec<f64> {
-        let mut distances = vec![0.0; plain.len()];
-        self.segments.clear();
+    /// The deviation of each value from the nearer level of its segment: those before and
+    /// after the segment's best step; and the segments.
+    fn deviations(&self, fit: &Fit, plain: &[f64]) -> (Vec<f64>, Vec<FittedSegment>) {
+        let mut deviations = vec![0.0; plain.len()];
+        let mut segments = Vec::new();
         let changes = self.setting.changes;
         for segment in 0..=changes.len() {
             let from = if segment == 0 {
@@ -440,18 +625,18 @@ impl Model<'_> {
                 (!side.is_empty()).then(|| median(&mut side))
             };
             let levels = [level(from..=best), level(best + 1..=to)];
-            self.segments.push(FittedSegment { from, best, to });
-            for (distance, (plain, value)) in
-                distances.iter_mut().zip(plain.iter().zip(&self.values))
+            segments.push(FittedSegment { from, best, to });
+            for (deviation, (plain, value)) in
+                deviations.iter_mut().zip(plain.iter().zip(&self.values))
             {
                 if (from..=to).contains(&value.site) {
-                    *distance = (levels.iter().flatten())
-                        .map(|level| (plain - level).abs())
-                        .fold(f64::INFINITY, f64::min);
+                    *deviation = (levels.iter().flatten())
+                        .map(|level| plain - level)
+                        .fold(f64::INFINITY, |a, b| if b.abs() < a.abs() { b } else { a });
                 }
             }
         }
-        distances
+        (deviations, segments)
     }
 
     /// The logarithm of the Bayes factor of a step in a gap whose size is normal
@@ -462,42 +647,13 @@ impl Model<'_> {
         if square <= 0.0 {
             return 0.0;
         }
-        let information = square / (self.scale * self.scale);
+        let information = square / (fit.scale * fit.scale);
         let shrink = 1.0 + information * spread * spread;
         let estimate = cross / square;
         let off = estimate - centre;
         let rest =
             (fit.rest - cross * estimate).max(LEAST_REST * fit.rest) + off * off * square / shrink;
         -0.5 * log(shrink) - 0.5 * freedom * log(rest / fit.rest)
-    }
-}
-
-/// A sum of numbers whose logarithms are given, any of which may overflow.
-#[derive(Debug, Clone, Copy)]
-struct LogSum {
-    largest: f64,
-    /// In units of the largest.
-    sum: f64,
-}
-
-impl LogSum {
-    const EMPTY: Self = Self {
-        largest: f64::NEG_INFINITY,
-        sum: 0.0,
-    };
-
-    fn add(&mut self, log: f64) {
-        if log > self.largest {
-            self.sum = self.sum * exp(self.largest - log) + 1.0;
-            self.largest = log;
-        } else if log > f64::NEG_INFINITY {
-            self.sum += exp(log - self.largest);
-        }
-    }
-
-    /// The sum's own logarithm.
-    fn value(self) -> f64 {
-        self.largest + log(self.sum)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use libm::{exp, log};
 
-use super::Scenario;
 use super::search::Truth;
+use super::{Memory, Scenario};
 use crate::SpecError;
 use crate::random::SplitMix64;
 
@@ -37,7 +37,8 @@ impl Scenario {
     /// Drift, the offsets of bots and commits that do not build do not disturb
     /// it: it knows these, too.
     ///
-    /// Absent unless there is exactly one change, among at most
+    /// Absent unless there is exactly one change and each run scatters on its own, by an
+    /// amount that does not depend on the level, among at most
     /// [`SpecError::MOST_COMMITS`] commits.
     ///
     /// Cost: one multiplication for each commit and run.
@@ -45,6 +46,9 @@ impl Scenario {
         let [change] = self.changes[..] else {
             return None;
         };
+        if self.memory != Memory::None || self.proportional.is_some() {
+            return None;
+        }
         // One more than between the ends.
         if self.commits > SpecError::MOST_COMMITS + 1 {
             return None;

@@ -37,6 +37,7 @@
 //! over its cores.
 
 mod ideal;
+mod memory;
 mod noise;
 mod plan;
 mod scatter;
@@ -45,6 +46,7 @@ mod search;
 mod summary;
 
 pub use ideal::Ideal;
+pub use memory::Memory;
 pub use noise::Noise;
 pub use plan::{Estimate, Plan, PlanError};
 pub use scatter::{Scatter, ScatterError, ScatterUnit};

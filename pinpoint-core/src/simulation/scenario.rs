@@ -1,6 +1,6 @@
 //! A world to search in.
 
-use super::Noise;
+use super::{Memory, Noise};
 use crate::Range;
 
 /// A world to search in: commits, their behaviour, and disturbances.
@@ -27,6 +27,13 @@ pub struct Scenario {
     pub level: f64,
     /// The scatter of values.
     pub noise: Noise,
+    /// Disturbances that last for several runs.
+    pub memory: Memory,
+    /// Absent: noise and changes are amounts. Else both are in proportion to the level:
+    /// this is the interquartile range of the noise as a fraction of the level, and each
+    /// of the [`changes`](Self::changes) is a fraction of the level before it, so that
+    /// 0.1 makes it a tenth higher.
+    pub proportional: Option<f64>,
     /// The changes of values, in the order of history; none: nothing changed. Each change
     /// is made by a commit of its own, and every search draws which: each set of commits
     /// is as likely as any other, unless there are weights.
@@ -67,6 +74,8 @@ impl Scenario {
             commits: commits.max(1),
             level: 100.0,
             noise: Noise::Normal,
+            memory: Memory::None,
+            proportional: None,
             changes: Vec::new(),
             weights: None,
             failure_rates: [0.0; 2],

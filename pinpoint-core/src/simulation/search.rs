@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::Scenario;
+use super::memory::Disturbance;
 use crate::random::SplitMix64;
 use crate::{Action, Bisection, BisectionSpec, Event, Machine, Position, SpecError, Status, Task};
 
@@ -33,6 +34,7 @@ pub struct Simulation<'a> {
     machine: Bisection,
     truth: Truth,
     random: SplitMix64,
+    disturbance: Disturbance,
     chart: String,
     waiting: VecDeque<Action>,
     /// Runs that were made.
@@ -62,6 +64,8 @@ pub struct Trial {
     pub changes: u32,
     /// The number of them that were named as culprits.
     pub found: u32,
+    /// The changes whose commits were not named, as the scenario has them.
+    pub missed: Vec<f64>,
     /// Every commit that was named a culprit: its stated probability, if any, and whether
     /// it is one.
     pub named: Vec<(Option<f64>, bool)>,
@@ -128,6 +132,7 @@ impl<'a> Simulation<'a> {
             scenario,
             machine,
             truth,
+            disturbance: scenario.memory.start(&mut random),
             random,
             chart: spec.chart.clone().unwrap_or_else(|| "value".to_owned()),
             waiting: VecDeque::new(),
@@ -209,7 +214,7 @@ impl<'a> Simulation<'a> {
 
         let place = place(scenario, commit);
         let changed = |place: u64| self.truth.changes.range(..=place);
-        let change: f64 = place.map_or(0.0, |place| changed(place).map(|(_, by)| by).sum());
+        let changes = place.into_iter().flat_map(changed).map(|(_, by)| *by);
         let is_changed = place.is_some_and(|place| changed(place).next().is_some());
         if random.chance(scenario.failure_rates[usize::from(is_changed)]) {
             return Event::RunFailed {
@@ -219,8 +224,25 @@ impl<'a> Simulation<'a> {
                 reason: "failed".to_owned(),
             };
         }
-        let level = scenario.level + change + drift + offset;
-        let value = scenario.noise.observe(level, random);
+        let (factor, deviation) = self.disturbance.next(&scenario.memory, random);
+        let value = match scenario.proportional {
+            None => {
+                let level = scenario.level + changes.sum::<f64>() + drift + offset;
+                match deviation {
+                    None => scenario.noise.observe(level, random),
+                    Some(normal) => level + normal / NORMAL_RANGE,
+                }
+            }
+            Some(range) => {
+                let level = scenario.level * changes.map(|by| 1.0 + by).product::<f64>();
+                let deviation = deviation.map_or_else(
+                    || scenario.noise.observe(0.0, random),
+                    |normal| normal / NORMAL_RANGE,
+                );
+                level * (1.0 + range * (deviation + drift + offset))
+            }
+        };
+        let value = value * factor;
         Event::Ran {
             action,
             bot,
@@ -249,6 +271,10 @@ impl<'a> Simulation<'a> {
             status: outcome.map_or(Status::Failed, |outcome| outcome.status),
             changes: changes.len() as u32,
             found: changes.keys().filter(is_named).count() as u32,
+            missed: (changes.iter())
+                .filter(|(change, _)| !is_named(change))
+                .map(|(_, by)| *by)
+                .collect(),
             named: named
                 .iter()
                 .map(|(place, probability)| {

@@ -140,6 +140,7 @@ mod tests {
             status: Status::CulpritFound,
             changes: 1,
             found: 1,
+            missed: Vec::new(),
             named: vec![(Some(0.97), true)],
             candidates: 0,
             holds: true,
