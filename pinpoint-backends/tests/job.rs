@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pinpoint_backends::job::{JobConfig, JobError, TakenJob, Worker, new_job, stored_result};
-use pinpoint_backends::store::{Job, JobId, JobStore, LockError, StoreError};
+use pinpoint_backends::store::{Job, JobId, JobStore, LockError, NewJob, StoreError};
 use pinpoint_backends::{job_dir, owner};
 use pinpoint_core::job::{JobResult, ResultError, ResultSource};
 use pinpoint_core::{
@@ -122,16 +122,17 @@ struct Fixture {
 
 impl Fixture {
     async fn new(spec: BisectionSpec) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let store = JobStore::open(directory.path()).await.unwrap();
         let config = JobConfig {
             find_metric: Some(FindMetric { directions: true }),
             ..JobConfig::default()
         };
-        let id = store
-            .create(&new_job(&spec.into(), &config).unwrap())
-            .await
-            .unwrap();
+        Self::of(&new_job(&spec.into(), &config).unwrap()).await
+    }
+
+    async fn of(job: &NewJob) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let store = JobStore::open(directory.path()).await.unwrap();
+        let id = store.create(job).await.unwrap();
         Self {
             directory,
             store,
@@ -291,6 +292,19 @@ async fn a_job_on_which_no_one_works_is_canceled() {
     let error = taken.cancel(Some(&farm)).await.unwrap_err();
     let is_over = matches!(error, JobError::Store(StoreError::Transition { .. }));
     assert!(is_over, "{error}");
+}
+
+#[tokio::test]
+async fn a_job_needs_no_configuration() {
+    let spec = Fixture::spec();
+    let fixture = Fixture::of(&NewJob::new(spec).unwrap()).await;
+    assert_eq!(culprit(&fixture.work(&Farm::new()).await.unwrap()), "40");
+
+    let refused = NewJob::new(BisectionSpec {
+        confidence: 2.0,
+        ..Fixture::spec()
+    });
+    assert!(matches!(refused, Err(JobError::Spec(_))), "{refused:?}");
 }
 
 #[tokio::test]
