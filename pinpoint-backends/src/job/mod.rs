@@ -15,7 +15,8 @@
 //! Anyone may request it in the store while a job is worked on. The worker notices within
 //! half a second, ends what is under way, and keeps the result as far as it is known. To
 //! resume a canceled job is to withdraw that. A job whose worker was killed while it was
-//! ending goes on ending. On a job without a worker, [`TakenJob::cancel`] does it.
+//! ending goes on ending. On a job without a worker, [`TakenJob::cancel`] does it; where
+//! builds and runs may go on elsewhere, [`TakenJob::cancel_with`].
 //!
 //! # An executor of one's own
 //!
