@@ -48,7 +48,9 @@
 //! #[async_trait]
 //! impl InProcess for Numbers {
 //!     async fn list(&self, request: &ListRequest) -> Result<Listing, ExecutorError> {
-//!         Ok(Listing::new(request, 8))
+//!         let number = |commit: &CombinedCommit| commit.main.git_hash.parse::<u64>().unwrap();
+//!         let count = number(&request.higher) - number(&request.lower) - 1;
+//!         Ok(Listing::new(request, count))
 //!     }
 //!
 //!     async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError> {
@@ -74,7 +76,10 @@
 //! # let directory = tempfile::tempdir()?;
 //! # let state_dir = directory.path();
 //! let store = JobStore::open(state_dir).await?;
-//! let spec = BisectionSpec::new(Range::Between { good: commit(0), bad: commit(9) });
+//! let spec = BisectionSpec {
+//!     magnitude: Some(Magnitude::Absolute(1.0)),
+//!     ..BisectionSpec::new(Range::Between { good: commit(0), bad: commit(9) })
+//! };
 //! let job = NewJob { title: "the slow number".into(), ..NewJob::new(spec)? };
 //! let id = store.create(&job).await?;
 //!
