@@ -1,19 +1,22 @@
 //! The life of a job, with an executor that answers at once.
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use pinpoint_backends::job::{JobConfig, JobError, TakenJob, Worker, new_job, stored_result};
-use pinpoint_backends::store::{Job, JobId, JobStore, LockError, StoreError};
+use pinpoint_backends::store::{Job, JobId, JobStore, LockError, NewJob, StoreError};
 use pinpoint_backends::{job_dir, owner};
 use pinpoint_core::job::{JobResult, ResultError, ResultSource};
 use pinpoint_core::{
-    BisectionSpec, BuildReport, BuildRequest, CombinedCommit, Commit, ExecutorError, FindMetric,
-    FindMetricRequest, InProcess, JobState, ListRequest, Listing, Located, Metric, Range,
-    RunReport, RunRequest, Status, Stopped, Strategy,
+    BisectionSpec, BuildReport, BuildRequest, CombinedCommit, Commit, Executor, ExecutorError,
+    FindMetric, FindMetricRequest, Heartbeat, InProcess, JobState, Key, Limits, ListRequest,
+    Listing, Located, Metric, Range, Report, Request, RunReport, RunRequest, Status, Stopped,
+    Strategy, Ticket,
 };
 use serde_json::json;
 use tokio::sync::Notify;
@@ -122,16 +125,17 @@ struct Fixture {
 
 impl Fixture {
     async fn new(spec: BisectionSpec) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let store = JobStore::open(directory.path()).await.unwrap();
         let config = JobConfig {
             find_metric: Some(FindMetric { directions: true }),
             ..JobConfig::default()
         };
-        let id = store
-            .create(&new_job(&spec.into(), &config).unwrap())
-            .await
-            .unwrap();
+        Self::of(&new_job(&spec.into(), &config).unwrap()).await
+    }
+
+    async fn of(job: &NewJob) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let store = JobStore::open(directory.path()).await.unwrap();
+        let id = store.create(job).await.unwrap();
         Self {
             directory,
             store,
@@ -291,6 +295,98 @@ async fn a_job_on_which_no_one_works_is_canceled() {
     let error = taken.cancel(Some(&farm)).await.unwrap_err();
     let is_over = matches!(error, JobError::Store(StoreError::Transition { .. }));
     assert!(is_over, "{error}");
+}
+
+/// Builds elsewhere that never end by themselves.
+#[derive(Default)]
+struct Elsewhere {
+    under_way: Mutex<BTreeSet<Key>>,
+    is_out_of_reach: AtomicBool,
+    waits: Notify,
+}
+
+#[async_trait]
+impl Executor for Elsewhere {
+    async fn start(&self, request: &Request) -> Result<Ticket, ExecutorError> {
+        let key = request.key().clone();
+        if let Request::List(_) = request {
+            return Ok(Ticket::in_process(key));
+        }
+        self.under_way.lock().unwrap().insert(key.clone());
+        Ok(Ticket::durable(key, "a build"))
+    }
+
+    async fn wait(
+        &self,
+        request: &Request,
+        _: &Ticket,
+        _: &Heartbeat,
+    ) -> Result<Report, ExecutorError> {
+        if let Request::List(request) = request {
+            return Ok(Report::Listed(Listing::new(request, 63)));
+        }
+        self.waits.notify_one();
+        std::future::pending().await
+    }
+
+    async fn cancel(&self, ticket: &Ticket) -> Result<(), ExecutorError> {
+        if self.is_out_of_reach.load(Ordering::SeqCst) {
+            return Err(ExecutorError::Unavailable("connection reset".into()));
+        }
+        self.under_way.lock().unwrap().remove(&ticket.key);
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn work_elsewhere_ends_with_a_job_on_which_no_one_works() {
+    // Of one build at a time the ticket is journaled when it is waited for.
+    let spec = BisectionSpec {
+        limits: Limits {
+            builds: 1,
+            ..Limits::default()
+        },
+        ..Fixture::spec()
+    };
+    let fixture = Fixture::of(&NewJob::new(spec).unwrap()).await;
+    let (elsewhere, source) = (Elsewhere::default(), Farm::new());
+    let worker = Worker {
+        executor: &elsewhere,
+        source: &source,
+    };
+    let taken = fixture.take().await.unwrap();
+    let interrupted = elsewhere.waits.notified();
+    let error = taken.work(worker, interrupted, |_, _| {}).await;
+    let error = error.unwrap_err();
+    assert!(matches!(error, JobError::Interrupted), "{error}");
+    taken.release().await;
+    assert_eq!(elsewhere.under_way.lock().unwrap().len(), 1);
+
+    // A job whose work can't be ended is not said to be canceled.
+    let taken = fixture.take().await.unwrap();
+    elsewhere.is_out_of_reach.store(true, Ordering::SeqCst);
+    let error = taken.cancel_with(worker).await.unwrap_err();
+    assert_eq!(error.to_string(), "connection reset");
+    assert_eq!(fixture.job().await.state, JobState::Pending);
+
+    elsewhere.is_out_of_reach.store(false, Ordering::SeqCst);
+    let (state, _) = taken.cancel_with(worker).await.unwrap();
+    assert_eq!(state, JobState::Canceled);
+    assert!(elsewhere.under_way.lock().unwrap().is_empty());
+    assert_eq!(fixture.job().await.state, JobState::Canceled);
+}
+
+#[tokio::test]
+async fn a_job_needs_no_configuration() {
+    let spec = Fixture::spec();
+    let fixture = Fixture::of(&NewJob::new(spec).unwrap()).await;
+    assert_eq!(culprit(&fixture.work(&Farm::new()).await.unwrap()), "40");
+
+    let refused = NewJob::new(BisectionSpec {
+        confidence: 2.0,
+        ..Fixture::spec()
+    });
+    assert!(matches!(refused, Err(JobError::Spec(_))), "{refused:?}");
 }
 
 #[tokio::test]

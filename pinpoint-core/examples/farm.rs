@@ -2,10 +2,10 @@
 //!
 //! `cargo run -p pinpoint-core --example farm`
 //!
-//! The "farm" is a directory: a task is a file there, with the time at which it is
-//! done. This program starts itself as a worker that searches with it, kills the worker
-//! in the middle, and starts another one. That one reads the journal, waits for the tasks
-//! that the first one had started, and finds the culprit; no task is started twice.
+//! The "farm" is a directory: a task is a file there, done a while after it was made.
+//! This program starts itself as a worker that searches with it, kills the worker in the
+//! middle, and starts another one. That one reads the journal, waits for the tasks that
+//! the first one had started, and finds the culprit; no task is started twice.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -22,7 +22,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use pinpoint_core::prelude::*;
-use pinpoint_core::{Heartbeat, JobKey, JournalError, Record, Report, Request, Ticket};
 
 const TASK_TAKES: Duration = Duration::from_millis(150);
 
@@ -42,11 +41,7 @@ impl Executor for Farm {
         let handle = format!("task-{}", request.key().action);
         let ticket = Ticket::durable(request.key().clone(), handle);
         match File::create_new(self.task(&ticket)) {
-            Ok(mut task) => {
-                let done = unix_time() + TASK_TAKES.as_millis() as u64;
-                write!(task, "{done}").map_err(unavailable)?;
-                log(&self.0, "starts")?;
-            }
+            Ok(_) => log(&self.0, "starts")?,
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(unavailable(error)),
         }
@@ -61,17 +56,17 @@ impl Executor for Farm {
         heartbeat: &Heartbeat,
     ) -> Result<Report, ExecutorError> {
         loop {
-            let done = match fs::read_to_string(self.task(ticket)) {
-                Ok(text) => text.parse().unwrap_or(u64::MAX),
+            let task = fs::metadata(self.task(ticket));
+            match task.and_then(|task| task.modified()) {
+                Ok(made) if made.elapsed().is_ok_and(|time| time >= TASK_TAKES) => {
+                    return result(request);
+                }
+                Ok(_) => heartbeat.beat(),
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     return Err(ExecutorError::Lost);
                 }
                 Err(error) => return Err(unavailable(error)),
-            };
-            if unix_time() >= done {
-                return result(request);
             }
-            heartbeat.beat();
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

@@ -57,11 +57,11 @@ impl Ticket {
 /// The reason why an executor could not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecutorError {
-    /// Trouble that may pass: the request is retried, as the retry policy of the job
-    /// says.
+    /// Trouble that may pass: after a pause the request is started again.
     #[error("{0}")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The ticket's work is not known any more: the request is started again.
+    /// The ticket's work is not known any more, or was canceled: the request is started
+    /// again at once.
     #[error("the work is not known any more")]
     Lost,
     /// The request can't be carried out, now or later: the command does not
@@ -91,9 +91,29 @@ impl Heartbeat {
 ///
 /// Methods are called concurrently. Runs are started in the order in which they
 /// are to be executed.
+///
+/// # Tries
+///
+/// A try is a start and a wait. [`ExecutorError::Unavailable`] and
+/// [`ExecutorError::Lost`] end it, from whichever of the two, and the next one starts the
+/// request under the same key, as often as [`RetryPolicy::tries`](crate::RetryPolicy::tries)
+/// allows. A wait that exceeds the [`Limits`](crate::Limits) of the job is dropped, its
+/// work is canceled, and the try has failed as well. `start` and `cancel` are not limited:
+/// what they call must answer or fail.
+///
+/// # Work that can't be found by its key
+///
+/// Where a service gives each piece of work an id of its own and can't be asked for a key,
+/// every start is new work. What a process had started when it was killed or detached, and
+/// had not journaled, then goes on unused, and nothing ends it.
 #[async_trait]
 pub trait Executor: Send + Sync {
-    /// Starts the work, or finds it already started: the same key is the same work.
+    /// Starts the work. Work under this key that still goes on is found, not started
+    /// twice; work that was lost or canceled, or that ended without a report, is
+    /// started anew.
+    ///
+    /// A request that `wait` answers by itself, such as a [`Request::List`], needs
+    /// [`Ticket::in_process`] alone.
     async fn start(&self, request: &Request) -> Result<Ticket, ExecutorError>;
 
     /// Waits for the end of the work. A failed build and a failed run are answers,

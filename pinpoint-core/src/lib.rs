@@ -198,8 +198,9 @@ pub use unit::direction_of;
 /// The items that most embedders need.
 pub mod prelude {
     pub use crate::{
-        Bisection, BisectionSpec, BuildReport, BuildRequest, Clock, CombinedCommit, Commit,
-        Direction, Executor, ExecutorError, InProcess, Journal, ListRequest, Listing, Located,
-        Magnitude, MemoryJournal, Range, RunReport, RunRequest, Stop, drive,
+        Artifact, Bisection, BisectionSpec, BuildReport, BuildRequest, Clock, CombinedCommit,
+        Commit, Direction, DriveError, Executor, ExecutorError, Heartbeat, InProcess, JobKey,
+        Journal, JournalError, ListRequest, Listing, Located, Magnitude, MemoryJournal, Range,
+        Record, Report, Request, RunReport, RunRequest, Stop, Ticket, drive,
     };
 }

@@ -156,13 +156,14 @@ pub enum Magnitude {
 /// waits grow by the factor until the longest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RetryPolicy {
-    /// Tries in all, the first included.
+    /// Tries in all, the first included. By default 3.
     pub tries: u32,
-    /// Milliseconds before the second try.
+    /// Milliseconds before the second try. By default 1,000.
     pub first_wait: u64,
-    /// The factor by which each wait is longer than the one before: 1 or more.
+    /// The factor by which each wait is longer than the one before: 1 or more. By default
+    /// 2.
     pub factor: f64,
-    /// The longest wait, in milliseconds.
+    /// The longest wait, in milliseconds. By default 60,000.
     pub longest_wait: u64,
 }
 
@@ -180,16 +181,17 @@ impl Default for RetryPolicy {
 /// Limits on the time of a try and on concurrent work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Milliseconds for a try to list, build or run, from its start to its answer; after
-    /// it the try has failed. Time spent in a queue of the executor counts. No limit when
-    /// absent.
+    /// Milliseconds for a try to list, build or run, from its ticket to its answer; after
+    /// it the work is canceled and the try has failed. Time spent in a queue of the executor
+    /// counts. No limit when absent, as by default.
     pub longest_try: Option<u64>,
-    /// Milliseconds that work elsewhere may show no sign of life. Work in this process
-    /// is not watched.
+    /// Milliseconds that work elsewhere may show no sign of life; after them, too, the work
+    /// is canceled and the try has failed. Work in this process is not watched. By default
+    /// 15 minutes.
     pub heartbeat: Option<u64>,
-    /// Builds under way at once.
+    /// Builds under way at once, at most. By default 64.
     pub builds: u32,
-    /// Runs, and pairs of them, under way at once.
+    /// Runs, and pairs of them, under way at once, at most. By default 64.
     pub runs: u32,
 }
 

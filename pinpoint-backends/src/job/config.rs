@@ -3,11 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use pinpoint_core::{FindMetric, JobMachine, JobSpec};
+use pinpoint_core::{FindMetric, JobSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::JobError;
+use super::stored::written;
 use crate::local::{LocalConfig, LocalError, LocalExecutor, Location, default_machine_dir};
 use crate::state_dir::job_dir;
 use crate::store::{JobId, NewJob};
@@ -70,30 +71,18 @@ impl JobConfig {
     }
 }
 
-/// A new job with this question, checked to be one that can be carried out. Its names and
-/// its title are left to the caller.
+/// A new job as [`NewJob::new`] makes it, with this configuration and its repository.
 ///
 /// # Errors
 ///
 /// When the spec asks for a search that can't be made.
 pub fn new_job(spec: &JobSpec, config: &JobConfig) -> Result<NewJob, JobError> {
-    JobMachine::new(spec.clone())?;
     let repository = (config.local.as_ref()).map(|local| local.repository.display().to_string());
     Ok(NewJob {
-        kind: spec.kind().to_string(),
         repository: repository.unwrap_or_default(),
-        spec: match spec {
-            JobSpec::Bisection(spec) => written(spec)?,
-            JobSpec::Pairwise(spec) => written(spec)?,
-            JobSpec::CulpritFinder(spec) => written(spec)?,
-        },
         config: written(config)?,
-        ..NewJob::default()
+        ..NewJob::new(spec.clone())?
     })
-}
-
-fn written(part: &impl Serialize) -> Result<Value, JobError> {
-    serde_json::to_value(part).map_err(JobError::Unwritable)
 }
 
 /// Opens the executor that lists, builds and runs a job's commits on this machine.

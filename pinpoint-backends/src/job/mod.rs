@@ -15,7 +15,86 @@
 //! Anyone may request it in the store while a job is worked on. The worker notices within
 //! half a second, ends what is under way, and keeps the result as far as it is known. To
 //! resume a canceled job is to withdraw that. A job whose worker was killed while it was
-//! ending goes on ending. On a job without a worker, [`TakenJob::cancel`] does it.
+//! ending goes on ending. On a job without a worker, [`TakenJob::cancel`] does it; where
+//! builds and runs may go on elsewhere, [`TakenJob::cancel_with`].
+//!
+//! # An executor of one's own
+//!
+//! ```
+//! use std::future::pending;
+//!
+//! use async_trait::async_trait;
+//! use pinpoint_backends::job::{TakenJob, Worker};
+//! use pinpoint_backends::store::{JobStore, NewJob};
+//! use pinpoint_backends::{job_dir, owner};
+//! use pinpoint_core::job::{JobResult, ResultError, ResultSource};
+//! use pinpoint_core::prelude::*;
+//!
+//! /// Commits are numbers, and the commit 5 is where it became slower.
+//! struct Numbers;
+//!
+//! fn commit(number: u64) -> CombinedCommit {
+//!     Commit::new("numbers", number.to_string()).into()
+//! }
+//!
+//! fn named(located: &Located) -> CombinedCommit {
+//!     match located {
+//!         Located::Commit(commit) => commit.clone(),
+//!         // The range begins after the commit 0.
+//!         Located::Offset { offset, .. } => commit(offset + 1),
+//!     }
+//! }
+//!
+//! #[async_trait]
+//! impl InProcess for Numbers {
+//!     async fn list(&self, request: &ListRequest) -> Result<Listing, ExecutorError> {
+//!         let number = |commit: &CombinedCommit| commit.main.git_hash.parse::<u64>().unwrap();
+//!         let count = number(&request.higher) - number(&request.lower) - 1;
+//!         Ok(Listing::new(request, count))
+//!     }
+//!
+//!     async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError> {
+//!         Ok(BuildReport::built(named(&request.commit)))
+//!     }
+//!
+//!     async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
+//!         let slow = request.variant.commit.main.git_hash.parse::<u64>().unwrap() >= 5;
+//!         let time = if slow { 12.0 } else { 10.0 } + 0.01 * f64::from(request.index % 7);
+//!         Ok(RunReport::new(0).value("time", time))
+//!     }
+//! }
+//!
+//! #[async_trait]
+//! impl ResultSource for Numbers {
+//!     async fn resolve(&self, located: &[Located]) -> Result<Vec<CombinedCommit>, ResultError> {
+//!         Ok(located.iter().map(named).collect())
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! # let state_dir = directory.path();
+//! let store = JobStore::open(state_dir).await?;
+//! let spec = BisectionSpec {
+//!     magnitude: Some(Magnitude::Absolute(1.0)),
+//!     ..BisectionSpec::new(Range::Between { good: commit(0), bad: commit(9) })
+//! };
+//! let job = NewJob { title: "the slow number".into(), ..NewJob::new(spec)? };
+//! let id = store.create(&job).await?;
+//!
+//! // From here on the same again after a kill: nothing that was recorded is done twice.
+//! let owner = owner(state_dir, "this machine")?;
+//! let taken = TakenJob::take(&store, &id, &owner, &job_dir(state_dir, id.as_str())).await?;
+//! let worker = Worker { executor: &Numbers, source: &Numbers };
+//! let result = taken.work(worker, pending(), |_, _| {}).await;
+//! taken.release().await;
+//! if let JobResult::Bisection(found) = result? {
+//!     assert_eq!(found.culprits[0].blamed.git_hash, "5");
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 #[cfg(feature = "local")]
 mod config;

@@ -1,12 +1,38 @@
-//! Reading a job as the store has it.
+//! A job as the store has it: making and reading one.
 
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{FindMetric, JobKind, JobMachine, JobSpec};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::JobError;
-use crate::store::Job;
+use crate::store::{Job, NewJob};
+
+impl NewJob {
+    /// A job with this question, checked to be one that can be carried out. Its title, its
+    /// names and its configuration are left to the caller.
+    ///
+    /// # Errors
+    ///
+    /// When the spec asks for a search that can't be made.
+    pub fn new(spec: impl Into<JobSpec>) -> Result<Self, JobError> {
+        let spec = spec.into();
+        JobMachine::new(spec.clone())?;
+        Ok(Self {
+            kind: spec.kind().to_string(),
+            spec: match &spec {
+                JobSpec::Bisection(spec) => written(spec)?,
+                JobSpec::Pairwise(spec) => written(spec)?,
+                JobSpec::CulpritFinder(spec) => written(spec)?,
+            },
+            ..Self::default()
+        })
+    }
+}
+
+pub(super) fn written(part: &impl Serialize) -> Result<Value, JobError> {
+    serde_json::to_value(part).map_err(JobError::Unwritable)
+}
 
 /// The kind of a job.
 ///
@@ -82,7 +108,7 @@ pub fn machine_of(job: &Job, is_new: bool) -> Result<JobMachine, JobError> {
 
 /// The metric that a job has to find before its search.
 fn find_metric(job: &Job, is_new: bool) -> Result<Option<FindMetric>, JobError> {
-    #[derive(Deserialize)]
+    #[derive(Default, Deserialize)]
     struct Config {
         find_metric: Option<FindMetric>,
         direction_by_unit: Option<bool>,
@@ -90,11 +116,14 @@ fn find_metric(job: &Job, is_new: bool) -> Result<Option<FindMetric>, JobError> 
         #[serde(default)]
         runs: bool,
     }
-    let config = Config::deserialize(&job.config).map_err(|source| JobError::Unreadable {
+    // A job of an executor that needs no configuration may have none.
+    let config = Option::<Config>::deserialize(&job.config);
+    let config = config.map_err(|source| JobError::Unreadable {
         job: job.id.clone(),
         what: "configuration",
         source,
     })?;
+    let config = config.unwrap_or_default();
     // An early version found the metric of a command before it began the journal, and
     // wrote it into the spec.
     let directions =

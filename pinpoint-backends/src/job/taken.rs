@@ -6,10 +6,11 @@ use std::future::Future;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use futures_util::future::try_join_all;
 use pinpoint_core::job::{JobResult, ResultSource};
 use pinpoint_core::{
-    DriveEvent, Engine, Executor, JobMachine, JobOutcome, JobState, Journal, Machine, Stop,
-    drive_watched, replay,
+    DriveError, DriveEvent, Engine, Executor, JobMachine, JobOutcome, JobState, Journal, Machine,
+    Stop, Task, Ticket, drive_watched, replay,
 };
 use serde_json::Value;
 
@@ -147,9 +148,10 @@ impl TakenJob {
         result(&driven.engine, driven.outcome, worker.source).await
     }
 
-    /// Ends the job, on which no work is under way. One that was killed just after it had
-    /// found its result keeps that. There is no result without a source that names its
-    /// commits.
+    /// Ends the job, on which no work is under way: no process works on it, and where it
+    /// has an executor of work elsewhere, [`TakenJob::cancel_with`] ends that, too. A job
+    /// that was killed just after it had found its result keeps that. There is no result
+    /// without a source that names its commits.
     ///
     /// # Errors
     ///
@@ -177,10 +179,40 @@ impl TakenJob {
         Ok((state, found))
     }
 
+    /// Ends the job as [`TakenJob::cancel`] does, after the builds and runs that go on
+    /// elsewhere: those whose tickets are in its journal.
+    ///
+    /// # Errors
+    ///
+    /// The same; and when the executor can't end them: then the job is as it was.
+    pub async fn cancel_with(
+        &self,
+        worker: Worker<'_>,
+    ) -> Result<(JobState, Option<JobResult>), JobError> {
+        tokio::select! {
+            biased;
+            ended = self.end_elsewhere(worker.executor) => ended?,
+            never = self.keep_lease() => match never {},
+        }
+        self.cancel(Some(worker.source)).await
+    }
+
+    async fn end_elsewhere(&self, executor: &dyn Executor) -> Result<(), JobError> {
+        let mut engine = self.replayed().await?.1;
+        let tickets = engine.outstanding().into_iter().map(|action| {
+            engine.ticket(match action.task {
+                Task::Cancel { action } => action,
+                _ => action.number,
+            })
+        });
+        let tickets: Vec<_> = tickets.filter(Ticket::is_durable).collect();
+        let ended = try_join_all(tickets.iter().map(|ticket| executor.cancel(ticket))).await;
+        ended.map_err(|error| DriveError::Refused(error.into()))?;
+        Ok(())
+    }
+
     async fn conclude(&self, source: &dyn ResultSource) -> Result<Option<JobResult>, JobError> {
-        let (mut journal, machine) = self.open().await?;
-        let mut engine = Engine::new(journal.job(), machine);
-        replay(&mut engine, &mut journal).await?;
+        let (mut journal, mut engine) = self.replayed().await?;
         for record in engine.conclude()? {
             journal.append(&record).await?;
         }
@@ -224,6 +256,14 @@ impl TakenJob {
             self.store.set_leased_config(&self.lease, &config).await?;
         }
         Ok((journal, machine_of(&self.job, is_new)?))
+    }
+
+    /// The journal, and the engine that it leads to.
+    async fn replayed(&self) -> Result<(JobJournal, Engine<JobMachine>), JobError> {
+        let (mut journal, machine) = self.open().await?;
+        let mut engine = Engine::new(journal.job(), machine);
+        replay(&mut engine, &mut journal).await?;
+        Ok((journal, engine))
     }
 
     /// A job whose worker was killed is found as it was: running.

@@ -23,11 +23,13 @@ use crate::{
 /// The parts of a result beyond the journal of its job: the names of commits that were
 /// never built, their authors and subjects, the commit to blame, remarks on the runs.
 ///
-/// Every method has a default, for jobs whose commits are known by their names alone.
+/// Every method has a default. That of [`resolve`](Self::resolve) is enough only where
+/// every commit of a result was built: a search that ends with a range also names commits
+/// that were not.
 #[async_trait]
 pub trait ResultSource: Send + Sync {
     /// Names of commits, with author, date and subject where these are known; in the
-    /// same order.
+    /// same order. The default knows no commit by its place in a range.
     async fn resolve(&self, located: &[Located]) -> Result<Vec<CombinedCommit>, ResultError> {
         (located.iter())
             .map(|located| match located {
@@ -80,7 +82,7 @@ impl ResultError {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("a commit of the outcome has no name")]
+#[error("a commit of the outcome was never built, and the result source has no name for it")]
 struct Unnamed;
 
 impl JobResult {
