@@ -147,17 +147,14 @@ impl TakenJob {
         result(&driven.engine, driven.outcome, worker.source).await
     }
 
-    /// Ends the job, on which no work is under way. One that was killed just after it had
-    /// found its result keeps that. There is no result without a source that names its
-    /// commits.
+    /// Ends the job, on which no work is under way, and returns its state. One that was
+    /// killed just after it had found its result keeps that. There is no result without a
+    /// source that names its commits.
     ///
     /// # Errors
     ///
     /// When the journal can't be read, or the lease is lost.
-    pub async fn cancel(
-        &self,
-        source: Option<&dyn ResultSource>,
-    ) -> Result<(JobState, Option<JobResult>), JobError> {
+    pub async fn cancel(&self, source: Option<&dyn ResultSource>) -> Result<JobState, JobError> {
         self.set_running().await?;
         let found = match source {
             Some(source) => match self.conclude(source).await {
@@ -174,7 +171,7 @@ impl TakenJob {
         let state = found.as_ref().map_or(JobState::Canceled, JobResult::state);
         let outcome = found.as_ref().map(to_value);
         self.set_state(state, None, outcome.as_ref()).await?;
-        Ok((state, found))
+        Ok(state)
     }
 
     async fn conclude(&self, source: &dyn ResultSource) -> Result<Option<JobResult>, JobError> {
