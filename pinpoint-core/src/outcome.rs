@@ -124,6 +124,16 @@ pub enum Stopped {
     },
 }
 
+impl Stopped {
+    /// A failure for this reason, of no one end.
+    pub(crate) fn failed(reason: impl std::fmt::Display) -> Self {
+        Self::Failed {
+            commit: None,
+            reason: reason.to_string(),
+        }
+    }
+}
+
 /// A commit that changed the benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Culprit {
