@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use pinpoint_backends::job::{JobConfig, JobError, TakenJob, Worker, kind_of, open_local};
 use pinpoint_backends::local::LocalExecutor;
 use pinpoint_backends::store::{Job, JobId};
-use pinpoint_core::job::{JobResult, ResultSource};
-use pinpoint_core::{DriveError, DriveEvent, Engine, JobKind, JobMachine, JobState};
+use pinpoint_core::job::JobResult;
+use pinpoint_core::{DriveError, DriveEvent, Engine, JobKind, JobMachine};
 use serde_json::{Value, json};
 
 use crate::arguments::{Display, Output};
@@ -45,7 +45,8 @@ impl Session {
     pub(crate) async fn take(storage: &Storage, id: &JobId) -> Result<Self, CliError> {
         let (owner, directory) = (storage.owner()?, storage.job_dir(id));
         let taken = TakenJob::take(&storage.jobs, id, &owner, &directory).await?;
-        match read(taken.job()) {
+        let job = taken.job();
+        match kind_of(job).and_then(|kind| Ok((kind, JobConfig::of(job)?))) {
             Ok((kind, config)) => Ok(Self {
                 storage: storage.clone(),
                 taken,
@@ -164,26 +165,6 @@ impl Session {
         }
     }
 
-    /// Ends a job on which nothing is under way. One that was killed just after
-    /// it had found its result keeps that.
-    pub(crate) async fn cancel(self) -> Result<JobState, CliError> {
-        // Its commits have names only where its repository is; ending it needs none.
-        let executor = self.executor().ok();
-        let source = executor.as_ref().map(|it| it as &dyn ResultSource);
-        let canceled = self.taken.cancel(source).await;
-        self.write_report().await;
-        let id = self.job().id.to_string();
-        self.release().await;
-        match canceled {
-            Ok((state, _)) => Ok(state),
-            Err(error) => Err(CliError::Stopped {
-                job: id,
-                error: Box::new(error),
-                document: None,
-            }),
-        }
-    }
-
     fn executor(&self) -> Result<LocalExecutor, JobError> {
         open_executor(&self.storage, self.job(), &self.config)
     }
@@ -213,15 +194,6 @@ impl Session {
     }
 }
 
-fn read(job: &Job) -> Result<(JobKind, JobConfig), JobError> {
-    let config = JobConfig::read(&job.config).map_err(|source| JobError::Unreadable {
-        job: job.id.clone(),
-        what: "configuration",
-        source,
-    })?;
-    Ok((kind_of(job)?, config))
-}
-
 /// Opens what builds and runs for a job, and knows its commits.
 ///
 /// # Errors
@@ -247,7 +219,7 @@ pub(crate) fn open_executor(
 
 /// The way to resume a job whose functions are in a Python program.
 pub(crate) fn in_python(job: &Job) -> Option<String> {
-    let config = JobConfig::read(&job.config).ok()?;
+    let config = JobConfig::of(job).ok()?;
     if !config.needs_functions() {
         return None;
     }

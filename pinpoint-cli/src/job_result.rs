@@ -12,7 +12,7 @@ use crate::{command_line, culprit_summary, pairwise_summary, summary};
 /// The result that a job ended with, if it has one that can be read.
 pub(crate) fn stored(job: &Job) -> Option<JobResult> {
     let mut result = stored_result(job).ok()??;
-    if let Ok(config) = JobConfig::read(&job.config) {
+    if let Ok(config) = JobConfig::of(job) {
         add_commands(&mut result, &config);
     }
     Some(result)

@@ -4,10 +4,10 @@ mod keeping;
 mod trust;
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use pinpoint_backends::job::JobError;
-use pinpoint_backends::store::{Job, JobFilter, LockError, Page, Place, StoreError, Total};
+use pinpoint_backends::job::{self, JobConfig};
+use pinpoint_backends::store::{Job, JobFilter, Page, Place, Total};
 use pinpoint_core::JobState;
 use serde_json::json;
 
@@ -167,36 +167,16 @@ async fn cancel(storage: &Storage, job: &Job, display: &Display) -> Result<u8, C
         JobState::Canceled => return Err(over("canceled already")),
         JobState::Pending | JobState::Running | JobState::Failed => {}
     }
-    let asked = Instant::now();
-    loop {
-        match Session::take(storage, &job.id).await {
-            Ok(session) => {
-                let state = match session.job().state {
-                    // By the process that was asked to.
-                    state @ (JobState::Canceled | JobState::Completed) => {
-                        session.release().await;
-                        state
-                    }
-                    JobState::Pending | JobState::Running | JobState::Failed => {
-                        session.cancel().await?
-                    }
-                };
-                return match state {
-                    JobState::Canceled => say_canceled(display, job),
-                    _ => Err(over("finished")),
-                };
-            }
-            Err(CliError::Job(
-                JobError::Locked(LockError::Held { .. })
-                | JobError::Store(StoreError::Leased { .. }),
-            )) if asked.elapsed() < PATIENCE => {
-                // More than once: a process that has just started to work on the job
-                // clears earlier requests.
-                storage.jobs.request_cancel(&job.id).await?;
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-            Err(error) => return Err(error),
-        }
+    let (owner, directory) = (storage.owner()?, &storage.state_dir);
+    let ended = job::cancel(&storage.jobs, &job.id, &owner, directory, PATIENCE).await;
+    if let Ok(Some(file)) = JobConfig::of(job).map(|config| config.report)
+        && let Err(error) = report::write(storage, &job.id, &file).await
+    {
+        report::say_unwritten(&error, &job.id);
+    }
+    match ended? {
+        JobState::Canceled => say_canceled(display, job),
+        _ => Err(over("finished")),
     }
 }
 

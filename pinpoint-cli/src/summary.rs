@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use pinpoint_core::{
-    CombinedCommit, Commit, DependencyChange, Effect, EffectOf, Followed, PerformanceComparison,
-    Status, Stopped,
+    CombinedCommit, Commit, Comparison, DependencyChange, Effect, EffectOf, Followed,
+    PerformanceComparison, Posterior, Status, Stopped,
 };
 
 use crate::advice::clone_of;
@@ -15,7 +15,7 @@ use crate::storage::resume_command;
 pub(crate) use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, plain};
 use crate::text::{Text, name, shortened};
 use pinpoint_core::job::Confirmation;
-use pinpoint_core::job::{BisectionResult, NamedComparison, NamedCulprit, NamedPosterior};
+use pinpoint_core::job::{BisectionResult, NamedCulprit};
 
 /// At most this many commits of a range are written out.
 const MOST_CANDIDATES: usize = 20;
@@ -204,9 +204,8 @@ pub(crate) fn why(stopped: &Stopped) -> String {
     }
 }
 
-fn is_improvement(comparison: &NamedComparison) -> bool {
+fn is_improvement(comparison: &Comparison<CombinedCommit>) -> bool {
     comparison
-        .evidence
         .performance
         .as_ref()
         .is_some_and(|performance| performance.is_improvement)
@@ -361,25 +360,24 @@ pub(crate) fn effect(document: &BisectionResult, effect: &Effect) -> String {
 fn write_evidence(
     text: &mut Text,
     document: &BisectionResult,
-    comparison: &NamedComparison,
+    comparison: &Comparison<CombinedCommit>,
 ) -> std::fmt::Result {
-    let evidence = &comparison.evidence;
     write!(
         text,
         "  evidence  {} + {} runs: ",
-        evidence.lower_runs, evidence.higher_runs
+        comparison.lower_runs, comparison.higher_runs
     )?;
-    match &evidence.performance {
+    match &comparison.performance {
         Some(performance) => writeln!(text, "{}", of_values(document, performance)),
         None => writeln!(
             text,
             "failures {:.0} % and {:.0} %{}",
-            100.0 * evidence.functional.control_rate,
-            100.0 * evidence.functional.treatment_rate,
+            100.0 * comparison.functional.control_rate,
+            100.0 * comparison.functional.treatment_rate,
             tests(
-                evidence.functional.p_value_mwu,
-                evidence.functional.p_value_ks,
-                evidence.functional.low_threshold,
+                comparison.functional.p_value_mwu,
+                comparison.functional.p_value_ks,
+                comparison.functional.low_threshold,
             ),
         ),
     }
@@ -451,7 +449,7 @@ fn write_candidates(text: &mut Text, document: &BisectionResult) -> std::fmt::Re
 }
 
 /// The likeliest places of the change, oldest first.
-fn write_posterior(text: &mut Text, posterior: &NamedPosterior) -> std::fmt::Result {
+fn write_posterior(text: &mut Text, posterior: &Posterior<CombinedCommit>) -> std::fmt::Result {
     writeln!(text, "\n{BOLD}probability that a culprit is{BOLD:#}")?;
     let mut likeliest: Vec<usize> = (0..posterior.spans.len()).collect();
     likeliest.sort_by(|a, b| {

@@ -5,7 +5,7 @@ use crate::normal::{two_sided, upper_tail};
 use crate::pooled::Pooled;
 use crate::scratch::Scratch;
 use crate::shift::{Shift, shift_of_sorted};
-use crate::sorted::{check_finite, check_not_empty, sort_into};
+use crate::sorted::{check_finite, check_level, check_not_empty, sort_into};
 use crate::types::{Alternative, Method};
 
 /// Result of [`mann_whitney_u`].
@@ -124,13 +124,8 @@ pub fn mann_whitney_u_with(
     check_not_empty("y", y)?;
     check_finite("x", x)?;
     check_finite("y", y)?;
-    if let Some(value) = options.confidence
-        && !(value > 0.0 && value < 1.0)
-    {
-        return Err(CompareError::NotALevel {
-            argument: "confidence",
-            value,
-        });
+    if let Some(confidence) = options.confidence {
+        check_level("confidence", confidence)?;
     }
     sort_into(&mut scratch.first, x);
     sort_into(&mut scratch.second, y);
@@ -265,9 +260,17 @@ fn exact_p_distinct(
     if limit.saturating_mul(n as u128) > MOST_WORK {
         return Err(too_large(pooled));
     }
-    let counts = &mut scratch.counts;
+    count_u(n, m, limit as usize, &mut scratch.counts);
+    let tail: u128 = scratch.counts.iter().sum();
+    let favourable = if complement { total - tail } else { tail };
+    Ok((factor * (favourable as f64 / total as f64)).min(1.0))
+}
+
+/// Counts the ways in which samples of n and m values, all distinct, give each U up to
+/// `most`.
+pub(crate) fn count_u(n: usize, m: usize, most: usize, counts: &mut Vec<u128>) {
     counts.clear();
-    counts.resize(limit as usize + 1, 0);
+    counts.resize(most + 1, 0);
     counts[0] = 1;
     for i in 1..=n {
         for u in (m + i..counts.len()).rev() {
@@ -277,9 +280,6 @@ fn exact_p_distinct(
             counts[u] = counts[u].wrapping_add(counts[u - i]);
         }
     }
-    let tail: u128 = counts.iter().sum();
-    let favourable = if complement { total - tail } else { tail };
-    Ok((factor * (favourable as f64 / total as f64)).min(1.0))
 }
 
 /// C(n, k), if it fits.

@@ -2,6 +2,7 @@
 
 use crate::error::CompareError;
 use crate::normal::upper_quantile;
+use crate::sorted::check_level;
 use crate::types::Interval;
 
 /// The difference of two rates, as [`difference_of_rates`] gives it.
@@ -49,12 +50,7 @@ pub fn difference_of_rates(
     treatment: (u64, u64),
     confidence: f64,
 ) -> Result<RateDifference, CompareError> {
-    if !(confidence > 0.0 && confidence < 1.0) {
-        return Err(CompareError::NotALevel {
-            argument: "confidence",
-            value: confidence,
-        });
-    }
+    check_level("confidence", confidence)?;
     for (argument, (failures, runs)) in [("control", control), ("treatment", treatment)] {
         if runs == 0 {
             return Err(CompareError::Empty { argument });

@@ -29,7 +29,7 @@
 use libm::{exp, log};
 
 use crate::error::CompareError;
-use crate::sorted::key;
+use crate::sorted::{check_level, key};
 use crate::types::Verdict;
 
 /// The shares of the largest safe bet that the wealth is spread over, on either side.
@@ -103,12 +103,7 @@ impl SequentialComparison {
     ///
     /// [`CompareError::NotALevel`] for an error rate outside (0, 1).
     pub fn new(error_rate: f64, seed: u64) -> Result<Self, CompareError> {
-        if !(error_rate > 0.0 && error_rate < 1.0) {
-            return Err(CompareError::NotALevel {
-                argument: "error_rate",
-                value: error_rate,
-            });
-        }
+        check_level("error_rate", error_rate)?;
         Ok(Self {
             error_rate,
             random: seed,

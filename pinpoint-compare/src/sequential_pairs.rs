@@ -17,7 +17,7 @@
 use libm::{exp, log};
 
 use crate::error::CompareError;
-use crate::sorted::key;
+use crate::sorted::{check_level, key};
 use crate::types::Verdict;
 
 /// The shares of the wealth staked on a pair, on either sign.
@@ -78,12 +78,7 @@ impl SequentialPairs {
     ///
     /// [`CompareError::NotALevel`] for an error rate outside (0, 1).
     pub fn new(error_rate: f64) -> Result<Self, CompareError> {
-        if !(error_rate > 0.0 && error_rate < 1.0) {
-            return Err(CompareError::NotALevel {
-                argument: "error_rate",
-                value: error_rate,
-            });
-        }
+        check_level("error_rate", error_rate)?;
         Ok(Self {
             error_rate,
             sizes: Vec::new(),

@@ -1,10 +1,11 @@
 //! The Hodges-Lehmann shift between two samples.
 
 use crate::error::CompareError;
+use crate::mann_whitney::count_u;
 use crate::normal::upper_quantile;
 use crate::scratch::Scratch;
 use crate::select::Sums;
-use crate::sorted::{check_finite, check_not_empty, midpoint, sort_into, value};
+use crate::sorted::{check_finite, check_level, check_not_empty, midpoint, sort_into, value};
 use crate::types::Interval;
 
 /// Result of [`hodges_lehmann`].
@@ -77,12 +78,7 @@ pub fn hodges_lehmann_with(
     check_not_empty("treatment", treatment)?;
     check_finite("control", control)?;
     check_finite("treatment", treatment)?;
-    if !(confidence > 0.0 && confidence < 1.0) {
-        return Err(CompareError::NotALevel {
-            argument: "confidence",
-            value: confidence,
-        });
-    }
+    check_level("confidence", confidence)?;
     sort_into(&mut scratch.first, control);
     sort_into(&mut scratch.second, treatment);
     shift_of_sorted("treatment", treatment, confidence, scratch)
@@ -170,17 +166,7 @@ fn interval_rank(n: usize, m: usize, tail: f64, counts: &mut Vec<u128>) -> Optio
 fn exact_rank(n: usize, m: usize, tail: f64, counts: &mut Vec<u128>) -> u64 {
     // Counts of U up to the middle; for n·m <= 400 they are below C(401, 1) or
     // C(40, 20), far within range.
-    counts.clear();
-    counts.resize(n * m / 2 + 1, 0);
-    counts[0] = 1;
-    for i in 1..=n {
-        for u in (m + i..counts.len()).rev() {
-            counts[u] = counts[u].wrapping_sub(counts[u - m - i]);
-        }
-        for u in i..counts.len() {
-            counts[u] = counts[u].wrapping_add(counts[u - i]);
-        }
-    }
+    count_u(n, m, n * m / 2, counts);
     let total = (0..n).fold(1_u128, |product, i| {
         product * (n + m - i) as u128 / (i as u128 + 1)
     }) as f64;

@@ -49,6 +49,14 @@ pub(crate) fn check_not_empty(argument: &'static str, values: &[f64]) -> Result<
     }
 }
 
+pub(crate) fn check_level(argument: &'static str, value: f64) -> Result<(), CompareError> {
+    if value > 0.0 && value < 1.0 {
+        Ok(())
+    } else {
+        Err(CompareError::NotALevel { argument, value })
+    }
+}
+
 /// Fills `keys` with the sorted keys of finite `values`.
 pub(crate) fn sort_into(keys: &mut Vec<u64>, values: &[f64]) {
     keys.clear();

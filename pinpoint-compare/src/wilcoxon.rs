@@ -7,7 +7,7 @@ use crate::normal::{two_sided, upper_quantile, upper_tail};
 use crate::pooled::Pooled;
 use crate::scratch::Scratch;
 use crate::select::Sums;
-use crate::sorted::{check_finite, check_not_empty, key, midpoint, value};
+use crate::sorted::{check_finite, check_level, check_not_empty, key, midpoint, value};
 use crate::types::{Alternative, Interval, Method};
 
 /// Result of [`wilcoxon`].
@@ -110,12 +110,7 @@ pub fn wilcoxon_with(
 ) -> Result<Wilcoxon, CompareError> {
     check_not_empty("x", x)?;
     check_finite("x", x)?;
-    if !(confidence > 0.0 && confidence < 1.0) {
-        return Err(CompareError::NotALevel {
-            argument: "confidence",
-            value: confidence,
-        });
-    }
+    check_level("confidence", confidence)?;
     scratch.a.clear();
     match y {
         None => scratch.a.extend_from_slice(x),

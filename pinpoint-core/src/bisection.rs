@@ -179,19 +179,13 @@ impl Bisection {
     fn failure(&self) -> Option<Stopped> {
         // Changes hidden between two neighbours are searched for elsewhere, too.
         if let Some(reason) = self.state.unlisted(0) {
-            return Some(Stopped::Failed {
-                commit: None,
-                reason: reason.to_owned(),
-            });
+            return Some(Stopped::failed(reason));
         }
         if let Some(error) = (self.spec.priors.as_ref())
             .zip(self.state.count(0))
             .and_then(|(priors, between)| check_length(priors, between).err())
         {
-            return Some(Stopped::Failed {
-                commit: None,
-                reason: error.to_string(),
-            });
+            return Some(Stopped::failed(error));
         }
         [Position::Lower, Position::Higher]
             .into_iter()
@@ -242,15 +236,12 @@ impl Bisection {
         }
         let first = AdaptiveSearch::first_runs(&self.spec);
         match &self.unmeasured()[..] {
-            [good, bad] if good.runs.min(bad.runs) >= first => Some(Stopped::Failed {
-                commit: None,
-                reason: format!(
-                    "the benchmark fails at both ends: none of {} and {} runs gave a value{}",
-                    good.runs,
-                    bad.runs,
-                    of_the_first(good),
-                ),
-            }),
+            [good, bad] if good.runs.min(bad.runs) >= first => Some(Stopped::failed(format_args!(
+                "the benchmark fails at both ends: none of {} and {} runs gave a value{}",
+                good.runs,
+                bad.runs,
+                of_the_first(good),
+            ))),
             _ => None,
         }
     }
@@ -283,13 +274,7 @@ impl Bisection {
     fn summarise(&self, stopped: Stopped) -> Outcome {
         let (culprits, stopped) = match self.strategy.get().culprits(&self.state) {
             Ok(culprits) => (culprits, stopped),
-            Err(error) => (
-                Vec::new(),
-                Stopped::Failed {
-                    commit: None,
-                    reason: error.to_string(),
-                },
-            ),
+            Err(error) => (Vec::new(), Stopped::failed(error)),
         };
         let candidates = self.strategy.get().candidates();
         let says_nothing = self.says_nothing(&candidates);
@@ -384,10 +369,7 @@ impl Machine for Bisection {
                         (self.strategy.get().exhausted())
                             .map_or_else(|| self.decided(), Stopped::from),
                     ),
-                    Err(error) => self.conclude(Stopped::Failed {
-                        commit: None,
-                        reason: error.to_string(),
-                    }),
+                    Err(error) => self.conclude(Stopped::failed(error)),
                 }
             }
         }

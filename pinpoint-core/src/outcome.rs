@@ -1,4 +1,7 @@
 //! The outcome of a bisection, with the evidence for it.
+//!
+//! Its parts refer to a commit by its place `C`: by its position in an outcome, by its name in
+//! a [result](crate::job::BisectionResult).
 
 use pinpoint_compare::{
     CompareError, FunctionalComparison, Interval, PerformanceComparison, Verdict,
@@ -50,7 +53,7 @@ pub struct Outcome {
 /// No run distinguishes the commits between two measured neighbours, so that
 /// they form one span, however many they are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Posterior {
+pub struct Posterior<C = Position> {
     /// The probability that there is no change worth finding, or no further one
     /// when culprits were found.
     pub no_change: f64,
@@ -58,16 +61,16 @@ pub struct Posterior {
     #[serde(default)]
     pub better: f64,
     /// Every commit after the good end, oldest first.
-    pub spans: Vec<Span>,
+    pub spans: Vec<Span<C>>,
 }
 
 /// Neighbouring commits that no run distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Span {
+pub struct Span<C = Position> {
     /// The measured commit before them.
-    pub after: Position,
+    pub after: C,
     /// The newest of them, which is measured.
-    pub last: Position,
+    pub last: C,
     /// The number of commits, the last one included.
     pub commits: u64,
     /// The probability that one of them is the culprit, of all together.
@@ -119,6 +122,16 @@ pub enum Stopped {
         /// The reason.
         reason: String,
     },
+}
+
+impl Stopped {
+    /// A failure for this reason, of no one end.
+    pub(crate) fn failed(reason: impl std::fmt::Display) -> Self {
+        Self::Failed {
+            commit: None,
+            reason: reason.to_string(),
+        }
+    }
 }
 
 /// A commit that changed the benchmark.
@@ -208,11 +221,11 @@ pub enum EffectOf {
 
 /// One look at a pair of commits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Comparison {
+pub struct Comparison<C = Position> {
     /// The older commit.
-    pub lower: Position,
+    pub lower: C,
     /// The newer commit.
-    pub higher: Position,
+    pub higher: C,
     /// Runs of the older commit.
     pub lower_runs: u32,
     /// Runs of the newer commit.
@@ -227,9 +240,9 @@ pub struct Comparison {
 
 /// An end of the range none of whose runs gave a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unmeasured {
+pub struct Unmeasured<C = Position> {
     /// The end.
-    pub commit: Position,
+    pub commit: C,
     /// Its runs, all of which failed.
     pub runs: u32,
     /// The reason in the first of them.
@@ -238,9 +251,9 @@ pub struct Unmeasured {
 
 /// A commit that could not be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Skipped {
+pub struct Skipped<C = Position> {
     /// The commit.
-    pub commit: Position,
+    pub commit: C,
     /// The reason, in one line.
     pub reason: String,
 }

@@ -84,8 +84,8 @@ def test_bots_from_files(tmp_path: Any) -> None:
         bots["nigthly"]
     with pytest.raises(KeyError):
         bots.target("desk", "parsing")
-    file.write_text("[bots.lab]\nmachine = 1\n[bots.desk]\nalias = 'nobody'\n")
-    with pytest.raises(ValueError, match=r"bots.toml:2: bots.lab.machine(.|\n)*bots.toml:4"):
+    file.write_text("[bots.lab]\nlocal = false\n[bots.desk]\nalias = 'nobody'\n")
+    with pytest.raises(ValueError, match=r"bots.toml:1: bots.lab: `local`(.|\n)*bots.toml:4"):
         pinpoint.Bots.read(file)
     with pytest.raises(FileNotFoundError):
         pinpoint.Bots.read(tmp_path / "none.toml")

@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 
 use pinpoint_core::{FindMetric, JobSpec};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::JobError;
 use super::stored::written;
 use crate::local::{LocalConfig, LocalError, LocalExecutor, Location, default_machine_dir};
 use crate::state_dir::job_dir;
-use crate::store::{JobId, NewJob};
+use crate::store::{Job, JobId, NewJob};
 
 /// The configuration of a job: how it is carried out. It is stored with the job, so that
 /// another process can resume it.
@@ -56,13 +55,17 @@ pub struct CommandLine {
 }
 
 impl JobConfig {
-    /// Reads the configuration of a stored job.
+    /// The configuration of a stored job.
     ///
     /// # Errors
     ///
     /// When it is not a valid configuration.
-    pub fn read(stored: &Value) -> Result<Self, serde_json::Error> {
-        Self::deserialize(stored)
+    pub fn of(job: &Job) -> Result<Self, JobError> {
+        Self::deserialize(&job.config).map_err(|source| JobError::Unreadable {
+            job: job.id.clone(),
+            what: "configuration",
+            source,
+        })
     }
 
     /// Does the job need functions that only its creator has?

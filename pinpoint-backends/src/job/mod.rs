@@ -3,7 +3,7 @@
 //!
 //! A job is taken ([`TakenJob::take`]), worked on until it ends or this process has to
 //! end ([`TakenJob::work`]), and released. One on which nothing is under way can be ended
-//! ([`TakenJob::cancel`]). [`machine_of`] and [`stored_result`] show a job without taking
+//! ([`TakenJob::cancel`]), and [`cancel`] ends any other. [`machine_of`] and [`stored_result`] show a job without taking
 //! it.
 //!
 //! A job that is worked on is held by a lock, against other processes of this machine,
@@ -97,11 +97,15 @@
 //! ```
 
 #[cfg(feature = "local")]
+mod cancel;
+#[cfg(feature = "local")]
 mod config;
 mod error;
 mod stored;
 mod taken;
 
+#[cfg(feature = "local")]
+pub use cancel::cancel;
 #[cfg(feature = "local")]
 pub use config::{CommandLine, JobConfig, new_job, open_local};
 pub use error::JobError;

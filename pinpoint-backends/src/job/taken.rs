@@ -148,18 +148,15 @@ impl TakenJob {
         result(&driven.engine, driven.outcome, worker.source).await
     }
 
-    /// Ends the job, on which no work is under way: no process works on it, and where it
-    /// has an executor of work elsewhere, [`TakenJob::cancel_with`] ends that, too. A job
-    /// that was killed just after it had found its result keeps that. There is no result
-    /// without a source that names its commits.
+    /// Ends the job, on which no work is under way, and returns its state: no process works
+    /// on it, and where it has an executor of work elsewhere, [`TakenJob::cancel_with`] ends
+    /// that, too. A job that was killed just after it had found its result keeps that. There
+    /// is no result without a source that names its commits.
     ///
     /// # Errors
     ///
     /// When the journal can't be read, or the lease is lost.
-    pub async fn cancel(
-        &self,
-        source: Option<&dyn ResultSource>,
-    ) -> Result<(JobState, Option<JobResult>), JobError> {
+    pub async fn cancel(&self, source: Option<&dyn ResultSource>) -> Result<JobState, JobError> {
         self.set_running().await?;
         let found = match source {
             Some(source) => match self.conclude(source).await {
@@ -176,7 +173,7 @@ impl TakenJob {
         let state = found.as_ref().map_or(JobState::Canceled, JobResult::state);
         let outcome = found.as_ref().map(to_value);
         self.set_state(state, None, outcome.as_ref()).await?;
-        Ok((state, found))
+        Ok(state)
     }
 
     /// Ends the job as [`TakenJob::cancel`] does, after the builds and runs that go on
@@ -185,10 +182,7 @@ impl TakenJob {
     /// # Errors
     ///
     /// The same; and when the executor can't end them: then the job is as it was.
-    pub async fn cancel_with(
-        &self,
-        worker: Worker<'_>,
-    ) -> Result<(JobState, Option<JobResult>), JobError> {
+    pub async fn cancel_with(&self, worker: Worker<'_>) -> Result<JobState, JobError> {
         tokio::select! {
             biased;
             ended = self.end_elsewhere(worker.executor) => ended?,

@@ -18,7 +18,7 @@
 //! | `STATE/locks/<key>` | held shared by the users of that build, alone by its maker |
 //! | `STATE/locks/making` | held shared by all who make builds, alone by a process that removes repositories |
 //! | `JOB/builds/<key>.log` | the output of a build |
-//! | `JOB/runs.jsonl` | the report of every run |
+//! | `JOB/last_run.json` | the report of the last run |
 //! | `JOB/runs/<action>.out`, `.err` | the output of a run that failed, its beginning and end when it is long; of a pair, `<action>-first` and `<action>-second` |
 //! | `JOB/runs/tails.jsonl` | how the output of each run ended, and what it left running |
 //! | `JOB/metric.json` | the metric of a job of an earlier version; others have it in their journal |
@@ -62,11 +62,11 @@ mod executor;
 mod files;
 mod history;
 mod host;
+mod last_run;
 mod local_clones;
 mod machine_lock;
 mod metric;
 mod process;
-mod reports;
 mod repository;
 mod result_source;
 mod results;

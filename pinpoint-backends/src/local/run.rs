@@ -19,10 +19,10 @@ use super::config::LocalConfig;
 use super::environment::Environment;
 use super::error::LocalError;
 use super::files;
+use super::last_run::{LastRun, Ran};
 use super::machine_lock::{MachineLock, RunHold};
 use super::metric::{self, Reader, Unfit, Wanted};
 use super::process::Processes;
-use super::reports::{Ran, Reports};
 use super::sync::{blocking, locked};
 use super::tails::{OutputTail, Tails, run_warnings};
 
@@ -54,7 +54,7 @@ pub(super) struct Runner {
     pub(super) machine: Arc<MachineLock>,
     /// The queue of runs.
     pub(super) turn: tokio::sync::Mutex<WarmedUp>,
-    reports: Mutex<Reports>,
+    last_run: Mutex<LastRun>,
     tails: Mutex<Tails>,
     /// Of a job that found it before that was journaled.
     pub(super) old_metric: Option<Metric>,
@@ -73,7 +73,7 @@ impl Runner {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH);
         Ok(Self {
             turn: tokio::sync::Mutex::default(),
-            reports: Mutex::new(Reports::open(&job_dir.join("runs.jsonl"))?),
+            last_run: Mutex::new(LastRun::open(&job_dir.join("last_run.json"))?),
             tails: Mutex::new(Tails::open(&job_dir)?),
             old_metric: files::read_json(&job_dir.join("metric.json"))?,
             opened: (unix.unwrap_or_default(), Instant::now()),
@@ -111,7 +111,7 @@ impl Runner {
         // Fair: turns come in the order in which they were first asked for.
         let mut warmed = self.turn.lock().await;
         let commit = &request.variant.commit;
-        if let Some([report]) = locked(&self.reports).get(action, &[commit], request.index) {
+        if let Some([report]) = locked(&self.last_run).get(action, &[commit], request.index) {
             return Ok(report.clone());
         }
         let metric = request.metric.as_ref().or(self.old_metric.as_ref());
@@ -128,11 +128,12 @@ impl Runner {
         self.warm_up(&one, &mut warmed, processes).await?;
         let report = self.count(&one, &reader, processes).await?;
         let ran = Ran {
+            action,
             commits: vec![commit.clone()],
             index: request.index,
             reports: vec![report.clone()],
         };
-        locked(&self.reports).add(action, ran)?;
+        locked(&self.last_run).set(ran)?;
         Ok(report)
     }
 
@@ -145,7 +146,7 @@ impl Runner {
         let action = request.key.action;
         let mut warmed = self.turn.lock().await;
         let commits = [&first.commit, &second.commit];
-        if let Some([first, second]) = locked(&self.reports).get(action, &commits, request.index) {
+        if let Some([first, second]) = locked(&self.last_run).get(action, &commits, request.index) {
             return Ok(PairReport {
                 first: first.clone(),
                 second: second.clone(),
@@ -177,11 +178,12 @@ impl Runner {
             second: self.count(&second, &reader, processes).await?,
         };
         let ran = Ran {
+            action,
             commits: commits.map(Clone::clone).to_vec(),
             index: request.index,
             reports: vec![pair.first.clone(), pair.second.clone()],
         };
-        locked(&self.reports).add(action, ran)?;
+        locked(&self.last_run).set(ran)?;
         Ok(pair)
     }
 

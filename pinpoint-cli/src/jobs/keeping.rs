@@ -92,8 +92,7 @@ fn check(job: &Job) -> Result<(), String> {
         JobError::Spec(error) => format!("its spec can't be used: {error}"),
         error => error.to_string(),
     })?;
-    JobConfig::read(&job.config)
-        .map_err(|error| format!("its configuration can't be read: {error}"))?;
+    JobConfig::of(job).map_err(|error| error.to_string())?;
     match stored_result(job) {
         // The outcomes of early Python jobs were Python's own.
         Err(_) if !job.kind.starts_with("python_") => Err("its outcome can't be read".into()),

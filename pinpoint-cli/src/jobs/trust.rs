@@ -16,9 +16,7 @@ use crate::text::BOLD;
 ///
 /// When the answer is no, or no one can be asked.
 pub(super) async fn ask(job: &Job, yes: bool) -> Result<(), CliError> {
-    let config = JobConfig::read(&job.config).map_err(|error| {
-        CliError::Input(format!("job {} can't be resumed here: {error}", job.id))
-    })?;
+    let config = JobConfig::of(job)?;
     errln!(
         "{BOLD}job {} was imported. It runs on this machine:{BOLD:#}",
         job.id

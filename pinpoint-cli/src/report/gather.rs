@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pinpoint_backends::job::{JobConfig, JobError, kind_of, machine_of};
+use pinpoint_backends::job::{JobConfig, kind_of, machine_of};
 use pinpoint_backends::local::{LocalExecutor, OutputTail, Repository, output_tails, run_warnings};
 use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::job::JobResult;
@@ -25,11 +25,7 @@ use crate::storage::Storage;
 pub(super) async fn gather(storage: &Storage, id: &JobId) -> Result<Report, CliError> {
     let job = storage.jobs.get(id.as_str()).await?;
     let kind = kind_of(&job)?;
-    let config = JobConfig::read(&job.config).map_err(|source| JobError::Unreadable {
-        job: id.clone(),
-        what: "configuration",
-        source,
-    })?;
+    let config = JobConfig::of(&job)?;
     let mut journal = storage.jobs.journal(id).await?;
     // A journal that is damaged is no reason to withhold the rest.
     let (records, damage) = match journal.records().await {

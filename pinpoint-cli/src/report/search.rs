@@ -1,7 +1,7 @@
 //! The findings of a search, and their evidence: culprits, values by commit.
 
 use maud::{Markup, PreEscaped, html};
-use pinpoint_core::{CombinedCommit, Commit, Verdict};
+use pinpoint_core::{CombinedCommit, Commit, Comparison, Verdict};
 
 use super::foreign::{Foreign, clean};
 use super::link::commit_page;
@@ -15,7 +15,7 @@ use crate::quantity::{count, p_value, quantity};
 use crate::summary::{dependency_change, effect, line, short, why};
 use pinpoint_core::JobKind;
 use pinpoint_core::job::JobResult;
-use pinpoint_core::job::{BisectionResult, NamedComparison, NamedCulprit};
+use pinpoint_core::job::{BisectionResult, NamedCulprit};
 
 /// At most this many commits that may hold a culprit are written out.
 const MOST_CANDIDATES: usize = 1000;
@@ -301,9 +301,8 @@ fn comparisons(document: &BisectionResult) -> Markup {
     }
 }
 
-fn compared(document: &BisectionResult, comparison: &NamedComparison) -> Markup {
-    let evidence = &comparison.evidence;
-    let (difference, p_values) = match &evidence.performance {
+fn compared(document: &BisectionResult, comparison: &Comparison<CombinedCommit>) -> Markup {
+    let (difference, p_values) = match &comparison.performance {
         Some(of_values) => (
             of_values
                 .mean_diff
@@ -313,22 +312,22 @@ fn compared(document: &BisectionResult, comparison: &NamedComparison) -> Markup 
         None => (
             None,
             [
-                evidence.functional.p_value_mwu,
-                evidence.functional.p_value_ks,
+                comparison.functional.p_value_mwu,
+                comparison.functional.p_value_ks,
             ],
         ),
     };
-    let verdict = match evidence.verdict {
+    let verdict = match comparison.verdict {
         Verdict::Same => "same",
         Verdict::Different => "different",
         Verdict::Unknown => "not decided",
         Verdict::Nil => "no values",
     };
     html! {
-        tr.culprit[evidence.verdict == Verdict::Different] {
+        tr.culprit[comparison.verdict == Verdict::Different] {
             td { code { (Foreign(&short(&comparison.lower))) } }
             td { code { (Foreign(&short(&comparison.higher))) } }
-            td.number { (evidence.lower_runs) " + " (evidence.higher_runs) }
+            td.number { (comparison.lower_runs) " + " (comparison.higher_runs) }
             td { (verdict) }
             td.number { (Foreign(difference.as_deref().unwrap_or("–"))) }
             @for p in p_values { td.number { (p.map_or_else(|| "–".into(), p_value)) } }

@@ -352,7 +352,7 @@ fn what_can_not_be_resumed_is_not_imported() {
             (with("spec", json!({ "magnitude": "much" })), "the spec"),
             (
                 with("config", json!({ "command_line": 7 })),
-                "its configuration",
+                "the configuration of job",
             ),
             (with("outcome", json!({ "status": 7 })), "its outcome"),
             (deep, "the spec"),

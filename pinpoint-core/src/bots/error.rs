@@ -31,32 +31,24 @@ impl fmt::Display for Prefix<'_> {
 /// The problems in a file of bot configurations.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigProblem {
-    /// The file is not TOML, or not JSON.
+    /// The file is not TOML or not JSON, or has a field or a value that is not one of a
+    /// configuration.
     #[error("{0}")]
-    Syntax(String),
-    /// A value of another type is needed.
-    #[error("{needed} is needed, not {found}")]
-    Type {
-        /// The value needed, in words.
-        needed: &'static str,
-        /// The value found, in words.
-        found: &'static str,
-    },
-    /// Not a valid field here.
-    #[error("unknown field; use {}", .known.join(", "))]
-    UnknownField {
-        /// The fields there are.
-        known: &'static [&'static str],
-    },
+    Content(String),
     /// A field that only another kind of bot has.
-    #[error("this does not go with `{with}`; leave one of them out")]
+    #[error("`{field}` does not go with `{with}`; leave one of them out")]
     Excluded {
+        /// The field.
+        field: &'static str,
         /// The field that decides the kind of bot.
         with: &'static str,
     },
-    /// A required field is missing.
-    #[error("this is missing; a bot is complete, or has only an `alias`")]
-    Missing,
+    /// `local` is false.
+    #[error("`local` is true or left out")]
+    NotLocal,
+    /// Required fields are missing.
+    #[error("`{}` is missing; a bot is complete, or has only an `alias`", .0.join("`, `"))]
+    Missing(Vec<&'static str>),
     /// The value is empty.
     #[error("this is empty; fill it in or leave it out")]
     Empty,

@@ -3,7 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::tree::{self, Node, Value};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use toml::Spanned;
+use toml::de::ValueDeserializer;
+
+use super::tree::{self, SyntaxError, line_at};
 use super::{
     Benchmark, Bots, ConfigError, ConfigProblem, Definition, Dimension, Entry, Set, Swarming,
     Workers, near,
@@ -43,7 +48,8 @@ impl Bots {
     ///
     /// # Errors
     ///
-    /// Everything that breaks the [rules](crate::bots#rules), with file, line and field.
+    /// Everything that breaks the [rules](crate::bots#rules), with file, line and field. Of a
+    /// file with an unknown field, or a value of another type, the first one is named.
     pub fn read(files: &[ConfigFile<'_>]) -> Result<Self, ConfigErrors> {
         let mut reader = Reader::default();
         for file in files {
@@ -53,245 +59,284 @@ impl Bots {
     }
 }
 
-/// A field that messages can name.
-#[derive(Debug, Clone)]
-struct Place {
-    file: String,
-    line: usize,
-    field: String,
+/// Text that is not blank, or a list that is not empty.
+struct Filled<T>(T);
+
+trait Blank {
+    fn is_blank(&self) -> bool;
 }
+
+impl Blank for String {
+    fn is_blank(&self) -> bool {
+        self.trim().is_empty()
+    }
+}
+
+impl<T> Blank for Vec<T> {
+    fn is_blank(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+impl<'de, T: Deserialize<'de> + Blank> Deserialize<'de> for Filled<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = T::deserialize(deserializer)?;
+        match value.is_blank() {
+            true => Err(D::Error::custom(ConfigProblem::Empty)),
+            false => Ok(Self(value)),
+        }
+    }
+}
+
+/// Reads a field that is text and not blank.
+pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Filled::deserialize(deserializer).map(|Filled(text)| text)
+}
+
+type Text = Filled<String>;
+type List<T> = Filled<Vec<T>>;
+type Named<T> = BTreeMap<Spanned<String>, T>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    #[serde(default = "external")]
+    set: Set,
+    #[serde(default)]
+    bots: Named<BotFields>,
+    #[serde(default)]
+    benchmarks: Named<BenchmarkFields>,
+    out_of_resources: Option<List<Spanned<Text>>>,
+    #[serde(default)]
+    targets: TargetFields,
+}
+
+fn external() -> Set {
+    Set::External
+}
+
+/// The fields of a bot. Which of them it has depends on its kind.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BotFields {
+    alias: Option<Spanned<Text>>,
+    browser: Option<Text>,
+    bucket: Option<Text>,
+    builder: Option<Text>,
+    dimensions: Option<List<Dimension>>,
+    local: Option<bool>,
+    machines: Option<List<Text>>,
+    repository: Option<Text>,
+    swarming_server: Option<Text>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BenchmarkFields {
+    stories: Option<List<Text>>,
+    bots: Option<List<Spanned<Text>>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct TargetFields {
+    benchmarks: Named<Text>,
+    bots: Named<Text>,
+    patterns: Option<List<PatternFields>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PatternFields {
+    contains: Text,
+    target: Text,
+}
+
+/// The items of a list; none where it is left out.
+fn items<T>(list: Option<List<T>>) -> Vec<T> {
+    list.map_or(Vec::new(), |Filled(items)| items)
+}
+
+impl BotFields {
+    /// The bot, if these are the fields of one kind.
+    fn definition(self) -> Result<Definition, ConfigProblem> {
+        const KINDS: [&str; 3] = ["alias", "local", "machines"];
+        let fields = [
+            ("alias", self.alias.is_some()),
+            ("browser", self.browser.is_some()),
+            ("bucket", self.bucket.is_some()),
+            ("builder", self.builder.is_some()),
+            ("dimensions", self.dimensions.is_some()),
+            ("local", self.local.is_some()),
+            ("machines", self.machines.is_some()),
+            ("repository", self.repository.is_some()),
+            ("swarming_server", self.swarming_server.is_some()),
+        ];
+        let named = |is_given| {
+            let fields = fields.iter().filter(move |(_, given)| *given == is_given);
+            fields.map(|(field, _)| *field)
+        };
+        let with = KINDS
+            .into_iter()
+            .find(|kind| named(true).any(|it| it == *kind));
+        let excluded = with.and_then(|with| {
+            let fits = |field| field == with || (field == "repository" && with != "alias");
+            let field = named(true).find(|field| !fits(*field))?;
+            Some(ConfigProblem::Excluded { field, with })
+        });
+        if let Some(excluded) = excluded {
+            return Err(excluded);
+        }
+        let repository = self.repository.map(|Filled(repository)| repository);
+        let workers = match (self.alias, self.local, self.machines) {
+            (Some(alias), ..) => return Ok(Definition::Alias(alias.into_inner().0)),
+            (_, Some(true), _) => Workers::Local,
+            (_, Some(false), _) => return Err(ConfigProblem::NotLocal),
+            (.., Some(Filled(machines))) => {
+                let machines = machines.into_iter().map(|Filled(machine)| machine);
+                Workers::Machines(machines.collect())
+            }
+            _ => {
+                let (
+                    Some(Filled(browser)),
+                    Some(Filled(bucket)),
+                    Some(Filled(builder)),
+                    Some(Filled(swarming_server)),
+                    Some(Filled(dimensions)),
+                    Some(_),
+                ) = (
+                    self.browser,
+                    self.bucket,
+                    self.builder,
+                    self.swarming_server,
+                    self.dimensions,
+                    &repository,
+                )
+                else {
+                    let missing = named(false).filter(|field| !KINDS.contains(field));
+                    return Err(ConfigProblem::Missing(missing.collect()));
+                };
+                Workers::Swarming(Swarming {
+                    browser,
+                    bucket,
+                    builder,
+                    swarming_server,
+                    dimensions,
+                })
+            }
+        };
+        Ok(Definition::Bot {
+            repository,
+            workers,
+        })
+    }
+}
+
+/// A file and a line in it.
+#[derive(Clone)]
+struct Place(String, usize);
 
 /// A name that must be that of a bot.
 struct Reference {
     place: Place,
+    field: String,
     name: String,
     set: Set,
     is_alias: bool,
 }
 
-type Members<'a> = BTreeMap<&'a str, &'a Node>;
-
 #[derive(Default)]
-struct Reader {
+struct Reader<'a> {
     bots: Bots,
-    /// The file that is being read.
-    file: String,
-    /// The place where each field was first defined.
+    /// The name and the text of the file that is being read.
+    file: &'a str,
+    text: &'a str,
+    /// The place where each name was first defined.
     defined: BTreeMap<String, Place>,
     references: Vec<Reference>,
     errors: Vec<ConfigError>,
+    /// A file could not be read: its bots are not known.
+    is_incomplete: bool,
 }
 
-impl Reader {
-    fn file(&mut self, file: &ConfigFile<'_>) {
-        self.file = file.name.to_owned();
-        let is_json = file.name.to_ascii_lowercase().ends_with(".json");
-        let read = if is_json {
-            tree::from_json(file.text)
-        } else {
-            tree::from_toml(file.text)
-        };
-        match read {
-            Ok(root) => self.whole(&root),
-            Err(error) => {
-                let place = self.place(error.line, "");
-                self.error(&place, ConfigProblem::Syntax(error.message));
+impl<'a> Reader<'a> {
+    fn file(&mut self, file: &ConfigFile<'a>) {
+        (self.file, self.text) = (file.name, file.text);
+        match content(file) {
+            Ok(content) => self.whole(content),
+            Err(SyntaxError { line, message }) => {
+                let place = Place(file.name.to_owned(), line);
+                self.error(place, "", ConfigProblem::Content(message));
+                self.is_incomplete = true;
             }
         }
     }
 
-    fn whole(&mut self, root: &Node) {
-        const FIELDS: &[&str] = &["benchmarks", "bots", "out_of_resources", "set", "targets"];
-        let Some(members) = self.members("", root, FIELDS) else {
-            return;
-        };
-        let set = match members.get("set") {
-            None => Set::External,
-            Some(node) => match &node.value {
-                Value::Text(text) if text == "external" => Set::External,
-                Value::Text(text) if text == "internal" => Set::Internal,
-                other => {
-                    let needed = "\"external\" or \"internal\"";
-                    let found = match other {
-                        Value::Text(_) => "another text",
-                        other => other.kind(),
-                    };
-                    let place = self.place(node.line, "set");
-                    self.error(&place, ConfigProblem::Type { needed, found });
-                    Set::External
-                }
-            },
-        };
-        for (name, place, node) in self.named("bots", members.get("bots")) {
-            if let Some(is) = self.bot(&place, node, set) {
-                self.bots.bots.insert(name, Entry { set, is });
+    fn whole(&mut self, content: Content) {
+        let set = content.set;
+        for (name, fields) in content.bots {
+            let Some(field) = self.define("bots", &name) else {
+                continue;
+            };
+            if let Some(alias) = &fields.alias {
+                self.refer(&format!("{field}.alias"), alias, set, true);
+            }
+            match fields.definition() {
+                Ok(is) => drop(self.bots.bots.insert(name.into_inner(), Entry { set, is })),
+                Err(problem) => self.error(self.place(&name), &field, problem),
             }
         }
-        for (name, place, node) in self.named("benchmarks", members.get("benchmarks")) {
-            if let Some(benchmark) = self.benchmark(&place.field, node, set) {
-                self.bots.benchmarks.insert(name, benchmark);
+        for (name, fields) in content.benchmarks {
+            if let Some(field) = self.define("benchmarks", &name) {
+                let stories = items(fields.stories).into_iter().map(|Filled(story)| story);
+                let benchmark = Benchmark {
+                    stories: stories.collect(),
+                    bots: self.refer_all(&format!("{field}.bots"), fields.bots, set),
+                };
+                self.bots.benchmarks.insert(name.into_inner(), benchmark);
             }
         }
-        if let Some(node) = members.get("out_of_resources")
-            && let Some(names) = self.bot_names("out_of_resources", node, set)
-        {
-            self.bots.out_of_resources.extend(names);
-        }
-        if let Some(node) = members.get("targets") {
-            self.targets(node);
-        }
-    }
-
-    fn bot(&mut self, place: &Place, node: &Node, set: Set) -> Option<Definition> {
-        const FIELDS: &[&str] = &[
-            "alias",
-            "browser",
-            "bucket",
-            "builder",
-            "dimensions",
-            "local",
-            "machines",
-            "repository",
-            "swarming_server",
-        ];
-        let field = &place.field;
-        let members = self.members(field, node, FIELDS)?;
-        let kinds: [(&str, &[&str]); 3] = [
-            ("alias", &[]),
-            ("local", &["repository"]),
-            ("machines", &["repository"]),
-        ];
-        let kind = kinds
-            .into_iter()
-            .find(|(kind, _)| members.contains_key(kind));
-        if let Some((with, others)) = kind {
-            for (key, node) in &members {
-                if *key != with && !others.contains(key) {
-                    let place = self.place(node.line, &path(field, key));
-                    self.error(&place, ConfigProblem::Excluded { with });
-                }
+        let names = self.refer_all("out_of_resources", content.out_of_resources, set);
+        self.bots.out_of_resources.extend(names);
+        for (name, Filled(target)) in content.targets.benchmarks {
+            if self.define("targets.benchmarks", &name).is_some() {
+                let targets = &mut self.bots.targets.benchmarks;
+                targets.insert(name.into_inner(), target);
             }
         }
-        let repository = match members.get("repository") {
-            Some(node) => Some(self.text(&path(field, "repository"), node)?),
-            None => None,
-        };
-        let workers = match kind {
-            Some(("alias", _)) => {
-                let name = self.required(place, &members, "alias")?;
-                self.references.push(Reference {
-                    place: self.place(members["alias"].line, &path(field, "alias")),
-                    name: name.clone(),
-                    set,
-                    is_alias: true,
-                });
-                return Some(Definition::Alias(name));
-            }
-            Some(("local", _)) => {
-                let node = members["local"];
-                if node.value != Value::Flag(true) {
-                    let place = self.place(node.line, &path(field, "local"));
-                    let found = match &node.value {
-                        Value::Flag(_) => "false",
-                        other => other.kind(),
-                    };
-                    let needed = "true, or no such field,";
-                    self.error(&place, ConfigProblem::Type { needed, found });
-                }
-                Workers::Local
-            }
-            Some(_) => {
-                Workers::Machines(self.texts(&path(field, "machines"), members["machines"])?)
-            }
-            None => {
-                // Checks all of them, so that everything missing is reported at once.
-                let [browser, bucket, builder, swarming_server] =
-                    ["browser", "bucket", "builder", "swarming_server"]
-                        .map(|key| self.required(place, &members, key));
-                let dimensions = self.needed(place, &members, "dimensions");
-                self.needed(place, &members, "repository");
-                let dimensions =
-                    self.pairs(&path(field, "dimensions"), dimensions?, &["key", "value"])?;
-                Workers::Swarming(Swarming {
-                    browser: browser?,
-                    bucket: bucket?,
-                    builder: builder?,
-                    swarming_server: swarming_server?,
-                    dimensions: dimensions
-                        .into_iter()
-                        .map(|[key, value]| Dimension { key, value })
-                        .collect(),
-                })
-            }
-        };
-        Some(Definition::Bot {
-            repository,
-            workers,
-        })
-    }
-
-    fn benchmark(&mut self, field: &str, node: &Node, set: Set) -> Option<Benchmark> {
-        let members = self.members(field, node, &["bots", "stories"])?;
-        let stories = match members.get("stories") {
-            Some(node) => self.texts(&path(field, "stories"), node)?,
-            None => Vec::new(),
-        };
-        let bots = match members.get("bots") {
-            Some(node) => self.bot_names(&path(field, "bots"), node, set)?,
-            None => Vec::new(),
-        };
-        Some(Benchmark { stories, bots })
-    }
-
-    fn targets(&mut self, node: &Node) {
-        let Some(members) = self.members("targets", node, &["benchmarks", "bots", "patterns"])
-        else {
-            return;
-        };
-        for (name, place, node) in self.named("targets.benchmarks", members.get("benchmarks")) {
-            if let Some(target) = self.text(&place.field, node) {
-                self.bots.targets.benchmarks.insert(name, target);
+        for (name, Filled(target)) in content.targets.bots {
+            if self.define("targets.bots", &name).is_some() {
+                self.bots.targets.bots.insert(name.into_inner(), target);
             }
         }
-        for (name, place, node) in self.named("targets.bots", members.get("bots")) {
-            if let Some(target) = self.text(&place.field, node) {
-                self.bots.targets.bots.insert(name, target);
-            }
-        }
-        if let Some(node) = members.get("patterns") {
-            let pairs = self.pairs("targets.patterns", node, &["contains", "target"]);
-            for [contains, target] in pairs.unwrap_or_default() {
-                let pattern = (contains.to_lowercase(), target);
-                self.bots.targets.patterns.push(pattern);
-            }
+        for PatternFields { contains, target } in items(content.targets.patterns) {
+            let pattern = (contains.0.to_lowercase(), target.0);
+            self.bots.targets.patterns.push(pattern);
         }
     }
 
     /// The checks that need all files together.
     fn finish(mut self, files: &[ConfigFile<'_>]) -> Result<Bots, ConfigErrors> {
         for reference in std::mem::take(&mut self.references) {
-            let Reference {
-                place,
-                name,
-                set,
-                is_alias,
-            } = reference;
+            let Reference { name, set, .. } = reference;
             let problem = match self.bots.bots.get(&name) {
                 Some(entry) if set == Set::External && entry.set == Set::Internal => {
                     ConfigProblem::Internal(name)
                 }
-                Some(entry) if is_alias && matches!(entry.is, Definition::Alias(_)) => {
+                Some(entry) if reference.is_alias && matches!(entry.is, Definition::Alias(_)) => {
                     ConfigProblem::NestedAlias(name)
                 }
                 Some(_) => continue,
+                // It may be in the file that can't be read.
+                None if self.is_incomplete => continue,
                 // It exists, with an error of its own.
-                None if self.defined.contains_key(&path("bots", &name)) => continue,
+                None if self.defined.contains_key(&format!("bots.{name}")) => continue,
                 None => ConfigProblem::UnknownBot {
                     near: near(&name, self.bots.bots.keys()),
                     name,
                 },
             };
-            self.error(&place, problem);
+            self.error(reference.place, &reference.field, problem);
         }
         if self.errors.is_empty() {
             return Ok(self.bots);
@@ -303,188 +348,73 @@ impl Reader {
         Err(ConfigErrors(self.errors))
     }
 
-    fn place(&self, line: usize, field: &str) -> Place {
-        Place {
-            file: self.file.clone(),
-            line,
-            field: field.to_owned(),
-        }
+    fn place<T>(&self, part: &Spanned<T>) -> Place {
+        Place(self.file.to_owned(), line_at(self.text, part.span().start))
     }
 
-    fn error(&mut self, place: &Place, problem: ConfigProblem) {
-        let Place { file, line, field } = place.clone();
+    fn error(&mut self, Place(file, line): Place, field: &str, problem: ConfigProblem) {
         self.errors.push(ConfigError {
             file,
             line,
-            field,
+            field: field.to_owned(),
             problem,
         });
     }
 
-    fn wrong_type<T>(&mut self, field: &str, node: &Node, needed: &'static str) -> Option<T> {
-        let found = node.value.kind();
-        let place = self.place(node.line, field);
-        self.error(&place, ConfigProblem::Type { needed, found });
+    /// Notes that a name has a meaning from here on. Returns its field, unless it can't have
+    /// one.
+    fn define(&mut self, section: &str, name: &Spanned<String>) -> Option<String> {
+        let field = format!("{section}.{}", name.get_ref());
+        let problem = if name.get_ref().is_blank() {
+            ConfigProblem::Empty
+        } else if let Some(Place(file, line)) = self.defined.get(&field).cloned() {
+            ConfigProblem::Twice { file, line }
+        } else {
+            self.defined.insert(field.clone(), self.place(name));
+            return Some(field);
+        };
+        self.error(self.place(name), &field, problem);
         None
     }
 
-    /// The members of a table whose fields are known.
-    fn members<'a>(
+    /// Notes that this must be the name of a bot.
+    fn refer(&mut self, field: &str, name: &Spanned<Text>, set: Set, is_alias: bool) {
+        self.references.push(Reference {
+            place: self.place(name),
+            field: field.to_owned(),
+            name: name.get_ref().0.clone(),
+            set,
+            is_alias,
+        });
+    }
+
+    /// Notes that these must be names of bots, and returns them.
+    fn refer_all(
         &mut self,
         field: &str,
-        node: &'a Node,
-        known: &'static [&'static str],
-    ) -> Option<Members<'a>> {
-        let Value::Table(table) = &node.value else {
-            return self.wrong_type(field, node, "a table");
-        };
-        let mut members = Members::new();
-        for (key, node) in table {
-            if known.contains(&key.as_str()) {
-                members.insert(key, node);
-            } else {
-                let place = self.place(node.line, &path(field, key));
-                self.error(&place, ConfigProblem::UnknownField { known });
-            }
-        }
-        Some(members)
-    }
-
-    /// The members of a table whose keys are names, each defined once.
-    fn named<'a>(
-        &mut self,
-        field: &str,
-        node: Option<&&'a Node>,
-    ) -> Vec<(String, Place, &'a Node)> {
-        let table = match node.map(|node| (node, &node.value)) {
-            None => return Vec::new(),
-            Some((_, Value::Table(table))) => table,
-            Some((node, _)) => return self.wrong_type(field, node, "a table").unwrap_or_default(),
-        };
-        let mut named = Vec::new();
-        for (name, node) in table {
-            let place = self.place(node.line, &path(field, name));
-            if name.trim().is_empty() {
-                self.error(&place, ConfigProblem::Empty);
-            } else if let Some(Place { file, line, .. }) = self.defined.get(&place.field).cloned() {
-                self.error(&place, ConfigProblem::Twice { file, line });
-            } else {
-                self.defined.insert(place.field.clone(), place.clone());
-                named.push((name.clone(), place, node));
-            }
-        }
-        named
-    }
-
-    fn needed<'a>(
-        &mut self,
-        place: &Place,
-        members: &Members<'a>,
-        key: &'static str,
-    ) -> Option<&'a Node> {
-        let found = members.get(key).copied();
-        if found.is_none() {
-            let place = Place {
-                field: path(&place.field, key),
-                ..place.clone()
-            };
-            self.error(&place, ConfigProblem::Missing);
-        }
-        found
-    }
-
-    fn required(
-        &mut self,
-        place: &Place,
-        members: &Members<'_>,
-        key: &'static str,
-    ) -> Option<String> {
-        let node = self.needed(place, members, key)?;
-        self.text(&path(&place.field, key), node)
-    }
-
-    fn text(&mut self, field: &str, node: &Node) -> Option<String> {
-        match &node.value {
-            Value::Text(text) if text.trim().is_empty() => {
-                let place = self.place(node.line, field);
-                self.error(&place, ConfigProblem::Empty);
-                None
-            }
-            Value::Text(text) => Some(text.clone()),
-            _ => self.wrong_type(field, node, "text"),
-        }
-    }
-
-    /// The items of a non-empty list, with a name for each.
-    fn items<'a>(&mut self, field: &str, node: &'a Node) -> Option<Vec<(String, &'a Node)>> {
-        match &node.value {
-            Value::List(items) if items.is_empty() => {
-                let place = self.place(node.line, field);
-                self.error(&place, ConfigProblem::Empty);
-                None
-            }
-            Value::List(items) => Some(
-                (0..)
-                    .zip(items)
-                    .map(|(index, item): (usize, _)| (format!("{field}[{index}]"), item))
-                    .collect(),
-            ),
-            _ => self.wrong_type(field, node, "a list"),
-        }
-    }
-
-    fn texts(&mut self, field: &str, node: &Node) -> Option<Vec<String>> {
-        let items = self.items(field, node)?.into_iter();
-        // Not lazily: every item is looked at.
-        let texts: Vec<_> = items.map(|(field, node)| self.text(&field, node)).collect();
-        texts.into_iter().collect()
-    }
-
-    fn bot_names(&mut self, field: &str, node: &Node, set: Set) -> Option<Vec<String>> {
-        let names = self.texts(field, node)?;
-        for ((field, node), name) in self.items(field, node)?.into_iter().zip(&names) {
-            self.references.push(Reference {
-                place: self.place(node.line, &field),
-                name: name.clone(),
-                set,
-                is_alias: false,
-            });
-        }
-        Some(names)
-    }
-
-    /// A list of tables with the same two fields, both of them text.
-    fn pairs(
-        &mut self,
-        field: &str,
-        node: &Node,
-        keys: &'static [&'static str; 2],
-    ) -> Option<Vec<[String; 2]>> {
-        let mut pairs = Vec::new();
-        for (field, node) in self.items(field, node)? {
-            let members = self.members(&field, node, keys)?;
-            let place = self.place(node.line, &field);
-            let [first, second] = keys.map(|key| self.required(&place, &members, key));
-            pairs.push([first?, second?]);
-        }
-        Some(pairs)
+        names: Option<List<Spanned<Text>>>,
+        set: Set,
+    ) -> Vec<String> {
+        let names = items(names).into_iter().enumerate();
+        names
+            .map(|(index, name)| {
+                self.refer(&format!("{field}[{index}]"), &name, set, false);
+                name.into_inner().0
+            })
+            .collect()
     }
 }
 
-/// A field's name after that of its table, as TOML would have it.
-fn path(table: &str, key: &str) -> String {
-    let is_bare = !key.is_empty()
-        && key
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
-    let key = if is_bare {
-        key.to_owned()
+fn content(file: &ConfigFile<'_>) -> Result<Content, SyntaxError> {
+    let is_json = file.name.to_ascii_lowercase().ends_with(".json");
+    let root = if is_json {
+        tree::from_json(file.text)
     } else {
-        format!("{key:?}")
-    };
-    if table.is_empty() {
-        key
-    } else {
-        format!("{table}.{key}")
-    }
+        tree::from_toml(file.text)
+    }?;
+    Content::deserialize(ValueDeserializer::from(root)).map_err(|error| SyntaxError {
+        line: line_at(file.text, error.span().map_or(0, |span| span.start)),
+        // The problem, and the table in which it is.
+        message: error.to_string().trim_end().replace('\n', " "),
+    })
 }

@@ -69,7 +69,7 @@ mod tree;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use error::{ConfigError, ConfigProblem, UnknownBot};
 pub use file::{ConfigErrors, ConfigFile};
@@ -110,7 +110,7 @@ enum Definition {
 }
 
 /// The visibility of a bot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Set {
     /// Everybody.
@@ -165,11 +165,14 @@ pub struct Swarming {
 }
 
 /// A property of a Swarming bot.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Dimension {
     /// Its name, such as `os`.
+    #[serde(deserialize_with = "file::text")]
     pub key: String,
     /// Its value, such as `Windows-11`.
+    #[serde(deserialize_with = "file::text")]
     pub value: String,
 }
 

@@ -153,51 +153,54 @@ fn toml_and_json_say_the_same() {
 #[test]
 fn a_bot_is_an_alias_or_complete() {
     refused(
-        &[(
-            "f",
-            "[bots.a]\n\n[bots.'b c']\nbrowser = 'x'\nrepository = ' '",
-        )],
+        &[("f", "[bots.a]\n\n[bots.'b c']\nbrowser = 'x'")],
         &[
-            "f:1: bots.a.browser: this is missing; a bot is complete, or has only an `alias`",
-            "f:1: bots.a.bucket: this is missing",
-            "f:1: bots.a.builder: this is missing",
-            "f:1: bots.a.swarming_server: this is missing",
-            "f:1: bots.a.dimensions: this is missing",
-            "f:1: bots.a.repository: this is missing",
-            "f:5: bots.\"b c\".repository: this is empty",
+            "f:1: bots.a: `browser`, `bucket`, `builder`, `dimensions`, `repository`, \
+             `swarming_server` is missing; a bot is complete, or has only an `alias`",
+            "f:3: bots.b c: `bucket`, `builder`, `dimensions`, `repository`, `swarming_server` is",
         ],
     );
     refused(
         &[(
             "f",
-            "[bots.a]\nalias = 'b'\nbrowser = 'x'\nrepository = 'r'\n\
+            "[bots.a]\nalias = 'c'\nrepository = 'r'\n\
              [bots.b]\nlocal = true\nmachines = ['m']\n\
-             [bots.c]\nmachines = []\n[bots.d]\nlocal = false",
+             [bots.c]\nmachines = ['m']\nbrowser = 'x'\n[bots.d]\nlocal = false",
         )],
         &[
-            "f:3: bots.a.browser: this does not go with `alias`",
-            "f:4: bots.a.repository: this does not go with `alias`",
-            "f:7: bots.b.machines: this does not go with `local`",
-            "f:9: bots.c.machines: this is empty",
-            "f:11: bots.d.local: true, or no such field, is needed, not false",
+            "f:1: bots.a: `repository` does not go with `alias`",
+            "f:4: bots.b: `machines` does not go with `local`",
+            "f:7: bots.c: `browser` does not go with `machines`",
+            "f:10: bots.d: `local` is true or left out",
         ],
     );
-    refused(
-        &[(
-            "f",
-            "[bots.a]\nmachines = 'm'\n[bots.b]\nalias = 5\n[bots.c]\nmachines = ['m', true]",
-        )],
-        &[
-            "f:2: bots.a.machines: a list is needed, not text",
-            "f:4: bots.b.alias: text is needed, not a number",
-            "f:6: bots.c.machines[1]: text is needed, not true or false",
-        ],
-    );
+}
+
+#[test]
+fn values_are_of_their_types_and_not_empty() {
     let dimensions = SWARMING.replace(r#"{ key = "os", value = "Ubuntu" }"#, "{ key = 'os' }");
-    refused(
-        &[("f", &format!("[bots.a]{dimensions}"))],
-        &["f:7: bots.a.dimensions[0].value: this is missing"],
-    );
+    for (text, expected) in [
+        (
+            "[bots.a]\nmachines = 'm'",
+            "f:2: invalid type: string \"m\", expected a sequence in `bots.a.machines`",
+        ),
+        ("[bots.a]\nalias = 5", "f:2: invalid type: integer `5`"),
+        (
+            "[bots.a]\nmachines = ['m', true]",
+            "f:2: invalid type: boolean `true`, expected a string",
+        ),
+        (
+            "[bots.a]\nrepository = ' '",
+            "f:2: this is empty; fill it in or leave it out in `bots.a.repository`",
+        ),
+        ("[bots.a]\nmachines = []", "f:2: this is empty"),
+        (
+            &format!("[bots.a]{dimensions}"),
+            "f:7: missing field `value` in `bots.a.dimensions`",
+        ),
+    ] {
+        refused(&[("f", text)], &[expected]);
+    }
 }
 
 #[test]
@@ -215,7 +218,7 @@ fn aliases_exist_and_are_not_nested() {
     // The error of a bot is not repeated for those that refer to it.
     refused(
         &[("f", "[bots.a]\nlocal = false\n[bots.b]\nalias = 'a'\n")],
-        &["f:2: bots.a.local"],
+        &["f:1: bots.a: `local`"],
     );
 }
 
@@ -257,10 +260,12 @@ fn names_of_bots_elsewhere_exist() {
 fn what_is_not_known_and_what_can_not_be_read() {
     refused(
         &[
-            (
-                "f.toml",
-                "bot = 1\nset = 'other'\n[bots.a]\nlocal = true\nos = 'x'\n[targets]\npatterns = [\n{ contains = 'x' }]",
-            ),
+            ("a.toml", "bot = 1"),
+            ("b.toml", "\nset = 'other'"),
+            ("c.toml", "[bots.a]\nlocal = true\nos = 'x'"),
+            ("d.toml", "[targets]\npatterns = [\n{ contains = 'x' }]"),
+            // Bots of a file that can't be read may exist.
+            ("e.toml", "[bots.z]\nalias = 'y'\n[bots.x]\nlocal = false"),
             ("g.toml", "[bots\n"),
             ("h.json", "{\n  \"bots\": []\n}"),
             ("i.json", "[]"),
@@ -268,13 +273,14 @@ fn what_is_not_known_and_what_can_not_be_read() {
             ("k.json", ""),
         ],
         &[
-            "f.toml:1: bot: unknown field; use benchmarks, bots,",
-            "f.toml:2: set: \"external\" or \"internal\" is needed, not another text",
-            "f.toml:5: bots.a.os: unknown field; use alias,",
-            "f.toml:8: targets.patterns[0].target: this is missing",
+            "a.toml:1: unknown field `bot`, expected one of `set`, `bots`,",
+            "b.toml:2: unknown variant `other`, expected `external` or `internal` in `set`",
+            "c.toml:3: unknown field `os`, expected one of `alias`, `browser`,",
+            "d.toml:3: missing field `target` in `targets.patterns`",
+            "e.toml:3: bots.x: `local` is true",
             "g.toml:1: ",
-            "h.json:2: bots: a table is needed, not a list",
-            "i.json:1: a table is needed, not a list",
+            "h.json:2: invalid type: sequence, expected a map in `bots`",
+            "i.json:1: invalid length",
             "j.json:3: key must be a string",
             "k.json:1: EOF",
         ],

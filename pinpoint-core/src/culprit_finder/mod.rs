@@ -390,10 +390,7 @@ impl CulpritFinder {
                     return Ok(());
                 }
                 Err(error) => {
-                    self.conclude(Stopped::Failed {
-                        commit: None,
-                        reason: error.to_string(),
-                    });
+                    self.conclude(Stopped::failed(error));
                     return Ok(());
                 }
             }

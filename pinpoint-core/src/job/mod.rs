@@ -22,8 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use self::machine::{FindMetric, JobMachine};
 pub use self::naming::{ResultError, ResultSource};
 pub use self::result::{
-    BisectionResult, Confirmation, CulpritFinderResult, Evidence, JobResult, NamedChart,
-    NamedComparison, NamedCulprit, NamedPosterior, NamedSkip, NamedSpan, NamedUnmeasured,
+    BisectionResult, Confirmation, CulpritFinderResult, JobResult, NamedChart, NamedCulprit,
     PairwiseResult, RESULT_VERSION,
 };
 pub use self::state::{JobState, UnknownJobState};

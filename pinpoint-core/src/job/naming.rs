@@ -9,15 +9,14 @@
 use async_trait::async_trait;
 
 use super::result::{
-    BisectionResult, Confirmation, CulpritFinderResult, JobResult, NamedChart, NamedComparison,
-    NamedCulprit, NamedPosterior, NamedSkip, NamedSpan, NamedUnmeasured, PairwiseResult,
-    RESULT_VERSION,
+    BisectionResult, Confirmation, CulpritFinderResult, JobResult, NamedChart, NamedCulprit,
+    PairwiseResult, RESULT_VERSION,
 };
 use super::{JobMachine, JobOutcome, JobSpec};
 use crate::{
-    ChartComparison, CheckedCulprit, CombinedCommit, Commit, CommitNames, CulpritFinderOutcome,
-    DependencyChange, Engine, Followed, Located, Metric, OUTCOME_VERSION, Outcome, PairwiseOutcome,
-    Position, Posterior, Variant,
+    ChartComparison, CheckedCulprit, CombinedCommit, Commit, CommitNames, Comparison,
+    CulpritFinderOutcome, DependencyChange, Engine, Followed, Located, Metric, OUTCOME_VERSION,
+    Outcome, PairwiseOutcome, Position, Posterior, Skipped, Span, Unmeasured, Variant,
 };
 
 /// The parts of a result beyond the journal of its job: the names of commits that were
@@ -154,22 +153,26 @@ impl Naming<'_> {
         };
         let mut comparisons = Vec::new();
         for comparison in outcome.comparisons {
-            comparisons.push(NamedComparison {
+            comparisons.push(Comparison {
                 lower: self.name(comparison.lower).await?,
                 higher: self.name(comparison.higher).await?,
-                evidence: comparison.into(),
+                lower_runs: comparison.lower_runs,
+                higher_runs: comparison.higher_runs,
+                verdict: comparison.verdict,
+                functional: comparison.functional,
+                performance: comparison.performance,
             });
         }
         let mut skipped = Vec::new();
         for skip in outcome.skipped {
-            skipped.push(NamedSkip {
+            skipped.push(Skipped {
                 commit: self.name(skip.commit).await?,
                 reason: skip.reason,
             });
         }
         let mut unmeasured = Vec::new();
         for end in outcome.unmeasured {
-            unmeasured.push(NamedUnmeasured {
+            unmeasured.push(Unmeasured {
                 commit: self.name(end.commit).await?,
                 runs: end.runs,
                 reason: end.reason,
@@ -301,17 +304,20 @@ impl Naming<'_> {
         self.source.resolve(&located).await
     }
 
-    async fn posterior(&self, posterior: Posterior) -> Result<NamedPosterior, ResultError> {
+    async fn posterior(
+        &self,
+        posterior: Posterior,
+    ) -> Result<Posterior<CombinedCommit>, ResultError> {
         let mut spans = Vec::new();
         for span in posterior.spans {
-            spans.push(NamedSpan {
+            spans.push(Span {
                 after: self.name(span.after).await?,
                 last: self.name(span.last).await?,
                 commits: span.commits,
                 probability: span.probability,
             });
         }
-        Ok(NamedPosterior {
+        Ok(Posterior {
             no_change: posterior.no_change,
             better: posterior.better,
             spans,

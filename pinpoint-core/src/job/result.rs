@@ -3,8 +3,8 @@
 
 use crate::{
     ChartComparison, CombinedCommit, Commit, Comparison, DependencyChange, Effect,
-    FunctionalComparison, JobState, PairwiseOutcome, PairwiseStatus, PerformanceComparison, Status,
-    Stopped, Variant, Verdict,
+    FunctionalComparison, JobState, PairwiseOutcome, PairwiseStatus, Posterior, Skipped, Status,
+    Stopped, Unmeasured, Variant,
 };
 use serde::{Deserialize, Serialize};
 
@@ -48,21 +48,21 @@ pub struct BisectionResult {
     pub candidates: Vec<CombinedCommit>,
     /// The probable places of the next change; absent for the strategy `pinpoint`.
     #[serde(default)]
-    pub posterior: Option<NamedPosterior>,
+    pub posterior: Option<Posterior<CombinedCommit>>,
     /// Runs that were made.
     pub runs: u64,
     /// Commits that were built.
     pub builds: u64,
     /// Every comparison of two commits.
-    pub comparisons: Vec<NamedComparison>,
+    pub comparisons: Vec<Comparison<CombinedCommit>>,
     /// Commits that could not be measured.
-    pub skipped: Vec<NamedSkip>,
+    pub skipped: Vec<Skipped<CombinedCommit>>,
     /// Remarks on the runs, a sentence each.
     #[serde(default)]
     pub warnings: Vec<String>,
     /// Ends that gave no value in any run, so that only failures were compared.
     #[serde(default)]
-    pub unmeasured: Vec<NamedUnmeasured>,
+    pub unmeasured: Vec<Unmeasured<CombinedCommit>>,
     /// Seconds from the job's creation to its end.
     pub duration_s: f64,
 }
@@ -99,78 +99,6 @@ pub struct Confirmation {
     pub comparison: Option<PairwiseOutcome>,
     /// It is the comparison of the two ends.
     pub reused: bool,
-}
-
-/// The probabilities of all spans and of no change add up to 1.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NamedPosterior {
-    /// The probability that there is no change worth finding, or none beside the
-    /// culprits.
-    pub no_change: f64,
-    /// The part of this probability that belongs to changes for the better.
-    pub better: f64,
-    /// Oldest first.
-    pub spans: Vec<NamedSpan>,
-}
-
-/// Neighbouring commits that no run distinguishes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NamedSpan {
-    /// The measured commit before them.
-    pub after: CombinedCommit,
-    /// The newest of them.
-    pub last: CombinedCommit,
-    /// The number of commits.
-    pub commits: u64,
-    /// The probability that one of them is a culprit.
-    pub probability: f64,
-}
-
-/// Two commits that were compared.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NamedComparison {
-    /// The older one.
-    pub lower: CombinedCommit,
-    /// The newer one.
-    pub higher: CombinedCommit,
-    /// Their comparison.
-    #[serde(flatten)]
-    pub evidence: Evidence,
-}
-
-/// The comparison of two commits.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Evidence {
-    /// Runs of the older one.
-    pub lower_runs: u32,
-    /// Runs of the newer one.
-    pub higher_runs: u32,
-    /// The verdict on both failures and values.
-    pub verdict: Verdict,
-    /// The comparison of their failures.
-    pub functional: FunctionalComparison,
-    /// The comparison of their values; absent when one has none.
-    pub performance: Option<PerformanceComparison>,
-}
-
-/// A commit that could not be measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NamedSkip {
-    /// The commit.
-    pub commit: CombinedCommit,
-    /// The reason.
-    pub reason: String,
-}
-
-/// An end of the range none of whose runs gave a value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NamedUnmeasured {
-    /// The end.
-    pub commit: CombinedCommit,
-    /// Its runs, all of which failed.
-    pub runs: u32,
-    /// The failure of the first of them.
-    pub reason: Option<String>,
 }
 
 /// The result of a comparison of two commits in pairs of runs.
@@ -273,17 +201,5 @@ impl NamedCulprit {
             |state: &CombinedCommit| state.modified_deps.is_empty() && state.main.merged.is_empty();
         (plain(&self.prior) && plain(&self.commit))
             .then_some((&*self.prior.main.git_hash, &*self.commit.main.git_hash))
-    }
-}
-
-impl From<Comparison> for Evidence {
-    fn from(comparison: Comparison) -> Self {
-        Self {
-            lower_runs: comparison.lower_runs,
-            higher_runs: comparison.higher_runs,
-            verdict: comparison.verdict,
-            functional: comparison.functional,
-            performance: comparison.performance,
-        }
     }
 }

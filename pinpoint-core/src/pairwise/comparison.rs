@@ -48,6 +48,7 @@ fn value(run: &PairedRun, chart: &str) -> Option<f64> {
 }
 
 /// The findings from a set of pairs.
+#[derive(Default)]
 pub(super) struct Findings {
     pub(super) functional: Option<FunctionalComparison>,
     pub(super) charts: Vec<ChartComparison>,

@@ -235,10 +235,7 @@ impl Pairwise {
                     experiment,
                 });
                 if let Err(error) = self.look() {
-                    self.conclude(Stopped::Failed {
-                        commit: None,
-                        reason: error.to_string(),
-                    });
+                    self.conclude(Stopped::failed(error));
                 }
             }
             (Task::Cancel { .. }, Event::Cancelled { .. } | Event::GaveUp { .. }) => {
@@ -348,18 +345,7 @@ impl Pairwise {
     fn summarise(&self, stopped: Stopped) -> PairwiseOutcome {
         let (findings, stopped) = match self.findings() {
             Ok(findings) => (findings, stopped),
-            Err(error) => (
-                Findings {
-                    functional: None,
-                    charts: Vec::new(),
-                    only_base: Vec::new(),
-                    only_experiment: Vec::new(),
-                },
-                Stopped::Failed {
-                    commit: None,
-                    reason: error.to_string(),
-                },
-            ),
+            Err(error) => (Findings::default(), Stopped::failed(error)),
         };
         let pairs = self.pairs_done();
         let status = match &stopped {

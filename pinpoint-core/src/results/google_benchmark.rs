@@ -150,13 +150,16 @@ impl<'de> Visitor<'de> for AnyBenchmark {
                     members.next_value::<IgnoredAny>()?;
                 }
                 _ => {
-                    if let Counter(Some(value)) = members.next_value()? {
-                        if counters.iter().any(|(other, _)| *other == member) {
-                            let twice = format!("the counter {member:?} stands there twice");
-                            return Err(A::Error::custom(twice));
-                        }
-                        counters.push((member, value));
+                    let value = match members.next_value()? {
+                        Counter::Value(value) => Number::Finite(value),
+                        Counter::Failed(()) => Number::Failed,
+                        Counter::Other(_) => continue,
+                    };
+                    if counters.iter().any(|(other, _)| *other == member) {
+                        let twice = format!("the counter {member:?} stands there twice");
+                        return Err(A::Error::custom(twice));
                     }
+                    counters.push((member, value));
                 }
             }
         }
@@ -189,57 +192,10 @@ fn once<'de, A: MapAccess<'de>, T: Deserialize<'de>>(
 }
 
 /// The value of a member that is a counter if it is a number.
-struct Counter(Option<Number>);
-
-impl<'de> Deserialize<'de> for Counter {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AnyValue;
-
-        impl<'de> Visitor<'de> for AnyValue {
-            type Value = Counter;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a value")
-            }
-
-            fn visit_f64<E>(self, value: f64) -> Result<Counter, E> {
-                Ok(Counter(Some(Number::Finite(value))))
-            }
-
-            fn visit_u64<E: Error>(self, value: u64) -> Result<Counter, E> {
-                self.visit_f64(value as f64)
-            }
-
-            fn visit_i64<E: Error>(self, value: i64) -> Result<Counter, E> {
-                self.visit_f64(value as f64)
-            }
-
-            fn visit_bool<E>(self, _: bool) -> Result<Counter, E> {
-                Ok(Counter(None))
-            }
-
-            fn visit_str<E>(self, _: &str) -> Result<Counter, E> {
-                Ok(Counter(None))
-            }
-
-            fn visit_unit<E>(self) -> Result<Counter, E> {
-                Ok(Counter(Some(Number::Failed)))
-            }
-
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(
-                self,
-                mut seq: A,
-            ) -> Result<Counter, A::Error> {
-                while seq.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Counter(None))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Counter, A::Error> {
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Counter(None))
-            }
-        }
-
-        deserializer.deserialize_any(AnyValue)
-    }
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Counter {
+    Value(f64),
+    Failed(()),
+    Other(IgnoredAny),
 }

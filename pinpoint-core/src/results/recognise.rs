@@ -36,53 +36,42 @@ pub(super) fn recognise(output: &[u8]) -> Option<Format> {
 
 /// Looks at a JSON document until its format is known.
 fn json(text: &str) -> Option<Format> {
-    let mut outline = Outline::default();
+    let mut format = None;
     let mut parser = serde_json::Deserializer::from_str(text);
     // The reader deals with whatever follows the decision, or a fault.
-    let _ = Top(&mut outline).deserialize(&mut parser);
-    outline.format
+    let _ = Look(&mut format, Level::Top).deserialize(&mut parser);
+    format
 }
 
-/// The known facts of a document.
-#[derive(Default)]
-struct Outline {
-    /// Members of the top object.
-    members: BTreeSet<String>,
-    format: Option<Format>,
-}
-
-impl Outline {
-    /// Records a member of the top object, which may be followed by objects
-    /// with members of their own.
-    fn member(&mut self, name: &str) {
-        self.members.insert(name.to_owned());
-        let has = |name| self.members.contains(name);
-        self.format = if has("benchmarks") && has("machine_info") {
-            Some(Format::PytestBenchmark)
-        } else if has("benchmarks") && has("context") {
-            Some(Format::GoogleBenchmark)
-        } else if has("charts") && (has("format_version") || has("benchmark_name")) {
-            Some(Format::Chromium)
-        } else {
-            None
-        };
+/// The format of a document whose top object has these members, which may be followed by
+/// others.
+fn of_top(members: &BTreeSet<String>) -> Option<Format> {
+    let has = |name| members.contains(name);
+    if has("benchmarks") && has("machine_info") {
+        Some(Format::PytestBenchmark)
+    } else if has("benchmarks") && has("context") {
+        Some(Format::GoogleBenchmark)
+    } else if has("charts") && (has("format_version") || has("benchmark_name")) {
+        Some(Format::Chromium)
+    } else {
+        None
     }
+}
 
-    /// Records the members of an object in an array: in that of hyperfine's
-    /// results, or at the top.
-    fn record(&mut self, array: Option<&str>, members: &BTreeSet<String>) {
-        let has = |name| members.contains(name);
-        self.format = match array {
-            Some("results") if has("command") && (has("times") || has("mean")) => {
-                Some(Format::Hyperfine)
-            }
-            None if has("benchmark") && has("mode") => Some(Format::Jmh),
-            None if has("guid") && has("type") => Some(Format::Chromium),
-            None if has("name") && has("unit") && HISTOGRAM.iter().any(|name| has(name)) => {
-                Some(Format::Chromium)
-            }
-            _ => None,
-        };
+/// The format of a document in which an object in an array has these members: in that of
+/// hyperfine's results, or at the top.
+fn of_record(array: Array, members: &BTreeSet<String>) -> Option<Format> {
+    let has = |name| members.contains(name);
+    match array {
+        Array::Results => {
+            (has("command") && (has("times") || has("mean"))).then_some(Format::Hyperfine)
+        }
+        Array::Top if has("benchmark") && has("mode") => Some(Format::Jmh),
+        Array::Top if has("guid") && has("type") => Some(Format::Chromium),
+        Array::Top if has("name") && has("unit") && HISTOGRAM.iter().any(|name| has(name)) => {
+            Some(Format::Chromium)
+        }
+        Array::Top => None,
     }
 }
 
@@ -95,15 +84,26 @@ const HISTOGRAM: [&str; 5] = [
     "diagnostics",
 ];
 
-/// Ends the walk.
-fn decided<E: Error>() -> E {
-    E::custom("decided")
+/// An array that may be one of records.
+#[derive(Clone, Copy)]
+enum Array {
+    /// The whole document.
+    Top,
+    /// The member `results` of the top object.
+    Results,
 }
 
-/// The whole document.
-struct Top<'a>(&'a mut Outline);
+#[derive(Clone, Copy)]
+enum Level {
+    Top,
+    Array(Array),
+    Record(Array),
+}
 
-impl<'de> DeserializeSeed<'de> for Top<'_> {
+/// A value at this level, from which the format may become known. That ends the walk.
+struct Look<'a>(&'a mut Option<Format>, Level);
+
+impl<'de> DeserializeSeed<'de> for Look<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -111,7 +111,7 @@ impl<'de> DeserializeSeed<'de> for Top<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Top<'_> {
+impl<'de> Visitor<'de> for Look<'_> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -119,13 +119,21 @@ impl<'de> Visitor<'de> for Top<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let Self(format, level) = self;
+        let mut names = BTreeSet::new();
         while let Some(name) = members.next_key::<String>()? {
-            self.0.member(&name);
-            if self.0.format.is_some() {
-                return Err(decided());
+            let is_results = matches!(level, Level::Top) && name == "results";
+            names.insert(name);
+            *format = match level {
+                Level::Top => of_top(&names),
+                Level::Array(_) => return Err(A::Error::custom("no array")),
+                Level::Record(array) => of_record(array, &names),
+            };
+            if format.is_some() {
+                return Err(A::Error::custom("decided"));
             }
-            if name == "results" {
-                members.next_value_seed(Records(self.0, Some("results")))?;
+            if is_results {
+                members.next_value_seed(Look(format, Level::Array(Array::Results)))?;
             } else {
                 members.next_value::<IgnoredAny>()?;
             }
@@ -133,65 +141,14 @@ impl<'de> Visitor<'de> for Top<'_> {
         Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, elements: A) -> Result<(), A::Error> {
-        Records(self.0, None).visit_seq(elements)
-    }
-}
-
-/// An array that may be one of records.
-struct Records<'a>(&'a mut Outline, Option<&'static str>);
-
-impl<'de> DeserializeSeed<'de> for Records<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Records<'_> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an array of objects")
-    }
-
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
-        while elements
-            .next_element_seed(Record(self.0, self.1))?
-            .is_some()
-        {}
-        Ok(())
-    }
-}
-
-struct Record<'a>(&'a mut Outline, Option<&'static str>);
-
-impl<'de> DeserializeSeed<'de> for Record<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Record<'_> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        let mut names = BTreeSet::new();
-        while let Some(name) = members.next_key()? {
-            names.insert(name);
-            self.0.record(self.1, &names);
-            if self.0.format.is_some() {
-                return Err(decided());
-            }
-            members.next_value::<IgnoredAny>()?;
-        }
+        let Self(format, level) = self;
+        let array = match level {
+            Level::Top => Array::Top,
+            Level::Array(array) => array,
+            Level::Record(_) => return Err(A::Error::custom("no object")),
+        };
+        while (elements.next_element_seed(Look(format, Level::Record(array)))?).is_some() {}
         Ok(())
     }
 }

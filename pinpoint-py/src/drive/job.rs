@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use pinpoint_backends::job::{JobConfig, JobError, TakenJob, Worker, kind_of, open_local, spec_of};
+use pinpoint_backends::job::{
+    self, JobConfig, JobError, TakenJob, Worker, kind_of, open_local, spec_of,
+};
 use pinpoint_backends::store::{Job, JobId, JobStore, LockError, StoreError};
 use pinpoint_backends::{job_dir, owner};
-use pinpoint_core::job::ResultSource;
 use pinpoint_core::{DriveEvent, Engine, JobKind, JobMachine, JobState};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -94,7 +96,7 @@ async fn work(
     if let (JobState::Completed, Some(outcome)) = (job.state, &job.outcome) {
         return document(store, job, outcome.clone()).await;
     }
-    let config = config_of(job)?;
+    let config = JobConfig::of(job)?;
     check_functions(&config, request)?;
     if job.imported {
         return Err(Failure::Job(format!(
@@ -131,14 +133,6 @@ fn function_of(kind: JobKind) -> &'static str {
         JobKind::CulpritFinder => "culprit",
         _ => "bisect",
     }
-}
-
-fn config_of(job: &Job) -> Result<JobConfig, JobError> {
-    JobConfig::read(&job.config).map_err(|source| JobError::Unreadable {
-        job: job.id.clone(),
-        what: "configuration",
-        source,
-    })
 }
 
 /// What Python did before, it must do again.
@@ -202,25 +196,10 @@ pub(crate) async fn try_to_cancel(
 ) -> Result<Option<JobState>, Failure> {
     let id = store.get(job).await?.id;
     let owner = owner(state_dir, &host()).map_err(Failure::job)?;
-    let taken = match TakenJob::take(store, &id, &owner, &job_dir(state_dir, id.as_str())).await {
+    match job::cancel(store, &id, &owner, state_dir, Duration::ZERO).await {
         Err(
             JobError::Locked(LockError::Held { .. }) | JobError::Store(StoreError::Leased { .. }),
-        ) => {
-            store.request_cancel(&id).await?;
-            return Ok(None);
-        }
-        taken => taken?,
-    };
-    let state = match taken.job().state {
-        state @ (JobState::Canceled | JobState::Completed) => Ok(state),
-        JobState::Pending | JobState::Running | JobState::Failed => {
-            // Its commits have names only where its repository is; ending it needs none.
-            let local = config_of(taken.job()).ok().and_then(|config| config.local);
-            let local = local.and_then(|local| open_local(&local, state_dir, &id).ok());
-            let source = local.as_ref().map(|local| local as &dyn ResultSource);
-            taken.cancel(source).await.map(|(state, _)| state)
-        }
-    };
-    taken.release().await;
-    Ok(Some(state?))
+        ) => Ok(None),
+        ended => Ok(Some(ended?)),
+    }
 }

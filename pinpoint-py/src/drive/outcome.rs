@@ -3,7 +3,7 @@
 
 use pinpoint_backends::job::{JobError, kind_of, machine_of};
 use pinpoint_backends::store::{Job, JobStore};
-use pinpoint_core::job::NamedUnmeasured;
+use pinpoint_core::Unmeasured;
 use pinpoint_core::{
     Applied, CombinedCommit, Engine, Event, JobKind, Journal, PairedRun, Stopped, Task,
 };
@@ -36,7 +36,7 @@ pub(crate) fn explained(mut result: Value) -> Result<Value, serde_json::Error> {
         status: String,
         stopped: Stopped,
         #[serde(default)]
-        unmeasured: Vec<NamedUnmeasured>,
+        unmeasured: Vec<Unmeasured<CombinedCommit>>,
     }
     // Early versions of this module kept results that say so themselves.
     if result.get("reason").is_none() {

@@ -1,0 +1,58 @@
+//! Ending a job that another process may work on.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use pinpoint_core::JobState;
+use pinpoint_core::job::ResultSource;
+
+use super::{JobConfig, JobError, TakenJob, open_local};
+use crate::state_dir::job_dir;
+use crate::store::{JobId, JobStore, LockError, StoreError};
+
+/// Ends a job of this machine, and returns its state. Another process that works on it is
+/// asked to end it, and waited for with this patience.
+///
+/// # Errors
+///
+/// When the other process still works on it, or the job can't be ended.
+pub async fn cancel(
+    store: &JobStore,
+    id: &JobId,
+    owner: &str,
+    state_dir: &Path,
+    patience: Duration,
+) -> Result<JobState, JobError> {
+    let asked = Instant::now();
+    let job_dir = job_dir(state_dir, id.as_str());
+    let taken = loop {
+        match TakenJob::take(store, id, owner, &job_dir).await {
+            Err(
+                held @ (JobError::Locked(LockError::Held { .. })
+                | JobError::Store(StoreError::Leased { .. })),
+            ) => {
+                // More than once: a process that has just started to work on the job
+                // clears earlier requests.
+                store.request_cancel(id).await?;
+                if asked.elapsed() >= patience {
+                    return Err(held);
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            taken => break taken?,
+        }
+    };
+    let ended = match taken.job().state {
+        // By the process that was asked to.
+        state @ (JobState::Canceled | JobState::Completed) => Ok(state),
+        JobState::Pending | JobState::Running | JobState::Failed => {
+            // Its commits have names only where its repository is; ending it needs none.
+            let local = JobConfig::of(taken.job()).ok().and_then(|it| it.local);
+            let local = local.and_then(|local| open_local(&local, state_dir, id).ok());
+            let source = local.as_ref().map(|local| local as &dyn ResultSource);
+            taken.cancel(source).await
+        }
+    };
+    taken.release().await;
+    ended
+}
