@@ -2,14 +2,15 @@
 //!
 //! A bisection of 64 commits with a benchmark of about 50 ms, on real git and
 //! real processes, with its journal in SQLite. Printed is the share of the
-//! job's wall time in which no checkout, build, warm-up or benchmark process
+//! job's wall time in which no build is made and no warm-up or benchmark process
 //! runs, beside the limit of 2 %.
 //!
 //! The intervals do not overlap (one build at a time, and no run beside it), so
-//! their union is their sum: every run's wall time, every build's duration,
-//! which spans its checkout, and for every warm-up, which is not recorded, the
-//! median run of the same command. Time between `fork` and the command's
-//! first instruction counts as the command's.
+//! their union is their sum: the wall time of each benchmark process, warm-ups
+//! included, as the executor traces it, and the duration of each build, from its
+//! checkout until its files are on the disk. There is no build command, so that is the
+//! least a build can take. The engine's own is all the rest: the supervisor of each
+//! process, from its fork to its end, the journal, and what comes between.
 //!
 //! `cargo bench -p pinpoint-benches --bench engine_overhead`
 
@@ -18,8 +19,10 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::fmt::Debug;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use pinpoint_backends::TokioClock;
@@ -29,25 +32,33 @@ use pinpoint_core::results::Format;
 use pinpoint_core::{
     Bisection, BisectionSpec, CombinedCommit, Range, Record, Report, Status, drive,
 };
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id};
+use tracing::{Event, Metadata, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
 
 const COMMITS: u32 = 64;
 /// The approximate computing time of the benchmark, in seconds.
 const WORK: f64 = 0.05;
 /// The share of the engine's own time that is allowed.
 const LIMIT: f64 = 0.02;
-const REPEATS: usize = 9;
+const REPEATS: usize = 15;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
+    let trace = Trace::default();
+    let subscriber = tracing_subscriber::registry().with(trace.clone());
+    tracing::subscriber::set_global_default(subscriber)?;
     let mut shares = Vec::new();
-    println!("   wall s   busy s  runs  builds  warm-ups  own ms/run   share");
+    println!("  wall s  processes s    builds s   own s  of it: supervisors s  journal s    share");
     for _ in 0..REPEATS {
         let directory = tempfile::tempdir()?;
         let rounds = rounds()?;
-        shares.push(runtime.block_on(measure(directory.path(), rounds))?);
+        shares.push(runtime.block_on(measure(directory.path(), rounds, &trace))?);
     }
     shares.sort_by(f64::total_cmp);
     let median = shares[shares.len() / 2];
@@ -60,7 +71,69 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-async fn measure(directory: &Path, rounds: u64) -> Result<f64, Box<dyn Error>> {
+/// The times of one job, in seconds, as the executor and the store trace them.
+#[derive(Default)]
+struct Times {
+    /// The wall times of the benchmark's processes, warm-ups included.
+    processes: Vec<f64>,
+    /// The same with their starts and their ends, supervisors included.
+    runs: f64,
+    /// Appending to the journal.
+    journal: f64,
+}
+
+/// Collects the times of the job under way.
+#[derive(Clone, Default)]
+struct Trace(Arc<Mutex<Times>>);
+
+impl Trace {
+    fn times(&self) -> MutexGuard<'_, Times> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Visit for Times {
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        if field.name() == "wall" {
+            self.processes.push(value);
+        }
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn Debug) {}
+}
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Trace {
+    fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
+        metadata.target().starts_with("pinpoint_backends")
+    }
+
+    fn on_new_span(&self, _: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        if let Some(span) = context.span(id) {
+            span.extensions_mut().insert(Instant::now());
+        }
+    }
+
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        if (context.event_span(event)).is_some_and(|span| span.name() == "run") {
+            event.record(&mut *self.times());
+        }
+    }
+
+    fn on_close(&self, id: Id, context: Context<'_, S>) {
+        let Some(span) = context.span(&id) else {
+            return;
+        };
+        let took =
+            (span.extensions().get::<Instant>()).map_or(0.0, |began| began.elapsed().as_secs_f64());
+        match span.name() {
+            "run" => self.times().runs += took,
+            "store::journal::append_all" => self.times().journal += took,
+            _ => {}
+        }
+    }
+}
+
+async fn measure(directory: &Path, rounds: u64, trace: &Trace) -> Result<f64, Box<dyn Error>> {
     let path = directory.join("repository");
     make_repository(&path, rounds)?;
     let repository = Repository::discover(&path)?;
@@ -121,30 +194,25 @@ async fn measure(directory: &Path, rounds: u64) -> Result<f64, Box<dyn Error>> {
     let wall = began.elapsed().as_secs_f64();
 
     assert_eq!(driven.outcome.status, Status::CulpritFound);
-    let (mut busy, mut builds, mut runs) = (0.0, 0_u32, Vec::new());
+    let mut builds = Vec::new();
     for record in journal.records().await? {
-        let Record::Reported { report, .. } = record else {
-            continue;
-        };
-        match report {
-            Report::Ran(run) => {
-                runs.push(run.usage.ok_or("a run without usage")?.wall);
-            }
-            Report::Built(build) => {
-                builds += 1;
-                busy += build.duration as f64 / 1000.0;
-            }
-            _ => {}
+        if let Record::Reported { report, .. } = record
+            && let Report::Built(build) = report
+        {
+            builds.push(build.duration as f64 / 1000.0);
         }
     }
-    runs.sort_by(f64::total_cmp);
-    busy += runs.iter().sum::<f64>() + f64::from(builds) * runs[runs.len() / 2];
-    let own = wall - busy;
+    let times = std::mem::take(&mut *trace.times());
+    let processes: f64 = times.processes.iter().sum();
+    let built: f64 = builds.iter().sum();
+    let own = wall - processes - built;
     let share = own / wall;
     println!(
-        "{wall:9.3}{busy:9.3}{:6}{builds:8}{builds:10}{:12.3}{:7.2} %",
-        driven.outcome.runs,
-        1000.0 * own / driven.outcome.runs as f64,
+        "{wall:8.3}{processes:8.3} ({}){built:8.3} ({}){own:8.3}{:22.3}{:11.3}{:7.2} %",
+        times.processes.len(),
+        builds.len(),
+        times.runs - processes,
+        times.journal,
         100.0 * share
     );
     Ok(share)

@@ -23,7 +23,9 @@ use super::machine_lock::MachineLock;
 use super::process::Processes;
 use super::repository::Repository;
 use super::sync::{blocking, locked};
-use super::workspace::{self, BuildDir, Found, LaidOut, Marker, Whole, Workspace, hexadecimal};
+use super::workspace::{
+    self, BuildDir, Found, LaidOut, Marker, Whole, Workspace, hexadecimal, milliseconds,
+};
 
 /// Further places for a build whose own can't be used.
 const MOST_PLACES: u32 = 16;
@@ -357,7 +359,7 @@ impl Builder {
                 let workspace = self.workspace.clone();
                 let cache_size = self.config.cache_size;
                 blocking(holds, move || {
-                    dir.finish(made, began.elapsed())?;
+                    dir.finish(made, began)?;
                     for (path, reason) in workspace.shrink(cache_size)?.failed {
                         note(&log, format!("can't remove {}: {reason}", path.display()))?;
                     }
@@ -429,10 +431,6 @@ impl Builder {
         }
         Ok(path)
     }
-}
-
-fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The name of a build: SHA-256 over the state of the commit, the build command, which

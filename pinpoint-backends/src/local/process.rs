@@ -151,7 +151,11 @@ pub(super) async fn execute<H: Send + 'static>(
         }
     };
     match joined {
-        Ok(ended) => ended.map(|ended| Ended { beyond, ..ended }),
+        Ok(ended) => {
+            let ended = ended.map(|ended| Ended { beyond, ..ended })?;
+            tracing::debug!(status = %ended.status, wall = ended.usage.wall, "the process ended");
+            Ok(ended)
+        }
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_shut_down) => Err(NotRun::Failed(LocalError::ShutDown)),

@@ -21,7 +21,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -342,17 +342,24 @@ impl BuildDir {
     }
 
     /// Declares the build whole.
-    pub(super) fn finish(&self, made: LaidOut, took: Duration) -> Result<(), LocalError> {
+    pub(super) fn finish(&self, made: LaidOut, began: Instant) -> Result<(), LocalError> {
+        let (size, contents) = (size(&self.path)?, self.contents()?);
+        sync(&self.path)?;
         let marker = Marker {
             repositories: made.repositories,
-            size: size(&self.path)?,
-            duration: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            contents: self.contents()?,
+            size,
+            duration: milliseconds(began.elapsed()),
+            contents,
             left_out: made.left_out,
         };
-        sync(&self.path)?;
         files::write_json(&self.marker, &marker)
     }
+}
+
+/// A duration as it is stored, rounded to milliseconds.
+pub(super) fn milliseconds(time: Duration) -> u64 {
+    let rounded = time.saturating_add(Duration::from_micros(500));
+    u64::try_from(rounded.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The content of a work tree, beside its commit.

@@ -10,7 +10,7 @@ use tracing::{Event, Metadata, Subscriber};
 
 use crate::world::{World, build, run};
 
-/// Collects the spans of the executor, a line each.
+/// Collects the spans and events of the executor, a line each.
 #[derive(Clone, Default)]
 struct Spans(Arc<Mutex<Vec<String>>>);
 
@@ -32,7 +32,13 @@ impl Subscriber for Spans {
 
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
-    fn event(&self, _: &Event<'_>) {}
+    fn event(&self, event: &Event<'_>) {
+        let mut line = "event".to_owned();
+        event.record(&mut |field: &Field, value: &dyn Debug| {
+            write!(line, " {field}={value:?}").unwrap();
+        });
+        self.0.lock().unwrap().push(line);
+    }
 
     fn enter(&self, _: &Id) {}
 
@@ -43,7 +49,8 @@ impl Subscriber for Spans {
 async fn every_process_has_a_span_with_its_job_action_and_commit() {
     let world = World::new();
     let hash = world.commit("file", "of the test of spans");
-    let mut config = world.config(&hash, "echo v: 1 x");
+    // An exit code that no other test has.
+    let mut config = world.config(&hash, "exit 97");
     config.build = Some("true".into());
     config.warmup = 1;
     let executor = world.open(config, "job");
@@ -55,6 +62,9 @@ async fn every_process_has_a_span_with_its_job_action_and_commit() {
     build(&executor, 1, &commit).await.unwrap();
     run(&executor, 2, &commit, 7).await;
     let mut spans = spans.0.lock().unwrap();
+    let ended = "event message=the process ended status=exit status: 97 wall=";
+    let ends = spans.iter().filter(|line| line.starts_with(ended));
+    assert_eq!(ends.count(), 2, "{spans:#?}");
     spans.retain(|span| span.contains(&hash));
     let named = |name: &str| -> Vec<&String> {
         let spans = spans.iter().filter(|span| span.starts_with(name));
