@@ -86,6 +86,8 @@ async fn measure(directory: &Path, rounds: u64) -> Result<f64, Box<dyn Error>> {
         results: None,
         warmup: 1,
         timeout: None,
+        cpus: None,
+        settle: None,
         build_jobs: 1,
         good_arguments: Vec::new(),
         good_env: BTreeMap::new(),

@@ -90,6 +90,8 @@ impl Benchmark {
             results: self.results,
             warmup: self.warmup,
             timeout: self.timeout,
+            cpus: None,
+            settle: None,
             build_jobs: 1,
             cache_size: self.cache_size.as_u64(),
             skip: Vec::new(),
