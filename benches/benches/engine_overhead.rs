@@ -159,6 +159,8 @@ async fn measure(directory: &Path, rounds: u64, trace: &Trace) -> Result<f64, Bo
         results: None,
         warmup: 1,
         timeout: None,
+        cpus: None,
+        settle: None,
         build_jobs: 1,
         good_arguments: Vec::new(),
         good_env: BTreeMap::new(),

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::ErrorKind;
 
 use pinpoint_backends::job::JobError;
+use pinpoint_backends::local::doctor::Cause;
 use pinpoint_backends::local::{LocalError, RepositoryError};
 use pinpoint_backends::store::{LockError, StoreError};
 use pinpoint_core::bots::UnknownBot;
@@ -102,6 +103,7 @@ fn on_lock(error: &LockError) -> Option<String> {
 
 fn on_local(error: &LocalError) -> Option<String> {
     Some(match error {
+        LocalError::NoSuchProcessor { .. } => "--cpu LIST".into(),
         LocalError::NoCommand => "write it after `--`".into(),
         LocalError::CommandNotExecutable { program, .. } => format!("as in `-- sh {program}`"),
         LocalError::NoSuchChart { .. } | LocalError::ManyCharts { .. } => "--chart NAME".into(),
@@ -139,6 +141,16 @@ fn on_history(error: &HistoryError) -> Option<String> {
 
 fn on_bot(error: &UnknownBot) -> Option<String> {
     (error.near.is_empty()).then(|| "`pinpoint bots list` shows all bots".into())
+}
+
+/// The option that helps with something that disturbs measurements.
+pub(crate) fn on_cause(cause: Cause) -> Option<&'static str> {
+    Some(match cause {
+        Cause::Load => "--settle DURATION waits before each run until it is quiet",
+        Cause::HyperThreads => "--cpu LIST pins runs",
+        Cause::Steal => "`pinpoint pairwise` compares in pairs",
+        _ => return None,
+    })
 }
 
 /// The option that names a local clone of a repository.

@@ -133,6 +133,7 @@ fn is_wrong_for_local(error: &LocalError) -> bool {
             | LocalError::NoSuchChart { .. }
             | LocalError::ManyCharts { .. }
             | LocalError::GoodUnreadable { .. }
+            | LocalError::NoSuchProcessor { .. }
     )
 }
 

@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use pinpoint_backends::job::{JobConfig, JobError, TakenJob, Worker, kind_of, open_local};
 use pinpoint_backends::local::LocalExecutor;
+use pinpoint_backends::local::doctor::Diagnosis;
 use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{DriveError, DriveEvent, Engine, JobKind, JobMachine};
 use serde_json::{Value, json};
 
 use crate::arguments::{Display, Output};
+use crate::doctor;
 use crate::error::{CliError, message, with_advice, without_result};
 use crate::job_result::{add_commands, stored};
 use crate::new_job::values_of;
@@ -84,7 +86,9 @@ impl Session {
             )));
         }
         let interrupt = Interrupt::listen();
-        let prepared = self.prepare_report();
+        let cpus = (self.config.local.as_ref()).and_then(|local| local.cpus.clone());
+        let diagnosis = doctor::at_start(cpus, display).await;
+        let prepared = self.prepare_report(diagnosis);
         let inherited = prepared.and_then(|()| values_of(&self.config.inherited_env));
         match (inherited, &mut self.config.local) {
             (Ok(values), Some(local)) => local.env.extend(values),
@@ -146,12 +150,12 @@ impl Session {
         result
     }
 
-    fn prepare_report(&self) -> Result<(), CliError> {
+    fn prepare_report(&self, diagnosis: Option<Diagnosis>) -> Result<(), CliError> {
         if let Some(file) = &self.config.report {
             // The directory may be gone since the job was made.
             report::destination(file)?;
         }
-        report::note_session(&self.storage.job_dir(&self.job().id))
+        report::note_session(&self.storage.job_dir(&self.job().id), diagnosis)
     }
 
     /// Writes the report, if there is to be one. If that fails, the result of the

@@ -12,6 +12,7 @@ mod comparison_table;
 mod culprit;
 mod culprit_summary;
 mod demo;
+mod doctor;
 mod error;
 mod job;
 mod job_list;
@@ -116,6 +117,7 @@ async fn run(arguments: Arguments) -> Result<u8, CliError> {
         Command::Compare(arguments) => compare::run(*arguments, &display),
         Command::Midpoint(midpoint) => midpoint::run(midpoint, display).await,
         Command::Plan(plan) => plan::run(*plan, display).await,
+        Command::Doctor(doctor) => doctor::run(doctor, display).await,
         Command::Jobs(command) => jobs::run(command, display).await,
         Command::Bots(command) => bots::run(&command, &display),
         Command::Demo(demo) => demo::run(demo, display).await,

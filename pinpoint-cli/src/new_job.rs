@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use pinpoint_backends::create_state_dir;
 use pinpoint_backends::job::{self, JobConfig};
-use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError};
+use pinpoint_backends::local::{CpuList, LocalConfig, Repository, RepositoryError};
 use pinpoint_backends::store::{JobId, NewJob};
 use pinpoint_core::{CombinedCommit, Commit, JobSpec, Patch};
 use sha2::{Digest, Sha256};
@@ -50,13 +50,15 @@ impl Benchmark {
     ///
     /// # Errors
     ///
-    /// When one of the clones named is in no repository.
+    /// When one of the clones named is in no repository, or a processor does not exist.
     pub(crate) fn into_config(
         self,
         repository: &Path,
         good: CombinedCommit,
         command: Vec<String>,
     ) -> Result<LocalConfig, CliError> {
+        // Before a job is made of it.
+        self.cpu.as_ref().map_or(Ok(()), CpuList::check)?;
         let repositories = self.repository.into_iter();
         let repositories = repositories
             .map(|(url, directory)| match Repository::discover(&directory) {
@@ -90,6 +92,8 @@ impl Benchmark {
             results: self.results,
             warmup: self.warmup,
             timeout: self.timeout,
+            cpus: self.cpu,
+            settle: self.settle,
             build_jobs: 1,
             cache_size: self.cache_size.as_u64(),
             skip: Vec::new(),

@@ -109,6 +109,7 @@ impl Benchmark {
             command: self.command(variant, purpose, &tree),
             stdout: copy(&stdout)?,
             stderr: copy(&stderr)?,
+            cpus: self.config.cpus.clone(),
         };
         let register = holds.1.register()?;
         let key = processes.key();

@@ -9,6 +9,8 @@ use pinpoint_core::results::Format;
 use pinpoint_core::{Aggregate, Limits};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::cpus::CpuList;
+
 /// How a job builds and runs its commits. It is stored with the job, so that
 /// resuming needs nothing else.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,6 +73,13 @@ pub struct LocalConfig {
     /// The longest that one build or one run may take.
     #[serde(default)]
     pub timeout: Option<Duration>,
+    /// The processors that runs are pinned to; builds may use all.
+    #[serde(default)]
+    pub cpus: Option<CpuList>,
+    /// Before each run that counts, and each pair, wait until the machine is quiet, but
+    /// not longer than this.
+    #[serde(default)]
+    pub settle: Option<Duration>,
     /// Builds at one time; 0 counts as 1.
     #[serde(default = "one")]
     pub build_jobs: u32,

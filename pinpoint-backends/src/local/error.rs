@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use pinpoint_core::ExecutorError;
 
+use super::cpus::CpuList;
 use super::repository::RepositoryError;
 
 /// The local executor failed.
@@ -197,6 +198,22 @@ pub enum LocalError {
     /// A job on existing builds has no commits.
     #[error("existing builds have no history: nothing lies between them")]
     NoHistory,
+    /// Runs can't be pinned to all of the processors that were named.
+    #[error(
+        "there is no processor {missing} that runs can be pinned to; here they can use {available}"
+    )]
+    NoSuchProcessor {
+        /// Those that don't exist, or may not be used.
+        missing: CpuList,
+        /// Those that may be used.
+        available: CpuList,
+    },
+    /// No thread can be started on chosen processors.
+    #[error("can't start a thread on chosen processors: {source}")]
+    CannotPin {
+        /// The error of the operating system.
+        source: io::Error,
+    },
     /// The work was canceled.
     #[error("cancelled")]
     Cancelled,

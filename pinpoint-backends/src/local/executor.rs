@@ -65,6 +65,9 @@ impl LocalExecutor {
         if config.command.first().is_none_or(String::is_empty) {
             return Err(LocalError::NoCommand);
         }
+        if let Some(cpus) = &config.cpus {
+            cpus.check()?;
+        }
         if let Some(results) = &config.results
             && !is_inside(results)
         {

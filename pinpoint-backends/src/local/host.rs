@@ -61,7 +61,7 @@ impl Host {
 }
 
 /// Linux reports them for each processor; a virtual machine often for none.
-fn governors(processors: &Path) -> BTreeSet<String> {
+pub(super) fn governors(processors: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(processors).into_iter().flatten().flatten();
     entries
         .filter_map(|entry| fs::read_to_string(entry.path().join("cpufreq/scaling_governor")).ok())

@@ -166,6 +166,18 @@ impl MachineLock {
     }
 }
 
+/// True when a run or a build holds the machine; absent when that can't be found out.
+///
+/// For the moment of looking the machine is taken: who wants it looks again at once.
+pub(super) fn is_held(directory: &Path) -> Option<bool> {
+    let path = directory.join("machine");
+    if !path.exists() {
+        return Some(false);
+    }
+    let locked = files::try_lock(&path, Mode::Alone).ok()?;
+    Some(locked.is_none())
+}
+
 async fn end_recorded(register: &Path) -> Result<(), LocalError> {
     match fs::read(register) {
         Ok(record) => {
@@ -203,6 +215,22 @@ impl Drop for BuildHold {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_machine_that_is_held_can_be_seen() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().join("machine");
+        assert_eq!(is_held(&place), Some(false));
+        let lock = MachineLock::open(&place).unwrap();
+        let run = lock.for_run().await.unwrap();
+        assert_eq!(is_held(&place), Some(true));
+        drop(run);
+        assert_eq!(is_held(&place), Some(false));
+        let build = lock.for_build(Path::new("tree")).await.unwrap();
+        assert_eq!(is_held(&place), Some(true));
+        drop(build);
+        assert_eq!(is_held(&place), Some(false));
+    }
 
     #[test]
     fn a_directory_of_somebody_else_is_not_used() {

@@ -21,6 +21,7 @@
 //! | `JOB/last_run.json` | the report of the last run |
 //! | `JOB/runs/<action>.out`, `.err` | the output of a run that failed, its beginning and end when it is long; of a pair, `<action>-first` and `<action>-second` |
 //! | `JOB/runs/tails.jsonl` | how the output of each run ended, and what it left running |
+//! | `JOB/waits.json` | how long runs waited for a quiet machine |
 //! | `JOB/metric.json` | the metric of a job of an earlier version; others have it in their journal |
 //! | `MACHINE/…` | the locks that all jobs on this machine share |
 //!
@@ -55,7 +56,9 @@ mod builds;
 mod checkout;
 mod commit_diff;
 mod config;
+mod cpus;
 mod dependencies;
+pub mod doctor;
 mod environment;
 mod error;
 mod executor;
@@ -71,6 +74,7 @@ mod repository;
 mod result_source;
 mod results;
 mod run;
+mod settle;
 mod sources;
 mod supervisor;
 mod sync;
@@ -80,6 +84,7 @@ mod workspace;
 pub use checkout::{Checkout, CheckoutPair};
 pub use commit_diff::FileChange;
 pub use config::{LocalConfig, Location, limits};
+pub use cpus::{CpuList, CpuListError};
 pub use error::LocalError;
 pub use executor::LocalExecutor;
 pub use history::{LocalHistory, LocalRepositories};

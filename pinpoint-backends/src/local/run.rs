@@ -23,6 +23,7 @@ use super::last_run::{LastRun, Ran};
 use super::machine_lock::{MachineLock, RunHold};
 use super::metric::{self, Reader, Unfit, Wanted};
 use super::process::Processes;
+use super::settle::Settling;
 use super::sync::{blocking, locked};
 use super::tails::{OutputTail, Tails, run_warnings};
 
@@ -56,6 +57,7 @@ pub(super) struct Runner {
     pub(super) turn: tokio::sync::Mutex<WarmedUp>,
     last_run: Mutex<LastRun>,
     tails: Mutex<Tails>,
+    settling: Option<Settling>,
     /// Of a job that found it before that was journaled.
     pub(super) old_metric: Option<Metric>,
     /// The same instant on both clocks.
@@ -75,6 +77,7 @@ impl Runner {
             turn: tokio::sync::Mutex::default(),
             last_run: Mutex::new(LastRun::open(&job_dir.join("last_run.json"))?),
             tails: Mutex::new(Tails::open(&job_dir)?),
+            settling: Settling::open(&config, &job_dir)?,
             old_metric: files::read_json(&job_dir.join("metric.json"))?,
             opened: (unix.unwrap_or_default(), Instant::now()),
             benchmark: Benchmark {
@@ -126,6 +129,7 @@ impl Runner {
             ready: ready(made, &machine),
         };
         self.warm_up(&one, &mut warmed, processes).await?;
+        self.settle(&[&one]).await?;
         let report = self.count(&one, &reader, processes).await?;
         let ran = Ran {
             action,
@@ -173,6 +177,7 @@ impl Runner {
         // Nothing comes between the two that count.
         self.warm_up(&first, &mut warmed, processes).await?;
         self.warm_up(&second, &mut warmed, processes).await?;
+        self.settle(&[&first, &second]).await?;
         let pair = PairReport {
             first: self.count(&first, &reader, processes).await?,
             second: self.count(&second, &reader, processes).await?,
@@ -185,6 +190,14 @@ impl Runner {
         };
         locked(&self.last_run).set(ran)?;
         Ok(pair)
+    }
+
+    /// Waits for a quiet machine, if that is wanted and there is something to run.
+    async fn settle(&self, next: &[&One<'_>]) -> Result<(), LocalError> {
+        match &self.settling {
+            Some(settling) if next.iter().any(|one| one.ready.is_ok()) => settling.settle().await,
+            _ => Ok(()),
+        }
     }
 
     /// One execution that counts.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::error::LocalError;
+use super::settle;
 
 /// Bytes that are kept of all outputs of a job.
 const MOST_KEPT: u64 = 64 << 20;
@@ -123,7 +124,7 @@ pub fn output_tails(job_dir: &Path) -> Result<BTreeMap<String, OutputTail>, Loca
 ///
 /// # Errors
 ///
-/// As of [`output_tails`].
+/// When the notes of the job can't be read.
 pub fn run_warnings(job_dir: &Path) -> Result<Vec<String>, LocalError> {
     let tails = output_tails(job_dir)?;
     let mut warnings = Vec::new();
@@ -147,6 +148,7 @@ pub fn run_warnings(job_dir: &Path) -> Result<Vec<String>, LocalError> {
             MOST_KEPT >> 20
         )),
     }
+    warnings.extend(settle::warnings(job_dir)?);
     Ok(warnings)
 }
 

@@ -22,6 +22,8 @@ mod machine;
 mod metric;
 mod midpoints;
 mod pairs;
+#[cfg(target_os = "linux")]
+mod pinned;
 mod runs;
 mod spans;
 mod world;

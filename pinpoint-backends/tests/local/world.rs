@@ -88,6 +88,8 @@ impl World {
             results: None,
             warmup: 0,
             timeout: None,
+            cpus: None,
+            settle: None,
             build_jobs: 2,
             good_arguments: Vec::new(),
             good_env: Default::default(),

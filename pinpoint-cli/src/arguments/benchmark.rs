@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
+use pinpoint_backends::local::CpuList;
 use pinpoint_core::results::Format;
 use pinpoint_core::{Aggregate, Direction, Magnitude};
 
@@ -56,6 +57,14 @@ pub(crate) struct Benchmark {
     /// The time limit of one build or one run.
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, help_heading = BUDGET)]
     pub(crate) timeout: Option<Duration>,
+    /// The processors that runs are pinned to, as taskset takes them: 0-3,6. Builds use
+    /// all.
+    #[arg(long, value_name = "LIST", help_heading = BENCHMARK)]
+    pub(crate) cpu: Option<CpuList>,
+    /// Before each run or pair, wait until other processes leave the machine alone, but
+    /// no longer than this.
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, help_heading = BENCHMARK)]
+    pub(crate) settle: Option<Duration>,
     /// The disk space for finished builds, as in 500MB or 20GiB.
     #[arg(long, value_name = "SIZE", default_value = "10GiB", help_heading = STORAGE)]
     pub(crate) cache_size: ByteSize,

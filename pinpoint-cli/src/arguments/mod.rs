@@ -4,6 +4,7 @@ mod benchmark;
 mod bisect;
 mod bots;
 mod compare;
+mod doctor;
 mod jobs;
 mod midpoint;
 mod pairwise;
@@ -19,6 +20,7 @@ pub(crate) use self::benchmark::{Benchmark, DirectionArgument, JobOptions};
 pub(crate) use self::bisect::{Bisect, Culprit, StrategyArgument};
 pub(crate) use self::bots::{Bots, BotsCommand};
 pub(crate) use self::compare::Compare;
+pub(crate) use self::doctor::Doctor;
 pub(crate) use self::jobs::{Jobs, Select};
 pub(crate) use self::midpoint::{Midpoint, StateArgument};
 pub(crate) use self::pairwise::Pairwise;
@@ -77,6 +79,7 @@ Examples:
     Midpoint(Midpoint),
     /// Estimate the cost and accuracy of a bisection before running it.
     Plan(Box<Plan>),
+    Doctor(Doctor),
     /// List, inspect, resume and cancel jobs.
     #[command(subcommand)]
     Jobs(Jobs),

@@ -3,13 +3,16 @@
 use bytesize::ByteSize;
 use maud::{Markup, html};
 use pinpoint_backends::local::Host;
+use pinpoint_backends::local::doctor::{Diagnosis, Severity};
 use serde_json::Value;
 
 use super::foreign::Foreign;
 use super::model::Report;
 use crate::command_line;
 use crate::command_line::quoted;
+use crate::doctor::smallest_change;
 use crate::job_list::date;
+use crate::quantity::quantity;
 
 pub(super) fn section(report: &Report) -> Markup {
     html! {
@@ -144,6 +147,33 @@ fn machines(report: &Report) -> Markup {
             @if !before.is_some_and(|before| is_alike(before, &session.host)) {
                 (table(&host(&session.host)))
             }
+            @if let Some(diagnosis) = &session.diagnosis {
+                (disturbances(diagnosis))
+            }
+        }
+    }
+}
+
+/// What disturbed measurements when a process began to work on the job.
+fn disturbances(diagnosis: &Diagnosis) -> Markup {
+    let rows: Vec<_> = (diagnosis.findings.iter())
+        .map(|finding| {
+            let noise = match finding.severity {
+                Severity::High => "much noise",
+                Severity::Medium => "noise",
+                _ => "little noise",
+            };
+            (noise.to_owned(), finding.seen.clone())
+        })
+        .collect();
+    html! {
+        @if let Some(times) = &diagnosis.times {
+            p { "In a loop of " (quantity(times.median, Some("s"))) ": " (smallest_change(times)) "." }
+        }
+        @if rows.is_empty() {
+            p { "Nothing was found that disturbs measurements." }
+        } @else {
+            (table(&rows))
         }
     }
 }

@@ -215,6 +215,17 @@ mod tests {
                 pinpoint: HOSTILE.into(),
                 git: Some(HOSTILE.into()),
                 host,
+                diagnosis: Some(
+                    serde_json::from_value(json!({
+                        "findings": [{
+                            "cause": "load",
+                            "severity": "high",
+                            "seen": HOSTILE,
+                            "remedy": HOSTILE,
+                        }],
+                    }))
+                    .unwrap(),
+                ),
             }],
             job_dir: HOSTILE.into(),
             made: 0,

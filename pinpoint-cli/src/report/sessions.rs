@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pinpoint_backends::local::Host;
+use pinpoint_backends::local::doctor::Diagnosis;
 use serde::{Deserialize, Serialize};
 
 use crate::error::CliError;
@@ -23,6 +24,10 @@ pub(super) struct Session {
     #[serde(default)]
     pub(super) git: Option<String>,
     pub(super) host: Host,
+    /// What disturbed measurements when it began; absent where that was not looked at, and
+    /// in older notes.
+    #[serde(default)]
+    pub(super) diagnosis: Option<Diagnosis>,
 }
 
 fn path(job_dir: &Path) -> PathBuf {
@@ -30,12 +35,13 @@ fn path(job_dir: &Path) -> PathBuf {
 }
 
 /// Notes that this process begins to work on a job.
-pub(crate) fn note_session(job_dir: &Path) -> Result<(), CliError> {
+pub(crate) fn note_session(job_dir: &Path, diagnosis: Option<Diagnosis>) -> Result<(), CliError> {
     let session = Session {
         began: now(),
         pinpoint: env!("CARGO_PKG_VERSION").into(),
         git: git_version(),
         host: Host::now(),
+        diagnosis,
     };
     let path = path(job_dir);
     let write = || {
@@ -88,7 +94,9 @@ mod tests {
 
     fn old(session: &Session) -> Vec<u8> {
         let mut old = serde_json::to_value(session).unwrap();
-        old.as_object_mut().unwrap().remove("git").unwrap();
+        for field in ["git", "diagnosis"] {
+            old.as_object_mut().unwrap().remove(field).unwrap();
+        }
         old.to_string().into_bytes()
     }
 
@@ -97,13 +105,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let job = directory.path().join("job");
         assert_eq!(sessions(&job).unwrap(), []);
-        note_session(&job).unwrap();
+        note_session(&job, None).unwrap();
         fs::write(
             path(&job),
             [&*fs::read(path(&job)).unwrap(), b"\n{\"beg"].concat(),
         )
         .unwrap();
-        note_session(&job).unwrap();
+        note_session(&job, Some(Diagnosis::default())).unwrap();
         let noted = sessions(&job).unwrap();
         assert_eq!(noted.len(), 2);
         assert!(noted[0].began <= noted[1].began);
@@ -113,8 +121,10 @@ mod tests {
             git.starts_with(|first: char| first.is_ascii_digit()),
             "{git}"
         );
-        // A note of a version that did not ask git.
-        fs::write(path(&job), old(&noted[0])).unwrap();
-        assert_eq!(sessions(&job).unwrap()[0].git, None);
+        assert_eq!(noted[1].diagnosis, Some(Diagnosis::default()));
+        // A note of a version that asked neither git nor the kernel.
+        fs::write(path(&job), old(&noted[1])).unwrap();
+        let old = &sessions(&job).unwrap()[0];
+        assert_eq!((&old.git, &old.diagnosis), (&None, &None));
     }
 }

@@ -21,6 +21,8 @@ mod browser;
 mod chromium;
 mod company;
 mod compare;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod find;
 mod git;
 mod kill;

@@ -403,6 +403,8 @@ impl Pinpoint {
             .env("HOME", world.path("home"))
             .env("XDG_STATE_HOME", world.path("state"))
             .env("XDG_RUNTIME_DIR", world.path("runtime"))
+            // The machine may be as busy as it likes.
+            .env("PINPOINT_DOCTOR", "off")
             .stdin(Stdio::null());
         Self {
             command,

@@ -186,6 +186,8 @@ impl Search {
             results: self.results,
             warmup: self.warmup,
             timeout: self.timeout.map(Duration::from_millis),
+            cpus: None,
+            settle: None,
             build_jobs: self.build_jobs,
             cache_size: self.cache_size,
             skip,

@@ -124,6 +124,15 @@ unsafe fn begin(plan: &Plan) -> Result<(pid_t, Duration), c_int> {
                 return Err(error_number());
             }
         }
+        // Inherited by everything that the command starts.
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        if let Some(cpus) = &plan.cpus
+            && libc::sched_setaffinity(0, size_of_val(cpus), ptr::from_ref(cpus)) != 0
+        {
+            // They existed when the job began. The kernel's number, EINVAL, would be
+            // taken for a fault of the program.
+            return Err(libc::ENODEV);
+        }
         let recorded = record(plan.register.as_raw_fd(), c"/proc/self/stat", 0);
         let spawn = |program: &CStr, arguments: &Strings, leader: &mut pid_t| {
             libc::posix_spawn(

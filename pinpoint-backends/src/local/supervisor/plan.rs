@@ -19,6 +19,8 @@ use std::ptr;
 
 use libc::{c_char, c_int};
 
+use super::super::cpus::CpuList;
+
 /// A command, and the files it writes to.
 pub(in super::super) struct Launch {
     /// Its own settings of standard streams are ignored, and `env_clear` can't be seen:
@@ -26,6 +28,8 @@ pub(in super::super) struct Launch {
     pub(in super::super) command: Command,
     pub(in super::super) stdout: File,
     pub(in super::super) stderr: File,
+    /// The processors that it is pinned to.
+    pub(in super::super) cpus: Option<CpuList>,
 }
 
 /// Everything needed to start a command, made before the fork.
@@ -37,6 +41,8 @@ pub(in super::super) struct Plan {
     /// script for the shell.
     pub(super) shell_arguments: Strings,
     pub(super) environment: Strings,
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(super) cpus: Option<libc::cpu_set_t>,
     pub(super) attributes: Attributes,
     pub(super) stdin: OwnedFd,
     pub(super) stdout: OwnedFd,
@@ -147,6 +153,8 @@ impl Plan {
             arguments: Strings::new(arguments),
             shell_arguments: Strings::new(shell_arguments),
             environment: Strings::new(variables.collect::<Result<_, _>>()?),
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            cpus: launch.cpus.as_ref().map(CpuList::set),
             attributes: Attributes::new()?,
             stdin: copy(&null)?,
             stdout: copy(&launch.stdout)?,

@@ -1,0 +1,88 @@
+//! What disturbs measurements on this machine.
+//!
+//! [`examine`] repeats the same work for some seconds, and reads what the kernel reports
+//! about that time. [`Diagnosis`] holds both, and the findings that follow from them. The
+//! findings are a pure function of the rest.
+
+mod calibrated_loop;
+mod cpu_times;
+mod findings;
+mod loop_times;
+mod readings;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::cpus::{self, CpuList};
+use super::error::LocalError;
+use super::machine_lock;
+use readings::System;
+
+pub(super) use cpu_times::{CpuTimes, CpuUse};
+pub(super) use findings::severity_of_load;
+pub use findings::{Cause, Finding, Severity};
+pub use loop_times::LoopTimes;
+pub use readings::{BusyProgram, Readings};
+
+/// The state of a machine over a short time, and what of it disturbs measurements.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Diagnosis {
+    /// What the kernel reports.
+    pub readings: Readings,
+    /// The times of the same work, done again and again; absent where a clock stands
+    /// still.
+    pub times: Option<LoopTimes>,
+    /// What disturbs, the worst first.
+    pub findings: Vec<Finding>,
+}
+
+/// Examines this machine for about this time: its processors that runs are pinned to, or
+/// else all that this thread may use. It blocks meanwhile, and keeps one of them busy.
+///
+/// The directory of the machine's locks shows whether another job is there:
+/// [`default_machine_dir`](super::default_machine_dir).
+///
+/// # Errors
+///
+/// When the processors don't exist, or no thread can be started.
+pub fn examine(
+    time: Duration,
+    cpus: Option<&CpuList>,
+    machine_dir: &Path,
+) -> Result<Diagnosis, LocalError> {
+    if let Some(cpus) = cpus {
+        cpus.check()?;
+    }
+    let system = System {
+        root: Path::new("/"),
+    };
+    // On a thread of its own: it may be pinned, and its processor time is its own.
+    let examined = cpus::on_a_thread(|| {
+        if let Some(cpus) = cpus {
+            cpus.pin_this_thread()?;
+        }
+        let usable = CpuList::of_this_thread().ok();
+        let held_before = machine_lock::is_held(machine_dir);
+        let rounds = calibrated_loop::calibrate();
+        let before = system.counts();
+        let began = Instant::now();
+        let pieces = calibrated_loop::repeat(rounds, time);
+        let wall = began.elapsed().as_secs_f64();
+        let own: f64 = pieces.iter().map(|piece| piece.processor).sum();
+        let mut readings = system.readings(&before, own / wall, usable.as_ref());
+        // True is more than false, and that more than nothing.
+        readings.other_job = held_before.max(machine_lock::is_held(machine_dir));
+        Ok((readings, LoopTimes::of(&pieces)))
+    });
+    let (readings, times) = examined.map_err(|source| LocalError::CannotPin { source })?;
+    let findings = findings::findings(&readings, times.as_ref());
+    Ok(Diagnosis {
+        readings,
+        times,
+        findings,
+    })
+}

@@ -1,0 +1,211 @@
+//! Waiting for a quiet machine before a run.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::config::LocalConfig;
+use super::cpus::CpuList;
+use super::doctor::{CpuTimes, CpuUse, severity_of_load};
+use super::error::LocalError;
+use super::files;
+use super::sync::locked;
+
+/// The time over which the use of the processors is looked at: 25 of the ticks in which
+/// the kernel counts it.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Waits for a quiet machine before the runs of a job.
+pub(super) struct Settling {
+    most: Duration,
+    cpus: Option<CpuList>,
+    /// Of the job.
+    file: PathBuf,
+    waits: Mutex<Waits>,
+}
+
+/// The waits of a job until now.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Waits {
+    /// Runs, or pairs, that had to wait.
+    delayed: u64,
+    /// Those of them that the machine did not become quiet for.
+    disturbed: u64,
+    waited: Duration,
+}
+
+impl Settling {
+    /// Absent where the job does not wait.
+    pub(super) fn open(config: &LocalConfig, job_dir: &Path) -> Result<Option<Self>, LocalError> {
+        let Some(most) = config.settle else {
+            return Ok(None);
+        };
+        let settling = Self {
+            most,
+            // Runs inherit the processors of this process.
+            cpus: (config.cpus.clone()).or_else(|| CpuList::of_this_thread().ok()),
+            file: file(job_dir),
+            waits: Mutex::new(files::read_json(&file(job_dir))?.unwrap_or_default()),
+        };
+        // A system that can't be asked is an error at once.
+        times()?;
+        Ok(Some(settling))
+    }
+
+    /// Returns once others leave the processors alone, or it has taken too long.
+    ///
+    /// Nothing of the job runs meanwhile: its runs wait for this one, and its builds for
+    /// the machine.
+    pub(super) async fn settle(&self) -> Result<(), LocalError> {
+        let began = Instant::now();
+        let mut before = times()?;
+        let used = || {
+            let now = times()?;
+            let used = now.since(&before, self.cpus.as_ref());
+            before = now;
+            Ok(used)
+        };
+        let wait = wait_for_quiet(LOOK, self.most, used).await?;
+        if wait == Wait::None {
+            return Ok(());
+        }
+        let mut waits = locked(&self.waits);
+        waits.delayed += 1;
+        waits.disturbed += u64::from(wait == Wait::InVain);
+        waits.waited += began.elapsed();
+        files::write_json(&self.file, &*waits)
+    }
+}
+
+/// How a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Wait {
+    /// The machine was quiet.
+    None,
+    /// It became quiet.
+    ForQuiet,
+    /// It did not.
+    InVain,
+}
+
+/// Asks for the use of the processors after each look, until it is low or the time is
+/// over. Where the kernel counts nothing, nothing can be waited for.
+async fn wait_for_quiet(
+    look: Duration,
+    most: Duration,
+    mut used: impl FnMut() -> Result<Option<CpuUse>, LocalError>,
+) -> Result<Wait, LocalError> {
+    let began = Instant::now();
+    let mut quiet = Wait::None;
+    loop {
+        tokio::time::sleep(look).await;
+        if used()?.is_none_or(is_quiet) {
+            return Ok(quiet);
+        }
+        if began.elapsed() >= most {
+            return Ok(Wait::InVain);
+        }
+        quiet = Wait::ForQuiet;
+    }
+}
+
+/// The processors' times as the kernel counts them.
+fn times() -> Result<CpuTimes, LocalError> {
+    let path = Path::new("/proc/stat");
+    let stat = std::fs::read_to_string(path).map_err(LocalError::io("read", path))?;
+    Ok(CpuTimes::parse(&stat))
+}
+
+fn is_quiet(used: CpuUse) -> bool {
+    severity_of_load(used.busy, used.processors).is_none()
+}
+
+fn file(job_dir: &Path) -> PathBuf {
+    job_dir.join("waits.json")
+}
+
+/// Remarks on the waits of a job, for its user.
+pub(super) fn warnings(job_dir: &Path) -> Result<Vec<String>, LocalError> {
+    let waits: Option<Waits> = files::read_json(&file(job_dir))?;
+    Ok(waits.as_ref().map_or_else(Vec::new, in_words))
+}
+
+fn in_words(waits: &Waits) -> Vec<String> {
+    let runs = |count: u64| match count {
+        1 => "1 run or pair".to_owned(),
+        count => format!("{count} runs or pairs"),
+    };
+    let mut warnings = Vec::new();
+    if waits.delayed > 0 {
+        warnings.push(format!(
+            "{} waited for a quiet machine, {:.1} s in all",
+            runs(waits.delayed),
+            waits.waited.as_secs_f64()
+        ));
+    }
+    if waits.disturbed > 0 {
+        warnings.push(format!(
+            "the machine was not quiet when {} began: the wait was over, and other processes \
+             were still running",
+            runs(waits.disturbed)
+        ));
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Waits for a machine of two processors, of which this many are busy at each look.
+    async fn wait(most: Duration, busy: &[f64]) -> (Wait, usize) {
+        let mut looks = 0;
+        let used = || {
+            let busy = busy[looks];
+            looks += 1;
+            let used = CpuUse {
+                processors: 2,
+                busy,
+                stolen: 0.0,
+                ticks: 25.0,
+            };
+            Ok(Some(used))
+        };
+        let wait = wait_for_quiet(Duration::from_millis(1), most, used).await;
+        (wait.unwrap(), looks)
+    }
+
+    #[tokio::test]
+    async fn a_run_waits_until_the_machine_is_quiet_or_the_time_is_over() {
+        let hour = Duration::from_secs(3600);
+        assert_eq!(wait(hour, &[0.1]).await, (Wait::None, 1));
+        assert_eq!(wait(hour, &[2.0, 0.3, 0.1]).await, (Wait::ForQuiet, 3));
+        assert_eq!(wait(Duration::ZERO, &[2.0]).await, (Wait::InVain, 1));
+        let unknown = wait_for_quiet(Duration::ZERO, hour, || Ok(None)).await;
+        assert_eq!(unknown.unwrap(), Wait::None);
+    }
+
+    #[test]
+    fn waits_are_remembered_and_remarked_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let job = directory.path();
+        assert!(warnings(job).unwrap().is_empty());
+        let waits = Waits {
+            delayed: 2,
+            disturbed: 1,
+            waited: Duration::from_millis(61_500),
+        };
+        files::write_json(&file(job), &waits).unwrap();
+        assert_eq!(
+            warnings(job).unwrap(),
+            [
+                "2 runs or pairs waited for a quiet machine, 61.5 s in all",
+                "the machine was not quiet when 1 run or pair began: the wait was over, and \
+                 other processes were still running",
+            ]
+        );
+    }
+}
