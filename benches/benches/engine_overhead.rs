@@ -82,6 +82,8 @@ async fn measure(directory: &Path, rounds: u64) -> Result<f64, Box<dyn Error>> {
         patch: None,
         format: Format::Lines,
         chart: None,
+        instructions: None,
+        choose_measure_with: None,
         run_aggregate: None,
         results: None,
         warmup: 1,

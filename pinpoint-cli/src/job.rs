@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use pinpoint_backends::job::{JobConfig, JobError, TakenJob, Worker, kind_of, open_local};
-use pinpoint_backends::local::LocalExecutor;
+use pinpoint_backends::local::{InstructionCounter, LocalExecutor};
 use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::job::{JobResult, ResultSource};
 use pinpoint_core::{DriveError, DriveEvent, Engine, JobKind, JobMachine, JobState};
@@ -17,6 +17,7 @@ use crate::report;
 use crate::reporter::Reporter;
 use crate::stop::Interrupt;
 use crate::storage::Storage;
+use crate::text::{DIM, text};
 
 /// A job as it is shown: without the values of `--env`, which the store keeps so that
 /// the job can be resumed.
@@ -130,6 +131,14 @@ impl Session {
             }
         };
         let mut reporter = Reporter::new(display, &self.job().id);
+        if let Some(counter) = self
+            .config
+            .local
+            .as_ref()
+            .and_then(|local| local.instructions)
+        {
+            reporter.tell(text!("{DIM}{}{DIM:#}", counted_by(counter)));
+        }
         let worker = Worker {
             executor: &executor,
             source: &executor,
@@ -220,6 +229,16 @@ fn read(job: &Job) -> Result<(JobKind, JobConfig), JobError> {
         source,
     })?;
     Ok((kind_of(job)?, config))
+}
+
+/// How instructions are counted, in a line.
+pub(crate) fn counted_by(counter: InstructionCounter) -> &'static str {
+    match counter {
+        InstructionCounter::Processor => "the processor counts instructions",
+        InstructionCounter::Callgrind => {
+            "valgrind (callgrind) counts instructions: a run takes 20 to 200 times as long"
+        }
+    }
 }
 
 /// Opens what builds and runs for a job, and knows its commits.

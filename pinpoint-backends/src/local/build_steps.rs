@@ -112,6 +112,7 @@ impl BuildSteps<'_> {
             command,
             stdout: append()?,
             stderr: append()?,
+            count_instructions: false,
         };
         let key = self.processes.key();
         let span = tracing::info_span!(

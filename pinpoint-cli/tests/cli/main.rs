@@ -24,6 +24,7 @@ mod compare;
 mod find;
 mod git;
 mod kill;
+mod measures;
 mod pairs;
 mod plan;
 // Starts a server, as for the tests of the store.
