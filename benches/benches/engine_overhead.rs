@@ -155,6 +155,8 @@ async fn measure(directory: &Path, rounds: u64, trace: &Trace) -> Result<f64, Bo
         patch: None,
         format: Format::Lines,
         chart: None,
+        instructions: None,
+        choose_measure_with: None,
         run_aggregate: None,
         results: None,
         warmup: 1,

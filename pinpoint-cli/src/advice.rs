@@ -107,6 +107,8 @@ fn on_local(error: &LocalError) -> Option<String> {
         LocalError::NoCommand => "write it after `--`".into(),
         LocalError::CommandNotExecutable { program, .. } => format!("as in `-- sh {program}`"),
         LocalError::NoSuchChart { .. } | LocalError::ManyCharts { .. } => "--chart NAME".into(),
+        LocalError::MeasureOfOutput => "--format and --results, or --measure".into(),
+        LocalError::NoInstructionCounter { .. } => "`--measure user` needs neither".into(),
         LocalError::NotAvailable { repository } => clone_of(repository),
         LocalError::PatchAtGerrit { .. } => "--patch FILE".into(),
         LocalError::StateDirNotUnicode { .. } => STATE_DIR.into(),

@@ -116,17 +116,22 @@ impl Search {
             limits: limits(arguments.job.build_jobs),
             ..BisectionSpec::new(Range::Between {
                 good: good.clone(),
-                bad,
+                bad: bad.clone(),
             })
         };
         Ok(Self {
             spec,
             local: LocalConfig {
-                chart: arguments.chart,
                 skip,
                 paths,
                 build_jobs: arguments.job.build_jobs,
-                ..(arguments.benchmark).into_config(repository.path(), good, arguments.command)?
+                ..(arguments.benchmark).into_config(
+                    repository.path(),
+                    good,
+                    Some(bad),
+                    arguments.command,
+                    arguments.chart,
+                )?
             },
             patch,
             inherited_env,

@@ -127,6 +127,8 @@ fn is_wrong_for_local(error: &LocalError) -> bool {
         error,
         LocalError::NoCommand
             | LocalError::ResultsOutside { .. }
+            | LocalError::MeasureOfOutput
+            | LocalError::NoInstructionCounter { .. }
             | LocalError::CommandMissing { .. }
             | LocalError::CommandNotExecutable { .. }
             | LocalError::InterpreterMissing { .. }

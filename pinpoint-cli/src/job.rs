@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use pinpoint_backends::job::{JobConfig, JobError, TakenJob, Worker, kind_of, open_local};
-use pinpoint_backends::local::LocalExecutor;
 use pinpoint_backends::local::doctor::Diagnosis;
+use pinpoint_backends::local::{InstructionCounter, LocalExecutor};
 use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{DriveError, DriveEvent, Engine, JobKind, JobMachine};
@@ -19,6 +19,7 @@ use crate::report;
 use crate::reporter::Reporter;
 use crate::stop::Interrupt;
 use crate::storage::Storage;
+use crate::text::{DIM, text};
 
 /// A job as it is shown: without the values of `--env`, which the store keeps so that
 /// the job can be resumed.
@@ -135,6 +136,14 @@ impl Session {
             }
         };
         let mut reporter = Reporter::new(display, &self.job().id);
+        if let Some(counter) = self
+            .config
+            .local
+            .as_ref()
+            .and_then(|local| local.instructions)
+        {
+            reporter.tell(text!("{DIM}{}{DIM:#}", counted_by(counter)));
+        }
         let worker = Worker {
             executor: &executor,
             source: &executor,
@@ -195,6 +204,16 @@ impl Session {
             document[list] = json!([]);
         }
         document
+    }
+}
+
+/// How instructions are counted, in a line.
+pub(crate) fn counted_by(counter: InstructionCounter) -> &'static str {
+    match counter {
+        InstructionCounter::Processor => "the processor counts instructions",
+        InstructionCounter::Callgrind => {
+            "valgrind (callgrind) counts instructions: a run takes 20 to 200 times as long"
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use pinpoint_backends::store::{JobId, NewJob};
 use pinpoint_core::{CombinedCommit, Commit, JobSpec, Patch};
 use sha2::{Digest, Sha256};
 
-use crate::arguments::{Benchmark, JobOptions};
+use crate::arguments::{Benchmark, JobOptions, MeasureArgument};
 use crate::command_line::quoted;
 use crate::error::CliError;
 use crate::storage::{Storage, host};
@@ -46,16 +46,19 @@ impl Benchmark {
     }
 
     /// The configuration with which an executor measures commits of this repository;
-    /// other settings are at their defaults.
+    /// other settings are at their defaults. The bad end is needed to choose a measure.
     ///
     /// # Errors
     ///
-    /// When one of the clones named is in no repository, or a processor does not exist.
+    /// When one of the clones named is in no repository, a processor does not exist, or the
+    /// measure can't be taken.
     pub(crate) fn into_config(
         self,
         repository: &Path,
         good: CombinedCommit,
+        bad: Option<CombinedCommit>,
         command: Vec<String>,
+        chart: Option<String>,
     ) -> Result<LocalConfig, CliError> {
         // Before a job is made of it.
         self.cpu.as_ref().map_or(Ok(()), CpuList::check)?;
@@ -72,7 +75,7 @@ impl Benchmark {
                 Err(error) => Err(error.into()),
             })
             .collect::<Result<_, CliError>>()?;
-        Ok(LocalConfig {
+        let mut config = LocalConfig {
             repository: repository.to_owned(),
             made: false,
             repositories,
@@ -86,8 +89,10 @@ impl Benchmark {
                 .collect(),
             patch: None,
             format: self.format,
-            chart: None,
+            chart,
             every_chart: false,
+            instructions: None,
+            choose_measure_with: None,
             run_aggregate: None,
             results: self.results,
             warmup: self.warmup,
@@ -98,7 +103,19 @@ impl Benchmark {
             cache_size: self.cache_size.as_u64(),
             skip: Vec::new(),
             paths: Vec::new(),
-        })
+        };
+        match (self.measure.map(MeasureArgument::named), bad) {
+            (Some(Some(measure)), _) => config.measure_by(measure)?,
+            (Some(None), Some(bad)) => config.choose_measure(bad)?,
+            (Some(None), None) => {
+                return Err(CliError::Input(
+                    "--measure auto: only a bisection chooses one; all of them are compared without it"
+                        .into(),
+                ));
+            }
+            (None, _) => {}
+        }
+        Ok(config)
     }
 }
 

@@ -53,9 +53,17 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
     let direction = arguments.job.direction;
     let names = Names::of(&arguments.job, &arguments.command);
     let inherited_env = arguments.benchmark.inherited_env()?;
+    let aggregate = arguments.benchmark.aggregate.unwrap_or_default();
+    let local = (arguments.benchmark).into_config(
+        &place,
+        base.commit.clone(),
+        None,
+        arguments.command,
+        arguments.chart,
+    )?;
     let spec = PairwiseSpec {
-        chart: arguments.chart.clone(),
-        aggregate: Some(arguments.benchmark.aggregate.unwrap_or_default()),
+        chart: local.chart.clone(),
+        aggregate: Some(aggregate),
         direction: direction.map_or(Direction::Unknown, Into::into),
         pairs: arguments.pairs,
         early_stopping: arguments.early_stop,
@@ -67,18 +75,14 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
     // A spec that can't be searched is refused before anything is written.
     JobMachine::new(spec.clone())?;
     let storage = Storage::open(&display).await?;
-    let local = LocalConfig {
-        every_chart: arguments.chart.is_none(),
-        chart: arguments.chart,
-        build_jobs: arguments.job.build_jobs,
-        ..(arguments.benchmark).into_config(&place, base.commit, arguments.command)?
-    };
     let config = JobConfig {
         local: Some(LocalConfig {
             good_arguments: base.arguments,
             good_env: base.env,
             patch: patch.map(|patch| patch.keep(&storage)).transpose()?,
             made,
+            every_chart: local.chart.is_none(),
+            build_jobs: arguments.job.build_jobs,
             ..local
         }),
         find_metric: Some(FindMetric {

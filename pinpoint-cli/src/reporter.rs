@@ -10,7 +10,7 @@ use pinpoint_core::{DriveEvent, Engine, JobMachine};
 use crate::arguments::Display;
 use crate::output::{errln, is_live};
 use crate::progress::{Terminal, Watch};
-use crate::text::{DIM, plain, text};
+use crate::text::{DIM, Text, plain, text};
 
 pub(crate) struct Reporter {
     screen: Screen,
@@ -48,8 +48,13 @@ impl Reporter {
             watch: Watch::new(terminal),
             began: Instant::now(),
         };
-        reporter.update(|watch| watch.tell(text!("{DIM}job {id}{DIM:#}")));
+        reporter.tell(text!("{DIM}job {id}{DIM:#}"));
         reporter
+    }
+
+    /// Shows a line that stays.
+    pub(crate) fn tell(&mut self, line: Text) {
+        self.update(|watch| watch.tell(line));
     }
 
     /// Lets the watch look at something, and shows what that changes.

@@ -165,6 +165,10 @@ pub struct Usage {
     pub system: f64,
     /// The largest resident set of any one of its processes, in bytes.
     pub peak_memory: u64,
+    /// Instructions of the program and its children outside of the kernel, when they were
+    /// counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<u64>,
 }
 
 /// The values of one chart of one run.

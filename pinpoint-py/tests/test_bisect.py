@@ -45,6 +45,14 @@ def test_a_command_is_run(bisect: Any, run: Any) -> None:
     assert "Change 6" in outcome._repr_html_()
 
 
+def test_a_measure_decides_instead_of_the_output(bisect: Any) -> None:
+    # What `tail` keeps is one line: 100 or 120 MB, more than this process has.
+    run = 'head -c $(cat time)0000000 /dev/zero | tail -n 1 >/dev/null; echo v: 1 s'
+    outcome = bisect(run=run, measure="memory", magnitude="10%")
+    assert found(outcome) == ["Change 6"]
+    assert (outcome.chart, outcome.unit) == ("peak_memory", "bytes")
+
+
 def test_a_function_is_called_in_a_work_tree(bisect: Any, repo: Any) -> None:
     seen = []
 
@@ -657,6 +665,10 @@ def test_an_executor_that_does_nothing_says_so(tmp_path: Any) -> None:
         ({"executor": Numbers, "repo": None}, TypeError, "the class itself"),
         ({"executor": Numbers(), "repo": None, "warmup": 0, "env": {}}, TypeError, "leave out `env` and `warmup`"),
         ({"run": measured, "format": "lines"}, ValueError, "for commands: leave out `format`$"),
+        ({"run": measured, "measure": "user"}, ValueError, "for commands: leave out `measure`$"),
+        ({"run": "true", "measure": "user", "chart": "a"}, ValueError, "leave out `chart`$"),
+        ({"run": "true", "measure": "user", "format": "lines"}, ValueError, r"not both.*measure=\)$"),
+        ({"run": "true", "measure": "time"}, ValueError, "must be one of 'wall', 'user'"),
         ({"run": measured, "results": "x", "aggregate": "max"}, ValueError, "leave out `aggregate` and `results`$"),
         ({"run": measured, "warmup": 3, "build": "true"}, ValueError, "leave out `warmup`$"),
         ({"run": measured, "env": {"A": "1"}}, ValueError, "leave out `env`$"),

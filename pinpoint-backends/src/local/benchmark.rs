@@ -16,7 +16,9 @@ use super::config::LocalConfig;
 use super::environment::Environment;
 use super::error::LocalError;
 use super::files;
+use super::instructions::{CallgrindCounts, InstructionCounter};
 use super::machine_lock::RunHold;
+use super::measures;
 use super::metric::{Reader, Values};
 use super::process::{self, Ended, Launch, NotRun, Processes};
 use super::results::{self, Results};
@@ -35,6 +37,8 @@ pub(super) type Holds = Arc<(Arc<Build>, Arc<RunHold>)>;
 pub(super) enum Purpose {
     /// To be counted, as the run with this index.
     Count(u32),
+    /// To be measured, but not counted.
+    FindMetric,
     WarmUp,
 }
 
@@ -48,6 +52,7 @@ pub(super) struct Execution {
     pub(super) failure: Option<String>,
     /// Its results, or why there are none; empty when it failed.
     pub(super) results: Result<Results, String>,
+    pub(super) measures: Values,
 }
 
 impl Execution {
@@ -57,7 +62,7 @@ impl Execution {
             return Err(failure.clone());
         }
         let results = self.results.as_ref().map_err(Clone::clone)?;
-        reader.read(results.output(), &self.ended.usage)
+        reader.read(results.output(), &self.measures)
     }
 }
 
@@ -105,11 +110,20 @@ impl Benchmark {
         let runs = self.runs.clone();
         let (stdout, stderr) = (files::create_unnamed(&runs)?, files::create_unnamed(&runs)?);
         let copy = |file: &File| file.try_clone().map_err(LocalError::io("open", &runs));
+        let counter = match purpose {
+            Purpose::Count(_) | Purpose::FindMetric => self.config.instructions,
+            Purpose::WarmUp => None,
+        };
+        let callgrind = match counter {
+            Some(InstructionCounter::Callgrind) => Some(Arc::new(CallgrindCounts::new(&runs)?)),
+            _ => None,
+        };
         let launch = Launch {
-            command: self.command(variant, purpose, &tree),
+            command: self.command(variant, purpose, &tree, callgrind.as_deref()),
             stdout: copy(&stdout)?,
             stderr: copy(&stderr)?,
             cpus: self.config.cpus.clone(),
+            count_instructions: counter == Some(InstructionCounter::Processor),
         };
         let register = holds.1.register()?;
         let key = processes.key();
@@ -121,10 +135,11 @@ impl Benchmark {
             ?purpose,
         );
         let timeout = self.config.timeout;
-        let ran = process::execute(processes, launch, timeout, register, Arc::clone(holds))
+        let held = (Arc::clone(holds), callgrind.clone());
+        let ran = process::execute(processes, launch, timeout, register, held)
             .instrument(span)
             .await;
-        let ended = match ran {
+        let mut ended = match ran {
             Ok(ended) => ended,
             Err(NotRun::Failed(error)) => return Err(error),
             Err(NotRun::Spawn(source)) if is_programs_fault(&source) => {
@@ -134,6 +149,10 @@ impl Benchmark {
                     self.builds.check(&holds.0, None)?;
                 }
                 tree.metadata().map_err(LocalError::io("enter", &tree))?;
+                if callgrind.is_some() {
+                    let program = "valgrind".to_owned();
+                    return Err(LocalError::Spawn { program, source });
+                }
                 return Ok(Err(NotBegun::Program(source)));
             }
             Err(NotRun::Spawn(source)) => {
@@ -163,9 +182,13 @@ impl Benchmark {
             Ok((stdout, stderr, tail, results))
         })
         .await?;
+        if let Some(counts) = callgrind {
+            ended.usage.instructions = blocking(Arc::clone(holds), move || counts.sum()).await?;
+        }
         let last_line = tail.stderr.lines().last().unwrap_or_default().trim();
         Ok(Ok(Execution {
             failure: ended.failure(last_line),
+            measures: measures::of_run(&ended.usage, counter),
             tail: OutputTail {
                 left: ended.left.in_words(),
                 ..tail
@@ -177,14 +200,24 @@ impl Benchmark {
         }))
     }
 
-    fn command(&self, variant: &Variant, purpose: Purpose, tree: &Path) -> Command {
-        let mut command = Command::new(self.program(tree));
+    fn command(
+        &self,
+        variant: &Variant,
+        purpose: Purpose,
+        tree: &Path,
+        callgrind: Option<&CallgrindCounts>,
+    ) -> Command {
+        let program = self.program(tree);
+        let mut command = match callgrind {
+            Some(counts) => counts.command(&program),
+            None => Command::new(program),
+        };
         let hash = self.builds.hash(&variant.commit);
         self.environment.set(&mut command, hash);
         command.envs(&variant.env);
         match purpose {
             Purpose::Count(index) => command.env("PINPOINT_RUN", index.to_string()),
-            Purpose::WarmUp => command.env("PINPOINT_WARMUP", "1"),
+            Purpose::FindMetric | Purpose::WarmUp => command.env("PINPOINT_WARMUP", "1"),
         };
         command
             .args(&self.config.command[1..])

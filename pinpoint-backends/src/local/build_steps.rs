@@ -113,6 +113,7 @@ impl BuildSteps<'_> {
             stdout: append()?,
             stderr: append()?,
             cpus: None,
+            count_instructions: false,
         };
         let key = self.processes.key();
         let span = tracing::info_span!(

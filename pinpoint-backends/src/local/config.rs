@@ -10,6 +10,7 @@ use pinpoint_core::{Aggregate, Limits};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::cpus::CpuList;
+use super::instructions::InstructionCounter;
 
 /// How a job builds and runs its commits. It is stored with the job, so that
 /// resuming needs nothing else.
@@ -54,6 +55,14 @@ pub struct LocalConfig {
     /// True when no chart decides alone: every chart there is gets compared.
     #[serde(default)]
     pub every_chart: bool,
+    /// The bad end, where the chart that decides is the measure that tells it from the good
+    /// one best.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choose_measure_with: Option<CombinedCommit>,
+    /// The counter of instructions, which are a chart of [`Format::Time`] then. Under
+    /// callgrind they are the only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<InstructionCounter>,
     /// Present in jobs of earlier versions, whose journals have one value for each chart
     /// of a run, made in this way. Runs of later ones report all values.
     #[serde(

@@ -110,6 +110,31 @@ pub enum LocalError {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// A measure of runs, and a format of their output.
+    #[error(
+        "values are read from the benchmark's output, or its runs are measured, but not both; leave out the format and the file of results, or the measure"
+    )]
+    MeasureOfOutput,
+    /// Nothing counts instructions here.
+    #[error(
+        "instructions can't be counted: {}, and valgrind is not installed; {}install valgrind",
+        why_uncounted(source),
+        way_to_count(source)
+    )]
+    NoInstructionCounter {
+        /// The error of the processor's counters.
+        source: io::Error,
+    },
+    /// The processor did not count the instructions of a run.
+    #[error(
+        "the instructions of a run were not counted: {}; {}resume the job where they can be counted",
+        why_uncounted(source),
+        way_to_count(source)
+    )]
+    InstructionsNotCounted {
+        /// The error of the processor's counters.
+        source: io::Error,
+    },
     /// The good end does not build, so there is nothing to compare with.
     #[error(
         "the good end {commit} does not build: {reason}; choose a good commit that builds, or correct the build command"
@@ -237,6 +262,7 @@ impl LocalError {
         match self {
             Self::Cancelled | Self::ShutDown | Self::BuildDamaged { .. } => true,
             Self::Io { source, .. }
+            | Self::InstructionsNotCounted { source }
             | Self::Spawn { source, .. }
             | Self::Repository(RepositoryError::NotStarted(source)) => matches!(
                 source.kind(),
@@ -273,6 +299,25 @@ fn advice(error: &io::Error) -> &'static str {
             "there is a file where a directory should be; choose another state directory"
         }
         _ => "fix that, then resume the job",
+    }
+}
+
+fn why_uncounted(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            format!("the use of the processor's counters is forbidden ({error})")
+        }
+        io::ErrorKind::ResourceBusy => "others used the processor's counters, too".into(),
+        _ => format!(
+            "there are no usable counters of the processor ({error}), as in many virtual machines"
+        ),
+    }
+}
+
+fn way_to_count(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "`sysctl kernel.perf_event_paranoid=2` allows it; ",
+        _ => "",
     }
 }
 

@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 
 use pinpoint_core::results::{Format, Output, ReadError};
-use pinpoint_core::{Aggregate, Charts, Direction, Measure, Metric, Series, Usage};
+use pinpoint_core::{Aggregate, Charts, Direction, Measure, Metric, Series};
 
 use super::config::LocalConfig;
 use super::error::LocalError;
-
-/// The chart of [`Format::Time`] that decides when none is named.
-const WALL: &str = "wall";
+use super::measures::WALL;
 
 /// The values of one run by their charts.
 pub(super) type Values = BTreeMap<String, Series>;
@@ -22,12 +20,13 @@ pub(super) enum Wanted<'a> {
     Every,
 }
 
-/// The metric of a run that succeeded, and the requested values.
+/// The metric of a run that succeeded, and the requested values; `measures` are its
+/// values where none are read from its output.
 pub(super) fn find(
     format: &Format,
     wanted: Wanted<'_>,
     output: Output<'_>,
-    usage: &Usage,
+    measures: &Values,
 ) -> Result<(Metric, Values), Unfit> {
     let format = match format {
         Format::Auto => match Format::recognise(output) {
@@ -37,7 +36,7 @@ pub(super) fn find(
         },
         format => format.clone(),
     };
-    let mut charts = read_all(&format, output, usage).map_err(Unfit::Output)?;
+    let mut charts = read_all(&format, output, measures).map_err(Unfit::Output)?;
     let existing = || charts.keys().cloned().collect();
     let deciding = match wanted {
         Wanted::Every => None,
@@ -125,11 +124,11 @@ impl<'a> Reader<'a> {
     pub(super) fn read(
         &self,
         output: Output<'_>,
-        usage: &Usage,
+        measures: &Values,
     ) -> Result<(Option<String>, Values), String> {
         let (chart, values) = match self.metric {
             Some(metric) => {
-                let values = read_all(&self.format, output, usage);
+                let values = read_all(&self.format, output, measures);
                 let mut values = values.map_err(|error| error.to_string())?;
                 check_units(metric, &values)?;
                 if let (Wanted::One(_), Some(chart)) = (self.wanted, &metric.chart) {
@@ -138,7 +137,7 @@ impl<'a> Reader<'a> {
                 (metric.chart.clone(), values)
             }
             None => {
-                let found = find(&self.format, self.wanted, output, usage);
+                let found = find(&self.format, self.wanted, output, measures);
                 let (metric, values) = found.map_err(|unfit| unfit.to_string())?;
                 (metric.chart, values)
             }
@@ -199,24 +198,11 @@ pub(super) enum Unfit {
     Chart(LocalError),
 }
 
-fn read_all(format: &Format, output: Output<'_>, usage: &Usage) -> Result<Values, ReadError> {
-    if *format != Format::Time {
-        return format.read(output);
+fn read_all(format: &Format, output: Output<'_>, measures: &Values) -> Result<Values, ReadError> {
+    match format {
+        Format::Time => Ok(measures.clone()),
+        format => format.read(output),
     }
-    let series = |value, unit: &str| Series {
-        values: vec![value],
-        unit: Some(unit.into()),
-        direction: Direction::Down,
-    };
-    Ok(BTreeMap::from([
-        (WALL.into(), series(usage.wall, "s")),
-        ("user".into(), series(usage.user, "s")),
-        ("system".into(), series(usage.system, "s")),
-        (
-            "peak_memory".into(),
-            series(usage.peak_memory as f64, "bytes"),
-        ),
-    ]))
 }
 
 fn in_words(unit: Option<&str>) -> String {

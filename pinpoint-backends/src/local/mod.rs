@@ -20,6 +20,7 @@
 //! | `JOB/builds/<key>.log` | the output of a build |
 //! | `JOB/last_run.json` | the report of the last run |
 //! | `JOB/runs/<action>.out`, `.err` | the output of a run that failed, its beginning and end when it is long; of a pair, `<action>-first` and `<action>-second` |
+//! | `JOB/runs/callgrind-…` | the counts of a run's instructions, while it runs under callgrind |
 //! | `JOB/runs/tails.jsonl` | how the output of each run ended, and what it left running |
 //! | `JOB/waits.json` | how long runs waited for a quiet machine |
 //! | `JOB/metric.json` | the metric of a job of an earlier version; others have it in their journal |
@@ -65,9 +66,11 @@ mod executor;
 mod files;
 mod history;
 mod host;
+mod instructions;
 mod last_run;
 mod local_clones;
 mod machine_lock;
+mod measures;
 mod metric;
 mod process;
 mod repository;
@@ -89,7 +92,9 @@ pub use error::LocalError;
 pub use executor::LocalExecutor;
 pub use history::{LocalHistory, LocalRepositories};
 pub use host::Host;
+pub use instructions::InstructionCounter;
 pub use machine_lock::default_machine_dir;
+pub use measures::RunMeasure;
 pub use pinpoint_core::{Measure, Metric};
 pub use process::ignores_hangup;
 pub use repository::{Repository, RepositoryError};

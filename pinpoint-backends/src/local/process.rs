@@ -24,6 +24,7 @@ use pinpoint_core::{Key, Usage};
 use tokio::sync::watch;
 
 use super::error::LocalError;
+use super::instructions::ProcessorCount;
 pub(super) use super::supervisor::{Launch, Left};
 use super::supervisor::{Plan, Supervisor};
 
@@ -238,6 +239,9 @@ impl Processes {
     /// supervisor when the thread that started it ends.
     fn lead(&self, launch: Launch, register: File) -> Result<Ended, NotRun> {
         let program = launch.command.get_program().to_string_lossy().into_owned();
+        let uncounted = |source| NotRun::Failed(LocalError::InstructionsNotCounted { source });
+        let count = launch.count_instructions.then(ProcessorCount::open);
+        let count = count.transpose().map_err(uncounted)?;
         let plan = Plan::new(launch, &register).map_err(NotRun::Spawn)?;
         // Held while the child is started: its number is known to those who want
         // to end it.
@@ -265,6 +269,7 @@ impl Processes {
                     user: report.user.as_secs_f64(),
                     system: report.system.as_secs_f64(),
                     peak_memory: report.peak_memory * MEMORY_UNIT,
+                    instructions: count.map(|it| it.read()).transpose().map_err(uncounted)?,
                 },
                 left: report.left,
             }),

@@ -21,6 +21,7 @@ use super::error::LocalError;
 use super::files;
 use super::last_run::{LastRun, Ran};
 use super::machine_lock::{MachineLock, RunHold};
+use super::measures::{self, Samples};
 use super::metric::{self, Reader, Unfit, Wanted};
 use super::process::Processes;
 use super::settle::Settling;
@@ -29,6 +30,9 @@ use super::tails::{OutputTail, Tails, run_warnings};
 
 /// The number of times that the good end may fail before its first success.
 const ATTEMPTS: u32 = 3;
+
+/// Runs of each end by which a measure is chosen.
+const RUNS_OF_CHOICE: u32 = 5;
 
 /// Bytes kept of the beginning of an output of a run that failed, and of its end.
 const KEPT: u64 = 64 << 10;
@@ -281,12 +285,16 @@ impl Runner {
                 });
             }
         };
+        let bad = match &self.config.choose_measure_with {
+            Some(commit) => Some((commit, self.builds.get(commit, processes).await?)),
+            None => None,
+        };
         let key = warm_up_key(&build, good);
         let machine = Arc::new(self.machine.for_run().await?);
-        let holds: Holds = Arc::new((build, machine));
+        let holds: Holds = Arc::new((build, Arc::clone(&machine)));
         let (mut reason, mut wrote) = (String::new(), String::new());
         for _ in 0..ATTEMPTS {
-            let purpose = Purpose::WarmUp;
+            let purpose = Purpose::FindMetric;
             let format = &self.config.format;
             match (self.benchmark)
                 .execute(good, purpose, format, &holds, processes)
@@ -297,7 +305,12 @@ impl Runner {
                     match self.metric_of(&execution, commit, *aggregate)? {
                         Ok(metric) => {
                             *warmed.entry(key).or_default() += 1;
-                            return Ok(metric);
+                            let Some((commit, Made::Ready(build))) = bad else {
+                                return Ok(metric);
+                            };
+                            let bad = &Variant::from(commit.clone());
+                            let ends = [(good, &holds), (bad, &Arc::new((build, machine)))];
+                            return self.choose_measure(metric, ends, processes).await;
                         }
                         Err(failure) => reason = failure,
                     }
@@ -316,6 +329,49 @@ impl Runner {
             attempts: ATTEMPTS,
             reason,
             tail: wrote,
+        })
+    }
+
+    /// The metric with the measure in which the ends differ most clearly. Runs that fail
+    /// say nothing about it.
+    async fn choose_measure(
+        &self,
+        metric: Metric,
+        ends: [(&Variant, &Holds); 2],
+        processes: &Arc<Processes>,
+    ) -> Result<Metric, LocalError> {
+        let mut samples = Samples::default();
+        // In turns, as the search runs them. The good end was run already.
+        let (variant, holds) = ends[1];
+        (self.benchmark)
+            .execute(variant, Purpose::WarmUp, &Format::Time, holds, processes)
+            .await?
+            .ok();
+        for index in 0..RUNS_OF_CHOICE {
+            for ((variant, holds), sample) in ends.into_iter().zip(&mut samples) {
+                let purpose = Purpose::Count(index);
+                let Ok(execution) = (self.benchmark)
+                    .execute(variant, purpose, &Format::Time, holds, processes)
+                    .await?
+                else {
+                    continue;
+                };
+                self.note_left("preparation", &execution)?;
+                if execution.failure.is_none() {
+                    for (chart, series) in execution.measures {
+                        sample.entry(chart).or_default().extend(series.values);
+                    }
+                }
+            }
+        }
+        let chart = measures::choose(&samples).chart();
+        Ok(Metric {
+            unit: metric
+                .charts
+                .get(chart)
+                .and_then(|measure| measure.unit.clone()),
+            chart: Some(chart.into()),
+            ..metric
         })
     }
 
@@ -338,13 +394,13 @@ impl Runner {
             Ok(results) => results,
             Err(failure) => return Ok(Err(failure.clone())),
         };
-        let (format, usage) = (&self.config.format, &execution.ended.usage);
+        let (format, measures) = (&self.config.format, &execution.measures);
         let wanted = if self.config.every_chart {
             Wanted::Every
         } else {
             Wanted::One(self.config.chart.as_deref())
         };
-        let (metric, values) = match metric::find(format, wanted, results.output(), usage) {
+        let (metric, values) = match metric::find(format, wanted, results.output(), measures) {
             Ok(found) => found,
             Err(Unfit::Chart(error)) => return Err(error),
             Err(Unfit::Output(error @ ReadError::NotFinite { .. })) => {

@@ -19,6 +19,7 @@ mod left;
 mod lends;
 mod limits;
 mod machine;
+mod measures;
 mod metric;
 mod midpoints;
 mod pairs;

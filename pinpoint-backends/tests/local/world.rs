@@ -84,6 +84,8 @@ impl World {
             patch: None,
             format: Format::Auto,
             chart: None,
+            instructions: None,
+            choose_measure_with: None,
             run_aggregate: None,
             results: None,
             warmup: 0,

@@ -27,6 +27,7 @@ pub(crate) fn report(action: u64) -> RunReport {
         user: 0.043,
         system: 0.006,
         peak_memory: 13_459_456,
+        ..Usage::default()
     });
     report.exit_code = Some(0);
     report.log = Some("runs/0123456789abcdef0123456789abcdef01234567/7.log".into());

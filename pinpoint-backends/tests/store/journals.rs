@@ -307,12 +307,13 @@ fn report_of_any_kind() -> BoxedStrategy<Report> {
             direction,
         },
     );
-    let usage = (number(), number(), number(), any::<u64>()).prop_map(
-        |(wall, user, system, peak_memory)| Usage {
+    let usage = (number(), number(), number(), any::<(u64, Option<u64>)>()).prop_map(
+        |(wall, user, system, (peak_memory, instructions))| Usage {
             wall,
             user,
             system,
             peak_memory,
+            instructions,
         },
     );
     let run = (

@@ -96,6 +96,7 @@ fn upgraded(created: u64) -> Vec<Record> {
         user: 0.004,
         system: 0.0,
         peak_memory: 5_464_064,
+        ..Usage::default()
     });
     let pair = PairReport {
         first: RunReport::new(created + 300).value("t", 1.5),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
-use pinpoint_backends::local::CpuList;
+use pinpoint_backends::local::{CpuList, RunMeasure};
 use pinpoint_core::results::Format;
 use pinpoint_core::{Aggregate, Direction, Magnitude};
 
@@ -36,6 +36,16 @@ pub(crate) struct Benchmark {
     /// talos.
     #[arg(long, value_name = "FORMAT", default_value = "auto", help_heading = BENCHMARK)]
     pub(crate) format: Format,
+    /// The measure of a run that decides, in place of values in its output [default: wall,
+    /// where the output has none].
+    #[arg(
+        long,
+        value_enum,
+        value_name = "MEASURE",
+        conflicts_with_all = ["chart", "results"],
+        help_heading = BENCHMARK
+    )]
+    pub(crate) measure: Option<MeasureArgument>,
     /// The file (or directory of Criterion.rs) in the work tree that the benchmark
     /// writes its results to [default: its standard output].
     #[arg(long, value_name = "PATH", help_heading = BENCHMARK)]
@@ -114,6 +124,39 @@ impl From<DirectionArgument> for Direction {
             DirectionArgument::Up => Self::Up,
             DirectionArgument::Down => Self::Down,
             DirectionArgument::Unknown => Self::Unknown,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MeasureArgument {
+    /// The time from start to end.
+    Wall,
+    /// The processor time of the program and its children, without the kernel's: other
+    /// processes and waiting disturb it less.
+    User,
+    /// The instructions of the program and its children, without the kernel's: hardly
+    /// disturbed by anything, so that a few runs are enough; --magnitude says which
+    /// differences matter. Counted by the processor or, where it can't, by valgrind
+    /// (callgrind), which takes 20 to 200 times as long.
+    Instructions,
+    /// The peak memory of the largest process, where that has more than pinpoint itself.
+    Memory,
+    /// The one that tells the two ends apart best, by five runs of each before the search:
+    /// of time, if it shows there, else memory. Instructions only where the processor
+    /// counts them.
+    Auto,
+}
+
+impl MeasureArgument {
+    /// The measure that is named, if one is.
+    pub(crate) fn named(self) -> Option<RunMeasure> {
+        match self {
+            Self::Wall => Some(RunMeasure::Wall),
+            Self::User => Some(RunMeasure::User),
+            Self::Instructions => Some(RunMeasure::Instructions),
+            Self::Memory => Some(RunMeasure::Memory),
+            Self::Auto => None,
         }
     }
 }

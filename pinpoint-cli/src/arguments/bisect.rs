@@ -12,7 +12,8 @@ use super::{BENCHMARK, BUDGET, Benchmark, JobOptions, QUESTION, STRATEGY};
 ///
 /// The command after `--` is the benchmark. It runs in a work tree of the
 /// commit under test; your own checkout is never touched. Its values are read
-/// from its output (see --format); if there are none, its wall-clock time counts.
+/// from its output (see --format); if there are none, its wall-clock time counts, or
+/// another --measure.
 ///
 /// Environment of the command: PINPOINT_COMMIT, the commit; PINPOINT_RUN, the
 /// number of earlier runs of this commit; PINPOINT_WARMUP=1 in runs that are not
@@ -24,7 +25,7 @@ Examples:
   pinpoint bisect v1.2 main --build 'make -j2' --magnitude 5% -- ./build/bench
   pinpoint bisect v1.2 main --format json:/results/0/mean -- ./bench --json
   pinpoint bisect v1.2 main --format 'regex:took (?<value>[0-9.]+) (?<unit>ms)' -- ./bench
-  pinpoint bisect v1.2 main --format time --chart peak_memory -- ./bench")]
+  pinpoint bisect v1.2 main --measure instructions --magnitude 2% -- ./bench")]
 pub(crate) struct Bisect {
     /// A patch to apply to every commit before it is built.
     #[arg(long, value_name = "FILE", help_heading = BENCHMARK, display_order = 900)]

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use self::benchmark::{Benchmark, DirectionArgument, JobOptions};
+pub(crate) use self::benchmark::{Benchmark, DirectionArgument, JobOptions, MeasureArgument};
 pub(crate) use self::bisect::{Bisect, Culprit, StrategyArgument};
 pub(crate) use self::bots::{Bots, BotsCommand};
 pub(crate) use self::compare::Compare;

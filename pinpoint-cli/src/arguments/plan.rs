@@ -19,7 +19,7 @@ use super::{
 ///
 /// The noise is given as a number (--noise), measured from the values of runs of one
 /// commit (--values), or measured now from runs of the good end (a command after
-/// `--`).
+/// `--`). Of a benchmark that prints no values, the noise of each --measure is shown.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -3,13 +3,14 @@
 mod report;
 mod scatter;
 
-use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError};
+use pinpoint_backends::local::{Repository, RepositoryError};
 use pinpoint_core::simulation::{Plan as Planned, PlanError, Scatter, ScatterError};
 use pinpoint_core::{BisectionSpec, CombinedCommit, Direction, Magnitude, Range, SpecError};
 
 use crate::arguments::{Display, Plan};
 use crate::error::{CliError, FOUND};
 use crate::new_job::values_of;
+use crate::plan::scatter::Measured;
 use crate::prior;
 use crate::stop::Interrupt;
 
@@ -18,7 +19,7 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
     let mut interrupted = std::pin::pin!(interrupt.interrupted());
     let work = async {
         let question = Question::new(&arguments)?;
-        let scatter = scatter(arguments, &question, &display).await?;
+        let Measured { scatter, measures } = scatter(arguments, &question, &display).await?;
         let magnitude = question
             .magnitude
             .map(|magnitude| scatter.in_its_unit(magnitude))
@@ -43,7 +44,7 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
                 Err(_shut_down) => return Err(CliError::Interrupted),
             },
         };
-        report::print(&plan, &scatter, magnitude, &estimates, &display);
+        report::print(&plan, &scatter, magnitude, &estimates, &measures, &display);
         Ok(FOUND)
     };
     tokio::select! {
@@ -118,7 +119,8 @@ async fn scatter(
     arguments: Plan,
     question: &Question,
     display: &Display,
-) -> Result<Scatter, CliError> {
+) -> Result<Measured, CliError> {
+    let mut measures = Vec::new();
     let mut scatter = if let Some(noise) = arguments.noise {
         Scatter::normal(noise).map_err(unfit)?
     } else if let Some(path) = &arguments.values {
@@ -127,16 +129,17 @@ async fn scatter(
     {
         let inherited = values_of(&arguments.benchmark.inherited_env()?)?;
         let aggregate = arguments.benchmark.aggregate.unwrap_or_default();
-        let mut config = LocalConfig {
-            chart: arguments.chart,
-            ..(arguments.benchmark).into_config(
-                repository.path(),
-                good.clone(),
-                arguments.command,
-            )?
-        };
+        let mut config = (arguments.benchmark).into_config(
+            repository.path(),
+            good.clone(),
+            None,
+            arguments.command,
+            arguments.chart,
+        )?;
         config.env.extend(inherited);
-        scatter::measure(config, aggregate, arguments.runs, display).await?
+        let measured = scatter::measure(config, aggregate, arguments.runs, display).await?;
+        measures = measured.measures;
+        measured.scatter
     } else {
         return Err(CliError::Input(
             "the noise of the benchmark is needed: give it with --noise, give values of runs of one \
@@ -150,7 +153,7 @@ async fn scatter(
     let seconds = |told: Option<std::time::Duration>| told.map(|told| told.as_secs_f64());
     scatter.run_time = seconds(arguments.run_time).or(scatter.run_time);
     scatter.build_time = seconds(arguments.build_time).or(scatter.build_time);
-    Ok(scatter)
+    Ok(Measured { scatter, measures })
 }
 
 /// Names the option to change.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use pinpoint_backends::local::RunMeasure;
 use pinpoint_core::simulation::{Cost, Estimate, Plan, Scatter, ScatterUnit};
 use serde_json::{Value, json};
 
@@ -18,18 +19,71 @@ pub(crate) fn print(
     scatter: &Scatter,
     magnitude: Option<f64>,
     estimates: &[Estimate],
+    measures: &[(RunMeasure, Scatter)],
     display: &Display,
 ) {
     match display.output {
         Output::Json => {
-            let document = document(plan, scatter, magnitude, estimates);
+            let mut document = document(plan, scatter, magnitude, estimates);
+            document["measures"] = measures.iter().map(measure_document).collect();
             print_json(format_args!("{document:#}"));
         }
         Output::Text => {
             let text = of(plan, scatter, magnitude, estimates);
-            output::print(format_args!("{text}"));
+            output::print(format_args!("{text}{}", table_of(measures)));
         }
     }
+}
+
+fn measure_document((measure, scatter): &(RunMeasure, Scatter)) -> Value {
+    json!({
+        "measure": measure.as_str(),
+        "unit": unit(scatter),
+        "median": scatter.median,
+        "noise": scatter.interquartile_range,
+    })
+}
+
+/// The measures that could decide, for people.
+fn table_of(measures: &[(RunMeasure, Scatter)]) -> Text {
+    let mut text = Text::default();
+    // Writing to a string can't fail.
+    let _ = write_table(&mut text, measures);
+    text
+}
+
+fn write_table(text: &mut Text, measures: &[(RunMeasure, Scatter)]) -> std::fmt::Result {
+    if measures.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        text,
+        "\n{BOLD}{:>24} {:>14} {:>14} {:>14}{BOLD:#}",
+        "--measure", "median", "noise", "in percent"
+    )?;
+    for (measure, scatter) in measures {
+        let (median, noise) = (
+            scatter.median.unwrap_or_default(),
+            scatter.interquartile_range,
+        );
+        let percent = 100.0 * noise / median;
+        writeln!(
+            text,
+            "{:>24} {:>14} {:>14} {:>14}",
+            measure.as_str(),
+            quantity(median, unit(scatter)),
+            quantity(noise, unit(scatter)),
+            if percent.is_finite() {
+                format!("{} %", digits(percent))
+            } else {
+                "-".into()
+            },
+        )?;
+    }
+    writeln!(
+        text,
+        "\nThe quieter a measure, the fewer runs it takes to find a change that it shows."
+    )
 }
 
 /// The plan for people.
@@ -103,16 +157,12 @@ fn document(
             })
         })
         .collect();
-    let unit = match &scatter.unit {
-        ScatterUnit::Percent => Some("%"),
-        ScatterUnit::Metric(unit) => unit.as_deref(),
-    };
     json!({
         "version": VERSION,
         "commits": plan.commits(),
         "strategy": plan.spec().strategy,
         "confidence": plan.spec().confidence,
-        "unit": unit,
+        "unit": unit(scatter),
         "noise": scatter.interquartile_range,
         "values": scatter.values,
         "failure_rate": scatter.failure_rate,
@@ -121,6 +171,13 @@ fn document(
         "build_time_s": scatter.build_time,
         "changes": rows,
     })
+}
+
+fn unit(scatter: &Scatter) -> Option<&str> {
+    match &scatter.unit {
+        ScatterUnit::Percent => Some("%"),
+        ScatterUnit::Metric(unit) => unit.as_deref(),
+    }
 }
 
 fn write(
@@ -247,6 +304,21 @@ mod tests {
         let magnitude = Some(scatter.in_its_unit(change).unwrap());
         let estimates = plan.estimate(&scatter, magnitude).unwrap();
         styles_shown(&of(&plan, &scatter, magnitude, &estimates))
+    }
+
+    #[test]
+    fn measures_that_could_decide() {
+        let runs = |of: [f64; 5], unit: &str| Scatter::of_values(of.into(), Some(unit.into()));
+        let measures = [
+            (
+                RunMeasure::Wall,
+                runs([0.100, 0.103, 0.104, 0.110, 0.150], "s").unwrap(),
+            ),
+            (RunMeasure::User, runs([0.0; 5], "s").unwrap()),
+            (RunMeasure::Memory, runs([4e6; 5], "bytes").unwrap()),
+        ];
+        insta::assert_snapshot!("measures", styles_shown(&table_of(&measures)));
+        assert!(styles_shown(&table_of(&[])).is_empty());
     }
 
     #[test]

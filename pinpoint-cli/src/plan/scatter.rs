@@ -1,9 +1,13 @@
 //! The noise of runs of one commit: given, read from a file, or measured.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, default_machine_dir};
+use pinpoint_backends::local::{
+    LocalConfig, LocalExecutor, Location, RunMeasure, default_machine_dir,
+};
+use pinpoint_core::results::Format;
 use pinpoint_core::simulation::Scatter;
 use pinpoint_core::translate::{self, Reading};
 use pinpoint_core::{
@@ -13,6 +17,7 @@ use pinpoint_core::{
 
 use crate::arguments::Display;
 use crate::error::CliError;
+use crate::job::counted_by;
 use crate::output::errln;
 use crate::storage::state_dir;
 use crate::text::{DIM, shortened};
@@ -45,13 +50,21 @@ pub(crate) fn read(path: &Path) -> Result<Vec<f64>, CliError> {
         .collect()
 }
 
+/// The noise that was measured, and that of each measure that could decide instead; of
+/// none where values are read from the output.
+pub(crate) struct Measured {
+    pub(crate) scatter: Scatter,
+    pub(crate) measures: Vec<(RunMeasure, Scatter)>,
+}
+
 /// Builds the good end and runs it this often.
 pub(crate) async fn measure(
-    config: LocalConfig,
+    mut config: LocalConfig,
     aggregate: Aggregate,
     runs: u32,
     display: &Display,
-) -> Result<Scatter, CliError> {
+) -> Result<Measured, CliError> {
+    config.count_instructions_at_no_cost();
     let directory = tempfile::Builder::new()
         .prefix("pinpoint-plan-")
         .tempdir()
@@ -67,6 +80,7 @@ pub(crate) async fn measure(
         job_dir: directory.path().to_owned(),
         machine_dir: default_machine_dir(),
     };
+    let counter = config.instructions;
     let executor = LocalExecutor::open(config, location, &job)?;
     let say = |text: &str| {
         if !display.quiet {
@@ -78,6 +92,9 @@ pub(crate) async fn measure(
         action,
     };
 
+    if let Some(counter) = counter {
+        say(counted_by(counter));
+    }
     say("building the good end");
     let find = FindMetricRequest {
         key: key(0),
@@ -90,9 +107,13 @@ pub(crate) async fn measure(
         commit: Located::Commit(good.clone()),
     };
     let build = executor.build(&build).await?;
-    let (mut values, mut times, mut failed) = (Vec::new(), Vec::new(), None);
+    let (mut charts, mut times, mut failed) = (BTreeMap::new(), Vec::new(), None);
+    let is_measured = metric.format == Format::Time.to_string();
     let reading = Reading {
-        charts: Charts::Deciding(metric.chart.clone()),
+        charts: match is_measured {
+            true => Charts::All,
+            false => Charts::Deciding(metric.chart.clone()),
+        },
         aggregate: Some(aggregate),
         created: 0,
     };
@@ -113,11 +134,17 @@ pub(crate) async fn measure(
             report: Report::Ran(run),
         };
         match translate::event(&record, None, &reading) {
-            Some(Event::Ran { values: ran, .. }) => values.extend(ran.into_values().flatten()),
+            Some(Event::Ran { values, .. }) => {
+                for (chart, values) in values {
+                    charts.entry(chart).or_insert_with(Vec::new).extend(values);
+                }
+            }
             Some(Event::RunFailed { reason, .. }) => failed = Some(reason),
             _ => {}
         }
     }
+    let deciding = metric.chart.as_deref().unwrap_or_default();
+    let values = charts.get(deciding).cloned().unwrap_or_default();
     let count = values.len();
     let direction = direction_of(metric.direction, metric.unit.as_deref());
     let mut scatter = Scatter::of_values(values, metric.unit).map_err(|error| match &failed {
@@ -132,5 +159,13 @@ pub(crate) async fn measure(
     times.sort_by(f64::total_cmp);
     scatter.run_time = times.get(times.len() / 2).copied();
     scatter.build_time = (!build.cached).then_some(build.duration as f64 / 1000.0);
-    Ok(scatter)
+    let measures = RunMeasure::ALL.into_iter().filter_map(|measure| {
+        let values = charts.remove(measure.chart()).filter(|_| is_measured)?;
+        let unit = metric.charts.get(measure.chart())?.unit.clone();
+        Some((measure, Scatter::of_values(values, unit).ok()?))
+    });
+    Ok(Measured {
+        measures: measures.collect(),
+        scatter,
+    })
 }

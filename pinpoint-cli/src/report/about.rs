@@ -63,13 +63,14 @@ fn arguments(report: &Report) -> Vec<(String, String)> {
 }
 
 /// Names that say nothing to a person, or are shown elsewhere.
-const ELSEWHERE: [&str; 8] = [
+const ELSEWHERE: [&str; 9] = [
     "version",
     "range",
     "sides",
     "priors",
     "retry",
     "good",
+    "choose_measure_with",
     "repository",
     "directions",
 ];

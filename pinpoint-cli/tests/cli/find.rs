@@ -505,7 +505,7 @@ fn values_come_in_every_form() {
                 "--magnitude",
                 "20%",
             ],
-            "exec awk -v n=$(cat value) 'BEGIN { for (i = 0; i < n * 60000; i++) a[i] = i }'"
+            "exec awk -v n=$(cat value) 'BEGIN { for (i = 0; i < n * 300000; i++) a[i] = i }'"
                 .into(),
             "peak_memory",
             "bytes".into(),

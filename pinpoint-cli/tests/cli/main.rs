@@ -26,6 +26,7 @@ mod doctor;
 mod find;
 mod git;
 mod kill;
+mod measures;
 mod pairs;
 mod plan;
 // Starts a server, as for the tests of the store.

@@ -23,7 +23,7 @@ pub struct Scatter {
     /// The unit of the interquartile range, and of changes.
     pub unit: ScatterUnit,
     /// The median in the metric's unit, when that is known.
-    median: Option<f64>,
+    pub median: Option<f64>,
     /// The direction of improvement.
     pub direction: Direction,
     /// Values that it was learned from; 0 when it was given.

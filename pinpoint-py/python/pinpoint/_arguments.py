@@ -19,12 +19,12 @@ T = TypeVar("T")
 # Arguments are refused where they would be ignored: what an executor has a say in
 # itself, and, when a job is resumed, all but what that needs.
 _NOT_WITH_EXECUTOR = {
-    "run", "build", "format", "results", "aggregate", "paths", "warmup", "env", "build_jobs",
-    "repositories", "cache_size",
+    "run", "build", "format", "measure", "results", "aggregate", "paths", "warmup", "env",
+    "build_jobs", "repositories", "cache_size",
 }
 # What says how a command is run and read, and what commands are given: a function has
 # none of it.
-_OF_RUN_COMMAND = {"format", "results", "aggregate", "warmup"}
+_OF_RUN_COMMAND = {"format", "measure", "results", "aggregate", "warmup"}
 WITH_RESUME = {"run", "build", "executor", "resume", "timeout", "state_dir", "progress", "bar"}
 # What not every function of this module asks.
 UNASKED: dict[str, Any] = {
@@ -56,6 +56,8 @@ def search_of(name: str, given: set[str], options: Mapping[str, Any]) -> dict[st
         if build is None or callable(build):
             ignored |= given & {"env"}
         leave_out("`run` is a function, and these are for commands", ignored, ValueError)
+    if {"chart", "measure"} <= given:
+        raise ValueError("`measure` names what decides: leave out `chart`")
     read = {name: reader(name, options[name]) for name, reader in _READ.items()}
     if callable(build):
         # What a function builds is this job's alone.
@@ -208,6 +210,7 @@ _count_32 = functools.partial(_count, bits=32)
 # How the arguments are read that are passed on as they are.
 _READ: dict[str, Callable[[str, Any], Any]] = {
     "format": text,
+    "measure": _optional(_one_of("wall", "user", "instructions", "memory")),
     "results": _optional(lambda name, path: os.fspath(path)),
     "aggregate": _optional(text),
     "chart": _optional(text),

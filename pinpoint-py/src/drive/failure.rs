@@ -69,6 +69,8 @@ fn advised(error: &impl Display, advice: Option<impl Display>) -> String {
 fn on_local(error: &LocalError) -> Option<String> {
     Some(match error {
         LocalError::NoSuchChart { .. } | LocalError::ManyCharts { .. } => "chart=".into(),
+        LocalError::MeasureOfOutput => "format= and results=, or measure=".into(),
+        LocalError::NoInstructionCounter { .. } => "measure=\"user\" needs neither".into(),
         LocalError::NotAvailable { repository } => clone_of(repository),
         LocalError::Midpoint(MidpointError::History(HistoryError::UnknownRepository {
             repository,
@@ -125,7 +127,11 @@ impl From<SpecError> for Failure {
 
 impl From<LocalError> for Failure {
     fn from(error: LocalError) -> Self {
-        Self::Execution(advised(&error, on_local(&error)))
+        let message = advised(&error, on_local(&error));
+        match error {
+            LocalError::MeasureOfOutput => Self::Value(message),
+            _ => Self::Execution(message),
+        }
     }
 }
 

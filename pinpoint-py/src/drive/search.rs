@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use pinpoint_backends::job::{JobConfig, new_job};
-use pinpoint_backends::local::{LocalConfig, Repository, limits};
+use pinpoint_backends::local::{LocalConfig, Repository, RunMeasure, limits};
 use pinpoint_backends::store::NewJob;
 use pinpoint_core::{
     Aggregate, BisectionSpec, CULPRIT_FINDER_SPEC_VERSION, CombinedCommit, Commit,
@@ -34,6 +34,7 @@ pub(super) struct Search {
     command: Vec<String>,
     build: Option<String>,
     format: String,
+    measure: Option<RunMeasure>,
     results: Option<PathBuf>,
     aggregate: Option<String>,
     chart: Option<String>,
@@ -65,7 +66,10 @@ pub(super) struct Search {
 
 impl Search {
     /// A job, found to be one that can be searched.
-    pub(super) fn into_job(self) -> Result<NewJob, Failure> {
+    pub(super) fn into_job(mut self) -> Result<NewJob, Failure> {
+        if let Some(measure) = self.measure {
+            self.chart = Some(measure.chart().into());
+        }
         let repository = (self.repo.as_deref())
             .map(Repository::discover)
             .transpose()?;
@@ -167,7 +171,7 @@ impl Search {
         let skip = (self.skip.iter())
             .map(|revision| Ok(repository.resolve_revision(revision)?.git_hash))
             .collect::<Result<_, Failure>>()?;
-        Ok(LocalConfig {
+        let mut config = LocalConfig {
             paths: repository.paths_between(&good.git_hash, &bad.git_hash, &self.paths)?,
             repository: repository.path().to_owned(),
             repositories: self.repositories,
@@ -182,6 +186,8 @@ impl Search {
             format: parsed("format", &self.format)?,
             every_chart: self.kind == JobKind::Pairwise && self.chart.is_none(),
             chart: self.chart,
+            instructions: None,
+            choose_measure_with: None,
             run_aggregate: None,
             results: self.results,
             warmup: self.warmup,
@@ -191,7 +197,11 @@ impl Search {
             build_jobs: self.build_jobs,
             cache_size: self.cache_size,
             skip,
-        })
+        };
+        if let Some(measure) = self.measure {
+            config.measure_by(measure)?;
+        }
+        Ok(config)
     }
 }
 

@@ -30,6 +30,8 @@ pub(in super::super) struct Launch {
     pub(in super::super) stderr: File,
     /// The processors that it is pinned to.
     pub(in super::super) cpus: Option<CpuList>,
+    /// Has the processor count its instructions.
+    pub(in super::super) count_instructions: bool,
 }
 
 /// Everything needed to start a command, made before the fork.
@@ -186,7 +188,7 @@ fn environment(command: &Command) -> Vec<(OsString, OsString)> {
 
 /// The file of a program, looked up as `execvp` does: a name without `/` in the
 /// directories of the new program's `PATH`.
-fn find(
+pub(in super::super) fn find(
     program: &OsStr,
     directory: Option<&Path>,
     environment: &[(OsString, OsString)],
