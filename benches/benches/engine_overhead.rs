@@ -92,6 +92,7 @@ async fn measure(directory: &Path, rounds: u64) -> Result<f64, Box<dyn Error>> {
         every_chart: false,
         cache_size: 1 << 30,
         skip: Vec::new(),
+        trace: false,
         paths: Vec::new(),
     };
     let id = store

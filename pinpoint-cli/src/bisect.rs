@@ -125,6 +125,7 @@ impl Search {
                 chart: arguments.chart,
                 skip,
                 paths,
+                trace: arguments.trace_reads,
                 build_jobs: arguments.job.build_jobs,
                 ..(arguments.benchmark).into_config(repository.path(), good, arguments.command)?
             },

@@ -93,6 +93,7 @@ impl Benchmark {
             build_jobs: 1,
             cache_size: self.cache_size.as_u64(),
             skip: Vec::new(),
+            trace: false,
             paths: Vec::new(),
         })
     }

@@ -75,6 +75,7 @@ mod sources;
 mod supervisor;
 mod sync;
 mod tails;
+mod trace;
 mod workspace;
 
 pub use checkout::{Checkout, CheckoutPair};

@@ -241,6 +241,8 @@ impl AdaptiveSearch {
                 self.line.drop_site(site);
             }
         }
+        self.line
+            .close_same(|one, other| state.are_same(one, other));
         true
     }
 
@@ -267,6 +269,9 @@ impl AdaptiveSearch {
     /// The probability of one change more than those in these gaps.
     fn analyse(&self, runs: &Runs, changes: &[usize]) -> Analysis {
         let gaps = self.line.gaps.len();
+        if self.line.is_closed() {
+            return Analysis::nothing(gaps);
+        }
         let prior: Vec<f64> = (0..gaps).map(|gap| self.line.mass(gap)).collect();
         let setting = Setting {
             sites: self.line.sites.len(),
@@ -295,7 +300,7 @@ impl AdaptiveSearch {
     }
 
     fn try_decide(&mut self, state: &mut SearchState) -> Result<bool, Exhausted> {
-        if self.run_ends(state)? {
+        if !self.line.is_closed() && self.run_ends(state)? {
             return Ok(false);
         }
         let mut runs = Runs::collect(&self.line, state);
@@ -406,8 +411,9 @@ impl AdaptiveSearch {
         let missing: Vec<(Position, u32)> = [pair.0, pair.1]
             .into_iter()
             .filter(|site| {
-                (state.get(*site))
-                    .is_some_and(|site| site.build == BuildState::Built && site.runs() < PAIR_RUNS)
+                (state.get(*site)).is_some_and(|measured| {
+                    measured.build == BuildState::Built && state.pooled_runs(*site) < PAIR_RUNS
+                })
             })
             .map(|site| (site, PAIR_RUNS))
             .collect();
@@ -519,6 +525,8 @@ impl AdaptiveSearch {
             .collect();
         let usable: Vec<bool> = sites()
             .map(|site| site.is_some_and(|site| site.build == BuildState::Built))
+            .zip(&self.line.sites)
+            .map(|(built, site)| built && self.line.counts(*site))
             .collect();
         let options = Options {
             runs: &runs,

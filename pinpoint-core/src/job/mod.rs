@@ -23,8 +23,8 @@ pub use self::machine::{FindMetric, JobMachine};
 pub use self::naming::{ResultError, ResultSource};
 pub use self::result::{
     BisectionResult, Confirmation, CulpritFinderResult, Evidence, JobResult, NamedChart,
-    NamedComparison, NamedCulprit, NamedPosterior, NamedSkip, NamedSpan, NamedUnmeasured,
-    PairwiseResult, RESULT_VERSION,
+    NamedComparison, NamedCulprit, NamedPosterior, NamedSkip, NamedSpan, NamedUnchanged,
+    NamedUnmeasured, PairwiseResult, RESULT_VERSION,
 };
 pub use self::state::{JobState, UnknownJobState};
 use crate::{

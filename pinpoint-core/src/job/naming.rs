@@ -10,8 +10,8 @@ use async_trait::async_trait;
 
 use super::result::{
     BisectionResult, Confirmation, CulpritFinderResult, JobResult, NamedChart, NamedComparison,
-    NamedCulprit, NamedPosterior, NamedSkip, NamedSpan, NamedUnmeasured, PairwiseResult,
-    RESULT_VERSION,
+    NamedCulprit, NamedPosterior, NamedSkip, NamedSpan, NamedUnchanged, NamedUnmeasured,
+    PairwiseResult, RESULT_VERSION,
 };
 use super::{JobMachine, JobOutcome, JobSpec};
 use crate::{
@@ -158,6 +158,14 @@ impl Naming<'_> {
                 evidence: comparison.into(),
             });
         }
+        let mut unchanged = Vec::new();
+        for span in outcome.unchanged {
+            unchanged.push(NamedUnchanged {
+                after: self.name(span.after).await?,
+                last: self.name(span.last).await?,
+                commits: span.commits,
+            });
+        }
         let mut skipped = Vec::new();
         for skip in outcome.skipped {
             skipped.push(NamedSkip {
@@ -188,6 +196,7 @@ impl Naming<'_> {
             runs: outcome.runs,
             builds: outcome.builds,
             comparisons,
+            unchanged,
             skipped,
             unmeasured,
             warnings: self.source.warnings()?,
@@ -258,6 +267,7 @@ impl Naming<'_> {
             candidates: Vec::new(),
             posterior: None,
             comparisons: Vec::new(),
+            unchanged: Vec::new(),
             skipped: Vec::new(),
             unmeasured: Vec::new(),
             runs: 0,

@@ -55,6 +55,9 @@ pub struct BisectionResult {
     pub builds: u64,
     /// Every comparison of two commits.
     pub comparisons: Vec<NamedComparison>,
+    /// Commits that change nothing, since the builds on both sides are the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unchanged: Vec<NamedUnchanged>,
     /// Commits that could not be measured.
     pub skipped: Vec<NamedSkip>,
     /// Remarks on the runs, a sentence each.
@@ -151,6 +154,17 @@ pub struct Evidence {
     pub functional: FunctionalComparison,
     /// The comparison of their values; absent when one has none.
     pub performance: Option<PerformanceComparison>,
+}
+
+/// Neighbouring commits that change nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NamedUnchanged {
+    /// The commit before them.
+    pub after: CombinedCommit,
+    /// The newest of them, whose build is the same.
+    pub last: CombinedCommit,
+    /// The number of commits.
+    pub commits: u64,
 }
 
 /// A commit that could not be measured.

@@ -189,6 +189,7 @@ impl Search {
             build_jobs: self.build_jobs,
             cache_size: self.cache_size,
             skip,
+            trace: false,
         })
     }
 }
