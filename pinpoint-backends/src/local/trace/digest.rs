@@ -232,3 +232,121 @@ fn read_up_to(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
     }
     Ok(read)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::super::strace::Access;
+    use super::*;
+
+    /// The directory of a build with a few files.
+    fn build(root: &Path, name: &str) -> PathBuf {
+        let directory = root.join(name);
+        let tree = directory.join("tree");
+        fs::create_dir_all(tree.join("data")).unwrap();
+        fs::write(tree.join("program"), "runs").unwrap();
+        fs::write(tree.join("data/a"), "1").unwrap();
+        fs::write(tree.join("where"), format!("in {}", tree.display())).unwrap();
+        symlink(tree.join("program"), tree.join("link")).unwrap();
+        directory
+    }
+
+    fn reads() -> Reads {
+        let listed = Access {
+            listed: true,
+            ..Access::LOOKED_UP
+        };
+        let places = [
+            ("tree", Access::LOOKED_UP),
+            ("tree/program", Access::READ),
+            ("tree/data", listed),
+            ("tree/data/a", Access::LOOKED_UP),
+            ("tree/where", Access::READ),
+            ("tree/link", Access::READ),
+            ("tree/absent", Access::READ),
+        ];
+        Reads {
+            places: places.map(|(place, access)| (place.into(), access)).into(),
+            doubt: None,
+        }
+    }
+
+    /// The digest of a run that does something, in a build to which something was done.
+    fn digest(before: impl Fn(&Path), run: impl Fn(&Path)) -> Result<String, String> {
+        let temporary = tempfile::tempdir().unwrap();
+        // As long as other names: paths are of equal length.
+        let name = hexadecimal(&Sha256::digest(temporary.path().as_os_str().as_bytes()));
+        let root = temporary.path().parent().unwrap().join(&name);
+        fs::rename(temporary.path(), &root).unwrap();
+        let directory = build(&root, &name);
+        let tree = directory.join("tree");
+        before(&tree);
+        let found = Before::of(&directory).unwrap();
+        run(&tree);
+        let digest = found.digest(&directory, &reads()).unwrap();
+        fs::remove_dir_all(&root).unwrap();
+        digest
+    }
+
+    fn write(place: &str, content: &str) -> impl Fn(&Path) {
+        move |tree| fs::write(tree.join(place), content).unwrap()
+    }
+
+    fn nothing(_: &Path) {}
+
+    #[test]
+    fn what_was_read_counts_and_nothing_else() {
+        let same = digest(nothing, nothing).unwrap();
+        assert_eq!(digest(nothing, nothing), Ok(same.clone()));
+        assert_eq!(digest(write("other", "1"), nothing), Ok(same.clone()));
+        // It was looked up, and its size stays.
+        assert_eq!(digest(write("data/a", "2"), nothing), Ok(same.clone()));
+        for (place, content) in [
+            ("program", "walks"),
+            ("data/b", ""),
+            ("data/a", "12"),
+            ("absent", ""),
+        ] {
+            let other = digest(write(place, content), nothing).unwrap();
+            assert_ne!(other, same, "{place}");
+        }
+        let mode = |tree: &Path| {
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(tree.join("program"), mode).unwrap();
+        };
+        assert_ne!(digest(mode, nothing), Ok(same));
+    }
+
+    #[test]
+    fn what_the_run_makes_is_its_own_and_what_it_changes_is_in_doubt() {
+        let same = digest(nothing, nothing);
+        assert_eq!(digest(nothing, write("absent", "made by the run")), same);
+        assert_eq!(digest(nothing, write("data/b", "made by the run")), same);
+        let error = digest(nothing, write("program", "other")).unwrap_err();
+        assert!(error.contains("it changes tree/program"), "{error}");
+    }
+
+    #[test]
+    fn a_name_is_blanked_out_wherever_it_stands() {
+        let directory = Path::new("/state/abc");
+        let content = |name: &str, length: usize| {
+            let mut content = vec![b'a'; length];
+            content.extend(name.as_bytes());
+            content.extend(b"aab");
+            hash(&content[..], directory).unwrap()
+        };
+        for length in [
+            0,
+            1,
+            7,
+            PIECE as usize - 2,
+            PIECE as usize - 1,
+            PIECE as usize,
+        ] {
+            let blank = content("\0\0\0", length);
+            assert_eq!(content("abc", length), blank, "{length}");
+            assert_ne!(content("abd", length), blank, "{length}");
+        }
+    }
+}

@@ -36,8 +36,10 @@
 //! # Limits
 //!
 //! The benchmark is taken to read the same files in each of its runs. Files outside of the
-//! work tree are taken to be the same for all commits. A traced command that leaves a
-//! process running ends with it, and programs with set-user-id bits lose them.
+//! work tree are taken to be the same for all commits. A traced command lasts until all
+//! that it started has ended, and programs do without their set-user-id bits.
+//!
+//! `docs/same-builds.md` explains all of this to users.
 
 mod digest;
 mod reads;

@@ -149,3 +149,97 @@ fn interpreter(path: &Path) -> Option<PathBuf> {
     let program = Path::new(std::ffi::OsStr::from_bytes(program));
     program.is_absolute().then(|| program.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// The directory of a build whose work tree has a few files.
+    fn build(root: &Path) -> PathBuf {
+        let directory = root.join("builds/one");
+        let tree = directory.join("tree");
+        fs::create_dir_all(tree.join("real/deep")).unwrap();
+        fs::create_dir_all(root.join("builds/other/tree")).unwrap();
+        fs::write(tree.join("real/data"), "1").unwrap();
+        symlink("real", tree.join("link")).unwrap();
+        symlink(tree.join("link/data"), tree.join("alias")).unwrap();
+        symlink("loop", tree.join("loop")).unwrap();
+        let interpreter = tree.join("real/interpreter");
+        let script = format!("#! {} -x\n", interpreter.display());
+        fs::write(tree.join("script"), script).unwrap();
+        directory
+    }
+
+    fn reads(root: &Path, paths: &[(PathBuf, Access)]) -> Reads {
+        let trace = Trace {
+            paths: paths.iter().cloned().collect(),
+            doubt: None,
+        };
+        Reads::of(trace, &root.join("builds/one"), &root.join("repositories"))
+    }
+
+    #[test]
+    fn every_link_and_directory_on_the_way_is_noted() {
+        let temporary = tempfile::tempdir().unwrap();
+        let root = temporary.path().canonicalize().unwrap();
+        let tree = build(&root).join("tree");
+        let follow = |path: &str| {
+            let found = reads(&root, &[(tree.join(path), Access::READ)]);
+            assert_eq!(found.doubt, None);
+            let places = found.places.into_iter();
+            let place = |(place, access): (String, Access)| {
+                format!("{place}{}", if access.read { " r" } else { "" })
+            };
+            places.map(place).collect::<Vec<_>>()
+        };
+        let way = ["tree", "tree/link r", "tree/real", "tree/real/data r"];
+        assert_eq!(follow("link/data"), way);
+        assert_eq!(follow("link/deep/../data")[..3], way[..3]);
+        assert_eq!(
+            follow("alias"),
+            [
+                "tree",
+                "tree/alias r",
+                "tree/link r",
+                "tree/real",
+                "tree/real/data r"
+            ]
+        );
+        assert_eq!(
+            follow("absent/x"),
+            ["tree", "tree/absent", "tree/absent/x r"]
+        );
+        assert_eq!(follow("loop"), ["tree", "tree/loop r"]);
+        // The kernel runs the interpreter of a script.
+        assert!(follow("script").contains(&"tree/real/interpreter r".to_owned()));
+        // What is elsewhere is the same for all commits.
+        assert_eq!(
+            reads(&root, &[("/etc/passwd".into(), Access::READ)])
+                .places
+                .len(),
+            0
+        );
+    }
+
+    #[test]
+    fn what_tells_commits_apart_is_in_doubt() {
+        let temporary = tempfile::tempdir().unwrap();
+        let root = temporary.path().canonicalize().unwrap();
+        let tree = build(&root).join("tree");
+        let doubt = |path: PathBuf, access| reads(&root, &[(path, access)]).doubt;
+        let head = root.join("repositories/r/worktrees/tree/HEAD");
+        for path in [tree.join(".git"), tree.join("real/.git"), head] {
+            assert!(doubt(path.clone(), Access::READ).unwrap().contains("git"));
+            assert_eq!(doubt(path, Access::LOOKED_UP), None);
+        }
+        let other = root.join("builds/other/tree/bench");
+        assert!(
+            doubt(other, Access::READ)
+                .unwrap()
+                .contains("another build")
+        );
+        assert_eq!(doubt(tree.join("real/data"), Access::READ), None);
+    }
+}
