@@ -119,8 +119,8 @@ pub(super) struct Builder {
     makings: AtomicU64,
     /// Runs that failed in a build which had lost something.
     damaged_runs: Mutex<HashSet<String>>,
-    /// Where builds are traced.
-    tracer: Option<Tracer>,
+    /// Opened when something is traced: reports need none.
+    tracer: OnceCell<Tracer>,
 }
 
 impl Builder {
@@ -131,10 +131,10 @@ impl Builder {
         workspace: Workspace,
         (repository, clones): (Repository, LocalClones),
         machine: &Arc<MachineLock>,
-    ) -> Result<Self, LocalError> {
+    ) -> Self {
         let slots = usize::try_from(config.build_jobs.max(1)).unwrap_or(usize::MAX);
-        Ok(Self {
-            tracer: config.trace.then(Tracer::open).transpose()?,
+        Self {
+            tracer: OnceCell::new(),
             config: Arc::clone(config),
             environment: Arc::clone(environment),
             logs,
@@ -146,7 +146,7 @@ impl Builder {
             builds: Mutex::default(),
             makings: AtomicU64::default(),
             damaged_runs: Mutex::default(),
-        })
+        }
     }
 
     /// The path of a build's log, if there is one.
@@ -264,9 +264,9 @@ impl Builder {
             let (found, in_use) = dir.use_it(whole).await?;
             if let Some(marker) = self.usable(&found).await? {
                 let making = self.makings.fetch_add(1, Ordering::Relaxed);
-                let traced = match &self.tracer {
-                    Some(_) => files::read_json(&dir.traced())?,
-                    None => None,
+                let traced = match self.config.trace {
+                    true => files::read_json(&dir.traced())?,
+                    false => None,
                 };
                 self.note_unproved(key, traced.as_ref())?;
                 return Ok(Made::Ready(Arc::new(Build {
@@ -432,12 +432,13 @@ impl Builder {
                 )));
             }
         }
+        let tracer = self.tracer().await?;
         let mut reads = None;
         if let Some(script) = &self.config.build {
             let mut command = Command::new("sh");
             command.arg("-c").arg(script).current_dir(tree);
             (self.environment).set(&mut command, Some(&commit.main.git_hash));
-            let ended = match &self.tracer {
+            let ended = match tracer {
                 None => steps.step(command, self.config.timeout).await?,
                 Some(tracer) => {
                     let (ended, read) = self.step_traced(tracer, steps, command).await?;
@@ -449,7 +450,7 @@ impl Builder {
                 return Err(Trouble::Build(format!("the build command {reason}")));
             }
         }
-        if let Some(tracer) = &self.tracer
+        if let Some(tracer) = tracer
             && tree.is_dir()
         {
             made.contents = Some(steps.dir.contents()?);
@@ -457,6 +458,15 @@ impl Builder {
             files::write_json(&steps.dir.traced(), &traced)?;
         }
         Ok(made)
+    }
+
+    /// The means to trace, in a job whose builds are traced.
+    async fn tracer(&self) -> Result<Option<&Tracer>, LocalError> {
+        if !self.config.trace {
+            return Ok(None);
+        }
+        let open = || blocking((), Tracer::open);
+        self.tracer.get_or_try_init(open).await.map(Some)
     }
 
     /// Runs the benchmark once in a build that was just made, and looks what it reads.
@@ -551,7 +561,7 @@ impl Builder {
         key: &str,
         processes: &Arc<Processes>,
     ) -> Result<Option<Made>, LocalError> {
-        if self.tracer.is_none() || !is_plain(commit) {
+        if !self.config.trace || !is_plain(commit) {
             return Ok(None);
         }
         let remembered = self.logs.join(format!("{key}.same.json"));

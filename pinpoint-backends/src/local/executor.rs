@@ -99,7 +99,7 @@ impl LocalExecutor {
                 let clones = LocalClones::open(sources.repositories.clone(), &config.repositories)?;
                 let logs = job_dir.join("builds");
                 let of = (sources.repository.clone(), clones);
-                let builder = Builder::new(&config, &environment, logs, workspace, of, &machine)?;
+                let builder = Builder::new(&config, &environment, logs, workspace, of, &machine);
                 Builds::OfCommits(Box::new(builder))
             }
         };

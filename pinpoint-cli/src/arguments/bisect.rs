@@ -46,11 +46,6 @@ pub(crate) struct Bisect {
     /// Consider only commits that touch this path; may be repeated.
     #[arg(long, value_name = "PATH", help_heading = QUESTION)]
     pub(crate) path: Vec<String>,
-    /// Trace what the build and the benchmark read (with strace), so that builds between
-    /// which the benchmark can't tell are the same, and commits that change nothing of it
-    /// are not even built. The commands are not given PINPOINT_COMMIT then.
-    #[arg(long, help_heading = STRATEGY)]
-    pub(crate) trace_reads: bool,
     /// The maximum number of runs. When a budget is used up, the remaining range is
     /// reported.
     #[arg(long, value_name = "N", help_heading = BUDGET)]
@@ -74,6 +69,11 @@ pub(crate) struct Bisect {
     /// all other commits weigh 1.
     #[arg(long, value_name = "FILE", help_heading = STRATEGY)]
     pub(crate) prior: Option<PathBuf>,
+    /// Trace with `strace` what the build and the benchmark read. Commits that change
+    /// nothing of that are not built, and commits between two equal builds are excluded.
+    /// PINPOINT_COMMIT is not set then.
+    #[arg(long, help_heading = STRATEGY)]
+    pub(crate) trace_reads: bool,
     #[command(flatten)]
     pub(crate) job: JobOptions,
     #[command(flatten)]

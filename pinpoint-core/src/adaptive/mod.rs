@@ -46,9 +46,14 @@
 //! each change found is examined again given the others, and given up if it is no longer
 //! certain.
 //!
+//! # Builds that are the same
+//!
+//! Where the digests of two builds are equal, no change is looked for between them, and
+//! both are on one level whatever was measured between them: see `Line::close_same`.
+//!
 //! # The evidence of an answer
 //!
-//! A culprit and the commit before it were both run. The probability stated is
+//! A culprit and the commit before it were both run, or builds that are the same. The probability stated is
 //! that of the model; the search asks a little more of it than the confidence,
 //! because noise is never quite as modelled.
 

@@ -16,6 +16,11 @@ use super::super::files;
 use super::super::workspace::hexadecimal;
 use super::reads::Reads;
 
+/// Kinds of files, see inode(7).
+const DIRECTORY: u32 = 0o040_000;
+const FILE: u32 = 0o100_000;
+const LINK: u32 = 0o120_000;
+
 /// Bytes that are read at once.
 const PIECE: u64 = 1 << 20;
 
@@ -42,12 +47,9 @@ impl Stamp {
         }
     }
 
-    fn is(self, kind: libc::mode_t) -> bool {
-        self.kind() == u32::from(kind)
-    }
-
+    /// The part of the mode that tells files, directories and links apart.
     fn kind(self) -> u32 {
-        self.mode & u32::from(libc::S_IFMT)
+        self.mode & 0o170_000
     }
 }
 
@@ -96,7 +98,7 @@ impl Before {
                 continue;
             };
             part(&mut digest, &before.kind().to_le_bytes());
-            if before.is(libc::S_IFDIR) {
+            if before.kind() == DIRECTORY {
                 if access.listed {
                     let names = names.get(Path::new(place)).map_or(&[][..], Vec::as_slice);
                     part(&mut digest, &(names.len() as u64).to_le_bytes());
@@ -109,18 +111,18 @@ impl Before {
             }
             let now = fs::symlink_metadata(&path);
             let is_unchanged = |now: &Metadata| Stamp::of(now) == *before;
-            let must_be = access.read || before.is(libc::S_IFLNK);
+            let must_be = access.read || before.kind() == LINK;
             if must_be && !now.is_ok_and(|now| is_unchanged(&now)) {
                 return Ok(Err(format!("it changes {place}, which it may have read")));
             }
             part(&mut digest, &before.mode.to_le_bytes());
             let unreadable = |error| LocalError::io("read", &path)(error);
-            if before.is(libc::S_IFLNK) {
+            if before.kind() == LINK {
                 let target = fs::read_link(&path).map_err(unreadable)?;
                 let bytes = target.as_os_str().as_bytes();
                 let content = hash(bytes, directory).map_err(unreadable)?;
                 part(&mut digest, &content);
-            } else if before.is(libc::S_IFREG) && access.read {
+            } else if before.kind() == FILE && access.read {
                 part(&mut digest, &content(&path, directory)?);
             } else {
                 part(&mut digest, &before.size.to_le_bytes());

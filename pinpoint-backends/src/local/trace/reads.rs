@@ -95,6 +95,8 @@ impl Reads {
                 self.doubt_git();
             }
             match place.to_str() {
+                // The directory itself is ours.
+                Some("") => {}
                 Some(place) => self.places.entry(place.to_owned()).or_default().add(access),
                 None => self.doubt(format!(
                     "it looks at {}, which is not UTF-8",
@@ -103,7 +105,7 @@ impl Reads {
             }
         } else if looks_inside && at.starts_with(state.repositories) {
             self.doubt_git();
-        } else if looks_inside && at.starts_with(state.builds) && at != state.builds {
+        } else if looks_inside && state.is_in_other_build(at) {
             self.doubt("it reads another build".into());
         }
     }
@@ -122,6 +124,15 @@ struct State<'a> {
     directory: &'a Path,
     builds: &'a Path,
     repositories: &'a Path,
+}
+
+impl State<'_> {
+    /// Programs look for their configuration in the directories above, too.
+    fn is_in_other_build(&self, at: &Path) -> bool {
+        let name = at.strip_prefix(self.builds).ok();
+        let name = name.and_then(|rest| rest.components().next());
+        name.is_some_and(|name| self.builds.join(name).is_dir())
+    }
 }
 
 fn parts(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
@@ -241,5 +252,7 @@ mod tests {
                 .contains("another build")
         );
         assert_eq!(doubt(tree.join("real/data"), Access::READ), None);
+        // Cargo looks there for a workspace.
+        assert_eq!(doubt(root.join("builds/Cargo.toml"), Access::READ), None);
     }
 }
