@@ -34,8 +34,8 @@ use super::workspace::{self, BuildDir, Found, LaidOut, Marker, Whole, Workspace,
 /// Further places for a build whose own can't be used.
 const MOST_PLACES: u32 = 16;
 
-/// The end of the names of files with the reasons why what builds read is not known.
-const UNPROVED: &str = ".unproved.json";
+/// The end of the names of files with the commits of traced builds, and what they read.
+const TRACED: &str = ".traced.json";
 
 /// The state of a build in this job.
 #[derive(Debug, Clone)]
@@ -264,11 +264,14 @@ impl Builder {
             let (found, in_use) = dir.use_it(whole).await?;
             if let Some(marker) = self.usable(&found).await? {
                 let making = self.makings.fetch_add(1, Ordering::Relaxed);
-                let traced = match self.config.trace {
+                let traced: Option<Traced> = match self.config.trace {
                     true => files::read_json(&dir.traced())?,
                     false => None,
                 };
-                self.note_unproved(key, traced.as_ref())?;
+                if let Some(traced) = &traced {
+                    let note = self.logs.join(format!("{key}{TRACED}"));
+                    files::write_json(&note, &(commit, traced))?;
+                }
                 return Ok(Made::Ready(Arc::new(Build {
                     traced,
                     commit: Some(commit.clone()),
@@ -524,23 +527,24 @@ impl Builder {
         Ok((ended, reads))
     }
 
-    /// Remembers for the job's user why what a build reads is not known.
-    fn note_unproved(&self, key: &str, traced: Option<&Traced>) -> Result<(), LocalError> {
-        match traced.and_then(|traced| traced.unproved.as_ref()) {
-            Some(reason) => files::write_json(&self.logs.join(format!("{key}{UNPROVED}")), reason),
-            None => Ok(()),
+    /// The builds of this job that were traced, by this process or an earlier one.
+    fn all_traced(&self) -> Result<Vec<(CombinedCommit, Traced)>, LocalError> {
+        let unreadable = |error| LocalError::io("read", &self.logs)(error);
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&self.logs).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            if path.to_string_lossy().ends_with(TRACED) {
+                found.extend(files::read_json(&path)?);
+            }
         }
+        Ok(found)
     }
 
     /// Why it is not known what builds of the job read, a sentence for each reason.
     pub(super) fn warnings(&self) -> Result<Vec<String>, LocalError> {
-        let unreadable = |error| LocalError::io("read", &self.logs)(error);
         let mut reasons: BTreeMap<String, u32> = BTreeMap::new();
-        for entry in fs::read_dir(&self.logs).map_err(unreadable)? {
-            let path = entry.map_err(unreadable)?.path();
-            if path.to_string_lossy().ends_with(UNPROVED)
-                && let Some(reason) = files::read_json(&path)?
-            {
+        for (_, traced) in self.all_traced()? {
+            if let Some(reason) = traced.unproved {
                 *reasons.entry(reason).or_default() += 1;
             }
         }
@@ -564,6 +568,10 @@ impl Builder {
         if !self.config.trace || !is_plain(commit) {
             return Ok(None);
         }
+        // One that was built stays that: no two take each other's place.
+        if self.logs.join(format!("{key}{TRACED}")).exists() {
+            return Ok(None);
+        }
         let remembered = self.logs.join(format!("{key}.same.json"));
         let same = match files::read_json(&remembered)? {
             Some(same) => Some(same),
@@ -579,25 +587,15 @@ impl Builder {
         &self,
         commit: &CombinedCommit,
     ) -> Result<Option<CombinedCommit>, LocalError> {
-        let built: Vec<Arc<Build>> = (locked(&self.builds).values())
-            .filter_map(|cell| match cell.get() {
-                Some(Made::Ready(build)) => Some(Arc::clone(build)),
-                _ => None,
-            })
+        let mut candidates: Vec<_> = (self.all_traced()?.into_iter())
+            .filter(|(other, _)| is_plain(other) && other != commit)
+            .filter_map(|(other, traced)| Some((other, traced.reads()?)))
             .collect();
-        let mut candidates = Vec::new();
-        for build in built {
-            let reads = build.traced.as_ref().and_then(Traced::reads);
-            let of = build.commit.clone().filter(is_plain);
-            candidates.extend(of.zip(reads));
-        }
         if candidates.is_empty() {
             return Ok(None);
         }
-        // The same build by several names is looked at once, and always the same one
-        // first.
+        // Always the same one first.
         candidates.sort_by(|(one, _), (other, _)| one.cmp(other));
-        candidates.dedup_by(|(one, _), (other, _)| one == other);
         let (clone, state_dir) = (
             self.repository.clone(),
             self.workspace.state_dir().to_owned(),
