@@ -18,6 +18,8 @@
 //! | `STATE/locks/<key>` | held shared by the users of that build, alone by its maker |
 //! | `STATE/locks/making` | held shared by all who make builds, alone by a process that removes repositories |
 //! | `JOB/builds/<key>.log` | the output of a build |
+//! | `JOB/builds/<key>.traced.json` | what a build that was traced read, and its commit |
+//! | `JOB/builds/<key>.same.json` | the commit whose build takes the place of one that is not made |
 //! | `JOB/runs.jsonl` | the report of every run |
 //! | `JOB/runs/<action>.out`, `.err` | the output of a run that failed, its beginning and end when it is long; of a pair, `<action>-first` and `<action>-second` |
 //! | `JOB/runs/tails.jsonl` | how the output of each run ended, and what it left running |
