@@ -169,6 +169,7 @@ async fn measure(directory: &Path, rounds: u64, trace: &Trace) -> Result<f64, Bo
         every_chart: false,
         cache_size: 1 << 30,
         skip: Vec::new(),
+        trace: false,
         paths: Vec::new(),
     };
     let id = store

@@ -124,6 +124,7 @@ impl Search {
             local: LocalConfig {
                 skip,
                 paths,
+                trace: arguments.trace_reads,
                 build_jobs: arguments.job.build_jobs,
                 ..(arguments.benchmark).into_config(
                     repository.path(),

@@ -102,6 +102,7 @@ impl Benchmark {
             build_jobs: 1,
             cache_size: self.cache_size.as_u64(),
             skip: Vec::new(),
+            trace: false,
             paths: Vec::new(),
         };
         match (self.measure.map(MeasureArgument::named), bad) {

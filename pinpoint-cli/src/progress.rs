@@ -336,13 +336,22 @@ impl Watch {
             ..
         } = record
         {
-            let how = match (&build.failure, build.cached) {
-                (Some(reason), _) => format!("does not build: {}", self::reason(reason)),
-                (None, true) => "built before".into(),
-                (None, false) => {
+            let mut how = match (&build.failure, &build.same_as, build.cached) {
+                (Some(reason), ..) => format!("does not build: {}", self::reason(reason)),
+                (None, Some(same), _) => {
+                    format!("not built: all that is read is the same in {}", short(same))
+                }
+                (None, None, true) => "built before".into(),
+                (None, None, false) => {
                     format!("built in {}", duration(build.duration as f64 / 1000.0))
                 }
             };
+            if let Some(unproved) = &build.unproved {
+                how.push_str(&format!(
+                    "; what is read is not known: {}",
+                    self::reason(unproved)
+                ));
+            }
             let log = match (&build.failure, &build.log) {
                 (Some(_), Some(log)) => format!(" (log: {log})"),
                 _ => String::new(),

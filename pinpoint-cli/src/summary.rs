@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use pinpoint_core::{
     CombinedCommit, Commit, Comparison, DependencyChange, Effect, EffectOf, Followed,
-    PerformanceComparison, Posterior, Status, Stopped,
+    PerformanceComparison, Posterior, Status, Stopped, Unchanged,
 };
 
 use crate::advice::clone_of;
@@ -14,8 +14,7 @@ use crate::quantity::{change, count, digits, duration, p_value, quantity};
 use crate::storage::resume_command;
 pub(crate) use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, plain};
 use crate::text::{Text, name, shortened};
-use pinpoint_core::job::Confirmation;
-use pinpoint_core::job::{BisectionResult, NamedCulprit};
+use pinpoint_core::job::{BisectionResult, Confirmation, NamedCulprit};
 
 /// At most this many commits of a range are written out.
 const MOST_CANDIDATES: usize = 20;
@@ -91,6 +90,7 @@ fn write(text: &mut Text, document: &BisectionResult, display: &Display) -> std:
     }
     write_unmeasured(text, document)?;
     write_candidates(text, document)?;
+    write_unchanged(text, &document.unchanged)?;
     if !document.skipped.is_empty() {
         writeln!(text, "\n{BOLD}skipped{BOLD:#}")?;
         for skip in &document.skipped {
@@ -106,6 +106,29 @@ fn write(text: &mut Text, document: &BisectionResult, display: &Display) -> std:
         duration(document.duration_s),
         document.job_id,
     )
+}
+
+/// Commits that were excluded.
+fn write_unchanged(text: &mut Text, unchanged: &[Unchanged<CombinedCommit>]) -> std::fmt::Result {
+    if unchanged.is_empty() {
+        return Ok(());
+    }
+    let commits = unchanged.iter().map(|span| span.commits).sum();
+    writeln!(
+        text,
+        "\n{BOLD}{} excluded{BOLD:#}: the builds on both sides are the same",
+        count(commits, "commit")
+    )?;
+    for span in unchanged {
+        writeln!(
+            text,
+            "  {} after {}, up to {}",
+            count(span.commits, "commit"),
+            short(&span.after),
+            line(&span.last)
+        )?;
+    }
+    Ok(())
 }
 
 /// Remarks about the runs.

@@ -31,7 +31,7 @@ use crate::{
 /// while search.outcome().is_none() {
 ///     for action in search.poll() {
 ///         let event = match action.task {
-///             Task::Build { .. } => Event::Built { action: action.number },
+///             Task::Build { .. } => Event::built(action.number),
 ///             Task::Run { commit, index, .. } => {
 ///                 let time = if slow_from(commit) { 12.0 } else { 10.0 } + 0.01 * f64::from(index % 7);
 ///                 Event::Ran {
@@ -317,6 +317,7 @@ impl Bisection {
                 .then(|| self.strategy.get().posterior())
                 .flatten(),
             comparisons: self.strategy.get().comparisons(),
+            unchanged: self.strategy.get().unchanged(),
             skipped,
             unmeasured,
             runs: self.state.runs(),

@@ -74,6 +74,13 @@ impl BudgetedActions {
         Ok(self.actions.open(task))
     }
 
+    /// Takes back a build that was counted and then not made.
+    pub(crate) fn give_back_build(&mut self) {
+        if let Some(left) = &mut self.builds_left {
+            *left += 1;
+        }
+    }
+
     /// Lists the commits between two others, which no budget limits.
     pub(crate) fn list(&mut self, range: u32, lower: Position, higher: Position) {
         self.actions.open(Task::List {

@@ -33,6 +33,14 @@ pub enum Event {
     Built {
         /// The action answered.
         action: u64,
+        /// Identifies all that the benchmark reads of the build, when known: builds with
+        /// the same digest are the same.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        digest: Option<String>,
+        /// Nothing was built: that it is the same as a commit built earlier was known
+        /// before.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        same: bool,
     },
     /// The commit does not build.
     BuildFailed {
@@ -114,12 +122,21 @@ pub struct PairedRun {
 }
 
 impl Event {
+    /// The commit can be run. Whether it is the same as another is not known.
+    pub fn built(action: u64) -> Self {
+        Self::Built {
+            action,
+            digest: None,
+            same: false,
+        }
+    }
+
     /// The action that this answers.
     pub fn action(&self) -> Option<u64> {
         match self {
             Self::MetricFound { action, .. }
             | Self::Listed { action, .. }
-            | Self::Built { action }
+            | Self::Built { action, .. }
             | Self::BuildFailed { action, .. }
             | Self::Ran { action, .. }
             | Self::RunFailed { action, .. }
@@ -135,7 +152,7 @@ impl Event {
         match &mut self {
             Self::MetricFound { action, .. }
             | Self::Listed { action, .. }
-            | Self::Built { action }
+            | Self::Built { action, .. }
             | Self::BuildFailed { action, .. }
             | Self::Ran { action, .. }
             | Self::RunFailed { action, .. }

@@ -35,6 +35,9 @@ pub struct Outcome {
     /// Every comparison, in the order of the range, and within a pair in the
     /// order in which they were made. The `adaptive` strategy compares no pairs.
     pub comparisons: Vec<Comparison>,
+    /// Commits that change nothing, since the builds on both sides are the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unchanged: Vec<Unchanged>,
     /// Commits that could not be used, oldest first.
     pub skipped: Vec<Skipped>,
     /// Ends of the range that gave no value in any run, where no culprit was
@@ -75,6 +78,18 @@ pub struct Span<C = Position> {
     pub commits: u64,
     /// The probability that one of them is the culprit, of all together.
     pub probability: f64,
+}
+
+/// Neighbouring commits none of which is the culprit: the builds before and of the last
+/// one are the same, so that a change between the two was undone between them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unchanged<C = Position> {
+    /// The commit before them.
+    pub after: C,
+    /// The newest of them, whose build is the same.
+    pub last: C,
+    /// The number of commits, the last one included.
+    pub commits: u64,
 }
 
 /// The answer in a word.

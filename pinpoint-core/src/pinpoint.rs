@@ -27,7 +27,7 @@ use pinpoint_compare::{
 };
 
 use crate::budget::Exhausted;
-use crate::outcome::{Comparison, Culprit, Effect, Posterior};
+use crate::outcome::{Comparison, Culprit, Effect, Posterior, Unchanged};
 use crate::search_state::{BuildState, Measured, SearchState};
 use crate::strategy::{OpenRange, SearchStrategy};
 use crate::{BisectionSpec, Magnitude, Position, Range};
@@ -98,6 +98,8 @@ enum PairState {
     /// Different, and split into the pairs with these indices.
     Split(usize, usize),
     Same,
+    /// The builds are the same: no run is needed.
+    SameBuild,
     Culprit,
     /// Something may lie here, but it is open which commit it is.
     Undecided,
@@ -151,6 +153,11 @@ impl PinpointSearch {
             };
             self.pairs[index].between.high = count;
             self.pairs[index].state = PairState::Sampling;
+        }
+        if self.pairs[index].state == PairState::Sampling
+            && state.are_same(self.pairs[index].lower, self.pairs[index].higher)
+        {
+            self.pairs[index].state = PairState::SameBuild;
         }
         if self.pairs[index].state == PairState::Sampling {
             self.sample(index, state)?;
@@ -320,7 +327,7 @@ impl PinpointSearch {
                 }
                 true
             }
-            PairState::Same => false,
+            PairState::Same | PairState::SameBuild => false,
             _ => {
                 found.extend(self.inside(index));
                 true
@@ -378,6 +385,16 @@ impl SearchStrategy for PinpointSearch {
 
     fn posterior(&self) -> Option<Posterior> {
         None
+    }
+
+    fn unchanged(&self) -> Vec<Unchanged> {
+        self.in_order(|pair| {
+            (pair.state == PairState::SameBuild).then(|| Unchanged {
+                after: pair.lower,
+                last: pair.higher,
+                commits: pair.between.len() + 1,
+            })
+        })
     }
 
     fn open_ranges(&self) -> Vec<OpenRange> {
@@ -450,7 +467,11 @@ impl Pair {
     fn is_decided(&self) -> bool {
         matches!(
             self.state,
-            PairState::Split(..) | PairState::Same | PairState::Culprit | PairState::Undecided
+            PairState::Split(..)
+                | PairState::Same
+                | PairState::SameBuild
+                | PairState::Culprit
+                | PairState::Undecided
         )
     }
 }

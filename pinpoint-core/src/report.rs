@@ -123,6 +123,18 @@ pub struct BuildReport {
     /// The location of its output.
     #[serde(default)]
     pub log: Option<String>,
+    /// Identifies all that the benchmark reads of the build: the benchmark can't tell two
+    /// builds with the same digest apart. Absent where that is not proved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// The commit whose build takes its place. Nothing was built: that the two are the
+    /// same was known before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<CombinedCommit>,
+    /// The reason why a digest was asked for and is absent, or why no other commit can be
+    /// known to be the same, in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unproved: Option<String>,
 }
 
 impl BuildReport {
@@ -135,6 +147,9 @@ impl BuildReport {
             cached: false,
             duration: 0,
             log: None,
+            digest: None,
+            same_as: None,
+            unproved: None,
         }
     }
 

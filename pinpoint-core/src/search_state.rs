@@ -63,6 +63,8 @@ pub(crate) struct Measured {
     lost_in_a_row: u32,
     /// The failed run with the lowest index: that index, and the reason.
     failure: Option<(u32, String)>,
+    /// The digest of its build, when known.
+    digest: Option<String>,
 }
 
 impl Measured {
@@ -208,6 +210,24 @@ impl SearchState {
         self.commits.get(&commit)
     }
 
+    /// Are the builds of two commits known to be the same? Then so are their levels.
+    pub(crate) fn are_same(&self, one: Position, other: Position) -> bool {
+        let digest = |commit| {
+            self.get(commit)
+                .filter(|commit| commit.build == BuildState::Built)
+                .and_then(|commit| commit.digest.as_ref())
+        };
+        digest(one).is_some_and(|one| digest(other) == Some(one))
+    }
+
+    /// The runs of a commit and of those that are the same.
+    pub(crate) fn pooled_runs(&self, commit: Position) -> u32 {
+        (self.commits())
+            .filter(|(other, _)| *other == commit || self.are_same(*other, commit))
+            .map(|(_, measured)| measured.runs())
+            .sum()
+    }
+
     pub(crate) fn commits(&self) -> impl Iterator<Item = (Position, &Measured)> {
         self.commits
             .iter()
@@ -257,6 +277,7 @@ impl SearchState {
             pending: 0,
             lost_in_a_row: 0,
             failure: None,
+            digest: None,
         });
         Ok(())
     }
@@ -350,9 +371,16 @@ impl SearchState {
                     RangeState::Failed(SpecError::Commits { found: count }.to_string())
                 };
             }
-            (Task::Build { commit }, Event::Built { .. }) => {
-                self.builds += 1;
+            (Task::Build { commit }, Event::Built { digest, same, .. }) => {
+                if same {
+                    self.actions.give_back_build();
+                } else {
+                    self.builds += 1;
+                }
                 self.set_build(commit, BuildState::Built);
+                if let Some(measured) = self.commits.get_mut(&commit) {
+                    measured.digest = digest;
+                }
             }
             (Task::Build { commit }, Event::BuildFailed { reason, .. }) => {
                 self.set_build(commit, BuildState::Skipped(reason));

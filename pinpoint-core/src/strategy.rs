@@ -4,7 +4,7 @@ use pinpoint_compare::CompareError;
 
 use crate::Position;
 use crate::budget::Exhausted;
-use crate::outcome::{Comparison, Culprit, Posterior};
+use crate::outcome::{Comparison, Culprit, Posterior, Unchanged};
 use crate::search_state::SearchState;
 
 /// Decides which commits to build and run, and what the runs show.
@@ -23,6 +23,8 @@ pub(crate) trait SearchStrategy {
     fn posterior(&self) -> Option<Posterior>;
     /// Every comparison of two commits.
     fn comparisons(&self) -> Vec<Comparison>;
+    /// Commits excluded because the builds on both sides of them are the same.
+    fn unchanged(&self) -> Vec<Unchanged>;
     /// The ranges still searched for a culprit, oldest first.
     fn open_ranges(&self) -> Vec<OpenRange>;
     /// A lower bound of the remaining runs, beyond those under way.

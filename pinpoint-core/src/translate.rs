@@ -163,7 +163,11 @@ fn reported(action: u64, report: &Report, task: Option<&Task>, reading: &Reading
             count: listing.count,
         },
         Report::Built(report) => match &report.failure {
-            None => Event::Built { action },
+            None => Event::Built {
+                action,
+                digest: report.digest.clone(),
+                same: report.same_as.is_some(),
+            },
             Some(reason) => Event::BuildFailed {
                 action,
                 reason: reason.clone(),

@@ -69,7 +69,7 @@ impl World {
     fn answer(&self, action: &Action) -> Event {
         let number = action.number;
         match &action.task {
-            Task::Build { .. } => Event::Built { action: number },
+            Task::Build { .. } => Event::built(number),
             Task::Run { commit, index, .. } => {
                 let run = self.run(&self.alone, *commit, *index);
                 match run.failure {

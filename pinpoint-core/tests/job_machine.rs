@@ -58,7 +58,7 @@ fn answer(action: &Action) -> Event {
             range,
             count: 0,
         },
-        Task::Build { .. } => Event::Built { action: number },
+        Task::Build { .. } => Event::built(number),
         Task::Run { commit, index, .. } => Event::Ran {
             action: number,
             bot: None,

@@ -40,11 +40,7 @@ fn built(spec: PairwiseSpec) -> (Pairwise, Vec<Action>) {
         [Position::Lower, Position::Higher].map(|commit| Task::Build { commit })
     );
     for build in builds {
-        machine
-            .handle(Event::Built {
-                action: build.number,
-            })
-            .unwrap();
+        machine.handle(Event::built(build.number)).unwrap();
     }
     let pairs = machine.poll();
     (machine, pairs)

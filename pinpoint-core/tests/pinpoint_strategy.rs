@@ -101,9 +101,7 @@ fn undecided_ends(spec: BisectionSpec) -> Vec<(u32, u32)> {
                     };
                     ran(action.number, 10.0 + noise + shift)
                 }
-                Task::Build { .. } => Event::Built {
-                    action: action.number,
-                },
+                Task::Build { .. } => Event::built(action.number),
                 _ => Event::Cancelled {
                     action: action.number,
                 },

@@ -207,7 +207,7 @@ impl Benchmark {
         tree: &Path,
         callgrind: Option<&CallgrindCounts>,
     ) -> Command {
-        let program = self.program(tree);
+        let program = program(&self.config, tree);
         let mut command = match callgrind {
             Some(counts) => counts.command(&program),
             None => Command::new(program),
@@ -235,16 +235,6 @@ impl Benchmark {
         workspace::check_room(&self.runs)
     }
 
-    fn program(&self, tree: &Path) -> PathBuf {
-        let program = Path::new(&self.config.command[0]);
-        if self.config.command[0].contains('/') {
-            // An absolute path replaces the tree.
-            tree.join(program)
-        } else {
-            program.into()
-        }
-    }
-
     /// The failure of a run that was not started.
     pub(super) fn cannot_begin(&self, error: NotBegun, variant: &Variant, build: &Build) -> String {
         match error {
@@ -260,7 +250,7 @@ impl Benchmark {
         variant: &Variant,
         build: &Build,
     ) -> LocalError {
-        let path = self.program(&build.tree);
+        let path = program(&self.config, &build.tree);
         let program = path.display().to_string();
         match source.kind() {
             io::ErrorKind::NotFound if path.exists() => {
@@ -274,6 +264,17 @@ impl Benchmark {
             _ if is_programs_fault(&source) => LocalError::CommandNotExecutable { program, source },
             _ => LocalError::Spawn { program, source },
         }
+    }
+}
+
+/// The program of the benchmark in a work tree.
+pub(super) fn program(config: &LocalConfig, tree: &Path) -> PathBuf {
+    let program = Path::new(&config.command[0]);
+    if config.command[0].contains('/') {
+        // An absolute path replaces the tree.
+        tree.join(program)
+    } else {
+        program.into()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Making a build, or finding it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,26 +9,35 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use pinpoint_core::{CombinedCommit, Commit, Patch};
+use pinpoint_midpoint::MidpointError;
+use pinpoint_midpoint::manifest::all;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
+use super::benchmark;
 use super::build_steps::{BuildSteps, Holds, Trouble, hash_of, last_line, note};
 use super::config::LocalConfig;
 use super::environment::Environment;
 use super::error::LocalError;
 use super::files::{self, Locked};
+use super::history::LocalHistory;
 use super::local_clones::LocalClones;
 use super::machine_lock::MachineLock;
-use super::process::Processes;
+use super::process::{Ended, Processes};
 use super::repository::Repository;
+use super::results;
 use super::sync::{blocking, locked};
+use super::trace::{self, Before, Reads, Traced, Tracer};
 use super::workspace::{
     self, BuildDir, Found, LaidOut, Marker, Whole, Workspace, hexadecimal, milliseconds,
 };
 
 /// Further places for a build whose own can't be used.
 const MOST_PLACES: u32 = 16;
+
+/// The end of the names of files with the commits of traced builds, and what they read.
+const TRACED: &str = ".traced.json";
 
 /// The state of a build in this job.
 #[derive(Debug, Clone)]
@@ -48,6 +57,10 @@ pub(super) struct Build {
     pub(super) duration: u64,
     /// Absent for one that is not ours.
     ours: Option<Ours>,
+    /// What it and the benchmark read, if that was traced.
+    pub(super) traced: Option<Traced>,
+    /// The commit that was built; absent for one that is not ours.
+    pub(super) commit: Option<CombinedCommit>,
 }
 
 /// A work tree of ours.
@@ -67,6 +80,8 @@ impl Build {
             cached: true,
             duration: 0,
             ours: None,
+            traced: None,
+            commit: None,
         }
     }
 
@@ -106,6 +121,8 @@ pub(super) struct Builder {
     makings: AtomicU64,
     /// Runs that failed in a build which had lost something.
     damaged_runs: Mutex<HashSet<String>>,
+    /// Opened when something is traced: reports need none.
+    tracer: OnceCell<Tracer>,
 }
 
 impl Builder {
@@ -119,6 +136,7 @@ impl Builder {
     ) -> Self {
         let slots = usize::try_from(config.build_jobs.max(1)).unwrap_or(usize::MAX);
         Self {
+            tracer: OnceCell::new(),
             config: Arc::clone(config),
             environment: Arc::clone(environment),
             logs,
@@ -236,6 +254,9 @@ impl Builder {
         if let Some(failure) = files::read_json(&remembered)? {
             return Ok(Made::Failed(Arc::new(failure)));
         }
+        if let Some(same) = self.same_build(commit, key, processes).await? {
+            return Ok(same);
+        }
         let (mut dir, mut further) = (self.workspace.build_dir(key, 0), 0);
         let log = self.log(key);
         let mut whole = Whole::But(self.config.results.as_deref());
@@ -245,7 +266,17 @@ impl Builder {
             let (found, in_use) = dir.use_it(whole).await?;
             if let Some(marker) = self.usable(&found).await? {
                 let making = self.makings.fetch_add(1, Ordering::Relaxed);
+                let traced: Option<Traced> = match self.config.trace {
+                    true => files::read_json(&dir.traced())?,
+                    false => None,
+                };
+                if let Some(traced) = &traced {
+                    let note = self.logs.join(format!("{key}{TRACED}"));
+                    files::write_json(&note, &(commit, traced))?;
+                }
                 return Ok(Made::Ready(Arc::new(Build {
+                    traced,
+                    commit: Some(commit.clone()),
                     key: format!("{key} {making}"),
                     tree: dir.tree.clone(),
                     cached: matches!(whole, Whole::But(_)),
@@ -406,16 +437,184 @@ impl Builder {
                 )));
             }
         }
+        let tracer = self.tracer().await?;
+        let mut reads = None;
         if let Some(script) = &self.config.build {
             let mut command = Command::new("sh");
             command.arg("-c").arg(script).current_dir(tree);
             (self.environment).set(&mut command, Some(&commit.main.git_hash));
-            let ended = steps.step(command, self.config.timeout).await?;
+            let ended = match tracer {
+                None => steps.step(command, self.config.timeout).await?,
+                Some(tracer) => {
+                    let (ended, read) = self.step_traced(tracer, steps, command).await?;
+                    reads = Some(read);
+                    ended
+                }
+            };
             if let Some(reason) = ended.failure(&last_line(steps.log)?) {
                 return Err(Trouble::Build(format!("the build command {reason}")));
             }
         }
+        if let Some(tracer) = tracer
+            && tree.is_dir()
+        {
+            made.contents = Some(steps.dir.contents()?);
+            let traced = self.trace_benchmark(tracer, steps, reads).await?;
+            files::write_json(&steps.dir.traced(), &traced)?;
+        }
         Ok(made)
+    }
+
+    /// The means to trace, in a job whose builds are traced.
+    async fn tracer(&self) -> Result<Option<&Tracer>, LocalError> {
+        if !self.config.trace {
+            return Ok(None);
+        }
+        let open = || blocking((), Tracer::open);
+        self.tracer.get_or_try_init(open).await.map(Some)
+    }
+
+    /// Runs the benchmark once in a build that was just made, and looks what it reads.
+    async fn trace_benchmark(
+        &self,
+        tracer: &Tracer,
+        steps: &BuildSteps<'_>,
+        build: Option<Reads>,
+    ) -> Result<Traced, LocalError> {
+        let dir = steps.dir.clone();
+        let results = self.config.results.clone();
+        let before = blocking(Arc::clone(&steps.holds), move || {
+            if let Some(name) = results {
+                // If that can't be done, the runs that count will say so.
+                let _ = results::remove_old(&dir.tree, &name);
+            }
+            Before::of(&dir.path)
+        })
+        .await?;
+        let mut command = Command::new(benchmark::program(&self.config, &steps.dir.tree));
+        command
+            .args(&self.config.command[1..])
+            .current_dir(&steps.dir.tree);
+        (self.environment).set(&mut command, None);
+        // As the first run that counts.
+        command.env("PINPOINT_RUN", "0");
+        let (ended, mut reads) = self.step_traced(tracer, steps, command).await?;
+        if let Some(reason) = ended.failure(&last_line(steps.log)?) {
+            reads.doubt = Some(format!("it {reason}"));
+        }
+        let dir = steps.dir.clone();
+        blocking(Arc::clone(&steps.holds), move || {
+            let digest = before.digest(&dir.path, &reads)?;
+            Ok(Traced::new(build, reads, digest))
+        })
+        .await
+    }
+
+    async fn step_traced(
+        &self,
+        tracer: &Tracer,
+        steps: &BuildSteps<'_>,
+        command: Command,
+    ) -> Result<(Ended, Reads), LocalError> {
+        let trace = steps.dir.path.join("trace");
+        let command = tracer.command(&command, &trace);
+        let timeout = tracer.timeout(self.config.timeout);
+        let ended = steps.step(command, timeout).await?;
+        let dir = steps.dir.clone();
+        let repositories = self.workspace.repositories();
+        let reads = blocking(Arc::clone(&steps.holds), move || {
+            trace::read(&trace, &dir, &repositories)
+        })
+        .await?;
+        Ok((ended, reads))
+    }
+
+    /// The builds of this job that were traced, by this process or an earlier one.
+    fn all_traced(&self) -> Result<Vec<(CombinedCommit, Traced)>, LocalError> {
+        let unreadable = |error| LocalError::io("read", &self.logs)(error);
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&self.logs).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            if path.to_string_lossy().ends_with(TRACED) {
+                found.extend(files::read_json(&path)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Why it is not known what builds of the job read, a sentence for each reason.
+    pub(super) fn warnings(&self) -> Result<Vec<String>, LocalError> {
+        let mut reasons: BTreeMap<String, u32> = BTreeMap::new();
+        for (_, traced) in self.all_traced()? {
+            if let Some(reason) = traced.unproved {
+                *reasons.entry(reason).or_default() += 1;
+            }
+        }
+        let sentence = |(reason, builds)| {
+            let builds = match builds {
+                1 => "1 build".to_owned(),
+                builds => format!("{builds} builds"),
+            };
+            format!("it is not known what {builds} read: {reason}")
+        };
+        Ok(reasons.into_iter().map(sentence).collect())
+    }
+
+    /// The build of another commit that is known to be the same as one not built yet.
+    async fn same_build(
+        &self,
+        commit: &CombinedCommit,
+        key: &str,
+        processes: &Arc<Processes>,
+    ) -> Result<Option<Made>, LocalError> {
+        if !self.config.trace || !is_plain(commit) {
+            return Ok(None);
+        }
+        // One that was built stays that: no two take each other's place.
+        if self.logs.join(format!("{key}{TRACED}")).exists() {
+            return Ok(None);
+        }
+        let remembered = self.logs.join(format!("{key}.same.json"));
+        let same = match files::read_json(&remembered)? {
+            Some(same) => Some(same),
+            None => self.find_same(commit).await?,
+        };
+        let Some(same) = same else { return Ok(None) };
+        files::write_json(&remembered, &same)?;
+        // It was itself built, so this goes no deeper.
+        Box::pin(self.build(&same, processes)).await.map(Some)
+    }
+
+    async fn find_same(
+        &self,
+        commit: &CombinedCommit,
+    ) -> Result<Option<CombinedCommit>, LocalError> {
+        let mut candidates: Vec<_> = (self.all_traced()?.into_iter())
+            .filter(|(other, _)| is_plain(other) && other != commit)
+            .filter_map(|(other, traced)| Some((other, traced.reads()?)))
+            .collect();
+        if candidates.is_empty() {
+            return Ok(None);
+        }
+        // Always the same one first.
+        candidates.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let (clone, state_dir) = (
+            self.repository.clone(),
+            self.workspace.state_dir().to_owned(),
+        );
+        let history = blocking((), move || {
+            Ok(LocalHistory::open(&clone, &state_dir).map_err(MidpointError::from)?)
+        })
+        .await?;
+        for (other, mut reads) in candidates {
+            read_by_us(&mut reads);
+            let hashes = [&*other.main.git_hash, &*commit.main.git_hash];
+            let same = history.are_same_at(hashes, reads).await;
+            if same.map_err(MidpointError::from)? {
+                return Ok(Some(other));
+            }
+        }
+        Ok(None)
     }
 
     /// The file of a patch, if it is still the one that the commit names.
@@ -430,6 +629,38 @@ impl Builder {
             return Err(changed());
         }
         Ok(path)
+    }
+}
+
+/// Is it a commit of the main repository's history, and nothing else?
+fn is_plain(commit: &CombinedCommit) -> bool {
+    commit.modified_deps.is_empty() && commit.main.merged.is_empty() && commit.patch.is_none()
+}
+
+/// Adds the files that git and we read to fill a work tree: attributes in each directory
+/// that leads to a file, and the manifests of dependencies; and those directories, any of
+/// which may be a submodule.
+fn read_by_us(reads: &mut BTreeMap<String, bool>) {
+    let mut directories = BTreeSet::from([String::new()]);
+    for path in reads.keys() {
+        let mut path = path.as_str();
+        while let Some((directory, _)) = path.rsplit_once('/') {
+            if !directories.insert(directory.to_owned()) {
+                break;
+            }
+            path = directory;
+        }
+    }
+    for directory in directories {
+        let attributes = match &*directory {
+            "" => ".gitattributes".to_owned(),
+            directory => format!("{directory}/.gitattributes"),
+        };
+        reads.entry(attributes).or_default();
+        reads.entry(directory).or_default();
+    }
+    for manifest in all() {
+        reads.entry(manifest.file().into()).or_default();
     }
 }
 
@@ -460,6 +691,13 @@ fn key(commit: &CombinedCommit, config: &LocalConfig, clones: &[String]) -> Stri
     }
     add(&clones.len().to_string());
     clones.iter().for_each(|name| add(name));
+    if config.trace {
+        add("traced 1");
+        add(&config.command.len().to_string());
+        config.command.iter().for_each(|part| add(part));
+        let results = config.results.as_deref().unwrap_or(Path::new(""));
+        add(&results.to_string_lossy());
+    }
     for (name, value) in &config.env {
         add(name);
         add(value);

@@ -98,6 +98,10 @@ pub struct LocalConfig {
     /// of them: with dependencies held elsewhere, or merged into another.
     #[serde(default)]
     pub skip: Vec<String>,
+    /// Builds and the benchmark's first run in each are traced, to know which builds are
+    /// the same, and which commits need not be built.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trace: bool,
     /// Only commits that touch one of these paths are in a range; all commits
     /// when empty.
     #[serde(default)]

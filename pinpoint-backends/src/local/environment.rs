@@ -6,16 +6,24 @@ use std::process::Command;
 
 use super::repository::is_gits;
 
+/// The date that tools write in place of the present, see reproducible-builds.org.
+const SOURCE_DATE_EPOCH: &str = "SOURCE_DATE_EPOCH";
+
+/// The first of January 1980, in seconds: older ones are not possible in every format.
+const FIXED_DATE: &str = "315532800";
+
 /// The variables that every build and every run of a job gets.
 pub(super) struct Environment {
     /// From this process, taken once so that they are the same for all.
     inherited: Vec<(OsString, OsString)>,
     job: String,
     declared: BTreeMap<String, String>,
+    /// They get nothing by which commits that are the same could differ.
+    alike: bool,
 }
 
 impl Environment {
-    pub(super) fn new(job: String, declared: BTreeMap<String, String>) -> Self {
+    pub(super) fn new(job: String, declared: BTreeMap<String, String>, alike: bool) -> Self {
         let is_inherited = |name: &OsString| {
             // Ours would be those of a Pinpoint that runs this one.
             !is_gits(name) && !name.as_encoded_bytes().starts_with(b"PINPOINT_")
@@ -26,6 +34,7 @@ impl Environment {
                 .collect(),
             job,
             declared,
+            alike,
         }
     }
 
@@ -41,7 +50,13 @@ impl Environment {
             .envs(self.inherited.iter().map(|(name, value)| (name, value)))
             .env("PINPOINT_JOB", &self.job)
             .envs(&self.declared);
-        if let Some(hash) = hash {
+        if self.alike {
+            let is_set = |(name, _): &(OsString, OsString)| name == SOURCE_DATE_EPOCH;
+            if !self.inherited.iter().any(is_set) && !self.declared.contains_key(SOURCE_DATE_EPOCH)
+            {
+                command.env(SOURCE_DATE_EPOCH, FIXED_DATE);
+            }
+        } else if let Some(hash) = hash {
             command.env("PINPOINT_COMMIT", hash);
         }
     }

@@ -61,6 +61,14 @@ pub enum LocalError {
         /// That directory.
         path: PathBuf,
     },
+    /// What commands read can't be traced.
+    #[error(
+        "what a build and the benchmark read can't be traced: {reason}; install strace, and where a container forbids it, allow it to trace (SYS_PTRACE)"
+    )]
+    NoTracer {
+        /// The reason.
+        reason: String,
+    },
     /// No benchmark command is given.
     #[error("no benchmark command is given")]
     NoCommand,

@@ -10,6 +10,8 @@ use pinpoint_core::{
     InProcess, Key, ListRequest, Listing, Located, Metric, PairReport, RunPairRequest, RunReport,
     RunRequest,
 };
+use pinpoint_midpoint::{MidpointError, Repositories as _};
+use sha2::{Digest, Sha256};
 
 use super::build::{Builder, Made};
 use super::builds::Builds;
@@ -24,7 +26,7 @@ use super::repository::Repository;
 use super::run::Runner;
 use super::sources::Sources;
 use super::sync::locked;
-use super::workspace::Workspace;
+use super::workspace::{Workspace, hexadecimal};
 
 /// Lists, builds and runs the commits of one job on this machine.
 ///
@@ -88,7 +90,11 @@ impl LocalExecutor {
             .map_err(LocalError::io("read", &job_dir))?;
         let workspace = Workspace::open(&location.state_dir)?;
         let machine = Arc::new(MachineLock::open(&location.machine_dir)?);
-        let environment = Arc::new(Environment::new(job.into(), config.env.clone()));
+        let environment = Arc::new(Environment::new(
+            job.into(),
+            config.env.clone(),
+            config.trace,
+        ));
         let config = Arc::new(config);
         let builds = match &sources {
             None => Builds::Prebuilt,
@@ -136,7 +142,11 @@ impl LocalExecutor {
     ///
     /// When the notes of the job can't be read.
     pub fn warnings(&self) -> Result<Vec<String>, LocalError> {
-        self.runner.warnings()
+        let mut warnings = self.runner.warnings()?;
+        if let Builds::OfCommits(builder) = &*self.builds {
+            warnings.extend(builder.warnings()?);
+        }
+        Ok(warnings)
     }
 
     /// The name of a commit, with author, date and subject.
@@ -218,6 +228,34 @@ impl LocalExecutor {
         CancelGuard(processes)
     }
 
+    /// Identifies the sources of a build: those of commits that hold the same files are
+    /// the same, as where one of them reverts another.
+    async fn source_digest(&self, commit: &CombinedCommit) -> Result<Option<String>, LocalError> {
+        let Some(sources) = &self.sources else {
+            return Ok(None);
+        };
+        let Commit {
+            repository,
+            git_hash,
+            merged,
+            ..
+        } = &commit.main;
+        let history = sources.repositories.open(repository).await;
+        let history = history.map_err(MidpointError::from)?;
+        let tree = history.merged_tree(git_hash, merged).await;
+        let tree = tree.map_err(MidpointError::from)?;
+        Ok(tree.map(|tree| {
+            let mut state = commit.clone();
+            state.main = Commit::new(repository, tree);
+            let mut digest = Sha256::new_with_prefix("sources, 1");
+            for field in state.identity() {
+                digest.update((field.len() as u64).to_le_bytes());
+                digest.update(field);
+            }
+            hexadecimal(&digest.finalize())
+        }))
+    }
+
     async fn build_now(
         &self,
         located: &Located,
@@ -238,6 +276,17 @@ impl LocalExecutor {
                 report.cached = build.cached;
                 report.duration = build.duration;
                 report.artifact = Some(Artifact::Directory(build.tree.display().to_string()));
+                let traced = build.traced.as_ref();
+                report.digest = match traced.and_then(|traced| traced.digest.clone()) {
+                    Some(digest) => Some(digest),
+                    None => self.source_digest(&commit).await?,
+                };
+                report.unproved = traced.and_then(|traced| traced.unproved.clone());
+                report.same_as = (build.commit.clone()).filter(|built| *built != commit);
+                if let Some(same) = report.same_as.take() {
+                    report.duration = 0;
+                    report.same_as = Some(self.described(same).await?);
+                }
             }
             Made::Failed(failure) => {
                 report.failure = Some(failure.reason.clone());

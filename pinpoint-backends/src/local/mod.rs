@@ -18,6 +18,8 @@
 //! | `STATE/locks/<key>` | held shared by the users of that build, alone by its maker |
 //! | `STATE/locks/making` | held shared by all who make builds, alone by a process that removes repositories |
 //! | `JOB/builds/<key>.log` | the output of a build |
+//! | `JOB/builds/<key>.traced.json` | what a build that was traced read, and its commit |
+//! | `JOB/builds/<key>.same.json` | the commit whose build takes the place of one that is not made |
 //! | `JOB/last_run.json` | the report of the last run |
 //! | `JOB/runs/<action>.out`, `.err` | the output of a run that failed, its beginning and end when it is long; of a pair, `<action>-first` and `<action>-second` |
 //! | `JOB/runs/callgrind-…` | the counts of a run's instructions, while it runs under callgrind |
@@ -82,6 +84,7 @@ mod sources;
 mod supervisor;
 mod sync;
 mod tails;
+mod trace;
 mod workspace;
 
 pub use checkout::{Checkout, CheckoutPair};

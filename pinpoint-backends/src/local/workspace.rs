@@ -108,6 +108,11 @@ impl Workspace {
         }
     }
 
+    /// Our own repositories.
+    pub(super) fn repositories(&self) -> PathBuf {
+        self.state.join("repositories")
+    }
+
     /// Keeps [`clean`] from removing repositories until it is dropped. Which of
     /// them a build needs can't be seen before the build is finished.
     pub(super) async fn keep_repositories(&self) -> Result<Locked, LocalError> {
@@ -280,7 +285,7 @@ impl BuildDir {
     }
 
     /// The names at the top of the work tree, and of the checkouts beside it.
-    fn contents(&self) -> Result<BTreeSet<String>, LocalError> {
+    pub(super) fn contents(&self) -> Result<BTreeSet<String>, LocalError> {
         let mut contents = BTreeSet::new();
         for name in ["tree", "modules"] {
             let directory = self.path.join(name);
@@ -341,9 +346,18 @@ impl BuildDir {
         files::remove(&self.path)
     }
 
+    /// The file of what was read of a traced build.
+    pub(super) fn traced(&self) -> PathBuf {
+        self.path.join("traced.json")
+    }
+
     /// Declares the build whole.
     pub(super) fn finish(&self, made: LaidOut, began: Instant) -> Result<(), LocalError> {
-        let (size, contents) = (size(&self.path)?, self.contents()?);
+        let size = size(&self.path)?;
+        let contents = match made.contents {
+            Some(contents) => contents,
+            None => self.contents()?,
+        };
         sync(&self.path)?;
         let marker = Marker {
             repositories: made.repositories,
@@ -369,6 +383,8 @@ pub(super) struct LaidOut {
     pub(super) repositories: BTreeSet<PathBuf>,
     /// Dependencies whose revision was not there.
     pub(super) left_out: BTreeSet<(String, String)>,
+    /// The entries before the benchmark was run in it, if it was.
+    pub(super) contents: Option<BTreeSet<String>>,
 }
 
 /// Has everything made in a directory written to the disk.

@@ -410,6 +410,7 @@ pub(super) fn kind(record: &Record) -> &'static str {
             Report::Metric(_) => "metric",
             Report::Listed(_) => "listed",
             Report::Built(report) if report.failure.is_some() => "build_failed",
+            Report::Built(report) if report.same_as.is_some() => "not_built",
             Report::Built(_) => "built",
             Report::Ran(report) if report.failure.is_some() => "run_failed",
             Report::Ran(_) => "ran",

@@ -98,6 +98,7 @@ impl World {
             every_chart: false,
             cache_size: u64::MAX,
             skip: Vec::new(),
+            trace: false,
             paths: Vec::new(),
         }
     }

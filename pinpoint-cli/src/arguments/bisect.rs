@@ -70,6 +70,11 @@ pub(crate) struct Bisect {
     /// all other commits weigh 1.
     #[arg(long, value_name = "FILE", help_heading = STRATEGY)]
     pub(crate) prior: Option<PathBuf>,
+    /// Trace with `strace` what the build and the benchmark read. Commits that change
+    /// nothing of that are not built, and commits between two equal builds are excluded.
+    /// PINPOINT_COMMIT is not set then.
+    #[arg(long, help_heading = STRATEGY)]
+    pub(crate) trace_reads: bool,
     #[command(flatten)]
     pub(crate) job: JobOptions,
     #[command(flatten)]

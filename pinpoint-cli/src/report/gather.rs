@@ -133,7 +133,7 @@ async fn known(
         }
         _ => None,
     };
-    let built = |answer: &&Answered| matches!(answer.event, Event::Built { .. });
+    let built = |answer: &&Answered| matches!(answer.event, Event::Built { same: false, .. });
     Ok(Known {
         builds: answers.iter().filter(built).count() as u64,
         result,

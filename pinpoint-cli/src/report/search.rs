@@ -62,6 +62,7 @@ pub(super) fn section(report: &Report) -> Result<Markup, CliError> {
         @if let Some(document) = document {
             @if !document.comparisons.is_empty() { (comparisons(document)) }
             @if !document.candidates.is_empty() { (candidates(document)) }
+            @if !document.unchanged.is_empty() { (unchanged(document)) }
             @if !document.skipped.is_empty() { (skipped(document)) }
         }
     })
@@ -347,6 +348,21 @@ fn candidates(document: &BisectionResult) -> Markup {
                     p.note { (candidates.len() - MOST_CANDIDATES) " more." }
                 }
             }
+        }
+    }
+}
+
+fn unchanged(document: &BisectionResult) -> Markup {
+    html! {
+        section {
+            h2 { "Excluded" }
+            p { "The builds on both sides of these commits are the same." }
+            ul { @for span in &document.unchanged {
+                li {
+                    (count(span.commits, "commit")) " after " (Foreign(&line(&span.after)))
+                    ", up to " (Foreign(&line(&span.last)))
+                }
+            } }
         }
     }
 }

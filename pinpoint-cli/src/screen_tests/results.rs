@@ -100,6 +100,10 @@ fn a_culprit() {
         json!({
             "status": "culprit_found", "culprits": [culprit(&prior, &found)],
             "comparisons": [evidence(&prior, &found, [0.0125, 0.015])],
+            "unchanged": [
+                { "after": commit(0), "last": commit(8), "commits": 8 },
+                { "after": commit(21), "last": commit(22), "commits": 1 },
+            ],
             "skipped": [{ "commit": commit(16), "reason": "make: *** Error 2" }],
             "warnings": ["3 of 64 runs left processes behind, which were ended"],
         }),

@@ -41,6 +41,7 @@ mod proxy;
 mod refuse;
 mod report;
 mod rolls;
+mod same;
 mod screen;
 mod stop;
 #[cfg(feature = "postgres")]

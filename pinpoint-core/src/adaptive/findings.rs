@@ -6,7 +6,7 @@ use super::runs::Runs;
 use super::{AdaptiveSearch, Change, Phase};
 use crate::Position;
 use crate::budget::Exhausted;
-use crate::outcome::{Comparison, Culprit, Effect, Posterior, Span};
+use crate::outcome::{Comparison, Culprit, Effect, Posterior, Span, Unchanged};
 use crate::search_state::SearchState;
 use crate::strategy::{OpenRange, SearchStrategy};
 
@@ -72,7 +72,7 @@ impl SearchStrategy for AdaptiveSearch {
         if self.is_open() {
             let likeliest = self.likeliest();
             if likeliest.is_empty() {
-                gaps.extend(0..self.line.gaps.len());
+                gaps.extend((0..self.line.gaps.len()).filter(|gap| !self.line.gaps[*gap].closed));
             }
             gaps.extend(likeliest);
         }
@@ -102,6 +102,10 @@ impl SearchStrategy for AdaptiveSearch {
 
     fn comparisons(&self) -> Vec<Comparison> {
         Vec::new()
+    }
+
+    fn unchanged(&self) -> Vec<Unchanged> {
+        self.line.unchanged()
     }
 
     fn open_ranges(&self) -> Vec<OpenRange> {
@@ -170,20 +174,21 @@ impl AdaptiveSearch {
     ) -> Result<Effect, CompareError> {
         let values = |sites: &[Position]| -> Vec<f64> {
             (sites.iter())
+                .filter(|site| self.line.counts(**site))
                 .filter_map(|site| state.get(*site))
                 .flat_map(|site| site.values())
                 .collect()
         };
         let tally = |sites: &[Position]| {
-            (sites.iter()).filter_map(|site| state.get(*site)).fold(
-                (0, 0),
-                |(failures, runs), site| {
+            (sites.iter())
+                .filter(|site| self.line.counts(**site))
+                .filter_map(|site| state.get(*site))
+                .fold((0, 0), |(failures, runs), site| {
                     (
                         failures + u64::from(site.failures()),
                         runs + u64::from(site.runs()),
                     )
-                },
-            )
+                })
         };
         let (old, new) = (values(before), values(after));
         if change.by_failures || old.is_empty() || new.is_empty() {

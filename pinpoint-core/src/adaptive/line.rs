@@ -11,12 +11,16 @@
 
 use super::tuning::MOST_FAILED_BUILDS;
 use crate::Position;
+use crate::outcome::Unchanged;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
     pub(crate) sites: Vec<Position>,
     /// One fewer than sites.
     pub(crate) gaps: Vec<Gap>,
+    /// Sites between two builds that are the same, and unlike them: a change there is
+    /// undone before the second one.
+    passed_over: Vec<Position>,
     ranges: Vec<Weights>,
 }
 
@@ -28,6 +32,8 @@ pub(crate) struct Gap {
     high: u64,
     /// Offsets that can't be used, rising.
     skipped: Vec<u64>,
+    /// The builds on its two sides are the same, or it lies between two that are.
+    pub(crate) closed: bool,
 }
 
 /// A commit to be built to split a gap.
@@ -93,7 +99,9 @@ impl Line {
                 low: 0,
                 high: between,
                 skipped: Vec::new(),
+                closed: false,
             }],
+            passed_over: Vec::new(),
             ranges: vec![Weights {
                 range: 0,
                 mass: 1.0,
@@ -118,10 +126,69 @@ impl Line {
     /// The prior probability of a gap and the site after it.
     pub(crate) fn mass(&self, gap: usize) -> f64 {
         let Gap {
-            range, low, high, ..
+            range,
+            low,
+            high,
+            closed,
+            ..
         } = self.gaps[gap];
+        if closed {
+            return 0.0;
+        }
         let weights = self.weights(range);
         weights.before(high + 1) - weights.before(low)
+    }
+
+    /// Closes the gaps that hold no culprit because the builds on both sides are the same.
+    ///
+    /// From the good end on, each site is followed to the last one that is the same.
+    /// Where a change was made, undone and made again (`A B A B`), this leaves the last of
+    /// the three, and never nothing at all.
+    pub(crate) fn close_same(&mut self, are_same: impl Fn(Position, Position) -> bool) {
+        self.passed_over.clear();
+        self.gaps.iter_mut().for_each(|gap| gap.closed = false);
+        let mut first = 0;
+        while first < self.sites.len() {
+            let is_same = |site: &usize| are_same(self.sites[first], self.sites[*site]);
+            let last = (first + 1..self.sites.len()).rev().find(is_same);
+            if let Some(last) = last {
+                let unlike = (first..last).filter(|site| *site != first && !is_same(site));
+                self.passed_over
+                    .extend(unlike.map(|site| self.sites[site]).collect::<Vec<_>>());
+                (self.gaps[first..last].iter_mut()).for_each(|gap| gap.closed = true);
+            }
+            first = last.unwrap_or(first) + 1;
+        }
+    }
+
+    /// Do the runs of a site count?
+    pub(crate) fn counts(&self, site: Position) -> bool {
+        !self.passed_over.contains(&site)
+    }
+
+    /// Are the two ends the same?
+    pub(crate) fn is_closed(&self) -> bool {
+        self.gaps.iter().all(|gap| gap.closed)
+    }
+
+    /// The commits of closed gaps, from one open gap to the next.
+    pub(crate) fn unchanged(&self) -> Vec<Unchanged> {
+        let mut found: Vec<Unchanged> = Vec::new();
+        for (gap, _) in (self.gaps.iter().enumerate()).filter(|(_, gap)| gap.closed) {
+            let (after, last, commits) = (self.sites[gap], self.sites[gap + 1], self.commits(gap));
+            match found.last_mut().filter(|span| span.last == after) {
+                Some(span) => {
+                    span.last = last;
+                    span.commits += commits;
+                }
+                None => found.push(Unchanged {
+                    after,
+                    last,
+                    commits,
+                }),
+            }
+        }
+        found
     }
 
     /// Commits of a gap and the site after it.
@@ -150,6 +217,7 @@ impl Line {
             low,
             high,
             ref skipped,
+            ..
         } = self.gaps[gap];
         if low == high || skipped.len() >= MOST_FAILED_BUILDS.min((high - low) as usize) {
             return Vec::new();
@@ -194,6 +262,7 @@ impl Line {
             low,
             high,
             ref skipped,
+            ..
         } = self.gaps[gap];
         let weights = self.weights(range);
         let mass = self.mass(gap);
@@ -258,6 +327,7 @@ impl Line {
             self.sites.remove(site);
             let higher = self.gaps.remove(site);
             self.gaps[at].high = higher.high;
+            self.gaps[at].closed &= higher.closed;
             self.gaps[at].skipped.extend(higher.skipped);
             self.skip(commit);
         }
@@ -278,6 +348,7 @@ impl Line {
             low: 0,
             high: between,
             skipped: Vec::new(),
+            closed: false,
         };
     }
 }

@@ -46,9 +46,14 @@
 //! each change found is examined again given the others, and given up if it is no longer
 //! certain.
 //!
+//! # Builds that are the same
+//!
+//! Where the digests of two builds are equal, no change is looked for between them, and
+//! both are on one level whatever was measured between them: see `Line::close_same`.
+//!
 //! # The evidence of an answer
 //!
-//! A culprit and the commit before it were both run. The probability stated is
+//! A culprit and the commit before it were both run, or builds that are the same. The probability stated is
 //! that of the model; the search asks a little more of it than the confidence,
 //! because noise is never quite as modelled.
 
@@ -251,6 +256,8 @@ impl AdaptiveSearch {
                 self.line.drop_site(site);
             }
         }
+        self.line
+            .close_same(|one, other| state.are_same(one, other));
         true
     }
 
@@ -277,6 +284,9 @@ impl AdaptiveSearch {
     /// The probability of one change more than those in these gaps.
     fn analyse(&self, runs: &Runs, changes: &[usize]) -> Analysis {
         let gaps = self.line.gaps.len();
+        if self.line.is_closed() {
+            return Analysis::nothing(gaps);
+        }
         let prior: Vec<f64> = (0..gaps).map(|gap| self.line.mass(gap)).collect();
         let setting = Setting {
             sites: self.line.sites.len(),
@@ -312,7 +322,7 @@ impl AdaptiveSearch {
     }
 
     fn try_decide(&mut self, state: &mut SearchState) -> Result<bool, Exhausted> {
-        if self.run_ends(state)? {
+        if !self.line.is_closed() && self.run_ends(state)? {
             return Ok(false);
         }
         let mut runs = Runs::collect(&self.line, state);
@@ -426,8 +436,9 @@ impl AdaptiveSearch {
         let missing: Vec<(Position, u32)> = [pair.0, pair.1]
             .into_iter()
             .filter(|site| {
-                (state.get(*site))
-                    .is_some_and(|site| site.build == BuildState::Built && site.runs() < PAIR_RUNS)
+                (state.get(*site)).is_some_and(|measured| {
+                    measured.build == BuildState::Built && state.pooled_runs(*site) < PAIR_RUNS
+                })
             })
             .map(|site| (site, PAIR_RUNS))
             .collect();
@@ -547,6 +558,8 @@ impl AdaptiveSearch {
             .collect();
         let usable: Vec<bool> = sites()
             .map(|site| site.is_some_and(|site| site.build == BuildState::Built))
+            .zip(&self.line.sites)
+            .map(|(built, site)| built && self.line.counts(*site))
             .collect();
         let options = Options {
             runs: &runs,

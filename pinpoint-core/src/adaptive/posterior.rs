@@ -23,6 +23,19 @@ pub(crate) struct Analysis {
     pub(crate) separation: f64,
 }
 
+impl Analysis {
+    /// The two ends are the same.
+    pub(crate) fn nothing(gaps: usize) -> Self {
+        Self {
+            no_change: 1.0,
+            better: 0.0,
+            gaps: vec![0.0; gaps],
+            by_failures: vec![false; gaps],
+            separation: 1.0,
+        }
+    }
+}
+
 /// Combines prior, values and failures. `no_change` is the prior probability
 /// that there is no change to find.
 pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Analysis {

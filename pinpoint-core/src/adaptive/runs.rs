@@ -25,7 +25,8 @@ impl Runs {
         let mut tallies = vec![Tally::default(); line.sites.len()];
         let mut bots: BTreeMap<Option<&str>, usize> = BTreeMap::new();
         for (site, commit) in line.sites.iter().enumerate() {
-            let runs = (state.get(*commit).into_iter()).flat_map(|commit| commit.each_run());
+            let counted = state.get(*commit).filter(|_| line.counts(*commit));
+            let runs = (counted.into_iter()).flat_map(|commit| commit.each_run());
             for run in runs {
                 tallies[site].runs += 1.0;
                 let Some(value) = median(&run.values) else {

@@ -24,7 +24,7 @@ mod outcome;
 mod routes;
 mod spec;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 pub use self::outcome::{CULPRIT_FINDER_OUTCOME_VERSION, CheckedCulprit, CulpritFinderOutcome};
 use self::routes::{Part, Routes};
@@ -73,7 +73,7 @@ use crate::{
 ///     for action in finder.poll() {
 ///         let number = action.number;
 ///         finder.handle(match action.task {
-///             Task::Build { .. } => Event::Built { action: number },
+///             Task::Build { .. } => Event::built(number),
 ///             Task::Run { commit, index, .. } => Event::Ran {
 ///                 action: number,
 ///                 bot: None,
@@ -107,7 +107,8 @@ pub struct CulpritFinder {
     bisection: Option<Bisection>,
     /// One for each culprit of the search, once that is over.
     confirmations: Option<Vec<Confirmation>>,
-    built: BTreeSet<Position>,
+    /// How each commit that can be run came to be built.
+    built: BTreeMap<Position, Event>,
     reused_runs: u64,
     outcome: Option<CulpritFinderOutcome>,
 }
@@ -146,7 +147,7 @@ impl CulpritFinder {
             verification: Pairwise::new(spec.verification())?,
             bisection: None,
             confirmations: None,
-            built: BTreeSet::new(),
+            built: BTreeMap::new(),
             reused_runs: 0,
             outcome: None,
             spec,
@@ -200,7 +201,8 @@ impl CulpritFinder {
 
     /// Commits built so far, each counted once.
     pub fn builds(&self) -> u64 {
-        self.built.len() as u64
+        let made = |event: &&Event| matches!(event, Event::Built { same: false, .. });
+        self.built.values().filter(made).count() as u64
     }
 
     /// Opens an action of a part under a number of the whole.
@@ -275,10 +277,8 @@ impl CulpritFinder {
     fn answer_from_memory(&mut self, part: Part, action: &Action) -> Option<Event> {
         match &action.task {
             Task::Build { commit } => {
-                let built = self.built.contains(&self.outside(part, *commit));
-                built.then_some(Event::Built {
-                    action: action.number,
-                })
+                let built = self.built.get(&self.outside(part, *commit))?;
+                Some(built.clone().answering(action.number))
             }
             Task::Run { commit, index, .. } if !matches!(commit, Position::Within { .. }) => {
                 let (bot, run) = (self.verification.runs_of(*commit)).nth(*index as usize)?;
@@ -553,12 +553,13 @@ impl Machine for CulpritFinder {
             let Some((part, inner)) = self.routes.get(number) else {
                 return Ok(());
             };
-            let built = matches!(event, Event::Built { .. });
+            let built = matches!(event, Event::Built { .. }).then(|| event.clone());
             self.report(part, event.answering(inner))
                 .map_err(|error| error.about(number))?;
             self.routes.remove(number);
-            if let (Some(Task::Build { commit }), true) = (self.actions.close(number), built) {
-                self.built.insert(commit);
+            if let (Some(Task::Build { commit }), Some(built)) = (self.actions.close(number), built)
+            {
+                self.built.insert(commit, built);
             }
             self.forward(part)?;
         } else {

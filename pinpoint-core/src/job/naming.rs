@@ -16,7 +16,7 @@ use super::{JobMachine, JobOutcome, JobSpec};
 use crate::{
     ChartComparison, CheckedCulprit, CombinedCommit, Commit, CommitNames, Comparison,
     CulpritFinderOutcome, DependencyChange, Engine, Followed, Located, Metric, OUTCOME_VERSION,
-    Outcome, PairwiseOutcome, Position, Posterior, Skipped, Span, Unmeasured, Variant,
+    Outcome, PairwiseOutcome, Position, Posterior, Skipped, Span, Unchanged, Unmeasured, Variant,
 };
 
 /// The parts of a result beyond the journal of its job: the names of commits that were
@@ -163,6 +163,14 @@ impl Naming<'_> {
                 performance: comparison.performance,
             });
         }
+        let mut unchanged = Vec::new();
+        for span in outcome.unchanged {
+            unchanged.push(Unchanged {
+                after: self.name(span.after).await?,
+                last: self.name(span.last).await?,
+                commits: span.commits,
+            });
+        }
         let mut skipped = Vec::new();
         for skip in outcome.skipped {
             skipped.push(Skipped {
@@ -193,6 +201,7 @@ impl Naming<'_> {
             runs: outcome.runs,
             builds: outcome.builds,
             comparisons,
+            unchanged,
             skipped,
             unmeasured,
             warnings: self.source.warnings()?,
@@ -263,6 +272,7 @@ impl Naming<'_> {
             candidates: Vec::new(),
             posterior: None,
             comparisons: Vec::new(),
+            unchanged: Vec::new(),
             skipped: Vec::new(),
             unmeasured: Vec::new(),
             runs: 0,

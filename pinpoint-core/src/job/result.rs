@@ -4,7 +4,7 @@
 use crate::{
     ChartComparison, CombinedCommit, Commit, Comparison, DependencyChange, Effect,
     FunctionalComparison, JobState, PairwiseOutcome, PairwiseStatus, Posterior, Skipped, Status,
-    Stopped, Unmeasured, Variant,
+    Stopped, Unchanged, Unmeasured, Variant,
 };
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +55,9 @@ pub struct BisectionResult {
     pub builds: u64,
     /// Every comparison of two commits.
     pub comparisons: Vec<Comparison<CombinedCommit>>,
+    /// Commits that change nothing, since the builds on both sides are the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unchanged: Vec<Unchanged<CombinedCommit>>,
     /// Commits that could not be measured.
     pub skipped: Vec<Skipped<CombinedCommit>>,
     /// Remarks on the runs, a sentence each.

@@ -56,7 +56,7 @@ impl RecordVersion1 {
                     },
                 }),
             ),
-            (Event::Built { action }, detail) => (action, built(detail, None)),
+            (Event::Built { action, .. }, detail) => (action, built(detail, None)),
             (Event::BuildFailed { action, reason }, detail) => {
                 (action, built(detail, Some(reason)))
             }

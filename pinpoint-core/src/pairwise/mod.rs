@@ -63,7 +63,7 @@ use crate::{
 /// while comparison.outcome().is_none() {
 ///     for action in comparison.poll() {
 ///         let event = match action.task {
-///             Task::Build { .. } => Event::Built { action: action.number },
+///             Task::Build { .. } => Event::built(action.number),
 ///             Task::RunPair { first, second, index, .. } => {
 ///                 // The experiment takes 1 % longer; the machine slows down all the time.
 ///                 let run = |side| {

@@ -177,7 +177,7 @@ impl<'a> Simulation<'a> {
                         reason: "does not build".to_owned(),
                     }
                 } else {
-                    Event::Built { action: number }
+                    Event::built(number)
                 }
             }
             Task::Run { commit, bot, .. } => self.run(number, commit, bot),

@@ -101,7 +101,7 @@ impl Landscape {
                 range,
                 count: if range == 0 { self.between() } else { 0 },
             },
-            Task::Build { .. } => Event::Built { action: number },
+            Task::Build { .. } => Event::built(number),
             Task::Run { commit, .. } => {
                 let PairedRun {
                     started,

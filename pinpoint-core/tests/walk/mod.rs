@@ -99,9 +99,7 @@ fn answer(action: &Action, how: &How) -> Event {
             action: number,
             reason: reason(),
         },
-        (How::WrongKind, Task::Run { .. } | Task::RunPair { .. }) => {
-            Event::Built { action: number }
-        }
+        (How::WrongKind, Task::Run { .. } | Task::RunPair { .. }) => Event::built(number),
         (How::WrongKind, _) => ran(number, values(1.0)),
         (How::NotANumber, Task::RunPair { .. }) => ran_pair(gave(1.0), gave(f64::NAN)),
         (How::NotANumber, _) => ran(number, values(f64::INFINITY)),
@@ -130,7 +128,7 @@ fn answer(action: &Action, how: &How) -> Event {
             range: *range,
             count: 0,
         },
-        (How::Well(_), Task::Build { .. }) => Event::Built { action: number },
+        (How::Well(_), Task::Build { .. }) => Event::built(number),
         (How::Badly, Task::Build { .. }) => Event::BuildFailed {
             action: number,
             reason: reason(),

@@ -145,7 +145,7 @@ impl World {
                         reason: "does not compile".into(),
                     }
                 }
-                _ => Event::Built { action: number },
+                _ => Event::built(number),
             },
             Task::Run { commit, index, .. } => {
                 let fails = !matches!(commit, Position::Within { range, .. } if *range > 0)
@@ -209,7 +209,7 @@ pub(crate) fn value_by_value(
         for action in actions {
             let number = action.number;
             let event = match action.task {
-                Task::Build { .. } => Event::Built { action: number },
+                Task::Build { .. } => Event::built(number),
                 Task::Run { commit, index, .. } => match value(commit, index) {
                     Some(value) => ran(number, value),
                     None => Event::RunFailed {

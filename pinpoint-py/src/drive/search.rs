@@ -197,6 +197,7 @@ impl Search {
             build_jobs: self.build_jobs,
             cache_size: self.cache_size,
             skip,
+            trace: false,
         };
         if let Some(measure) = self.measure {
             config.measure_by(measure)?;

@@ -324,7 +324,7 @@ impl<M: Saved> Batches<M> {
                 let reason = SKIPPED.to_owned();
                 self.hear(Event::BuildFailed { action, reason })?;
             } else if answered.contains(&commit) {
-                self.hear(Event::Built { action })?;
+                self.hear(Event::built(action))?;
             }
         }
         for (action, asked) in self.executions() {
@@ -369,7 +369,7 @@ impl<M: Saved> Batches<M> {
             // The budget allows no run of what is to be built, or others are to
             // be run first. The machine goes on only once the builds are there.
             for (action, _) in wanted {
-                self.hear(Event::Built { action })?;
+                self.hear(Event::built(action))?;
             }
         }
     }
@@ -381,7 +381,7 @@ impl<M: Saved> Batches<M> {
         loop {
             let mut guess = self.copy();
             for (action, _) in &builds {
-                guess.hear(Event::Built { action: *action })?;
+                guess.hear(Event::built(*action))?;
             }
             let asked: Vec<Asked> = (guess.executions().into_iter())
                 .map(|(_, asked)| asked)

@@ -112,6 +112,27 @@ impl LocalHistory {
         Ok(state.map(|commit| commit.to_string()))
     }
 
+    /// Do two commits hold the same at these paths? Of a directory it counts only that it
+    /// is one, and where the path is with `true`, which names are in it.
+    pub(super) async fn are_same_at(
+        &self,
+        [one, other]: [&str; 2],
+        paths: BTreeMap<String, bool>,
+    ) -> Result<bool, HistoryError> {
+        let hashes = [one.to_owned(), other.to_owned()];
+        self.ask(move |inner| {
+            let [one, other] = {
+                let mut walk = inner.commits.walk();
+                let mut id = |hash: &String| walk.number(hash).map(|number| walk.id(number));
+                [id(&hashes[0])?, id(&hashes[1])?]
+            };
+            let objects = inner.commits.objects();
+            let same = objects::are_same_at(&objects, [one, other], &paths);
+            same.map_err(|error| inner.commits.of_object(error, "its files", &hashes[1], 0))
+        })
+        .await
+    }
+
     /// Looks at a commit with others merged into it, in a repository that has
     /// it; `None` when they conflict.
     async fn merged<T: Send + 'static>(

@@ -138,6 +138,59 @@ pub(super) fn gitlinks(
         .collect())
 }
 
+/// Do two commits hold the same at these paths? Of a directory it counts only that it is
+/// one, and where the path is with `true`, which names are in it.
+pub(super) fn are_same_at(
+    objects: &Objects,
+    commits: [ObjectId; 2],
+    paths: &BTreeMap<String, bool>,
+) -> Result<bool, ObjectError> {
+    let named: Vec<&str> = paths.keys().map(String::as_str).collect();
+    let [one, other] = commits;
+    let (one, other) = (
+        entries(objects, one, &named)?,
+        entries(objects, other, &named)?,
+    );
+    for (path, listed) in paths {
+        match (one.get(&**path), other.get(&**path)) {
+            (Some((mode, one)), Some((other_mode, other))) if mode == other_mode => {
+                let same = one == other
+                    || mode.is_tree()
+                        && (!listed || names(objects, *one)? == names(objects, *other)?);
+                if !same {
+                    return Ok(false);
+                }
+            }
+            (None, None) => {}
+            _ => return Ok(false),
+        }
+    }
+    let top = |commit| -> Result<_, ObjectError> {
+        let mut buffer = Vec::new();
+        let commit = load(objects, commit, &mut buffer)?;
+        Ok(CommitRef::from_bytes(commit.data, commit.object_hash)?.tree())
+    };
+    if paths.get("") != Some(&true) {
+        return Ok(true);
+    }
+    let [one, other] = commits;
+    Ok(names(objects, top(one)?)? == names(objects, top(other)?)?)
+}
+
+/// The names in a tree, with their kinds.
+fn names(objects: &Objects, tree: ObjectId) -> Result<Vec<(Vec<u8>, u16)>, ObjectError> {
+    /// The bits of a mode that tell files, directories and links apart.
+    const KIND: u16 = 0o170_000;
+    let mut buffer = Vec::new();
+    let tree = load(objects, tree, &mut buffer)?;
+    TreeRefIter::from_bytes(tree.data, tree.object_hash)
+        .map(|entry| {
+            let entry = entry?;
+            Ok((entry.filename.to_vec(), entry.mode.value() & KIND))
+        })
+        .collect()
+}
+
 /// The entries of a commit's tree at these paths.
 fn entries<'a>(
     objects: &Objects,

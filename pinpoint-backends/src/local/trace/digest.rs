@@ -1,0 +1,354 @@
+//! The digest of what a run of the benchmark read of a build.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use sha2::{Digest, Sha256};
+
+use super::super::error::LocalError;
+use super::super::files;
+use super::super::workspace::hexadecimal;
+use super::reads::Reads;
+
+/// Kinds of files, see inode(7).
+const DIRECTORY: u32 = 0o040_000;
+const FILE: u32 = 0o100_000;
+const LINK: u32 = 0o120_000;
+
+/// Bytes that are read at once.
+const PIECE: u64 = 1 << 20;
+
+/// The files of a build before the benchmark runs in it: what it makes is its own.
+pub(in super::super) struct Before(BTreeMap<PathBuf, Stamp>);
+
+/// Tells whether a file is still what it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    inode: u64,
+    mode: u32,
+    size: u64,
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            inode: metadata.ino(),
+            mode: metadata.mode(),
+            size: metadata.size(),
+            // Set by the system at each change, and by no program.
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+
+    /// The part of the mode that tells files, directories and links apart.
+    fn kind(self) -> u32 {
+        self.mode & 0o170_000
+    }
+}
+
+impl Before {
+    /// Walks the directory of a build.
+    ///
+    /// Cost: a look at each of its files.
+    pub(in super::super) fn of(directory: &Path) -> Result<Self, LocalError> {
+        let mut found = BTreeMap::new();
+        let mut open = vec![PathBuf::new()];
+        while let Some(place) = open.pop() {
+            let path = directory.join(&place);
+            let unreadable = |error| LocalError::io("read", &path)(error);
+            for entry in fs::read_dir(&path).map_err(unreadable)? {
+                let entry = entry.map_err(unreadable)?;
+                let metadata = match entry.metadata() {
+                    // A process that the build left running may be tidying up.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    other => other.map_err(unreadable)?,
+                };
+                let place = place.join(entry.file_name());
+                if metadata.is_dir() {
+                    open.push(place.clone());
+                }
+                found.insert(place, Stamp::of(&metadata));
+            }
+        }
+        Ok(Self(found))
+    }
+
+    /// The digest of what a run since then read, or why there is none.
+    ///
+    /// Cost: that of reading those files.
+    pub(in super::super) fn digest(
+        &self,
+        directory: &Path,
+        reads: &Reads,
+    ) -> Result<Result<String, String>, LocalError> {
+        let mut digest = Sha256::new_with_prefix("what a benchmark reads, 1");
+        let names = self.names();
+        for (place, access) in &reads.places {
+            let path = directory.join(place);
+            part(&mut digest, place.as_bytes());
+            let Some(before) = self.0.get(Path::new(place)) else {
+                part(&mut digest, b"nothing");
+                continue;
+            };
+            part(&mut digest, &before.kind().to_le_bytes());
+            if before.kind() == DIRECTORY {
+                if access.listed {
+                    let names = names.get(Path::new(place)).map_or(&[][..], Vec::as_slice);
+                    part(&mut digest, &(names.len() as u64).to_le_bytes());
+                    for (name, kind) in names {
+                        part(&mut digest, name.as_bytes());
+                        part(&mut digest, &kind.to_le_bytes());
+                    }
+                }
+                continue;
+            }
+            let now = fs::symlink_metadata(&path);
+            let is_unchanged = |now: &Metadata| Stamp::of(now) == *before;
+            let must_be = access.read || before.kind() == LINK;
+            if must_be && !now.is_ok_and(|now| is_unchanged(&now)) {
+                return Ok(Err(format!("it changes {place}, which it may have read")));
+            }
+            part(&mut digest, &before.mode.to_le_bytes());
+            let unreadable = |error| LocalError::io("read", &path)(error);
+            if before.kind() == LINK {
+                let target = fs::read_link(&path).map_err(unreadable)?;
+                let bytes = target.as_os_str().as_bytes();
+                let content = hash(bytes, directory).map_err(unreadable)?;
+                part(&mut digest, &content);
+            } else if before.kind() == FILE && access.read {
+                part(&mut digest, &content(&path, directory)?);
+            } else {
+                part(&mut digest, &before.size.to_le_bytes());
+            }
+        }
+        Ok(Ok(hexadecimal(&digest.finalize())))
+    }
+
+    /// The names in each directory, with their kinds.
+    fn names(&self) -> BTreeMap<&Path, Vec<(OsString, u32)>> {
+        let mut names: BTreeMap<&Path, Vec<_>> = BTreeMap::new();
+        for (place, stamp) in &self.0 {
+            if let (Some(directory), Some(name)) = (place.parent(), place.file_name()) {
+                let entry = (name.to_owned(), stamp.kind());
+                names.entry(directory).or_default().push(entry);
+            }
+        }
+        names
+    }
+}
+
+/// Each part is preceded by its length, so that no two lists read alike.
+fn part(digest: &mut Sha256, bytes: &[u8]) {
+    digest.update((bytes.len() as u64).to_le_bytes());
+    digest.update(bytes);
+}
+
+/// The hash of a file; of an executable, only of what is loaded of it, where `objcopy`
+/// can tell.
+fn content(path: &Path, directory: &Path) -> Result<Vec<u8>, LocalError> {
+    let unreadable = |error| LocalError::io("read", path)(error);
+    let mut file = File::open(path).map_err(unreadable)?;
+    let mut begin = [0; 18];
+    let length = read_up_to(&mut file, &mut begin).map_err(unreadable)?;
+    let is_elf = length == begin.len() && begin.starts_with(b"\x7fELF");
+    // Executables and shared objects, in either byte order: others are not loaded.
+    let is_loaded = matches!(begin[16..18], [2 | 3, 0] | [0, 2 | 3]);
+    if is_elf && is_loaded {
+        let loaded = directory.join("loaded-part");
+        let found = loaded_part(path, &loaded).map(|()| File::open(&loaded));
+        if let Some(Ok(found)) = found {
+            let hashed = hash(found, directory).map_err(unreadable);
+            files::remove(&loaded)?;
+            return hashed;
+        }
+    }
+    hash(File::open(path).map_err(unreadable)?, directory).map_err(unreadable)
+}
+
+/// Copies an executable without what is not loaded; absent where that can't be done.
+#[expect(clippy::disallowed_methods, reason = "objcopy, which ends by itself")]
+fn loaded_part(path: &Path, to: &Path) -> Option<()> {
+    let mut objcopy = Command::new("objcopy");
+    objcopy
+        .args(["--strip-all", "--remove-section=.note.gnu.build-id"])
+        .args([
+            "--remove-section=.gnu_debuglink",
+            "--remove-section=.comment",
+        ])
+        .arg(path)
+        .arg(to)
+        .stdin(Stdio::null());
+    let output = objcopy.output().ok()?;
+    // The mode of the original may forbid reading.
+    fs::set_permissions(to, fs::Permissions::from_mode(0o600)).ok()?;
+    output.status.success().then_some(())
+}
+
+/// The hash of content in which the name of the build's directory is blanked out.
+fn hash(mut content: impl Read, directory: &Path) -> io::Result<Vec<u8>> {
+    let name = directory.file_name().unwrap_or_default().as_bytes();
+    let mut digest = Sha256::new();
+    let mut kept = Vec::new();
+    loop {
+        let more = (&mut content).take(PIECE).read_to_end(&mut kept)?;
+        blank_out(&mut kept, name);
+        // The name may go on in the next piece.
+        let whole = match more {
+            0 => kept.len(),
+            _ => kept.len().saturating_sub(name.len().saturating_sub(1)),
+        };
+        digest.update(&kept[..whole]);
+        kept.drain(..whole);
+        if more == 0 {
+            return Ok(digest.finalize().to_vec());
+        }
+    }
+}
+
+fn blank_out(bytes: &mut [u8], name: &[u8]) {
+    let Some(first) = name.first() else { return };
+    let mut from = 0;
+    while let Some(at) = bytes[from..].iter().position(|byte| byte == first) {
+        let at = from + at;
+        if bytes[at..].starts_with(name) {
+            bytes[at..at + name.len()].fill(0);
+        }
+        from = at + 1;
+    }
+}
+
+fn read_up_to(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut read = 0;
+    while read < bytes.len() {
+        match file.read(&mut bytes[read..])? {
+            0 => break,
+            more => read += more,
+        }
+    }
+    Ok(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::super::strace::Access;
+    use super::*;
+
+    /// The directory of a build with a few files.
+    fn build(root: &Path, name: &str) -> PathBuf {
+        let directory = root.join(name);
+        let tree = directory.join("tree");
+        fs::create_dir_all(tree.join("data")).unwrap();
+        fs::write(tree.join("program"), "runs").unwrap();
+        fs::write(tree.join("data/a"), "1").unwrap();
+        fs::write(tree.join("where"), format!("in {}", tree.display())).unwrap();
+        symlink(tree.join("program"), tree.join("link")).unwrap();
+        directory
+    }
+
+    fn reads() -> Reads {
+        let listed = Access {
+            listed: true,
+            ..Access::LOOKED_UP
+        };
+        let places = [
+            ("tree", Access::LOOKED_UP),
+            ("tree/program", Access::READ),
+            ("tree/data", listed),
+            ("tree/data/a", Access::LOOKED_UP),
+            ("tree/where", Access::READ),
+            ("tree/link", Access::READ),
+            ("tree/absent", Access::READ),
+        ];
+        Reads {
+            places: places.map(|(place, access)| (place.into(), access)).into(),
+            doubt: None,
+        }
+    }
+
+    /// The digest of a run that does something, in a build to which something was done.
+    fn digest(before: impl Fn(&Path), run: impl Fn(&Path)) -> Result<String, String> {
+        let temporary = tempfile::tempdir().unwrap();
+        // As long as other names: paths are of equal length.
+        let name = hexadecimal(&Sha256::digest(temporary.path().as_os_str().as_bytes()));
+        let root = temporary.path().parent().unwrap().join(&name);
+        fs::rename(temporary.path(), &root).unwrap();
+        let directory = build(&root, &name);
+        let tree = directory.join("tree");
+        before(&tree);
+        let found = Before::of(&directory).unwrap();
+        run(&tree);
+        let digest = found.digest(&directory, &reads()).unwrap();
+        fs::remove_dir_all(&root).unwrap();
+        digest
+    }
+
+    fn write(place: &str, content: &str) -> impl Fn(&Path) {
+        move |tree| fs::write(tree.join(place), content).unwrap()
+    }
+
+    fn nothing(_: &Path) {}
+
+    #[test]
+    fn what_was_read_counts_and_nothing_else() {
+        let same = digest(nothing, nothing).unwrap();
+        assert_eq!(digest(nothing, nothing), Ok(same.clone()));
+        assert_eq!(digest(write("other", "1"), nothing), Ok(same.clone()));
+        // It was looked up, and its size stays.
+        assert_eq!(digest(write("data/a", "2"), nothing), Ok(same.clone()));
+        for (place, content) in [
+            ("program", "walks"),
+            ("data/b", ""),
+            ("data/a", "12"),
+            ("absent", ""),
+        ] {
+            let other = digest(write(place, content), nothing).unwrap();
+            assert_ne!(other, same, "{place}");
+        }
+        let mode = |tree: &Path| {
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(tree.join("program"), mode).unwrap();
+        };
+        assert_ne!(digest(mode, nothing), Ok(same));
+    }
+
+    #[test]
+    fn what_the_run_makes_is_its_own_and_what_it_changes_is_in_doubt() {
+        let same = digest(nothing, nothing);
+        assert_eq!(digest(nothing, write("absent", "made by the run")), same);
+        assert_eq!(digest(nothing, write("data/b", "made by the run")), same);
+        let error = digest(nothing, write("program", "other")).unwrap_err();
+        assert!(error.contains("it changes tree/program"), "{error}");
+    }
+
+    #[test]
+    fn a_name_is_blanked_out_wherever_it_stands() {
+        let directory = Path::new("/state/abc");
+        let content = |name: &str, length: usize| {
+            let mut content = vec![b'a'; length];
+            content.extend(name.as_bytes());
+            content.extend(b"aab");
+            hash(&content[..], directory).unwrap()
+        };
+        for length in [
+            0,
+            1,
+            7,
+            PIECE as usize - 2,
+            PIECE as usize - 1,
+            PIECE as usize,
+        ] {
+            let blank = content("\0\0\0", length);
+            assert_eq!(content("abc", length), blank, "{length}");
+            assert_ne!(content("abd", length), blank, "{length}");
+        }
+    }
+}

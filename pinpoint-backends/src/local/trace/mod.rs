@@ -1,0 +1,214 @@
+//! What a build command and the benchmark read: the proof that two builds are the same.
+//!
+//! Two commits differ in their sources, and so do their builds, if only by the path in
+//! which they were made. What counts is what the benchmark can see of it. So each build is
+//! made, and then the benchmark run in it once, uncounted, under `strace`.
+//!
+//! - **The digest** of a build is that of everything the benchmark's own run looked up in
+//!   it: the contents of files that it read, the names in directories that it listed,
+//!   the places where it found nothing. In a build with the same digest it takes the same
+//!   steps, and so its runs are of the same level.
+//! - **Without a build** a commit is known to be the same as one that was built when git
+//!   has the same for both wherever that one's build or run looked. Its build would have
+//!   taken the same steps.
+//!
+//! A file that was looked for in vain counts, and so does a directory that was listed: a
+//! commit that adds a file there changes something. Nothing is inferred from the *ends*
+//! of a range for commits between them: those may read other files. Each build proves
+//! only what is the same as itself.
+//!
+//! # What does not count
+//!
+//! - The path of the work tree: its name is blanked out of what is read.
+//! - What of an executable is not loaded: symbols, debug information, the build id. That
+//!   needs `objcopy`; without it such files are compared as they are.
+//! - Times of files. `SOURCE_DATE_EPOCH` is set for builds that ask for it.
+//! - The hash of the commit, which commands of such a job are not given: what they do
+//!   with it could not be seen.
+//!
+//! # What can't be proved
+//!
+//! A command that reads git's data (`git describe`), asks another process on this machine
+//! (a compiler cache, a container daemon), changes a file of the build that it read,
+//! enters another root, or reads by `io_uring`: its builds are compared by their sources
+//! alone, and the reason is reported.
+//!
+//! # Limits
+//!
+//! The benchmark is taken to read the same files in each of its runs. Files outside of the
+//! work tree are taken to be the same for all commits. A traced command lasts until all
+//! that it started has ended, and programs do without their set-user-id bits.
+//!
+//! `docs/same-builds.md` explains all of this to users.
+
+mod digest;
+mod reads;
+mod strace;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::LocalError;
+use super::files;
+use super::workspace::BuildDir;
+pub(super) use digest::Before;
+pub(super) use reads::Reads;
+use strace::{Access, CALLS, Reader, Trace};
+
+/// A traced command takes longer by a factor below this, and gets more time.
+const SLOWER: u32 = 4;
+
+/// The means to trace commands.
+#[derive(Debug)]
+pub(super) struct Tracer {
+    options: Vec<&'static str>,
+}
+
+impl Tracer {
+    /// Looks whether commands can be traced here.
+    ///
+    /// # Errors
+    ///
+    /// [`LocalError::NoTracer`].
+    pub(super) fn open() -> Result<Self, LocalError> {
+        let plain = vec!["-f", "-y", "-q", "-e", "signal=none", "-e", CALLS];
+        // Stops at the calls of interest only; since strace 5.3.
+        let mut quick = vec!["--seccomp-bpf"];
+        quick.extend(&plain);
+        let mut reason = String::new();
+        for options in [quick, plain] {
+            let tracer = Self { options };
+            match tracer.trial() {
+                Ok(()) => return Ok(tracer),
+                Err(found) => reason = found,
+            }
+        }
+        Err(LocalError::NoTracer { reason })
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it traces `true`, which ends by itself"
+    )]
+    fn trial(&self) -> Result<(), String> {
+        let command = self.command(&Command::new("true"), Path::new("/dev/null"));
+        let mut command = command;
+        match command.output() {
+            Ok(output) if output.status.success() => Ok(()),
+            Ok(output) => {
+                let said = String::from_utf8_lossy(&output.stderr);
+                Err(said.trim().lines().last().unwrap_or("it failed").to_owned())
+            }
+            Err(error) => Err(format!("strace can't be started: {error}")),
+        }
+    }
+
+    /// The command, traced into a file.
+    pub(super) fn command(&self, traced: &Command, output: &Path) -> Command {
+        let mut command = Command::new("strace");
+        command.args(&self.options).arg("-o").arg(output).arg("--");
+        command.arg(traced.get_program()).args(traced.get_args());
+        for (name, value) in traced.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if let Some(directory) = traced.get_current_dir() {
+            command.current_dir(directory);
+        }
+        command
+    }
+
+    /// The time that a traced command gets.
+    pub(super) fn timeout(&self, timeout: Option<Duration>) -> Option<Duration> {
+        timeout.map(|timeout| timeout.saturating_mul(SLOWER))
+    }
+}
+
+/// The places of a build at which a command looked that was started in its work tree,
+/// from a trace, which is removed. Git keeps its data of all work trees in `repositories`.
+pub(super) fn read(
+    output: &Path,
+    dir: &BuildDir,
+    repositories: &Path,
+) -> Result<Reads, LocalError> {
+    let trace = parse(output, &dir.tree).map_err(LocalError::io("read", output))?;
+    files::remove(output)?;
+    Ok(Reads::of(trace, &dir.path, repositories))
+}
+
+fn parse(output: &Path, directory: &Path) -> io::Result<Trace> {
+    let mut reader = Reader::new(directory);
+    let mut lines = BufReader::new(File::open(output)?);
+    let mut line = Vec::new();
+    while lines.read_until(b'\n', &mut line)? > 0 {
+        reader.line(line.strip_suffix(b"\n").unwrap_or(&line));
+        line.clear();
+    }
+    Ok(reader.finish())
+}
+
+/// What is known of a build that was traced. Kept beside it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Traced {
+    /// Where in the work tree its build command and the benchmark looked.
+    reads: BTreeMap<String, Access>,
+    /// Identifies what the benchmark read.
+    pub(super) digest: Option<String>,
+    /// The reason why there is no digest, or why the places are not all.
+    pub(super) unproved: Option<String>,
+}
+
+impl Traced {
+    /// The build command, if there is one, read this; and the benchmark that, with this
+    /// digest.
+    pub(super) fn new(
+        build: Option<Reads>,
+        benchmark: Reads,
+        digest: Result<String, String>,
+    ) -> Self {
+        let tree = |reads: &Reads| -> Vec<(String, Access)> {
+            (reads.places.iter())
+                .filter_map(|(path, access)| Some((path.strip_prefix("tree")?, *access)))
+                .filter_map(|(path, access)| match path.strip_prefix('/') {
+                    Some(path) => Some((path.to_owned(), access)),
+                    None => path.is_empty().then(|| (String::new(), access)),
+                })
+                .collect()
+        };
+        let mut reads: BTreeMap<String, Access> = BTreeMap::new();
+        for (path, access) in (build.iter()).chain([&benchmark]).flat_map(tree) {
+            reads.entry(path).or_default().add(access);
+        }
+        let of = |who: &str, doubt: Option<String>| doubt.map(|doubt| format!("{who}: {doubt}"));
+        let (digest, undigested) = match (benchmark.doubt, digest) {
+            (Some(doubt), _) | (None, Err(doubt)) => (None, Some(doubt)),
+            (None, Ok(digest)) => (Some(digest), None),
+        };
+        let in_build = build.and_then(|build| build.doubt);
+        Self {
+            reads,
+            digest,
+            unproved: of("the build", in_build).or_else(|| of("the benchmark", undigested)),
+        }
+    }
+
+    /// Where the work tree of a commit has to be like that of this build's for the two to
+    /// be the same, and whether the names of a directory count; absent when that is not
+    /// known.
+    pub(super) fn reads(&self) -> Option<BTreeMap<String, bool>> {
+        let places = || {
+            (self.reads.iter())
+                .map(|(path, access)| (path.clone(), access.listed))
+                .collect()
+        };
+        self.unproved.is_none().then(places)
+    }
+}

@@ -1,0 +1,258 @@
+//! The places of a build at which a command looked.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use super::strace::{Access, Trace};
+
+/// The most links that a path may lead through, as in Linux.
+const MOST_LINKS: u32 = 40;
+
+/// The longest first line of a script that names its interpreter.
+const LONGEST_LINE: u64 = 4096;
+
+/// The places of a build at which a command looked, relative to its directory.
+#[derive(Debug, Default)]
+pub(in super::super) struct Reads {
+    pub(super) places: BTreeMap<String, Access>,
+    /// The reason why these may not be all.
+    pub(in super::super) doubt: Option<String>,
+}
+
+impl Reads {
+    /// Those of a trace in the build's directory, which is one of several in `builds`;
+    /// git keeps its data of all of them in `repositories`.
+    pub(super) fn of(trace: Trace, directory: &Path, repositories: &Path) -> Self {
+        let mut reads = Self {
+            places: BTreeMap::new(),
+            doubt: trace.doubt,
+        };
+        let state = State {
+            directory,
+            builds: directory.parent().unwrap_or(directory),
+            repositories,
+        };
+        let mut open: VecDeque<(PathBuf, Access)> = trace.paths.into_iter().collect();
+        while let Some((path, access)) = open.pop_front() {
+            let at = reads.follow(&path, access, &state);
+            // The kernel reads a script's interpreter by itself.
+            if access.read
+                && at.starts_with(directory)
+                && let Some(interpreter) = interpreter(&at)
+                && !reads.has(&interpreter, directory)
+            {
+                open.push_back((interpreter, Access::READ));
+            }
+        }
+        reads
+    }
+
+    fn has(&self, path: &Path, directory: &Path) -> bool {
+        let place = path.strip_prefix(directory).ok().and_then(Path::to_str);
+        place.is_none_or(|place| self.places.get(place).is_some_and(|access| access.read))
+    }
+
+    /// Follows a path as the kernel does, and notes each link and directory on the way.
+    fn follow(&mut self, path: &Path, access: Access, state: &State<'_>) -> PathBuf {
+        let mut at = PathBuf::from("/");
+        let mut left: VecDeque<OsString> = parts(path).collect();
+        let mut links = 0;
+        while let Some(part) = left.pop_front() {
+            if part == ".." {
+                at.pop();
+                continue;
+            }
+            at.push(part);
+            if !at.starts_with(state.directory) {
+                continue;
+            }
+            match fs::read_link(&at) {
+                Ok(target) if links < MOST_LINKS => {
+                    links += 1;
+                    self.note(&at, Access::READ, state);
+                    at.pop();
+                    if target.is_absolute() {
+                        at = PathBuf::from("/");
+                    }
+                    parts(&target).rev().for_each(|part| left.push_front(part));
+                }
+                _ if left.is_empty() => {}
+                _ => self.note(&at, Access::LOOKED_UP, state),
+            }
+        }
+        self.note(&at, access, state);
+        at
+    }
+
+    fn note(&mut self, at: &Path, access: Access, state: &State<'_>) {
+        let looks_inside = access != Access::LOOKED_UP;
+        if let Ok(place) = at.strip_prefix(state.directory) {
+            if place.file_name().is_some_and(|name| name == ".git") && looks_inside {
+                self.doubt_git();
+            }
+            match place.to_str() {
+                // The directory itself is ours.
+                Some("") => {}
+                Some(place) => self.places.entry(place.to_owned()).or_default().add(access),
+                None => self.doubt(format!(
+                    "it looks at {}, which is not UTF-8",
+                    place.display()
+                )),
+            }
+        } else if looks_inside && at.starts_with(state.repositories) {
+            self.doubt_git();
+        } else if looks_inside && state.is_in_other_build(at) {
+            self.doubt("it reads another build".into());
+        }
+    }
+
+    fn doubt_git(&mut self) {
+        self.doubt("it asks git, which knows the commit".into());
+    }
+
+    fn doubt(&mut self, reason: String) {
+        self.doubt.get_or_insert(reason);
+    }
+}
+
+/// The directories of builds.
+struct State<'a> {
+    directory: &'a Path,
+    builds: &'a Path,
+    repositories: &'a Path,
+}
+
+impl State<'_> {
+    /// Programs look for their configuration in the directories above, too.
+    fn is_in_other_build(&self, at: &Path) -> bool {
+        let name = at.strip_prefix(self.builds).ok();
+        let name = name.and_then(|rest| rest.components().next());
+        name.is_some_and(|name| self.builds.join(name).is_dir())
+    }
+}
+
+fn parts(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
+    path.components().filter_map(|part| match part {
+        Component::Normal(part) => Some(part.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    })
+}
+
+/// The interpreter that a script names, if it is one.
+fn interpreter(path: &Path) -> Option<PathBuf> {
+    if !fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        return None;
+    }
+    let mut begin = Vec::new();
+    (File::open(path)
+        .ok()?
+        .take(LONGEST_LINE)
+        .read_to_end(&mut begin))
+    .ok()?;
+    let line = begin.strip_prefix(b"#!")?;
+    let line = line.split(|byte| *byte == b'\n').next()?.trim_ascii();
+    let program = line.split(u8::is_ascii_whitespace).next()?;
+    let program = Path::new(std::ffi::OsStr::from_bytes(program));
+    program.is_absolute().then(|| program.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// The directory of a build whose work tree has a few files.
+    fn build(root: &Path) -> PathBuf {
+        let directory = root.join("builds/one");
+        let tree = directory.join("tree");
+        fs::create_dir_all(tree.join("real/deep")).unwrap();
+        fs::create_dir_all(root.join("builds/other/tree")).unwrap();
+        fs::write(tree.join("real/data"), "1").unwrap();
+        symlink("real", tree.join("link")).unwrap();
+        symlink(tree.join("link/data"), tree.join("alias")).unwrap();
+        symlink("loop", tree.join("loop")).unwrap();
+        let interpreter = tree.join("real/interpreter");
+        let script = format!("#! {} -x\n", interpreter.display());
+        fs::write(tree.join("script"), script).unwrap();
+        directory
+    }
+
+    fn reads(root: &Path, paths: &[(PathBuf, Access)]) -> Reads {
+        let trace = Trace {
+            paths: paths.iter().cloned().collect(),
+            doubt: None,
+        };
+        Reads::of(trace, &root.join("builds/one"), &root.join("repositories"))
+    }
+
+    #[test]
+    fn every_link_and_directory_on_the_way_is_noted() {
+        let temporary = tempfile::tempdir().unwrap();
+        let root = temporary.path().canonicalize().unwrap();
+        let tree = build(&root).join("tree");
+        let follow = |path: &str| {
+            let found = reads(&root, &[(tree.join(path), Access::READ)]);
+            assert_eq!(found.doubt, None);
+            let places = found.places.into_iter();
+            let place = |(place, access): (String, Access)| {
+                format!("{place}{}", if access.read { " r" } else { "" })
+            };
+            places.map(place).collect::<Vec<_>>()
+        };
+        let way = ["tree", "tree/link r", "tree/real", "tree/real/data r"];
+        assert_eq!(follow("link/data"), way);
+        assert_eq!(follow("link/deep/../data")[..3], way[..3]);
+        assert_eq!(
+            follow("alias"),
+            [
+                "tree",
+                "tree/alias r",
+                "tree/link r",
+                "tree/real",
+                "tree/real/data r"
+            ]
+        );
+        assert_eq!(
+            follow("absent/x"),
+            ["tree", "tree/absent", "tree/absent/x r"]
+        );
+        assert_eq!(follow("loop"), ["tree", "tree/loop r"]);
+        // The kernel runs the interpreter of a script.
+        assert!(follow("script").contains(&"tree/real/interpreter r".to_owned()));
+        // What is elsewhere is the same for all commits.
+        assert_eq!(
+            reads(&root, &[("/etc/passwd".into(), Access::READ)])
+                .places
+                .len(),
+            0
+        );
+    }
+
+    #[test]
+    fn what_tells_commits_apart_is_in_doubt() {
+        let temporary = tempfile::tempdir().unwrap();
+        let root = temporary.path().canonicalize().unwrap();
+        let tree = build(&root).join("tree");
+        let doubt = |path: PathBuf, access| reads(&root, &[(path, access)]).doubt;
+        let head = root.join("repositories/r/worktrees/tree/HEAD");
+        for path in [tree.join(".git"), tree.join("real/.git"), head] {
+            assert!(doubt(path.clone(), Access::READ).unwrap().contains("git"));
+            assert_eq!(doubt(path, Access::LOOKED_UP), None);
+        }
+        let other = root.join("builds/other/tree/bench");
+        assert!(
+            doubt(other, Access::READ)
+                .unwrap()
+                .contains("another build")
+        );
+        assert_eq!(doubt(tree.join("real/data"), Access::READ), None);
+        // Cargo looks there for a workspace.
+        assert_eq!(doubt(root.join("builds/Cargo.toml"), Access::READ), None);
+    }
+}

@@ -1,0 +1,647 @@
+//! Reads what `strace -f -y` wrote.
+//!
+//! ```text
+//! 4711 openat(AT_FDCWD</tree>, "a.h", O_RDONLY) = 3</tree/a.h>
+//! 4711 vfork( <unfinished ...>
+//! 4712 access("cc", X_OK)                = -1 ENOENT (No such file or directory)
+//! 4711 <... vfork resumed>)              = 4712
+//! 4712 +++ exited with 0 +++
+//! ```
+//!
+//! A path may be relative to the working directory of its process, which the trace gives
+//! only now and then: each process begins with that of its parent, and threads share one.
+//! A child may be seen before its parent is said to have it; its lines wait until then.
+//!
+//! Whatever is not understood is a doubt: nothing is proved by a trace with a gap.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// The system calls to trace, as `strace` takes them. Those with a question mark do not
+/// exist everywhere.
+pub(super) const CALLS: &str = "trace=%file,?getdents,?getdents64,fchdir,?fork,?vfork,?clone,\
+    ?clone3,connect,bind,?io_uring_setup,?open_by_handle_at,?setns";
+
+/// Sockets on which nothing that depends on a commit answers: the name service cache.
+const HARMLESS_SOCKETS: [&str; 2] = ["/var/run/nscd/socket", "/run/nscd/socket"];
+
+/// The port of a name server, which may be on this machine.
+const NAME_SERVER: &str = "htons(53)";
+
+/// What was done with a path, beside looking it up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in super::super) struct Access {
+    /// Its content was read, or may have been.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) read: bool,
+    /// The names in the directory were listed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) listed: bool,
+}
+
+impl Access {
+    pub(super) const LOOKED_UP: Self = Self {
+        read: false,
+        listed: false,
+    };
+    pub(super) const READ: Self = Self {
+        read: true,
+        listed: false,
+    };
+    const LISTED: Self = Self {
+        read: false,
+        listed: true,
+    };
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.read |= other.read;
+        self.listed |= other.listed;
+    }
+}
+
+/// The paths that a command looked up, as it named them, from the root.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Trace {
+    pub(super) paths: BTreeMap<PathBuf, Access>,
+    /// The reason why these may not be all.
+    pub(super) doubt: Option<String>,
+}
+
+/// Reads a trace line by line.
+pub(super) struct Reader {
+    trace: Trace,
+    has_begun: bool,
+    /// The working directories, each of one process or of several threads.
+    directories: Vec<PathBuf>,
+    /// The place of each process's own.
+    directory_of: HashMap<u32, usize>,
+    /// Processes that have not ended.
+    alive: BTreeSet<u32>,
+    /// The first part of a call that has not returned.
+    unfinished: HashMap<u32, Vec<u8>>,
+    /// The lines of processes whose parent is not known yet.
+    waiting: BTreeMap<u32, Vec<Vec<u8>>>,
+    /// The addresses that were connected to.
+    connected: BTreeSet<String>,
+    /// The addresses at which the traced processes answer themselves.
+    bound: BTreeSet<String>,
+}
+
+impl Reader {
+    /// For a command that is started in a directory.
+    pub(super) fn new(directory: &Path) -> Self {
+        Self {
+            trace: Trace::default(),
+            has_begun: false,
+            directories: vec![directory.to_owned()],
+            directory_of: HashMap::new(),
+            alive: BTreeSet::new(),
+            unfinished: HashMap::new(),
+            waiting: BTreeMap::new(),
+            connected: BTreeSet::new(),
+            bound: BTreeSet::new(),
+        }
+    }
+
+    /// One line, without its end.
+    pub(super) fn line(&mut self, line: &[u8]) {
+        let Some((process, rest)) = process_of(line) else {
+            self.doubt_line(line);
+            return;
+        };
+        if !self.has_begun {
+            self.has_begun = true;
+            self.directory_of.insert(process, 0);
+        }
+        if self.directory_of.contains_key(&process) {
+            self.alive.insert(process);
+            self.of_process(process, rest);
+        } else {
+            self.waiting
+                .entry(process)
+                .or_default()
+                .push(line.to_owned());
+        }
+    }
+
+    /// The whole trace, after its last line.
+    pub(super) fn finish(mut self) -> Trace {
+        if !self.has_begun {
+            self.doubt("the trace is empty".into());
+        }
+        if let Some(process) = self.waiting.keys().next() {
+            let process = *process;
+            self.doubt(format!(
+                "the trace does not say who started process {process}"
+            ));
+        }
+        if let Some(process) = self.alive.first() {
+            let process = *process;
+            self.doubt(format!("the trace ends before process {process} does"));
+        }
+        let elsewhere = self.connected.difference(&self.bound).next();
+        if let Some(address) = elsewhere.cloned() {
+            self.doubt(format!(
+                "it asks another process on this machine ({address}), which may read anything"
+            ));
+        }
+        self.trace
+    }
+
+    fn doubt(&mut self, reason: String) {
+        self.trace.doubt.get_or_insert(reason);
+    }
+
+    fn doubt_line(&mut self, line: &[u8]) {
+        const LONGEST: usize = 200;
+        let line = String::from_utf8_lossy(&line[..line.len().min(LONGEST)]).into_owned();
+        self.doubt(format!("a line of the trace can't be read: {line:?}"));
+    }
+
+    fn of_process(&mut self, process: u32, line: &[u8]) {
+        if line.starts_with(b"+++ superseded") {
+            // It goes on as another thread's program, under its own number.
+        } else if line.starts_with(b"+++ ") {
+            self.alive.remove(&process);
+            self.unfinished.remove(&process);
+            self.directory_of.remove(&process);
+        } else if line.starts_with(b"--- ") {
+            // A signal.
+        } else if let Some(rest) = line.strip_prefix(b"<... ") {
+            let begun = self.unfinished.remove(&process);
+            match (begun, find(rest, b" resumed>")) {
+                (Some(mut call), Some(at)) => {
+                    call.extend(&rest[at + b" resumed>".len()..]);
+                    self.call(process, &call);
+                }
+                _ => self.doubt_line(line),
+            }
+        } else if let Some(begun) = line.strip_suffix(b"<unfinished ...>") {
+            self.unfinished.insert(process, begun.to_owned());
+        } else if let Some((begun, leader)) = changed_process(line) {
+            // A thread that executes a program takes the place of all threads.
+            if let Some(directory) = self.directory_of.remove(&process) {
+                self.directory_of.insert(leader, directory);
+            }
+            self.alive.remove(&process);
+            self.alive.insert(leader);
+            self.unfinished.insert(leader, begun.to_owned());
+        } else {
+            self.call(process, line);
+        }
+    }
+
+    fn call(&mut self, process: u32, line: &[u8]) {
+        let parsed = Call::parse(line);
+        let Some((call, place)) = parsed.zip(self.directory_of.get(&process).copied()) else {
+            self.doubt_line(line);
+            return;
+        };
+        match call.name {
+            b"fork" | b"vfork" | b"clone" | b"clone3" => {
+                if let Some(child) = call.number().filter(|child| *child > 0) {
+                    self.started(child, place, call.mentions(b"CLONE_FS"));
+                }
+            }
+            b"getdents" | b"getdents64" => {
+                if let Some(directory) = call.arguments.first().and_then(|it| described(it)) {
+                    self.add(directory, Access::LISTED);
+                }
+            }
+            b"fchdir" => {
+                if let (Some(directory), false) = (
+                    call.arguments.first().and_then(|it| described(it)),
+                    call.failed,
+                ) {
+                    self.directories[place] = directory;
+                }
+            }
+            b"bind" if !call.failed => self.bound.extend(call.local_address()),
+            b"connect" if !call.failed || call.mentions_result(b"EINPROGRESS") => {
+                self.connected.extend(call.local_address());
+            }
+            b"bind" | b"connect" => {}
+            b"io_uring_setup" | b"open_by_handle_at" | b"setns" | b"chroot" | b"pivot_root"
+            | b"mount" | b"move_mount"
+                if !call.failed =>
+            {
+                let name = String::from_utf8_lossy(call.name).into_owned();
+                self.doubt(format!(
+                    "it calls {name}, after which a trace shows no files"
+                ));
+            }
+            _ => self.look_up(place, &call),
+        }
+    }
+
+    /// Every path among the arguments. Text that is none, such as the target of a new
+    /// link, is taken for one: a path too many does no harm.
+    fn look_up(&mut self, place: usize, call: &Call<'_>) {
+        let access = match call.name {
+            b"open" | b"openat" | b"openat2" | b"creat" | b"execve" | b"execveat" | b"readlink"
+            | b"readlinkat" | b"uselib" => Access::READ,
+            _ => Access::LOOKED_UP,
+        };
+        let mut base = None;
+        for argument in &call.arguments {
+            if let Some(path) = described(argument) {
+                if argument.starts_with(b"AT_FDCWD") {
+                    self.directories[place].clone_from(&path);
+                }
+                base = Some(path);
+                continue;
+            }
+            if let Some(text) = argument.strip_prefix(b"\"") {
+                // Paths are given whole; `"…"...` is a part of what a call answered.
+                let Some(text) = text.strip_suffix(b"\"") else {
+                    continue;
+                };
+                let path = PathBuf::from(OsString::from_vec(unescaped(text)));
+                let base = base
+                    .take()
+                    .unwrap_or_else(|| self.directories[place].clone());
+                let path = if path.as_os_str().is_empty() {
+                    base
+                } else {
+                    base.join(path)
+                };
+                if call.name == b"chdir" && !call.failed {
+                    self.directories[place].clone_from(&path);
+                }
+                self.add(path, access);
+            }
+        }
+        // Where a call opens a file, strace says which it is, behind all links.
+        if let Some(opened) = described(call.result) {
+            self.add(opened, access);
+        }
+    }
+
+    fn add(&mut self, path: PathBuf, access: Access) {
+        self.trace.paths.entry(path).or_default().add(access);
+    }
+
+    /// A process has a new child, or a thread.
+    fn started(&mut self, child: u32, parents: usize, shares: bool) {
+        let place = if shares {
+            parents
+        } else {
+            self.directories.push(self.directories[parents].clone());
+            self.directories.len() - 1
+        };
+        self.directory_of.insert(child, place);
+        self.alive.insert(child);
+        for line in self.waiting.remove(&child).unwrap_or_default() {
+            self.line(&line);
+        }
+    }
+}
+
+/// A call that has returned: `name(arguments) = result`.
+struct Call<'a> {
+    name: &'a [u8],
+    arguments: Vec<&'a [u8]>,
+    result: &'a [u8],
+    failed: bool,
+}
+
+impl<'a> Call<'a> {
+    fn parse(line: &'a [u8]) -> Option<Self> {
+        let open = line.iter().position(|byte| *byte == b'(')?;
+        let (name, rest) = (&line[..open], &line[open + 1..]);
+        let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        if name.is_empty() || !name.iter().all(is_name) {
+            return None;
+        }
+        let (arguments, end) = arguments(rest)?;
+        let result = rest[end..].trim_ascii_start().strip_prefix(b"=")?;
+        let result = result.trim_ascii();
+        Some(Self {
+            name,
+            arguments,
+            failed: result.starts_with(b"-") || result.starts_with(b"?"),
+            result,
+        })
+    }
+
+    fn number(&self) -> Option<u32> {
+        let digits = self.result.split(|byte| !byte.is_ascii_digit()).next()?;
+        std::str::from_utf8(digits).ok()?.parse().ok()
+    }
+
+    fn mentions(&self, word: &[u8]) -> bool {
+        self.arguments.iter().any(|it| find(it, word).is_some())
+    }
+
+    fn mentions_result(&self, word: &[u8]) -> bool {
+        find(self.result, word).is_some()
+    }
+
+    /// The address of a socket on this machine, unless nothing behind it depends on a
+    /// commit. What answers elsewhere can't see the work tree.
+    fn local_address(&self) -> Option<String> {
+        let address = String::from_utf8_lossy(self.arguments.get(1)?).into_owned();
+        let after = |word: &str| Some(address.split_once(word)?.1);
+        if let Some(path) = after("sun_path=") {
+            let path = path.trim_end_matches('}');
+            let is_harmless = HARMLESS_SOCKETS
+                .iter()
+                .any(|socket| path.trim_matches('"') == *socket);
+            return (!is_harmless).then(|| path.to_owned());
+        }
+        let port = after("_port=")?.split(',').next()?;
+        let is_here = ["\"127.", "\"0.0.0.0", "\"::1\"", "\"::\"", "\"::ffff:127."]
+            .iter()
+            .any(|here| address.contains(here));
+        (is_here && port != NAME_SERVER).then(|| format!("port {port}"))
+    }
+}
+
+/// The arguments of a call, and the place after their closing parenthesis.
+fn arguments(text: &[u8]) -> Option<(Vec<&[u8]>, usize)> {
+    let (mut found, mut begin, mut depth, mut at) = (Vec::new(), 0, 0_u32, 0);
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'"' => at = end_of_string(text, at + 1)?,
+            b'/' if text[at..].starts_with(b"/*") => at += find(&text[at..], b"*/")? + 1,
+            // A descriptor with its file: strace escapes angle brackets in names.
+            b'<' if at > 0
+                && (text[at - 1].is_ascii_digit() || text[..at].ends_with(b"AT_FDCWD"))
+                && text.get(at + 1) != Some(&b'<') =>
+            {
+                at += text[at..].iter().position(|byte| *byte == b'>')?;
+            }
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' if depth == 0 => {
+                let last = text[begin..at].trim_ascii();
+                if !last.is_empty() {
+                    found.push(last);
+                }
+                return Some((found, at + 1));
+            }
+            b')' | b']' | b'}' => depth = depth.checked_sub(1)?,
+            b',' if depth == 0 => {
+                found.push(text[begin..at].trim_ascii());
+                begin = at + 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// The place of the quotation mark that ends a string.
+fn end_of_string(text: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        match text.get(at)? {
+            b'"' => return Some(at),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+/// The path in `3</path>` or `AT_FDCWD</path>`.
+fn described(argument: &[u8]) -> Option<PathBuf> {
+    let open = find(argument, b"</")?;
+    let descriptor = &argument[..open];
+    let is_number = !descriptor.is_empty() && descriptor.iter().all(u8::is_ascii_digit);
+    if !is_number && descriptor != b"AT_FDCWD" {
+        return None;
+    }
+    let path = &argument[open + 1..];
+    let path = &path[..path.iter().position(|byte| *byte == b'>')?];
+    Some(PathBuf::from(OsString::from_vec(unescaped(path))))
+}
+
+/// Text without the escapes of C.
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        let Some((&escaped, after)) = after.split_first().filter(|_| byte == b'\\') else {
+            plain.push(byte);
+            continue;
+        };
+        rest = after;
+        plain.push(match escaped {
+            b'n' => b'\n',
+            b't' => b'\t',
+            b'r' => b'\r',
+            b'v' => 0x0b,
+            b'f' => 0x0c,
+            b'0'..=b'7' => {
+                let mut value = escaped - b'0';
+                for _ in 0..2 {
+                    let Some((&digit, after)) = rest.split_first() else {
+                        break;
+                    };
+                    if !(b'0'..=b'7').contains(&digit) {
+                        break;
+                    }
+                    value = value.wrapping_mul(8).wrapping_add(digit - b'0');
+                    rest = after;
+                }
+                value
+            }
+            other => other,
+        });
+    }
+    plain
+}
+
+/// The number of the process at the beginning of a line, and the rest.
+fn process_of(line: &[u8]) -> Option<(u32, &[u8])> {
+    let line = line.trim_ascii();
+    let blank = line.iter().position(|byte| *byte == b' ')?;
+    let process = std::str::from_utf8(&line[..blank]).ok()?.parse().ok()?;
+    Some((process, line[blank..].trim_ascii_start()))
+}
+
+/// The call of `… <pid changed to 4711 ...>`, and that process.
+fn changed_process(line: &[u8]) -> Option<(&[u8], u32)> {
+    let begun = line.strip_suffix(b" ...>")?;
+    let words = b"<pid changed to ";
+    let at = find(begun, words)?;
+    let process = std::str::from_utf8(&begun[at + words.len()..]).ok()?;
+    Some((&begun[..at], process.parse().ok()?))
+}
+
+fn find(text: &[u8], word: &[u8]) -> Option<usize> {
+    text.windows(word.len()).position(|window| window == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trace(text: &str) -> Trace {
+        let mut reader = Reader::new(Path::new("/tree"));
+        text.lines().for_each(|line| reader.line(line.as_bytes()));
+        reader.finish()
+    }
+
+    /// The paths inside of the tree, with `r` for those read and `l` for those listed.
+    #[track_caller]
+    fn expect(text: &str, expected: &[&str]) {
+        let found = trace(text);
+        assert_eq!(found.doubt, None);
+        let found: Vec<String> = (found.paths.iter())
+            .filter_map(|(path, access)| Some((path.strip_prefix("/tree").ok()?, access)))
+            .map(|(path, access)| {
+                let read = if access.read { "r" } else { "" };
+                let listed = if access.listed { "l" } else { "" };
+                format!("{} {read}{listed}", path.display())
+            })
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn names_are_those_that_were_given_from_the_directory_of_the_process() {
+        expect(
+            r#"
+20206 execve("./build.sh", ["./build.sh", "a b", "\"c"], 0x7ffd /* 39 vars */) = 0
+20206 access("/etc/ld.so.preload", R_OK) = -1 ENOENT (No such file or directory)
+20206 openat(AT_FDCWD</tree>, "we<ird>/x\"y", O_RDONLY|O_CLOEXEC) = 3</tree/we\74ird\76/x\"y>
+20206 chdir("a, b(c")                   = 0
+20206 access("f", R_OK)                 = 0
+20206 newfstatat(3</tree/other>, "g", {st_mode=S_IFREG|0644, st_size=0, ...}, 0) = 0
+20206 newfstatat(4</tree/h>, "", {st_mode=S_IFREG|0644, st_size=0, ...}, AT_EMPTY_PATH) = 0
+20206 open("\303\251\n", O_RDONLY) = -1 ENOENT (No such file or directory)
+20206 fchdir(5</tree/deep>)             = 0
+20206 rename("one", "two")              = 0
+20206 readlink("link", "/root/.rustup/toolchains/stable-"..., 4096) = 66
+20206 chdir("missing")                  = -1 ENOENT (No such file or directory)
+20206 getdents64(3</tree/listed>, 0x5577073cc790 /* 6 entries */, 32768) = 160
+20206 +++ exited with 0 +++"#
+                .trim_start(),
+            &[
+                "a, b(c ",
+                "a, b(c/f ",
+                "a, b(c/é\n r",
+                "build.sh r",
+                "deep/link r",
+                "deep/missing ",
+                "deep/one ",
+                "deep/two ",
+                "h ",
+                "listed l",
+                "other/g ",
+                "we<ird>/x\"y r",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_child_begins_where_its_parent_is_and_may_be_seen_before_that_says_so() {
+        expect(
+            r#"
+1 chdir("in") = 0
+1 vfork( <unfinished ...>
+2 access("of-child", F_OK <unfinished ...>
+3 access("of-grandchild", F_OK) = 0
+2 <... access resumed>) = 0
+2 chdir("child") = 0
+2 clone3({flags=CLONE_VM|CLONE_VFORK, exit_signal=SIGCHLD, stack=0x7f, stack_size=0x9000}, 88) = 3
+1 <... vfork resumed>)              = 2
+3 +++ exited with 0 +++
+2 +++ killed by SIGKILL +++
+1 access("of-parent", F_OK) = 0
+1 +++ exited with 1 +++"#
+                .trim_start(),
+            &[
+                "in ",
+                "in/child ",
+                "in/child/of-grandchild ",
+                "in/of-child ",
+                "in/of-parent ",
+            ],
+        );
+    }
+
+    #[test]
+    fn threads_share_a_directory_and_one_may_take_the_place_of_all() {
+        expect(
+            r#"
+3387 clone3({flags=CLONE_VM|CLONE_FS|CLONE_FILES|CLONE_THREAD, stack=0x7f} => {parent_tid=[3438]}, 88) = 3438
+3438 chdir("in")                      = 0
+3387 access("of-leader", F_OK)        = 0
+3438 execve("cat", ["cat", "a.h"], 0x7fff11eb1740 /* 42 vars */ <pid changed to 3387 ...>
+3387 +++ superseded by execve in pid 3438 +++
+3387 <... execve resumed>)             = 0
+3387 access("of-cat", F_OK)           = 0
+3387 +++ exited with 0 +++"#
+                .trim_start(),
+            &["in ", "in/cat r", "in/of-cat ", "in/of-leader "],
+        );
+    }
+
+    #[track_caller]
+    fn doubts(text: &str, expected: &str) {
+        let doubt = trace(text).doubt.unwrap_or_default();
+        assert!(doubt.contains(expected), "{doubt:?} for {text}");
+    }
+
+    #[test]
+    fn a_trace_with_a_gap_is_in_doubt() {
+        doubts("", "is empty");
+        doubts("1 access(\"a\", F_OK) = 0", "ends before process 1");
+        doubts(
+            "1 access(\"a\", F_OK) = 0\n1 acc\n1 +++ exited with 0 +++",
+            "can't be read",
+        );
+        doubts(
+            "1 access(\"a\", F_OK\n1 +++ exited with 0 +++",
+            "can't be read",
+        );
+        doubts("what?", "can't be read");
+        doubts(
+            "1 +++ exited with 0 +++\n7 access(\"a\", F_OK) = 0",
+            "who started process 7",
+        );
+        doubts(
+            "1 <... access resumed>) = 0\n1 +++ exited with 0 +++",
+            "can't be read",
+        );
+    }
+
+    #[test]
+    fn what_is_asked_of_others_is_in_doubt() {
+        let call = |line: &str| format!("1 {line}\n1 +++ exited with 0 +++");
+        for line in [
+            r#"connect(4<socket:[6]>, {sa_family=AF_UNIX, sun_path="/run/docker.sock"}, 17) = 0"#,
+            r#"connect(4<socket:[6]>, {sa_family=AF_UNIX, sun_path=@"bus"}, 17) = 0"#,
+            r#"connect(5<socket:[6]>, {sa_family=AF_INET, sin_port=htons(4226), sin_addr=inet_addr("127.0.0.1")}, 16) = 0"#,
+            r#"connect(5<socket:[6]>, {sa_family=AF_INET, sin_port=htons(4226), sin_addr=inet_addr("127.0.0.1")}, 16) = -1 EINPROGRESS (Operation now in progress)"#,
+            r#"connect(5<socket:[6]>, {sa_family=AF_INET6, sin6_port=htons(80), sin6_flowinfo=htonl(0), inet_pton(AF_INET6, "::1", &sin6_addr), sin6_scope_id=0}, 28) = 0"#,
+        ] {
+            doubts(&call(line), "asks another process");
+        }
+        doubts(
+            &call("io_uring_setup(8, {flags=0}) = 3<anon_inode:[io_uring]>"),
+            "io_uring",
+        );
+        doubts(&call(r#"chroot("/jail") = 0"#), "chroot");
+        for line in [
+            r#"connect(4<socket:[6]>, {sa_family=AF_UNIX, sun_path="/tmp/none"}, 17) = -1 ENOENT (No such file or directory)"#,
+            r#"connect(4<socket:[6]>, {sa_family=AF_UNIX, sun_path="/var/run/nscd/socket"}, 110) = 0"#,
+            r#"connect(5<socket:[6]>, {sa_family=AF_INET, sin_port=htons(53), sin_addr=inet_addr("127.0.0.53")}, 16) = 0"#,
+            r#"connect(5<socket:[6]>, {sa_family=AF_INET, sin_port=htons(443), sin_addr=inet_addr("93.184.216.34")}, 16) = 0"#,
+            r#"io_uring_setup(8, {flags=0}) = -1 EPERM (Operation not permitted)"#,
+        ] {
+            assert_eq!(trace(&call(line)).doubt, None, "{line}");
+        }
+        let own_server = r#"
+1 bind(4<socket:[6]>, {sa_family=AF_INET, sin_port=htons(4226), sin_addr=inet_addr("0.0.0.0")}, 16) = 0
+1 connect(5<socket:[7]>, {sa_family=AF_INET, sin_port=htons(4226), sin_addr=inet_addr("127.0.0.1")}, 16) = 0
+1 +++ exited with 0 +++"#;
+        assert_eq!(trace(own_server.trim_start()).doubt, None);
+    }
+}
