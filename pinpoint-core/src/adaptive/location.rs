@@ -13,13 +13,12 @@
 use libm::{exp, log};
 
 use super::log_sum::LogSum;
-use super::memory::{self, Difference};
+use super::memory::{self, Difference, Memory};
 use super::tuning::{
     FREEDOM, GRID_PER_WIDTH, GRID_REACH, KERNEL_REACH, KERNEL_WIDTHS, LEAST_DEVIATION,
     LEAST_KERNEL_TICKS, LEAST_RATIO_VARIANCE, LEAST_SHAPE_VALUES, LEAST_STEP, PREFERENCE,
     PRIOR_SCALE, PRIOR_VALUES,
 };
-use super::values::Assumptions;
 
 /// A density of the noise.
 #[derive(Debug)]
@@ -149,7 +148,7 @@ pub(crate) fn locate(
     residuals: Residuals<'_>,
     segments: &[FittedSegment],
     prior: &[f64],
-    assumptions: &Assumptions,
+    (memories, uncertainty): (&[Memory], [f64; 2]),
     worse: &mut [f64],
 ) {
     let segment_of = |site: usize| segments.iter().position(|segment| site <= segment.to);
@@ -185,12 +184,12 @@ pub(crate) fn locate(
             gaps: segment.to - segment.from,
         };
         let mut likelihoods = vec![LogSum::EMPTY; segment.to - segment.from];
-        for memory in assumptions.memories {
+        for memory in memories {
             let of_memory = if memory.is_none() {
-                ratios.without_memory(assumptions.shape_uncertainty)
+                ratios.without_memory(uncertainty)
             } else {
                 let differences = memory::differences(*memory, residuals.previous, is_inside);
-                ratios.with_memory(&differences, assumptions.shape_uncertainty)
+                ratios.with_memory(&differences, uncertainty)
             };
             for (sum, likelihood) in likelihoods.iter_mut().zip(of_memory) {
                 sum.add(log(memory.prior) + likelihood);

@@ -166,6 +166,9 @@ const MEMORIES: [Memory; 5] = [
 /// With fewer values, the prior probabilities of [`MEMORIES`] count for more than these. At
 /// 1: `git loaded +50%` of the benchmark `real_noise` 62 → 130.
 pub(super) const VALUES_FOR_MEMORY: f64 = 40.0;
+/// In nats: a memory that is less likely than another by so much is left out. At 100: no
+/// clear difference, and decisions take twice as long.
+pub(super) const IMPOSSIBLE_MEMORY: f64 = 10.0;
 /// The assumptions on the noise. With a shape's uncertainty of 0.1: `python quiet +30%` of
 /// the benchmark `real_noise` is right in 93 % of its searches instead of 95 %.
 pub(super) const ASSUMPTIONS: Assumptions = Assumptions {

@@ -28,9 +28,9 @@ use super::location::{self, FittedSegment, Residuals};
 use super::log_sum::LogSum;
 use super::memory::{self, Difference, Memory};
 use super::tuning::{
-    BOT_OFFSET, CHEAP_SIZE, DRIFT_PER_RUN, FIT_ROUNDS, FREEDOM, LARGEST_VALUE, LEAST_REST,
-    LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, MOST_DRIFT, NO_PENALTY, PREFERENCE,
-    QUARTILES, SCALE_OF_MEDIAN_DEVIATION, SCALE_ROUNDS, SIZE_SPREAD, SIZES, SMALL_SIZE,
+    BOT_OFFSET, CHEAP_SIZE, DRIFT_PER_RUN, FIT_ROUNDS, FREEDOM, IMPOSSIBLE_MEMORY, LARGEST_VALUE,
+    LEAST_REST, LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, MOST_DRIFT, NO_PENALTY,
+    PREFERENCE, QUARTILES, SCALE_OF_MEDIAN_DEVIATION, SCALE_ROUNDS, SIZE_SPREAD, SIZES, SMALL_SIZE,
     VALUES_FOR_MEMORY,
 };
 
@@ -230,7 +230,15 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
             }
         }
     }
-    let fits = model.fits();
+    let with_memory = model.noises_with_memory();
+    let without_memory = (setting.assumptions.memories.iter())
+        .find(|memory| memory.is_none())
+        .map(|memory| (*memory, &model.noise));
+    let noises: Vec<(Memory, &Noise)> = (without_memory.into_iter())
+        .chain(with_memory.iter().map(|(memory, noise)| (*memory, noise)))
+        .collect();
+    let memories: Vec<Memory> = noises.iter().map(|(memory, _)| *memory).collect();
+    let fits = model.fits(&noises);
     for gap in 0..gaps {
         let smallest = model.smallest_change(gap, values);
         model.weigh_gap(gap, &fits, smallest, &mut evidence);
@@ -248,7 +256,7 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         residuals,
         &model.segments,
         setting.prior,
-        setting.assumptions,
+        (&memories, setting.assumptions.shape_uncertainty),
         &mut evidence.worse,
     );
     evidence
@@ -316,21 +324,40 @@ impl<'a> Model<'a> {
         self.noise.likelihood - self.values.len() as f64 * log(self.unit)
     }
 
+    /// The part of the evidence about the memory that counts: few values show it badly.
+    fn trust_in_memory(&self) -> f64 {
+        (self.values.len() as f64 / VALUES_FOR_MEMORY).min(1.0)
+    }
+
+    /// The noise with each memory that is not next to impossible, beside that without.
+    fn noises_with_memory(&self) -> Vec<(Memory, Noise)> {
+        let mut noises: Vec<(Memory, Noise)> = (self.setting.assumptions.memories.iter())
+            .filter(|memory| !memory.is_none())
+            .map(|memory| {
+                let mut noise = Noise::new(*memory, &self.previous);
+                self.improve(&mut noise, true);
+                (*memory, noise)
+            })
+            .collect();
+        let likeliest = (noises.iter()).fold(self.noise.likelihood, |most, (_, noise)| {
+            most.max(noise.likelihood)
+        });
+        let trust = self.trust_in_memory();
+        noises.retain(|(_, noise)| trust * (likeliest - noise.likelihood) < IMPOSSIBLE_MEMORY);
+        for _ in 1..FIT_ROUNDS {
+            for (_, noise) in &mut noises {
+                self.improve(noise, false);
+            }
+        }
+        noises
+    }
+
     /// The fits with each memory, without and, where there are several, with bots; each
     /// with its share of the posterior probability.
-    fn fits(&self) -> Vec<(f64, Fit)> {
-        let memories = self.setting.assumptions.memories;
+    fn fits(&self, noises: &[(Memory, &Noise)]) -> Vec<(f64, Fit)> {
+        let trust = self.trust_in_memory();
         let mut fits = Vec::new();
-        for memory in memories {
-            let mut with_memory = Noise::new(*memory, &self.previous);
-            let noise = if memory.is_none() {
-                &self.noise
-            } else {
-                for round in 0..FIT_ROUNDS {
-                    self.improve(&mut with_memory, round == 0);
-                }
-                &with_memory
-            };
+        for (memory, noise) in noises {
             let mut of_memory = vec![self.fit(noise, false)];
             if self.setting.bots > 1 {
                 of_memory.push(self.fit(noise, true));
@@ -338,10 +365,9 @@ impl<'a> Model<'a> {
             let strongest = (of_memory.iter())
                 .map(|fit| fit.evidence)
                 .fold(f64::NEG_INFINITY, f64::max);
-            let of_noise = if memories.len() > 1 {
+            let of_noise = if noises.len() > 1 {
                 // Without the best step, as all shares are.
                 let likelihood = noise.likelihood - of_memory[0].log_gain(self.values.len());
-                let trust = (self.values.len() as f64 / VALUES_FOR_MEMORY).min(1.0);
                 log(memory.prior) + trust * likelihood
             } else {
                 0.0
