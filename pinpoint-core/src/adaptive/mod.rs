@@ -32,6 +32,7 @@
 //! | `line` | the commits in a line, prior probabilities, commits that do not build |
 //! | `runs` | the runs of all commits, by site |
 //! | `values` | is there a change in the values, and how large? |
+//! | `memory` | runs compared with their neighbours in time |
 //! | `location` | where is it, for noise of any shape? |
 //! | `failures` | the same for failing runs |
 //! | `posterior` | all of it together, as probabilities |
@@ -143,8 +144,8 @@ struct Question {
     priors: Option<Vec<f64>>,
     /// Adjacent commits may hide a roll or a merge.
     lists: bool,
-    /// Noise may depend on that of the run before. Not in jobs of earlier versions, whose
-    /// decisions stay as they were.
+    /// Noise may depend on that of the runs before, and on the level. Not in jobs of earlier
+    /// versions, whose decisions stay as they were.
     has_memory: bool,
 }
 

@@ -15,6 +15,12 @@
 //! chapter 14). The sums over a side come from running sums over the sites, so
 //! that all gaps together cost one pass over the runs.
 //!
+//! Values that scatter in proportion to their level are replaced by their logarithms, if
+//! those explain them clearly better. The noise may have a memory: then each value is
+//! replaced by its difference from what earlier ones predict (see `memory`), and so is each
+//! column of the model. Every memory has its own fit, and a share of the evidence as large as
+//! it explains the values well.
+//!
 //! Noise is not assumed to be normal. Each value has a *weight*, small for values
 //! far away from every level: that of a Student distribution with
 //! [`FREEDOM`] degrees of freedom (Lange, Little and Taylor, JASA 84, 1989). Far
