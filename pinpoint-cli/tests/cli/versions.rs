@@ -158,6 +158,18 @@ fn without_duration(mut document: Value) -> Value {
     document
 }
 
+/// A bisection of version 1 knows no memory of the noise: what it is sure of is a little
+/// different.
+fn without_probabilities(document: &mut Value) {
+    if let Some(object) = document.as_object_mut() {
+        object.remove("posterior");
+        object.remove("probability");
+        object.values_mut().for_each(without_probabilities);
+    } else if let Some(values) = document.as_array_mut() {
+        values.iter_mut().for_each(without_probabilities);
+    }
+}
+
 #[test]
 fn a_job_that_version_1_began_is_reported_and_comes_to_the_same_end() {
     let json = ["--output", "json"];
@@ -190,11 +202,12 @@ fn a_job_that_version_1_began_is_reported_and_comes_to_the_same_end() {
 
         let resume = world.pinpoint(&["jobs", "resume", job, "--output", "json"]);
         let resumed = resume.ends_with(0);
-        assert_eq!(
-            without_duration(resumed.document()),
-            without_duration(expected.clone()),
-            "{resumed}"
-        );
+        let [found, wanted] = [resumed.document(), expected.clone()].map(|document| {
+            let mut document = without_duration(document);
+            without_probabilities(&mut document);
+            document
+        });
+        assert_eq!(found, wanted, "{resumed}");
         world.recorded_runs(job);
         // And what is finished is shown.
         let show = world.pinpoint(&["jobs", "show", job, "--output", "json"]);
