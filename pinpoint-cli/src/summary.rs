@@ -149,13 +149,15 @@ fn headline(text: &mut Text, document: &BisectionResult, display: &Display) -> s
                     .is_some_and(|posterior| posterior.better > posterior.no_change / 2.0);
             let what = if !document.unmeasured.is_empty() {
                 only_failures(document)
+            } else if document.runs == 0 {
+                "their builds are the same"
             } else if better {
                 "changed for the better only"
             } else {
                 "no difference was found"
             };
             writeln!(text, "{GOOD}no regression{GOOD:#} between {ends}: {what}")?;
-            if let Some(posterior) = &document.posterior {
+            if let Some(posterior) = document.posterior.as_ref().filter(|_| document.runs > 0) {
                 writeln!(text, "  probability {:.3}", posterior.no_change)?;
             }
             match document.comparisons.last() {

@@ -80,8 +80,8 @@ pub struct Span<C = Position> {
     pub probability: f64,
 }
 
-/// Neighbouring commits none of which is the culprit: the builds before and of the last
-/// one are the same, so that a change between the two was undone between them.
+/// Neighbouring commits none of which is the culprit: the build before them and that of the
+/// last one are the same, so that a change between the two was undone between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unchanged<C = Position> {
     /// The commit before them.

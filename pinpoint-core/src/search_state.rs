@@ -146,6 +146,9 @@ pub(crate) struct SearchState {
     failing: Failing,
     runs: u64,
     builds: u64,
+    /// Builds that are the same count as such. Not in jobs of earlier versions, whose
+    /// decisions stay as they were.
+    knows_same_builds: bool,
 }
 
 impl SearchState {
@@ -161,6 +164,7 @@ impl SearchState {
             failing: Failing::default(),
             runs: 0,
             builds: 0,
+            knows_same_builds: spec.version >= 3,
         }
     }
 
@@ -379,7 +383,7 @@ impl SearchState {
                 }
                 self.set_build(commit, BuildState::Built);
                 if let Some(measured) = self.commits.get_mut(&commit) {
-                    measured.digest = digest;
+                    measured.digest = digest.filter(|_| self.knows_same_builds);
                 }
             }
             (Task::Build { commit }, Event::BuildFailed { reason, .. }) => {

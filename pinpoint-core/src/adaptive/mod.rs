@@ -54,7 +54,7 @@
 //!
 //! # The evidence of an answer
 //!
-//! A culprit and the commit before it were both run, or builds that are the same. The probability stated is
+//! A culprit and the commit before it were both run, or builds that are the same as theirs were. The probability stated is
 //! that of the model; the search asks a little more of it than the confidence,
 //! because noise is never quite as modelled.
 
@@ -282,13 +282,29 @@ impl AdaptiveSearch {
         self.line.gaps[gap].len() == 0 && !self.untraced.contains(&self.around(gap))
     }
 
+    /// The prior probability of each gap. Where all that is left was given none, all commits
+    /// that are left are alike: something may have changed all the same.
+    fn prior(&self, changes: &[usize]) -> Vec<f64> {
+        let gaps = 0..self.line.gaps.len();
+        let masses: Vec<f64> = gaps.clone().map(|gap| self.line.mass(gap)).collect();
+        if changes.is_empty() && masses.iter().all(|mass| *mass <= 0.0) {
+            return gaps
+                .map(|gap| match self.line.gaps[gap].closed {
+                    true => 0.0,
+                    false => self.line.commits(gap) as f64,
+                })
+                .collect();
+        }
+        masses
+    }
+
     /// The probability of one change more than those in these gaps.
     fn analyse(&self, runs: &Runs, changes: &[usize]) -> Analysis {
         let gaps = self.line.gaps.len();
         if self.line.is_closed() {
             return Analysis::nothing(gaps);
         }
-        let prior: Vec<f64> = (0..gaps).map(|gap| self.line.mass(gap)).collect();
+        let prior = self.prior(changes);
         let setting = Setting {
             sites: self.line.sites.len(),
             bots: runs.bots,
@@ -538,13 +554,15 @@ impl AdaptiveSearch {
         if state.runs() >= MOST_RUNS {
             return Err(Exhausted::Knowledge);
         }
-        // A further question is worth as many runs as all before it.
-        let further = state.runs() - self.runs_at_latest;
-        if self.question.has_memory
-            && !changes.is_empty()
-            && further >= self.runs_at_latest.max(FURTHER_RUNS)
-        {
-            return Err(Exhausted::Knowledge);
+        if self.question.has_memory && !changes.is_empty() {
+            // A further question is worth as many runs as all before it, and one that is
+            // nearly answered twice as many.
+            let further = state.runs() - self.runs_at_latest;
+            let worth = self.runs_at_latest.max(FURTHER_RUNS);
+            let likeliest = analysis.gaps.iter().copied().fold(0.0, f64::max);
+            if further >= worth && (likeliest < 0.5 || further >= 2 * worth) {
+                return Err(Exhausted::Knowledge);
+            }
         }
         let batch = (state.runs() / RUNS_PER_BATCHED)
             .clamp(1, MOST_BATCHED)
