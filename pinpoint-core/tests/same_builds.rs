@@ -177,6 +177,37 @@ fn without_digests_nothing_is_excluded() {
 }
 
 #[test]
+fn a_job_of_an_earlier_version_decides_as_it_began() {
+    let history = History {
+        commits: "AAAAAAAABBBBBBBB",
+        level: slow_from_b,
+        foreseen: false,
+    };
+    for strategy in BOTH {
+        let search = history.search(|spec| BisectionSpec {
+            version: 2,
+            ..with(strategy)(spec)
+        });
+        assert_eq!(culprits(&search.outcome), [at(7)]);
+        assert_eq!(search.outcome.unchanged, []);
+    }
+}
+
+#[test]
+fn where_no_commit_left_was_suspected_all_of_them_are() {
+    let history = History {
+        commits: "AAABB",
+        level: slow_from_b,
+        foreseen: false,
+    };
+    let search = history.search(|spec| BisectionSpec {
+        priors: Some(vec![1.0, 0.0, 0.0, 0.0]),
+        ..spec
+    });
+    assert_eq!(culprits(&search.outcome), [at(2)]);
+}
+
+#[test]
 fn a_change_that_was_undone_between_equal_builds_is_passed_over() {
     // B is much slower than either end, and gone before the bad end: the runs of a
     // commit with it say nothing about the difference of the ends.

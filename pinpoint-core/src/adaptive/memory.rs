@@ -69,10 +69,11 @@ impl Memory {
             rows[i][EARLIER] = self.correlation(*one);
         }
         for pivot in 0..count {
-            for row in pivot + 1..count {
-                let factor = rows[row][pivot] / rows[pivot][pivot];
-                for column in pivot..=EARLIER {
-                    rows[row][column] -= factor * rows[pivot][column];
+            let above = rows[pivot];
+            for row in &mut rows[pivot + 1..count] {
+                let factor = row[pivot] / above[pivot];
+                for (number, above) in row.iter_mut().zip(&above).skip(pivot) {
+                    *number -= factor * above;
                 }
             }
         }
