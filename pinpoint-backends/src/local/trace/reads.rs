@@ -186,7 +186,7 @@ mod tests {
     fn reads(root: &Path, paths: &[(PathBuf, Access)]) -> Reads {
         let trace = Trace {
             paths: paths.iter().cloned().collect(),
-            doubt: None,
+            ..Trace::default()
         };
         Reads::of(trace, &root.join("builds/one"), &root.join("repositories"))
     }
