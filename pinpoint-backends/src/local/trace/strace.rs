@@ -785,7 +785,10 @@ mod tests {
                 as &[&str],
             &[r#"link("in.txt", "w") = 0"#],
             &[r#"linkat(AT_FDCWD</tree>, "in.txt", AT_FDCWD</tree>, "w", 0) = 0"#],
-            &[r#"mkdir("d", 0777) = 0"#, r#"rename("d/../src", "out") = 0"#],
+            &[
+                r#"mkdir("d", 0777) = 0"#,
+                r#"rename("d/../src", "out") = 0"#,
+            ],
             &[
                 r#"mkdir("d", 0777) = 0"#,
                 r#"symlink("../src", "d/s") = 0"#,
