@@ -339,7 +339,10 @@ impl Watch {
             let mut how = match (&build.failure, &build.same_as, build.cached) {
                 (Some(reason), ..) => format!("does not build: {}", self::reason(reason)),
                 (None, Some(same), _) => {
-                    format!("not built: all that is read is the same in {}", short(same))
+                    format!(
+                        "not built: nothing that it reads differs from {}",
+                        short(same)
+                    )
                 }
                 (None, None, true) => "built before".into(),
                 (None, None, false) => {
@@ -348,7 +351,7 @@ impl Watch {
             };
             if let Some(unproved) = &build.unproved {
                 how.push_str(&format!(
-                    "; what is read is not known: {}",
+                    "; could not tell what it reads: {}",
                     self::reason(unproved)
                 ));
             }

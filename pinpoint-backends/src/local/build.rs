@@ -267,7 +267,7 @@ impl Builder {
             if let Some(marker) = self.usable(&found).await? {
                 let making = self.makings.fetch_add(1, Ordering::Relaxed);
                 let traced: Option<Traced> = match self.config.trace {
-                    true => files::read_json(&dir.traced())?,
+                    true => files::read_json(&dir.traced())?.map(Traced::if_still_true),
                     false => None,
                 };
                 if let Some(traced) = &traced {
@@ -452,7 +452,13 @@ impl Builder {
                 }
             };
             if let Some(reason) = ended.failure(&last_line(steps.log)?) {
-                return Err(Trouble::Build(format!("the build command {reason}")));
+                let traced = match tracer {
+                    Some(_) => " (it was traced, and may build without that)",
+                    None => "",
+                };
+                return Err(Trouble::Build(format!(
+                    "the build command {reason}{traced}"
+                )));
             }
         }
         if let Some(tracer) = tracer
@@ -692,7 +698,7 @@ fn key(commit: &CombinedCommit, config: &LocalConfig, clones: &[String]) -> Stri
     add(&clones.len().to_string());
     clones.iter().for_each(|name| add(name));
     if config.trace {
-        add("traced 1");
+        add("traced 2");
         add(&config.command.len().to_string());
         config.command.iter().for_each(|part| add(part));
         let results = config.results.as_deref().unwrap_or(Path::new(""));

@@ -190,6 +190,32 @@ fn what_is_not_proved_is_built_and_the_reason_is_named() {
 }
 
 #[test]
+fn what_is_read_by_another_name_is_not_excluded() {
+    let mut world = World::new();
+    let work = |number: usize| if number < 9 { "1" } else { "2" };
+    let commits: Vec<Files> = (0..16)
+        .map(|number| {
+            BTreeMap::from([
+                ("src/work", work(number).to_owned()),
+                ("README", number.to_string()),
+            ])
+        })
+        .collect();
+    world.add(&commits);
+    let script = r#"echo "latency: $(($(cat built) * 100 + ${PINPOINT_RUN:-0} * 7 % 10)) ms""#;
+    let options = ["--build", "mv src out && cat out/work > built"];
+    let finished = world
+        .bisect(
+            &[&options[..], &["--trace-reads", "--output", "json"]].concat(),
+            script,
+        )
+        .ends_with(0);
+    assert_eq!(culprit(&world, &finished), 9);
+    let warnings = finished.document()["warnings"].to_string();
+    assert!(warnings.contains("another name"), "{warnings}");
+}
+
+#[test]
 fn commands_that_are_traced_do_not_know_the_commit() {
     let world = project();
     let build = r#"test -z "$PINPOINT_COMMIT" && test -n "$SOURCE_DATE_EPOCH" && make -s"#;

@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use super::super::error::LocalError;
 use super::super::files;
 use super::super::workspace::hexadecimal;
+use super::elf::Elf;
 use super::reads::Reads;
 
 /// Kinds of files, see inode(7).
@@ -154,13 +155,11 @@ fn part(digest: &mut Sha256, bytes: &[u8]) {
 /// can tell.
 fn content(path: &Path, directory: &Path) -> Result<Vec<u8>, LocalError> {
     let unreadable = |error| LocalError::io("read", path)(error);
-    let mut file = File::open(path).map_err(unreadable)?;
-    let mut begin = [0; 18];
-    let length = read_up_to(&mut file, &mut begin).map_err(unreadable)?;
-    let is_elf = length == begin.len() && begin.starts_with(b"\x7fELF");
-    // Executables and shared objects, in either byte order: others are not loaded.
-    let is_loaded = matches!(begin[16..18], [2 | 3, 0] | [0, 2 | 3]);
-    if is_elf && is_loaded {
+    let file = File::open(path).map_err(unreadable)?;
+    // What is appended to an executable would be lost.
+    let can_be_stripped = Elf::open(&file)
+        .is_some_and(|elf| elf.is_loaded() && elf.ends_with_sections() == Some(true));
+    if can_be_stripped {
         let loaded = directory.join("loaded-part");
         let found = loaded_part(path, &loaded).map(|()| File::open(&loaded));
         if let Some(Ok(found)) = found {
@@ -169,7 +168,7 @@ fn content(path: &Path, directory: &Path) -> Result<Vec<u8>, LocalError> {
             return hashed;
         }
     }
-    hash(File::open(path).map_err(unreadable)?, directory).map_err(unreadable)
+    hash(file, directory).map_err(unreadable)
 }
 
 /// Copies an executable without what is not loaded; absent where that can't be done.
@@ -224,17 +223,6 @@ fn blank_out(bytes: &mut [u8], name: &[u8]) {
     }
 }
 
-fn read_up_to(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
-    let mut read = 0;
-    while read < bytes.len() {
-        match file.read(&mut bytes[read..])? {
-            0 => break,
-            more => read += more,
-        }
-    }
-    Ok(read)
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
@@ -270,7 +258,7 @@ mod tests {
         ];
         Reads {
             places: places.map(|(place, access)| (place.into(), access)).into(),
-            doubt: None,
+            ..Reads::default()
         }
     }
 
@@ -327,6 +315,21 @@ mod tests {
         assert_eq!(digest(nothing, write("data/b", "made by the run")), same);
         let error = digest(nothing, write("program", "other")).unwrap_err();
         assert!(error.contains("it changes tree/program"), "{error}");
+    }
+
+    #[test]
+    fn what_is_appended_to_an_executable_counts() {
+        let temporary = tempfile::tempdir().unwrap();
+        let path = temporary.path().join("program");
+        let with = |appended: &[u8]| {
+            let mut bytes = fs::read("/bin/sh").unwrap();
+            bytes.extend(appended);
+            fs::write(&path, bytes).unwrap();
+            content(&path, temporary.path()).unwrap()
+        };
+        assert_eq!(with(b""), with(b""));
+        assert_ne!(with(b"1"), with(b"2"));
+        assert_ne!(with(b"1"), with(b""));
     }
 
     #[test]

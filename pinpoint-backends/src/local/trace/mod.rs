@@ -28,10 +28,11 @@
 //!
 //! # What can't be proved
 //!
-//! A command that reads git's data (`git describe`), asks another process on this machine
-//! (a compiler cache, a container daemon), changes a file of the build that it read,
-//! enters another root, or reads by `io_uring`: its builds are compared by their sources
-//! alone, and the reason is reported.
+//! A command that reads git's data (`git describe`), asks another process (a compiler
+//! cache, a container daemon, anything in the network), gives files that it did not make
+//! other names, removes symbolic links that it made, changes a file of the build that it
+//! read, brings its own loader, enters another root, or reads by `io_uring`: its builds are
+//! compared by their sources alone, and the reason is reported.
 //!
 //! # Limits
 //!
@@ -42,6 +43,7 @@
 //! `docs/same-builds.md` explains all of this to users.
 
 mod digest;
+mod elf;
 mod reads;
 mod strace;
 
@@ -58,6 +60,7 @@ use super::error::LocalError;
 use super::files;
 use super::workspace::BuildDir;
 pub(super) use digest::Before;
+use reads::Outside;
 pub(super) use reads::Reads;
 use strace::{Access, CALLS, Reader, Trace};
 
@@ -160,6 +163,9 @@ fn parse(output: &Path, directory: &Path) -> io::Result<Trace> {
 pub(super) struct Traced {
     /// Where in the work tree its build command and the benchmark looked.
     reads: BTreeMap<String, Access>,
+    /// The files elsewhere that they read.
+    #[serde(default)]
+    outside: BTreeMap<String, Outside>,
     /// Identifies what the benchmark read.
     pub(super) digest: Option<String>,
     /// The reason why there is no digest, or why the places are not all.
@@ -187,6 +193,8 @@ impl Traced {
         for (path, access) in (build.iter()).chain([&benchmark]).flat_map(tree) {
             reads.entry(path).or_default().add(access);
         }
+        let mut outside = benchmark.outside;
+        outside.extend(build.iter().flat_map(|build| build.outside.clone()));
         let of = |who: &str, doubt: Option<String>| doubt.map(|doubt| format!("{who}: {doubt}"));
         let (digest, undigested) = match (benchmark.doubt, digest) {
             (Some(doubt), _) | (None, Err(doubt)) => (None, Some(doubt)),
@@ -195,8 +203,22 @@ impl Traced {
         let in_build = build.and_then(|build| build.doubt);
         Self {
             reads,
+            outside,
             digest,
             unproved: of("the build", in_build).or_else(|| of("the benchmark", undigested)),
+        }
+    }
+
+    /// The same, unless files elsewhere have changed since: then nothing is known of what
+    /// a build would read now.
+    pub(super) fn if_still_true(self) -> Self {
+        let mut outside = self.outside.iter();
+        let Some((path, _)) = outside.find(|(path, outside)| !outside.is_still(path)) else {
+            return self;
+        };
+        Self {
+            unproved: Some(format!("{path} has changed since it was built")),
+            ..Self::default()
         }
     }
 

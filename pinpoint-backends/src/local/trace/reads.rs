@@ -2,11 +2,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
+use super::elf::Elf;
 use super::strace::{Access, Trace};
 
 /// The most links that a path may lead through, as in Linux.
@@ -19,6 +23,8 @@ const LONGEST_LINE: u64 = 4096;
 #[derive(Debug, Default)]
 pub(in super::super) struct Reads {
     pub(super) places: BTreeMap<String, Access>,
+    /// The files elsewhere that it read and did not make.
+    pub(super) outside: BTreeMap<String, Outside>,
     /// The reason why these may not be all.
     pub(in super::super) doubt: Option<String>,
 }
@@ -28,24 +34,68 @@ impl Reads {
     /// git keeps its data of all of them in `repositories`.
     pub(super) fn of(trace: Trace, directory: &Path, repositories: &Path) -> Self {
         let mut reads = Self {
-            places: BTreeMap::new(),
             doubt: trace.doubt,
+            ..Self::default()
         };
         let state = State {
             directory,
             builds: directory.parent().unwrap_or(directory),
             repositories,
         };
-        let mut open: VecDeque<(PathBuf, Access)> = trace.paths.into_iter().collect();
-        while let Some((path, access)) = open.pop_front() {
+        for link in &trace.links {
+            if !fs::symlink_metadata(link).is_ok_and(|it| it.is_symlink()) {
+                reads.doubt(format!(
+                    "it removes the symbolic link {} that it made",
+                    link.display()
+                ));
+            }
+        }
+        let mut open: VecDeque<(PathBuf, Access, bool)> = (trace.paths.into_iter())
+            .map(|(path, access)| {
+                let is_executed = trace.executed.contains(&path);
+                (path, access, is_executed)
+            })
+            .collect();
+        while let Some((path, access, is_executed)) = open.pop_front() {
             let at = reads.follow(&path, access, &state);
-            // The kernel reads a script's interpreter by itself.
-            if access.read
-                && at.starts_with(directory)
-                && let Some(interpreter) = interpreter(&at)
-                && !reads.has(&interpreter, directory)
-            {
-                open.push_back((interpreter, Access::READ));
+            if !access.read {
+                continue;
+            }
+            let metadata = fs::metadata(&at).ok();
+            let has_made = trace.made.contains(&path) || trace.made.contains(&at);
+            if metadata.as_ref().is_some_and(|it| it.file_type().is_fifo()) && !has_made {
+                reads.doubt(format!(
+                    "it opens {}, a pipe that it did not make",
+                    at.display()
+                ));
+            }
+            let is_inside = at.starts_with(directory);
+            if !is_inside && !has_made && !is_of_system(&at) {
+                let outside = metadata.filter(|it| it.is_file());
+                reads.note_outside(&at, outside.as_ref());
+            }
+            if !is_inside && !is_executed {
+                continue;
+            }
+            // The kernel reads the interpreter of a program by itself.
+            if let Some(interpreter) = interpreter(&at) {
+                if is_executed && !interpreter.is_absolute() {
+                    reads.doubt(format!(
+                        "the interpreter of {} depends on the working directory",
+                        at.display()
+                    ));
+                } else if interpreter.is_absolute() && !reads.has(&interpreter, directory) {
+                    let is_executed = is_executed && interpreter.starts_with(directory);
+                    open.push_back((interpreter, Access::READ, is_executed));
+                }
+            }
+            if let Some(loader) = is_executed.then(|| loader(&at)).flatten() {
+                let behind = reads.follow(&loader, Access::READ, &state);
+                if loader.is_relative() || behind.starts_with(directory) {
+                    reads.doubt(format!("{} brings its own loader", at.display()));
+                } else {
+                    open.push_back((loader, Access::READ, false));
+                }
             }
         }
         reads
@@ -53,7 +103,17 @@ impl Reads {
 
     fn has(&self, path: &Path, directory: &Path) -> bool {
         let place = path.strip_prefix(directory).ok().and_then(Path::to_str);
-        place.is_none_or(|place| self.places.get(place).is_some_and(|access| access.read))
+        place.is_some_and(|place| self.places.get(place).is_some_and(|access| access.read))
+    }
+
+    fn note_outside(&mut self, at: &Path, metadata: Option<&Metadata>) {
+        let Some(metadata) = metadata else { return };
+        match at.to_str() {
+            Some(path) => {
+                self.outside.insert(path.to_owned(), Outside::of(metadata));
+            }
+            None => self.doubt(format!("it reads {}, which is not UTF-8", at.display())),
+        }
     }
 
     /// Follows a path as the kernel does, and notes each link and directory on the way.
@@ -158,7 +218,41 @@ fn interpreter(path: &Path) -> Option<PathBuf> {
     let line = line.split(|byte| *byte == b'\n').next()?.trim_ascii();
     let program = line.split(u8::is_ascii_whitespace).next()?;
     let program = Path::new(std::ffi::OsStr::from_bytes(program));
-    program.is_absolute().then(|| program.to_owned())
+    (!program.as_os_str().is_empty()).then(|| program.to_owned())
+}
+
+/// The program that loads an executable, if it names one.
+fn loader(path: &Path) -> Option<PathBuf> {
+    let file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let file = file.then(|| File::open(path).ok())??;
+    Elf::open(&file)?.interpreter()
+}
+
+/// Is it a file of the system's own making, whose time says nothing?
+fn is_of_system(path: &Path) -> bool {
+    ["/proc", "/sys", "/dev"]
+        .iter()
+        .any(|it| path.starts_with(it))
+}
+
+/// Tells whether a file outside of the builds is still what it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Outside {
+    size: u64,
+    modified: (i64, i64),
+}
+
+impl Outside {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            size: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
+
+    pub(super) fn is_still(self, path: &str) -> bool {
+        fs::metadata(path).is_ok_and(|metadata| Self::of(&metadata) == self)
+    }
 }
 
 #[cfg(test)]
@@ -186,7 +280,7 @@ mod tests {
     fn reads(root: &Path, paths: &[(PathBuf, Access)]) -> Reads {
         let trace = Trace {
             paths: paths.iter().cloned().collect(),
-            doubt: None,
+            ..Trace::default()
         };
         Reads::of(trace, &root.join("builds/one"), &root.join("repositories"))
     }
@@ -254,5 +348,53 @@ mod tests {
         assert_eq!(doubt(tree.join("real/data"), Access::READ), None);
         // Cargo looks there for a workspace.
         assert_eq!(doubt(root.join("builds/Cargo.toml"), Access::READ), None);
+    }
+
+    #[test]
+    fn what_the_kernel_follows_by_itself_is_in_doubt() {
+        let temporary = tempfile::tempdir().unwrap();
+        let root = temporary.path().canonicalize().unwrap();
+        let tree = build(&root).join("tree");
+        let doubt = |change: &dyn Fn(&mut Trace)| {
+            let mut trace = Trace::default();
+            change(&mut trace);
+            Reads::of(trace, &root.join("builds/one"), &root.join("repositories")).doubt
+        };
+        let script = tree.join("relative");
+        fs::write(&script, "#!real/interpreter\n").unwrap();
+        let execute = |trace: &mut Trace| {
+            trace.paths.insert(script.clone(), Access::READ);
+            trace.executed.insert(script.clone());
+        };
+        assert!(doubt(&execute).unwrap().contains("interpreter"));
+        // A crate in Rust may begin so, and is only read.
+        let read = |trace: &mut Trace| {
+            trace.paths.insert(script.clone(), Access::READ);
+        };
+        assert_eq!(doubt(&read), None);
+
+        let gone = |trace: &mut Trace| {
+            trace.links.insert(tree.join("gone"));
+        };
+        assert!(doubt(&gone).unwrap().contains("symbolic link"));
+        let stays = |trace: &mut Trace| {
+            trace.links.insert(tree.join("link"));
+        };
+        assert_eq!(doubt(&stays), None);
+    }
+
+    #[test]
+    fn a_file_elsewhere_is_known_by_its_size_and_time() {
+        let temporary = tempfile::tempdir().unwrap();
+        let root = temporary.path().canonicalize().unwrap();
+        build(&root);
+        let script = root.join("script");
+        fs::write(&script, "1").unwrap();
+        let outside = reads(&root, &[(script.clone(), Access::READ)]).outside;
+        assert!(outside[script.to_str().unwrap()].is_still(script.to_str().unwrap()));
+        fs::write(&script, "12").unwrap();
+        assert!(!outside[script.to_str().unwrap()].is_still(script.to_str().unwrap()));
+        fs::remove_file(&script).unwrap();
+        assert!(!outside[script.to_str().unwrap()].is_still(script.to_str().unwrap()));
     }
 }

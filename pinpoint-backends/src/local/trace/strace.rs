@@ -17,20 +17,17 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 /// The system calls to trace, as `strace` takes them. Those with a question mark do not
 /// exist everywhere.
 pub(super) const CALLS: &str = "trace=%file,?getdents,?getdents64,fchdir,?fork,?vfork,?clone,\
-    ?clone3,connect,bind,?io_uring_setup,?open_by_handle_at,?setns";
+    ?clone3,connect,bind,sendto,sendmsg,?sendmmsg,?io_uring_setup,?open_by_handle_at,?setns";
 
 /// Sockets on which nothing that depends on a commit answers: the name service cache.
 const HARMLESS_SOCKETS: [&str; 2] = ["/var/run/nscd/socket", "/run/nscd/socket"];
-
-/// The port of a name server, which may be on this machine.
-const NAME_SERVER: &str = "htons(53)";
 
 /// What was done with a path, beside looking it up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +64,12 @@ impl Access {
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Trace {
     pub(super) paths: BTreeMap<PathBuf, Access>,
+    /// The programs that were started.
+    pub(super) executed: BTreeSet<PathBuf>,
+    /// Files that were made, or opened so that they would be made, and new directories.
+    pub(super) made: BTreeSet<PathBuf>,
+    /// The symbolic links that were made, where they are at the end.
+    pub(super) links: BTreeSet<PathBuf>,
     /// The reason why these may not be all.
     pub(super) doubt: Option<String>,
 }
@@ -220,11 +223,16 @@ impl Reader {
                     self.directories[place] = directory;
                 }
             }
-            b"bind" if !call.failed => self.bound.extend(call.local_address()),
-            b"connect" if !call.failed || call.mentions_result(b"EINPROGRESS") => {
-                self.connected.extend(call.local_address());
+            b"bind" if !call.failed => self.bound.extend(call.local_socket()),
+            b"connect" | b"sendto" | b"sendmsg" | b"sendmmsg"
+                if !call.failed || call.mentions_result(b"EINPROGRESS") =>
+            {
+                if call.mentions(b"sa_family=AF_INET") {
+                    self.doubt("it uses the network, where anything may answer".into());
+                }
+                self.connected.extend(call.local_socket());
             }
-            b"bind" | b"connect" => {}
+            b"bind" | b"connect" | b"sendto" | b"sendmsg" | b"sendmmsg" => {}
             b"io_uring_setup" | b"open_by_handle_at" | b"setns" | b"chroot" | b"pivot_root"
             | b"mount" | b"move_mount"
                 if !call.failed =>
@@ -247,6 +255,7 @@ impl Reader {
             _ => Access::LOOKED_UP,
         };
         let mut base = None;
+        let mut named = Vec::new();
         for argument in &call.arguments {
             if let Some(path) = described(argument) {
                 if argument.starts_with(b"AT_FDCWD") {
@@ -272,12 +281,99 @@ impl Reader {
                 if call.name == b"chdir" && !call.failed {
                     self.directories[place].clone_from(&path);
                 }
+                if leads_through_process(&path) {
+                    self.doubt(format!(
+                        "it looks at {}, which a process may turn into anything",
+                        path.display()
+                    ));
+                }
+                named.push(path.clone());
                 self.add(path, access);
             }
         }
         // Where a call opens a file, strace says which it is, behind all links.
-        if let Some(opened) = described(call.result) {
-            self.add(opened, access);
+        let opened = described(call.result);
+        if let Some(opened) = &opened {
+            self.add(opened.clone(), access);
+        }
+        if !call.failed {
+            self.note_changes(call, named, opened);
+        }
+    }
+
+    /// What a successful call with these paths makes or moves.
+    fn note_changes(&mut self, call: &Call<'_>, named: Vec<PathBuf>, opened: Option<PathBuf>) {
+        let last = named.last().cloned();
+        match call.name {
+            b"execve" | b"execveat" => self.trace.executed.extend(named.into_iter().next()),
+            b"mkdir" | b"mkdirat" | b"mknod" | b"mknodat" | b"creat" => {
+                self.trace.made.extend(named.into_iter().chain(opened));
+            }
+            b"open" | b"openat" | b"openat2" if call.mentions(b"O_CREAT") => {
+                self.trace.made.extend(named.into_iter().chain(opened));
+            }
+            b"symlink" | b"symlinkat" => {
+                if let Some(link) = last {
+                    self.add_link(link);
+                }
+            }
+            b"rename" | b"renameat" | b"renameat2" | b"link" | b"linkat" => {
+                let [from, to] = &named[..] else {
+                    self.doubt("a call that renames or links has not two paths".into());
+                    return;
+                };
+                let are_exchanged = call.mentions(b"RENAME_EXCHANGE");
+                for from in [Some(from), are_exchanged.then_some(to)] {
+                    if let Some(from) = from.filter(|from| !self.has_made(from)) {
+                        self.doubt(format!(
+                            "it gives {} another name, by which it may be read",
+                            from.display()
+                        ));
+                    }
+                }
+                self.moved(from, to, call.name.starts_with(b"rename"));
+            }
+            _ => {}
+        }
+    }
+
+    /// Did the command make what is there? Its own links may lead to what it did not.
+    fn has_made(&self, path: &Path) -> bool {
+        let Trace { made, links, .. } = &self.trace;
+        if path.components().any(|part| part == Component::ParentDir) {
+            return made.contains(path) && !path.ancestors().skip(1).any(|it| links.contains(it));
+        }
+        let mut above = path.ancestors().skip(1);
+        !above.any(|it| links.contains(it))
+            && (links.contains(path) || path.ancestors().any(|it| made.contains(it)))
+    }
+
+    /// What the command made has a new name.
+    fn moved(&mut self, from: &Path, to: &Path, is_renamed: bool) {
+        let links = below(&self.trace.links, from);
+        let is_link = links.iter().any(|link| link == from);
+        for link in links {
+            if is_renamed {
+                self.trace.links.remove(&link);
+            }
+            let rest = link.strip_prefix(from).unwrap_or(Path::new(""));
+            // Joined to nothing a path would end in a slash.
+            self.add_link(to.components().chain(rest.components()).collect());
+        }
+        if !is_link {
+            self.trace.made.insert(to.to_owned());
+        }
+    }
+
+    fn add_link(&mut self, link: PathBuf) {
+        for path in below(&self.trace.made, &link) {
+            self.trace.made.remove(&path);
+        }
+        if !self.trace.links.insert(link.clone()) {
+            self.doubt(format!(
+                "it replaces the symbolic link {} that it made",
+                link.display()
+            ));
         }
     }
 
@@ -341,23 +437,46 @@ impl<'a> Call<'a> {
         find(self.result, word).is_some()
     }
 
-    /// The address of a socket on this machine, unless nothing behind it depends on a
-    /// commit. What answers elsewhere can't see the work tree.
-    fn local_address(&self) -> Option<String> {
-        let address = String::from_utf8_lossy(self.arguments.get(1)?).into_owned();
-        let after = |word: &str| Some(address.split_once(word)?.1);
-        if let Some(path) = after("sun_path=") {
-            let path = path.trim_end_matches('}');
-            let is_harmless = HARMLESS_SOCKETS
-                .iter()
-                .any(|socket| path.trim_matches('"') == *socket);
-            return (!is_harmless).then(|| path.to_owned());
-        }
-        let port = after("_port=")?.split(',').next()?;
-        let is_here = ["\"127.", "\"0.0.0.0", "\"::1\"", "\"::\"", "\"::ffff:127."]
+    /// The path of a socket on this machine, unless nothing behind it depends on a commit.
+    fn local_socket(&self) -> Option<String> {
+        let has_path = |it: &&&[u8]| find(it, b"sun_path=").is_some();
+        let address = String::from_utf8_lossy(self.arguments.iter().find(has_path)?);
+        let path = address.split_once("sun_path=")?.1;
+        let path = path.split('}').next()?;
+        let is_harmless = HARMLESS_SOCKETS
             .iter()
-            .any(|here| address.contains(here));
-        (is_here && port != NAME_SERVER).then(|| format!("port {port}"))
+            .any(|socket| path.trim_matches('"') == *socket);
+        (!is_harmless).then(|| path.to_owned())
+    }
+}
+
+/// Those of the paths that are a path or lie below it.
+fn below(paths: &BTreeSet<PathBuf>, path: &Path) -> Vec<PathBuf> {
+    (paths.range(path.to_owned()..))
+        .take_while(|it| it.starts_with(path))
+        .cloned()
+        .collect()
+}
+
+/// Does a path lead through the working directory, the root or an open directory of a
+/// process? What is open was seen when it was opened.
+fn leads_through_process(path: &Path) -> bool {
+    let parts: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
+    match &parts[..] {
+        ["/", "dev", "fd", _, rest @ ..] => !rest.is_empty(),
+        ["/", "proc", process, rest @ ..] => {
+            let rest = match rest {
+                ["task", _, rest @ ..] => rest,
+                rest => rest,
+            };
+            match rest {
+                ["cwd" | "root", ..] => true,
+                ["fd", _] => !matches!(*process, "self" | "thread-self"),
+                ["fd", _, _, ..] => true,
+                _ => false,
+            }
+        }
+        _ => false,
     }
 }
 
@@ -516,7 +635,7 @@ mod tests {
 20206 newfstatat(4</tree/h>, "", {st_mode=S_IFREG|0644, st_size=0, ...}, AT_EMPTY_PATH) = 0
 20206 open("\303\251\n", O_RDONLY) = -1 ENOENT (No such file or directory)
 20206 fchdir(5</tree/deep>)             = 0
-20206 rename("one", "two")              = 0
+20206 rename("one", "two")              = -1 ENOENT (No such file or directory)
 20206 readlink("link", "/root/.rustup/toolchains/stable-"..., 4096) = 66
 20206 chdir("missing")                  = -1 ENOENT (No such file or directory)
 20206 getdents64(3</tree/listed>, 0x5577073cc790 /* 6 entries */, 32768) = 160
@@ -618,11 +737,18 @@ mod tests {
         for line in [
             r#"connect(4<socket:[6]>, {sa_family=AF_UNIX, sun_path="/run/docker.sock"}, 17) = 0"#,
             r#"connect(4<socket:[6]>, {sa_family=AF_UNIX, sun_path=@"bus"}, 17) = 0"#,
-            r#"connect(5<socket:[6]>, {sa_family=AF_INET, sin_port=htons(4226), sin_addr=inet_addr("127.0.0.1")}, 16) = 0"#,
-            r#"connect(5<socket:[6]>, {sa_family=AF_INET, sin_port=htons(4226), sin_addr=inet_addr("127.0.0.1")}, 16) = -1 EINPROGRESS (Operation now in progress)"#,
-            r#"connect(5<socket:[6]>, {sa_family=AF_INET6, sin6_port=htons(80), sin6_flowinfo=htonl(0), inet_pton(AF_INET6, "::1", &sin6_addr), sin6_scope_id=0}, 28) = 0"#,
+            r#"sendto(4<socket:[6]>, "a", 1, 0, {sa_family=AF_UNIX, sun_path="/run/log"}, 17) = 1"#,
         ] {
             doubts(&call(line), "asks another process");
+        }
+        for line in [
+            r#"connect(5<socket:[6]>, {sa_family=AF_INET, sin_port=htons(4226), sin_addr=inet_addr("127.0.0.1")}, 16) = 0"#,
+            r#"connect(5<socket:[6]>, {sa_family=AF_INET, sin_port=htons(443), sin_addr=inet_addr("93.184.216.34")}, 16) = -1 EINPROGRESS (Operation now in progress)"#,
+            r#"connect(5<socket:[6]>, {sa_family=AF_INET6, sin6_port=htons(80), sin6_flowinfo=htonl(0), inet_pton(AF_INET6, "::1", &sin6_addr), sin6_scope_id=0}, 28) = 0"#,
+            r#"sendto(3<socket:[6]>, "x", 1, 0, {sa_family=AF_INET, sin_port=htons(9), sin_addr=inet_addr("10.0.0.1")}, 16) = 1"#,
+            r#"sendmsg(3<socket:[6]>, {msg_name={sa_family=AF_INET, sin_port=htons(9), sin_addr=inet_addr("10.0.0.1")}, msg_namelen=16, msg_iov=[{iov_base="x", iov_len=1}], msg_iovlen=1, msg_controllen=0, msg_flags=0}, 0) = 1"#,
+        ] {
+            doubts(&call(line), "uses the network");
         }
         doubts(
             &call("io_uring_setup(8, {flags=0}) = 3<anon_inode:[io_uring]>"),
@@ -632,16 +758,94 @@ mod tests {
         for line in [
             r#"connect(4<socket:[6]>, {sa_family=AF_UNIX, sun_path="/tmp/none"}, 17) = -1 ENOENT (No such file or directory)"#,
             r#"connect(4<socket:[6]>, {sa_family=AF_UNIX, sun_path="/var/run/nscd/socket"}, 110) = 0"#,
-            r#"connect(5<socket:[6]>, {sa_family=AF_INET, sin_port=htons(53), sin_addr=inet_addr("127.0.0.53")}, 16) = 0"#,
-            r#"connect(5<socket:[6]>, {sa_family=AF_INET, sin_port=htons(443), sin_addr=inet_addr("93.184.216.34")}, 16) = 0"#,
+            r#"connect(5<socket:[6]>, {sa_family=AF_INET, sin_port=htons(443), sin_addr=inet_addr("93.184.216.34")}, 16) = -1 ENETUNREACH (Network is unreachable)"#,
+            r#"sendto(3<socket:[6]>, "x"..., 20, 0, {sa_family=AF_NETLINK, nl_pid=0, nl_groups=00000000}, 12) = 20"#,
+            r#"sendto(3<socket:[6]>, "x", 1, MSG_NOSIGNAL, NULL, 0) = 1"#,
             r#"io_uring_setup(8, {flags=0}) = -1 EPERM (Operation not permitted)"#,
         ] {
             assert_eq!(trace(&call(line)).doubt, None, "{line}");
         }
         let own_server = r#"
-1 bind(4<socket:[6]>, {sa_family=AF_INET, sin_port=htons(4226), sin_addr=inet_addr("0.0.0.0")}, 16) = 0
-1 connect(5<socket:[7]>, {sa_family=AF_INET, sin_port=htons(4226), sin_addr=inet_addr("127.0.0.1")}, 16) = 0
+1 bind(4<socket:[6]>, {sa_family=AF_UNIX, sun_path="/tmp/own"}, 11) = 0
+1 connect(5<socket:[7]>, {sa_family=AF_UNIX, sun_path="/tmp/own"}, 11) = 0
 1 +++ exited with 0 +++"#;
         assert_eq!(trace(own_server.trim_start()).doubt, None);
+    }
+
+    #[track_caller]
+    fn doubt_of(calls: &[&str]) -> Option<String> {
+        let lines: Vec<_> = calls.iter().map(|call| format!("1 {call}\n")).collect();
+        trace(&format!("{}1 +++ exited with 0 +++", lines.concat())).doubt
+    }
+
+    #[test]
+    fn another_name_for_what_the_command_did_not_make_is_in_doubt() {
+        for calls in [
+            &[r#"renameat2(AT_FDCWD</tree>, "src", AT_FDCWD</tree>, "out", RENAME_NOREPLACE) = 0"#]
+                as &[&str],
+            &[r#"link("in.txt", "w") = 0"#],
+            &[r#"linkat(AT_FDCWD</tree>, "in.txt", AT_FDCWD</tree>, "w", 0) = 0"#],
+            &[
+                r#"mkdir("d", 0777) = 0"#,
+                r#"rename("d/../src", "out") = 0"#,
+            ],
+            &[
+                r#"mkdir("d", 0777) = 0"#,
+                r#"symlink("../src", "d/s") = 0"#,
+                r#"rename("d", "e") = 0"#,
+                r#"rename("e/s/n", "out") = 0"#,
+            ],
+            &[
+                r#"creat("a", 0666) = 3</tree/a>"#,
+                r#"renameat2(AT_FDCWD</tree>, "a", AT_FDCWD</tree>, "src", RENAME_EXCHANGE) = 0"#,
+            ],
+        ] {
+            let doubt = doubt_of(calls).unwrap_or_default();
+            assert!(doubt.contains("another name"), "{doubt:?} for {calls:?}");
+        }
+        for calls in [
+            &[r#"rename("src", "out") = -1 ENOENT (No such file or directory)"#] as &[&str],
+            &[
+                r#"openat(AT_FDCWD</tree>, "a.tmp", O_WRONLY|O_CREAT|O_TRUNC, 0666) = 3</tree/a.tmp>"#,
+                r#"rename("a.tmp", "a") = 0"#,
+                r#"link("a", "b") = 0"#,
+                r#"link("b", "c") = 0"#,
+            ],
+            &[
+                r#"mkdir("d", 0777) = 0"#,
+                r#"rename("d", "e") = 0"#,
+                r#"rename("e/in", "f") = 0"#,
+            ],
+            &[
+                r#"symlinkat("src", AT_FDCWD</tree>, "tmp") = 0"#,
+                r#"rename("tmp", "l") = 0"#,
+            ],
+        ] {
+            assert_eq!(doubt_of(calls), None, "{calls:?}");
+        }
+    }
+
+    #[test]
+    fn links_that_are_replaced_and_those_of_processes_are_in_doubt() {
+        for calls in [
+            &[
+                r#"symlink("a", "l") = 0"#,
+                r#"unlink("l") = 0"#,
+                r#"symlink("b", "l") = 0"#,
+            ] as &[&str],
+            &[r#"access("/proc/self/cwd/n.txt", F_OK) = 0"#],
+            &[r#"open("/proc/41/root/n.txt", O_RDONLY) = 3</n.txt>"#],
+            &[r#"access("/proc/self/task/7/fd/3/n.txt", F_OK) = 0"#],
+            &[r#"access("/dev/fd/3/n.txt", F_OK) = 0"#],
+        ] {
+            assert!(doubt_of(calls).is_some(), "{calls:?}");
+        }
+        for call in [
+            r#"open("/proc/self/fd", O_RDONLY|O_DIRECTORY) = 3</proc/7/fd>"#,
+            r#"open("/dev/fd/63", O_RDONLY) = 3<pipe:[7]>"#,
+            r#"readlink("/proc/self/exe", "/bin/cat", 4096) = 8"#,
+        ] {
+            assert_eq!(doubt_of(&[call]), None, "{call}");
+        }
     }
 }
