@@ -332,8 +332,8 @@ impl Runner {
         })
     }
 
-    /// The metric with the measure in which the ends differ most clearly. Runs that fail
-    /// say nothing about it.
+    /// The metric with the measure in which the bad end is worse most clearly. Runs that
+    /// fail say nothing about it.
     async fn choose_measure(
         &self,
         metric: Metric,
@@ -347,9 +347,9 @@ impl Runner {
             .execute(variant, Purpose::WarmUp, &Format::Time, holds, processes)
             .await?
             .ok();
-        for index in 0..RUNS_OF_CHOICE {
+        for _ in 0..RUNS_OF_CHOICE {
             for ((variant, holds), sample) in ends.into_iter().zip(&mut samples) {
-                let purpose = Purpose::Count(index);
+                let purpose = Purpose::FindMetric;
                 let Ok(execution) = (self.benchmark)
                     .execute(variant, purpose, &Format::Time, holds, processes)
                     .await?

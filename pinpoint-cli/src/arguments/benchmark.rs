@@ -133,7 +133,7 @@ pub(crate) enum MeasureArgument {
     /// The time from start to end.
     Wall,
     /// The processor time of the program and its children, without the kernel's: other
-    /// processes and waiting disturb it less.
+    /// processes and waiting disturb it less. Too coarse for runs below about 50 ms.
     User,
     /// The instructions of the program and its children, without the kernel's: hardly
     /// disturbed by anything, so that a few runs are enough; --magnitude says which
@@ -142,9 +142,9 @@ pub(crate) enum MeasureArgument {
     Instructions,
     /// The peak memory of the largest process, where that has more than pinpoint itself.
     Memory,
-    /// The one that tells the two ends apart best, by five runs of each before the search:
-    /// of time, if it shows there, else memory. Instructions only where the processor
-    /// counts them.
+    /// The one in which the bad end is worse most clearly, by five runs of each before the
+    /// search: wall if that is clear enough, else another of time, else memory.
+    /// Instructions only where the processor counts them.
     Auto,
 }
 
