@@ -72,8 +72,8 @@ pub(crate) struct Benchmark {
     #[arg(long, value_name = "LIST", help_heading = BENCHMARK)]
     pub(crate) cpu: Option<CpuList>,
     /// Before each run or pair, wait until other processes leave the machine alone, but
-    /// no longer than this.
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, help_heading = BENCHMARK)]
+    /// no longer than this. Each takes at least a quarter of a second more.
+    #[arg(long, value_name = "DURATION", value_parser = longest_wait, help_heading = BENCHMARK)]
     pub(crate) settle: Option<Duration>,
     /// The disk space for finished builds, as in 500MB or 20GiB.
     #[arg(long, value_name = "SIZE", default_value = "10GiB", help_heading = STORAGE)]
@@ -186,6 +186,14 @@ impl FromStr for Variable {
     }
 }
 
+fn longest_wait(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(Duration::ZERO) => Err("a wait is longer than 0; leave --settle out to not wait".into()),
+        Ok(longest) => Ok(longest),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 pub(super) fn magnitude(text: &str) -> Result<Magnitude, String> {
     let number = |text: &str| {
         f64::from_str(text.trim())
@@ -227,6 +235,13 @@ mod tests {
         for wrong in ["", "=", "=b"] {
             assert!(parsed(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_wait_is_longer_than_nothing() {
+        assert_eq!(longest_wait("2s"), Ok(Duration::from_secs(2)));
+        assert!(longest_wait("0s").unwrap_err().contains("--settle"));
+        assert!(longest_wait("soon").is_err());
     }
 
     #[test]

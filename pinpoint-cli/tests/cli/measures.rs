@@ -151,6 +151,6 @@ fn a_measure_and_values_exclude_each_other() {
     world
         .pinpoint(&command)
         .ends_with(2)
-        .tells("only a bisection");
+        .tells("only in a bisection");
     assert!(world.jobs().is_empty());
 }
