@@ -14,8 +14,8 @@ use super::metric::Values;
 /// The chart that decides when none is named.
 pub(super) const WALL: &str = "wall";
 const USER: &str = "user";
-const INSTRUCTIONS: &str = "instructions";
-const PEAK_MEMORY: &str = "peak_memory";
+pub(super) const INSTRUCTIONS: &str = "instructions";
+pub(super) const PEAK_MEMORY: &str = "peak_memory";
 
 /// The measure that decides about commands whose output is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -111,7 +111,9 @@ pub(super) type Samples = [BTreeMap<String, Vec<f64>>; 2];
 pub(super) fn choose(samples: &Samples) -> RunMeasure {
     /// In standard deviations: by chance, five runs of the same commit rarely differ so.
     const CLEAR: f64 = 5.0;
-    let runs = samples.each_ref().map(|end| end.get(WALL).map_or(0, Vec::len));
+    let runs = samples
+        .each_ref()
+        .map(|end| end.get(WALL).map_or(0, Vec::len));
     let separation = |measure: RunMeasure| {
         let [good, bad] = samples.each_ref().map(|end| end.get(measure.chart()));
         let (Some(good), Some(bad)) = (good, bad) else {
@@ -271,10 +273,7 @@ mod tests {
             // The usual one is good enough.
             (
                 Wall,
-                vec![
-                    (Wall, quiet, quiet_slower),
-                    (Instructions, exact, [2e9; 5]),
-                ],
+                vec![(Wall, quiet, quiet_slower), (Instructions, exact, [2e9; 5])],
             ),
             // A regression is no measure in which the bad end is better.
             (

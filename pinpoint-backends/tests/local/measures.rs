@@ -112,6 +112,18 @@ async fn a_counter_that_is_gone_is_named() {
             .await,
     );
     assert!(error.contains("can't start valgrind"), "{error}");
+    // What a killed process left.
+    let left = world.path("jobs/missing/runs/callgrind-left");
+    fs::create_dir_all(left.join("of a run")).unwrap();
+    let mut config = counting(InstructionCounter::Callgrind, "/nowhere");
+    config.command = vec!["./missing".into()];
+    let executor = world.open(config, "missing");
+    assert!(!left.exists());
+    let failure = run(&executor, 1, &first, 0).await.failure.unwrap();
+    assert!(
+        failure.contains("missing") && !failure.contains("valgrind"),
+        "{failure}"
+    );
     if matches!(
         InstructionCounter::available(),
         Ok(InstructionCounter::Processor)
@@ -119,7 +131,14 @@ async fn a_counter_that_is_gone_is_named() {
         println!("skipped: the processor counts instructions here");
         return;
     }
-    let config = counting(InstructionCounter::Processor, "/bin");
+    let mut config = counting(InstructionCounter::Processor, "/bin");
+    // Where they do not decide, they are left out.
+    let mut every = request(1, &first, 0);
+    every.charts = Charts::All;
+    let report = world.open(config.clone(), "others").run(&every).await;
+    let charts = report.unwrap().charts;
+    assert!(charts.contains_key("wall") && !charts.contains_key("instructions"));
+    config.chart = Some("instructions".into());
     let error = refusal(
         world
             .open(config, "processor")
