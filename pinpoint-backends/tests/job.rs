@@ -380,6 +380,8 @@ async fn work_elsewhere_ends_with_a_job_on_which_no_one_works() {
 async fn a_job_needs_no_configuration() {
     let spec = Fixture::spec();
     let fixture = Fixture::of(&NewJob::new(spec).unwrap()).await;
+    let config = JobConfig::of(&fixture.job().await).unwrap();
+    assert!(config.needs_functions());
     assert_eq!(culprit(&fixture.work(&Farm::new()).await.unwrap()), "40");
 
     let refused = NewJob::new(BisectionSpec {

@@ -110,8 +110,7 @@ impl Benchmark {
             (Some(None), Some(bad)) => config.choose_measure(bad)?,
             (Some(None), None) => {
                 return Err(CliError::Input(
-                    "--measure auto: only a bisection chooses one; all of them are compared without it"
-                        .into(),
+                    "`auto` works only in a bisection: leave --measure out".into(),
                 ));
             }
             (None, _) => {}

@@ -55,17 +55,20 @@ pub struct CommandLine {
 }
 
 impl JobConfig {
-    /// The configuration of a stored job.
+    /// The configuration of a stored job. One without any has an executor of its
+    /// creator's.
     ///
     /// # Errors
     ///
     /// When it is not a valid configuration.
     pub fn of(job: &Job) -> Result<Self, JobError> {
-        Self::deserialize(&job.config).map_err(|source| JobError::Unreadable {
+        let config = Option::<Self>::deserialize(&job.config);
+        let config = config.map_err(|source| JobError::Unreadable {
             job: job.id.clone(),
             what: "configuration",
             source,
-        })
+        })?;
+        Ok(config.unwrap_or_default())
     }
 
     /// Does the job need functions that only its creator has?

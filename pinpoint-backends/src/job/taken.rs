@@ -6,7 +6,7 @@ use std::future::Future;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use futures_util::future::try_join_all;
+use futures_util::future::join_all;
 use pinpoint_core::job::{JobResult, ResultSource};
 use pinpoint_core::{
     DriveError, DriveEvent, Engine, Executor, JobMachine, JobOutcome, JobState, Journal, Machine,
@@ -200,9 +200,10 @@ impl TakenJob {
             })
         });
         let tickets: Vec<_> = tickets.filter(Ticket::is_durable).collect();
-        let ended = try_join_all(tickets.iter().map(|ticket| executor.cancel(ticket))).await;
-        ended.map_err(|error| DriveError::Refused(error.into()))?;
-        Ok(())
+        // One that can't be ended keeps no other from it.
+        let ended = join_all(tickets.iter().map(|ticket| executor.cancel(ticket))).await;
+        let ended: Result<(), _> = ended.into_iter().collect();
+        Ok(ended.map_err(|error| DriveError::Refused(error.into()))?)
     }
 
     async fn conclude(&self, source: &dyn ResultSource) -> Result<Option<JobResult>, JobError> {

@@ -22,6 +22,7 @@ use super::measures;
 use super::metric::{Reader, Values};
 use super::process::{self, Ended, Launch, NotRun, Processes};
 use super::results::{self, Results};
+use super::supervisor::check_program;
 use super::sync::blocking;
 use super::tails::OutputTail;
 use super::workspace;
@@ -56,6 +57,14 @@ pub(super) struct Execution {
 }
 
 impl Execution {
+    /// Fails where the instructions decide and were not counted.
+    pub(super) fn check_count(&mut self, needed: bool) -> Result<(), LocalError> {
+        match self.ended.uncounted.take() {
+            Some(source) if needed => Err(LocalError::InstructionsNotCounted { source }),
+            _ => Ok(()),
+        }
+    }
+
     /// The chart that decides and the values, or why it failed.
     pub(super) fn values(&self, reader: &Reader<'_>) -> Result<(Option<String>, Values), String> {
         if let Some(failure) = &self.failure {
@@ -114,6 +123,13 @@ impl Benchmark {
             Purpose::Count(_) | Purpose::FindMetric => self.config.instructions,
             Purpose::WarmUp => None,
         };
+        if counter == Some(InstructionCounter::Callgrind)
+            && let Err(source) = check_program(&self.command(variant, purpose, &tree, None))
+            && is_programs_fault(&source)
+        {
+            self.check_tree(holds)?;
+            return Ok(Err(NotBegun::Program(source)));
+        }
         let callgrind = match counter {
             Some(InstructionCounter::Callgrind) => Some(Arc::new(CallgrindCounts::new(&runs)?)),
             _ => None,
@@ -143,12 +159,7 @@ impl Benchmark {
             Ok(ended) => ended,
             Err(NotRun::Failed(error)) => return Err(error),
             Err(NotRun::Spawn(source)) if is_programs_fault(&source) => {
-                // Without its directory no program can be started. An earlier run, at
-                // least a warm-up, may have removed it.
-                if !tree.is_dir() {
-                    self.builds.check(&holds.0, None)?;
-                }
-                tree.metadata().map_err(LocalError::io("enter", &tree))?;
+                self.check_tree(holds)?;
                 if callgrind.is_some() {
                     let program = "valgrind".to_owned();
                     return Err(LocalError::Spawn { program, source });
@@ -198,6 +209,17 @@ impl Benchmark {
             stderr,
             results,
         }))
+    }
+
+    /// Without its directory no program can be started. An earlier run, at least a
+    /// warm-up, may have removed it.
+    fn check_tree(&self, holds: &Holds) -> Result<(), LocalError> {
+        let tree = &holds.0.tree;
+        if !tree.is_dir() {
+            self.builds.check(&holds.0, None)?;
+        }
+        tree.metadata().map_err(LocalError::io("enter", tree))?;
+        Ok(())
     }
 
     fn command(

@@ -37,8 +37,10 @@ impl FromStr for CpuList {
 
     fn from_str(text: &str) -> Result<Self, CpuListError> {
         let number = |text: &str| {
-            let number = text.trim().parse::<usize>().ok();
-            number.filter(|number| *number < MOST)
+            let text = text.trim();
+            let number = text.parse::<usize>().ok();
+            // Rust reads numbers with a sign, too.
+            number.filter(|number| *number < MOST && !text.starts_with('+'))
         };
         let mut cpus = BTreeSet::new();
         for part in text.split(',') {
@@ -216,6 +218,8 @@ mod tests {
             "1,",
             "a",
             "-1",
+            "+0",
+            "0-+1",
             "3-1",
             "0-1-2",
             "1024",

@@ -22,6 +22,9 @@ use super::supervisor::find;
 
 const VALGRIND: &str = "valgrind";
 
+/// Begins the names of directories for callgrind's counts.
+const PREFIX: &str = "callgrind-";
+
 /// The counter of a run's instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -192,9 +195,7 @@ pub(super) struct CallgrindCounts {
 
 impl CallgrindCounts {
     pub(super) fn new(place: &Path) -> Result<Self, LocalError> {
-        let directory = tempfile::Builder::new()
-            .prefix("callgrind-")
-            .tempdir_in(place);
+        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place);
         Ok(Self {
             directory: directory.map_err(LocalError::io("make a directory in", place))?,
         })
@@ -237,6 +238,18 @@ impl CallgrindCounts {
         }
         Ok(sum)
     }
+}
+
+/// Removes the counts of runs whose process was killed. No other process works on the job.
+pub(super) fn remove_left(runs: &Path) -> Result<(), LocalError> {
+    for entry in fs::read_dir(runs).map_err(LocalError::io("read", runs))? {
+        let entry = entry.map_err(LocalError::io("read", runs))?;
+        if entry.file_name().as_bytes().starts_with(PREFIX.as_bytes()) {
+            // What is still being written there is removed the next time.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    Ok(())
 }
 
 /// The total that ends a file of callgrind's.

@@ -14,8 +14,8 @@ use super::metric::Values;
 /// The chart that decides when none is named.
 pub(super) const WALL: &str = "wall";
 const USER: &str = "user";
-const INSTRUCTIONS: &str = "instructions";
-const PEAK_MEMORY: &str = "peak_memory";
+pub(super) const INSTRUCTIONS: &str = "instructions";
+pub(super) const PEAK_MEMORY: &str = "peak_memory";
 
 /// The measure that decides about commands whose output is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -72,8 +72,8 @@ impl LocalConfig {
         Ok(())
     }
 
-    /// The same, with the measure that tells the good end from this one best: by a few
-    /// runs of both, before the search.
+    /// The same, with the measure in which this end is worse than the good one most
+    /// clearly: by a few runs of both, before the search.
     ///
     /// # Errors
     ///
@@ -102,54 +102,77 @@ impl LocalConfig {
     }
 }
 
-/// Values of two commits, by their charts.
+/// Values of the good end and of the bad one, by their charts.
 pub(super) type Samples = [BTreeMap<String, Vec<f64>>; 2];
 
-/// The measure that tells two commits apart best: one of time, in which such a change is
-/// looked for, or else memory, or else none better than the usual one.
+/// The measure in which the bad end is worse most clearly: the usual one if it is clear
+/// there, else another of time, in which such a change is looked for, or else memory, or
+/// else none better than the usual one.
 pub(super) fn choose(samples: &Samples) -> RunMeasure {
     /// In standard deviations: by chance, five runs of the same commit rarely differ so.
     const CLEAR: f64 = 5.0;
+    let runs = samples
+        .each_ref()
+        .map(|end| end.get(WALL).map_or(0, Vec::len));
     let separation = |measure: RunMeasure| {
-        let [one, other] = samples;
-        let values = [one.get(measure.chart()), other.get(measure.chart())];
-        values[0]
-            .zip(values[1])
-            .map_or(0.0, |(one, other)| separation(one, other))
+        let [good, bad] = samples.each_ref().map(|end| end.get(measure.chart()));
+        let (Some(good), Some(bad)) = (good, bad) else {
+            return 0.0;
+        };
+        // What some of these runs do not have, later ones may lack, too.
+        let is_complete = good.len() >= runs[0] && bad.len() >= runs[1];
+        let is_fine = measure != RunMeasure::User || is_fine(good) && is_fine(bad);
+        if is_complete && is_fine {
+            separation(good, bad)
+        } else {
+            0.0
+        }
     };
-    let (mut best, mut most) = (RunMeasure::Wall, separation(RunMeasure::Wall));
+    let mut best = RunMeasure::Wall;
+    if separation(best) >= CLEAR {
+        return best;
+    }
+    let mut most = CLEAR;
     for measure in [RunMeasure::User, RunMeasure::Instructions] {
-        if separation(measure) > most {
+        if separation(measure) >= most {
             (best, most) = (measure, separation(measure));
         }
     }
-    match (most >= CLEAR, separation(RunMeasure::Memory) >= CLEAR) {
-        (true, _) => best,
-        (false, true) => RunMeasure::Memory,
-        (false, false) => RunMeasure::Wall,
+    if best == RunMeasure::Wall && separation(RunMeasure::Memory) >= CLEAR {
+        best = RunMeasure::Memory;
     }
+    best
 }
 
-/// The difference of two samples' medians in standard deviations, by their quartiles.
-fn separation(one: &[f64], other: &[f64]) -> f64 {
+/// Are these processor times long enough? Some kernels count them in ticks of up to 10 ms,
+/// by which a short run takes nothing or everything.
+fn is_fine(times: &[f64]) -> bool {
+    const LEAST: f64 = 0.05;
+    quartiles(times).is_some_and(|(median, _)| median >= LEAST) && !times.contains(&0.0)
+}
+
+/// The median of values, and the range between their quartiles.
+fn quartiles(values: &[f64]) -> Option<(f64, f64)> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let count = sorted.len();
+    (count > 0).then(|| (sorted[count / 2], sorted[3 * count / 4] - sorted[count / 4]))
+}
+
+/// By how much the median is higher at the bad end, in standard deviations by the
+/// quartiles; negative where it is lower. Less is better in all measures.
+fn separation(good: &[f64], bad: &[f64]) -> f64 {
     /// Differences below this part of the values are not worth finding, however quiet a
     /// measure is: they are the deviation, at the least.
     const LEAST_DEVIATION: f64 = 0.001;
     /// The interquartile range of normal noise, in standard deviations.
     const RANGE: f64 = 1.349;
-    let quartiles = |values: &[f64]| {
-        let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let count = sorted.len();
-        (count > 0).then(|| (sorted[count / 2], sorted[3 * count / 4] - sorted[count / 4]))
-    };
-    let (Some((one, range)), Some((other, other_range))) = (quartiles(one), quartiles(other))
-    else {
+    let (Some((good, range)), Some((bad, bad_range))) = (quartiles(good), quartiles(bad)) else {
         return 0.0;
     };
-    let deviation = (range + other_range) / 2.0 / RANGE;
-    let least = LEAST_DEVIATION * one.abs().max(other.abs());
-    match (one - other).abs() {
+    let deviation = (range + bad_range) / 2.0 / RANGE;
+    let least = LEAST_DEVIATION * good.abs().max(bad.abs());
+    match bad - good {
         0.0 => 0.0,
         difference => difference / deviation.max(least),
     }
@@ -247,8 +270,43 @@ mod tests {
                 Wall,
                 vec![(Wall, [0.0; 5], [0.0; 5]), (Memory, exact, [1.001e9; 5])],
             ),
+            // The usual one is good enough.
+            (
+                Wall,
+                vec![(Wall, quiet, quiet_slower), (Instructions, exact, [2e9; 5])],
+            ),
+            // A regression is no measure in which the bad end is better.
+            (
+                Wall,
+                vec![(Wall, NOISY, slower), (User, quiet_slower, quiet)],
+            ),
+            (
+                Wall,
+                vec![
+                    (Wall, quiet, quiet_slower),
+                    (User, [2.0; 5], [0.1; 5]),
+                    (Memory, [2e9; 5], exact),
+                ],
+            ),
+            // Short times of processors say nothing.
+            (
+                Wall,
+                vec![(Wall, NOISY, slower), (User, [0.04; 5], [0.08; 5])],
+            ),
+            (
+                Wall,
+                vec![
+                    (Wall, NOISY, slower),
+                    (User, [0.1, 0.1, 0.0, 0.1, 0.1], [0.2; 5]),
+                ],
+            ),
         ] {
             assert_eq!(choose(&samples(&of)), chosen, "{of:?}");
         }
+        // Some runs were not counted.
+        let of = [(Wall, NOISY, slower), (Instructions, exact, [2e9; 5])];
+        let mut samples = samples(&of);
+        samples[1].get_mut(INSTRUCTIONS).unwrap().pop();
+        assert_eq!(choose(&samples), Wall);
     }
 }

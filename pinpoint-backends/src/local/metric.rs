@@ -119,6 +119,16 @@ impl<'a> Reader<'a> {
         self.metric?.chart.clone()
     }
 
+    /// Is it known before a run that this chart decides?
+    pub(super) fn is_decided_by(&self, chart: &str) -> bool {
+        let deciding = match (self.metric, self.wanted) {
+            (Some(metric), _) => metric.chart.as_deref(),
+            (None, Wanted::One(name)) => name,
+            (None, Wanted::Every) => None,
+        };
+        deciding == Some(chart)
+    }
+
     /// The chart that decides and the values of a run that succeeded; or the reason for
     /// its failure, in one line.
     pub(super) fn read(

@@ -25,6 +25,7 @@
 //! | `JOB/runs/callgrind-…` | the counts of a run's instructions, while it runs under callgrind |
 //! | `JOB/runs/tails.jsonl` | how the output of each run ended, and what it left running |
 //! | `JOB/waits.json` | how long runs waited for a quiet machine |
+//! | `JOB/memory_floor.json` | the memory of pinpoint, when a run did not need more |
 //! | `JOB/metric.json` | the metric of a job of an earlier version; others have it in their journal |
 //! | `MACHINE/…` | the locks that all jobs on this machine share |
 //!
@@ -73,6 +74,7 @@ mod last_run;
 mod local_clones;
 mod machine_lock;
 mod measures;
+mod memory_floor;
 mod metric;
 mod process;
 mod repository;

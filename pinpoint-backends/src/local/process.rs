@@ -36,7 +36,7 @@ const WATCH: Duration = Duration::from_millis(100);
 const MOST_OUTPUT: u64 = 1 << 30;
 
 /// The end of a child.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Ended {
     pub(super) started: Instant,
     pub(super) status: ExitStatus,
@@ -48,6 +48,8 @@ pub(super) struct Ended {
     /// this one when it is made, before it becomes another program: the
     /// private memory of this process is a lower bound of it.
     pub(super) usage: Usage,
+    /// Why its instructions were not counted though that was wanted.
+    pub(super) uncounted: Option<io::Error>,
     /// The processes that it left, which were ended after it.
     pub(super) left: Left,
 }
@@ -239,9 +241,7 @@ impl Processes {
     /// supervisor when the thread that started it ends.
     fn lead(&self, launch: Launch, register: File) -> Result<Ended, NotRun> {
         let program = launch.command.get_program().to_string_lossy().into_owned();
-        let uncounted = |source| NotRun::Failed(LocalError::InstructionsNotCounted { source });
         let count = launch.count_instructions.then(ProcessorCount::open);
-        let count = count.transpose().map_err(uncounted)?;
         let plan = Plan::new(launch, &register).map_err(NotRun::Spawn)?;
         // Held while the child is started: its number is known to those who want
         // to end it.
@@ -260,19 +260,27 @@ impl Processes {
         self.state().supervisor = None;
         reap(supervisor.process);
         match supervisor.report() {
-            Some(Ok(report)) => Ok(Ended {
-                started,
-                status: ExitStatus::from_raw(report.status),
-                beyond: None,
-                usage: Usage {
-                    wall: report.wall.as_secs_f64(),
-                    user: report.user.as_secs_f64(),
-                    system: report.system.as_secs_f64(),
-                    peak_memory: report.peak_memory * MEMORY_UNIT,
-                    instructions: count.map(|it| it.read()).transpose().map_err(uncounted)?,
-                },
-                left: report.left,
-            }),
+            Some(Ok(report)) => {
+                let count = count.map(|count| count?.read()).transpose();
+                let (instructions, uncounted) = match count {
+                    Ok(instructions) => (instructions, None),
+                    Err(error) => (None, Some(error)),
+                };
+                Ok(Ended {
+                    started,
+                    status: ExitStatus::from_raw(report.status),
+                    beyond: None,
+                    usage: Usage {
+                        wall: report.wall.as_secs_f64(),
+                        user: report.user.as_secs_f64(),
+                        system: report.system.as_secs_f64(),
+                        peak_memory: report.peak_memory * MEMORY_UNIT,
+                        instructions,
+                    },
+                    uncounted,
+                    left: report.left,
+                })
+            }
             Some(Err(error)) => Err(NotRun::Spawn(error)),
             None => {
                 let mut record = vec![0; 4096];
@@ -314,6 +322,17 @@ const MEMORY_UNIT: u64 = if cfg!(target_vendor = "apple") {
 } else {
     1024
 };
+
+/// The most memory that this process has had at once, in bytes.
+pub(super) fn own_peak_memory() -> u64 {
+    // SAFETY: an all-zero rusage is a valid one to be written to.
+    let usage = unsafe {
+        let mut usage: libc::rusage = mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        usage
+    };
+    u64::try_from(usage.ru_maxrss).unwrap_or(0) * MEMORY_UNIT
+}
 
 /// True when this process ignores that its terminal is closed, as `nohup` makes it.
 pub fn ignores_hangup() -> bool {

@@ -19,9 +19,11 @@ use super::config::LocalConfig;
 use super::environment::Environment;
 use super::error::LocalError;
 use super::files;
+use super::instructions;
 use super::last_run::{LastRun, Ran};
 use super::machine_lock::{MachineLock, RunHold};
 use super::measures::{self, Samples};
+use super::memory_floor;
 use super::metric::{self, Reader, Unfit, Wanted};
 use super::process::Processes;
 use super::settle::Settling;
@@ -77,6 +79,8 @@ impl Runner {
         machine: Arc<MachineLock>,
     ) -> Result<Self, LocalError> {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH);
+        let runs = job_dir.join("runs");
+        instructions::remove_left(&runs)?;
         Ok(Self {
             turn: tokio::sync::Mutex::default(),
             last_run: Mutex::new(LastRun::open(&job_dir.join("last_run.json"))?),
@@ -88,7 +92,7 @@ impl Runner {
                 config: Arc::clone(&config),
                 environment,
                 builds: Arc::clone(&builds),
-                runs: job_dir.join("runs"),
+                runs,
             },
             config,
             job_dir,
@@ -226,7 +230,7 @@ impl Runner {
         let began = (self.benchmark)
             .execute(one.variant, purpose, reader.format(), holds, processes)
             .await?;
-        let execution = match began {
+        let mut execution = match began {
             Ok(execution) => execution,
             Err(not_begun) => {
                 report.failure = Some(self.benchmark.cannot_begin(
@@ -238,12 +242,18 @@ impl Runner {
                 return Ok(report);
             }
         };
+        execution.check_count(reader.is_decided_by(measures::INSTRUCTIONS))?;
         let ended = &execution.ended;
         report.started = self.unix_time(ended.started);
         report.usage = Some(ended.usage);
         report.exit_code = ended.status.code();
         match execution.values(reader) {
-            Ok(read) => (report.chart, report.charts) = read,
+            Ok(read) => {
+                (report.chart, report.charts) = read;
+                if reader.is_decided_by(measures::PEAK_MEMORY) {
+                    memory_floor::note(&self.job_dir, ended.usage.peak_memory)?;
+                }
+            }
             Err(failure) => {
                 report.failure = Some(failure);
                 self.benchmark.check_room(&holds.0)?;
@@ -300,7 +310,9 @@ impl Runner {
                 .execute(good, purpose, format, &holds, processes)
                 .await?
             {
-                Ok(execution) => {
+                Ok(mut execution) => {
+                    let chart = self.config.chart.as_deref();
+                    execution.check_count(chart == Some(measures::INSTRUCTIONS))?;
                     self.note_left("preparation", &execution)?;
                     match self.metric_of(&execution, commit, *aggregate)? {
                         Ok(metric) => {
@@ -332,8 +344,8 @@ impl Runner {
         })
     }
 
-    /// The metric with the measure in which the ends differ most clearly. Runs that fail
-    /// say nothing about it.
+    /// The metric with the measure in which the bad end is worse most clearly. Runs that
+    /// fail say nothing about it.
     async fn choose_measure(
         &self,
         metric: Metric,
@@ -347,9 +359,9 @@ impl Runner {
             .execute(variant, Purpose::WarmUp, &Format::Time, holds, processes)
             .await?
             .ok();
-        for index in 0..RUNS_OF_CHOICE {
+        for _ in 0..RUNS_OF_CHOICE {
             for ((variant, holds), sample) in ends.into_iter().zip(&mut samples) {
-                let purpose = Purpose::Count(index);
+                let purpose = Purpose::FindMetric;
                 let Ok(execution) = (self.benchmark)
                     .execute(variant, purpose, &Format::Time, holds, processes)
                     .await?

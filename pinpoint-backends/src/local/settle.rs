@@ -148,8 +148,7 @@ fn in_words(waits: &Waits) -> Vec<String> {
     }
     if waits.disturbed > 0 {
         warnings.push(format!(
-            "the machine was not quiet when {} began: the wait was over, and other processes \
-             were still running",
+            "{} began although the machine was still busy after the longest wait",
             runs(waits.disturbed)
         ));
     }
@@ -203,8 +202,7 @@ mod tests {
             warnings(job).unwrap(),
             [
                 "2 runs or pairs waited for a quiet machine, 61.5 s in all",
-                "the machine was not quiet when 1 run or pair began: the wait was over, and \
-                 other processes were still running",
+                "1 run or pair began although the machine was still busy after the longest wait",
             ]
         );
     }

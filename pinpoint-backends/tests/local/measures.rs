@@ -112,6 +112,18 @@ async fn a_counter_that_is_gone_is_named() {
             .await,
     );
     assert!(error.contains("can't start valgrind"), "{error}");
+    // What a killed process left.
+    let left = world.path("jobs/missing/runs/callgrind-left");
+    fs::create_dir_all(left.join("of a run")).unwrap();
+    let mut config = counting(InstructionCounter::Callgrind, "/nowhere");
+    config.command = vec!["./missing".into()];
+    let executor = world.open(config, "missing");
+    assert!(!left.exists());
+    let failure = run(&executor, 1, &first, 0).await.failure.unwrap();
+    assert!(
+        failure.contains("missing") && !failure.contains("valgrind"),
+        "{failure}"
+    );
     if matches!(
         InstructionCounter::available(),
         Ok(InstructionCounter::Processor)
@@ -119,7 +131,14 @@ async fn a_counter_that_is_gone_is_named() {
         println!("skipped: the processor counts instructions here");
         return;
     }
-    let config = counting(InstructionCounter::Processor, "/bin");
+    let mut config = counting(InstructionCounter::Processor, "/bin");
+    // Where they do not decide, they are left out.
+    let mut every = request(1, &first, 0);
+    every.charts = Charts::All;
+    let report = world.open(config.clone(), "others").run(&every).await;
+    let charts = report.unwrap().charts;
+    assert!(charts.contains_key("wall") && !charts.contains_key("instructions"));
+    config.chart = Some("instructions".into());
     let error = refusal(
         world
             .open(config, "processor")
@@ -135,7 +154,7 @@ async fn a_measure_is_chosen_by_runs_of_both_ends_in_turns() {
     let (good, bad) = (world.commit("value", "1"), world.commit("value", "2"));
     let log = world.path("log");
     let script = format!(
-        "echo $(cat value) ${{PINPOINT_RUN-warm}} >> {}; test $(cat value) = 1 || {}",
+        "echo $(cat value) ${{PINPOINT_RUN-$PINPOINT_WARMUP}} >> {}; test $(cat value) = 1 || {}",
         log.display(),
         count_down(100_000),
     );
@@ -148,8 +167,8 @@ async fn a_measure_is_chosen_by_runs_of_both_ends_in_turns() {
     let chosen = metric.chart.unwrap();
     assert!(metric.charts.contains_key(&chosen), "{chosen}");
     assert_eq!(metric.unit, metric.charts[&chosen].unit);
-    let turns: String = (0..5).map(|run| format!("1 {run}\n2 {run}\n")).collect();
-    let expected = format!("1 warm\n2 warm\n{turns}");
+    // One run of each to warm up; none of them is counted.
+    let expected = "1 1\n2 1\n".repeat(6);
     assert_eq!(fs::read_to_string(&log).unwrap(), expected);
 
     // Where the bad end can't be run, the search will find out.

@@ -72,8 +72,8 @@ pub(crate) struct Benchmark {
     #[arg(long, value_name = "LIST", help_heading = BENCHMARK)]
     pub(crate) cpu: Option<CpuList>,
     /// Before each run or pair, wait until other processes leave the machine alone, but
-    /// no longer than this.
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, help_heading = BENCHMARK)]
+    /// no longer than this. Each takes at least a quarter of a second more.
+    #[arg(long, value_name = "DURATION", value_parser = longest_wait, help_heading = BENCHMARK)]
     pub(crate) settle: Option<Duration>,
     /// The disk space for finished builds, as in 500MB or 20GiB.
     #[arg(long, value_name = "SIZE", default_value = "10GiB", help_heading = STORAGE)]
@@ -133,7 +133,7 @@ pub(crate) enum MeasureArgument {
     /// The time from start to end.
     Wall,
     /// The processor time of the program and its children, without the kernel's: other
-    /// processes and waiting disturb it less.
+    /// processes and waiting disturb it less. Too coarse for runs below about 50 ms.
     User,
     /// The instructions of the program and its children, without the kernel's: hardly
     /// disturbed by anything, so that a few runs are enough; --magnitude says which
@@ -142,9 +142,9 @@ pub(crate) enum MeasureArgument {
     Instructions,
     /// The peak memory of the largest process, where that has more than pinpoint itself.
     Memory,
-    /// The one that tells the two ends apart best, by five runs of each before the search:
-    /// of time, if it shows there, else memory. Instructions only where the processor
-    /// counts them.
+    /// The one in which the bad end is worse most clearly, by five runs of each before the
+    /// search: wall if that is clear enough, else another of time, else memory.
+    /// Instructions only where the processor counts them.
     Auto,
 }
 
@@ -183,6 +183,14 @@ impl FromStr for Variable {
             name: name.to_owned(),
             value,
         })
+    }
+}
+
+fn longest_wait(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(Duration::ZERO) => Err("a wait is longer than 0; leave --settle out to not wait".into()),
+        Ok(longest) => Ok(longest),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -227,6 +235,13 @@ mod tests {
         for wrong in ["", "=", "=b"] {
             assert!(parsed(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_wait_is_longer_than_nothing() {
+        assert_eq!(longest_wait("2s"), Ok(Duration::from_secs(2)));
+        assert!(longest_wait("0s").unwrap_err().contains("--settle"));
+        assert!(longest_wait("soon").is_err());
     }
 
     #[test]

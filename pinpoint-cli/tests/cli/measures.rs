@@ -67,7 +67,7 @@ fn memory_finds_a_culprit() {
 #[test]
 fn a_measure_is_chosen_before_the_search() {
     let world = World::with_values([1, 1, 20_000]);
-    let options = ["--measure", "auto", "--max-runs", "8", "--output", "json"];
+    let options = ["--measure", "auto", "--max-runs", "30", "--output", "json"];
     let finished = world.bisect(&options, WORK).ends_with(0);
     let chart = finished.document()["chart"].clone();
     let known = ["wall", "user", "instructions", "peak_memory"];
@@ -151,6 +151,6 @@ fn a_measure_and_values_exclude_each_other() {
     world
         .pinpoint(&command)
         .ends_with(2)
-        .tells("only a bisection");
+        .tells("only in a bisection");
     assert!(world.jobs().is_empty());
 }

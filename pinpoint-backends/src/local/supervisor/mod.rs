@@ -37,7 +37,7 @@ use libc::pid_t;
 
 use report::{REPORT_LENGTH, Report};
 
-pub(super) use plan::{Launch, Plan, find};
+pub(super) use plan::{Launch, Plan, check_program, find};
 pub(super) use report::Left;
 
 /// A supervisor that was started.

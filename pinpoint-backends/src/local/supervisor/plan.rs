@@ -186,6 +186,18 @@ fn environment(command: &Command) -> Vec<(OsString, OsString)> {
     variables.into_iter().collect()
 }
 
+/// Checks a command that another program is to start: its program exists and may be
+/// executed.
+pub(in super::super) fn check_program(command: &Command) -> io::Result<()> {
+    let directory = command.get_current_dir();
+    let file = find(command.get_program(), directory, &environment(command))?;
+    let file_is = file.metadata()?;
+    if file_is.is_file() && file_is.permissions().mode() & 0o111 != 0 {
+        return Ok(());
+    }
+    Err(io::Error::from_raw_os_error(libc::EACCES))
+}
+
 /// The file of a program, looked up as `execvp` does: a name without `/` in the
 /// directories of the new program's `PATH`.
 pub(in super::super) fn find(
