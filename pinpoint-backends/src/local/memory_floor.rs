@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::LocalError;
 use super::files;
-use super::process::own_peak_memory;
+use super::process::own_memory;
 
 fn file(job_dir: &Path) -> PathBuf {
     job_dir.join("memory_floor.json")
@@ -15,7 +15,9 @@ fn file(job_dir: &Path) -> PathBuf {
 
 /// Notes the peak of a run when this process has as much.
 pub(super) fn note(job_dir: &Path, peak: u64) -> Result<(), LocalError> {
-    let own = own_peak_memory();
+    /// What a new process needs until it becomes another program.
+    const START: u64 = 1 << 20;
+    let own = own_memory() + START;
     let is_linux = cfg!(any(target_os = "linux", target_os = "android"));
     let file = file(job_dir);
     if is_linux && peak <= own && !file.exists() {

@@ -323,15 +323,14 @@ const MEMORY_UNIT: u64 = if cfg!(target_vendor = "apple") {
     1024
 };
 
-/// The most memory that this process has had at once, in bytes.
-pub(super) fn own_peak_memory() -> u64 {
-    // SAFETY: an all-zero rusage is a valid one to be written to.
-    let usage = unsafe {
-        let mut usage: libc::rusage = mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
-        usage
-    };
-    u64::try_from(usage.ru_maxrss).unwrap_or(0) * MEMORY_UNIT
+/// The private memory of this process, in bytes; 0 where the system does not say.
+pub(super) fn own_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    number.unwrap_or(0) * 1024
 }
 
 /// True when this process ignores that its terminal is closed, as `nohup` makes it.
