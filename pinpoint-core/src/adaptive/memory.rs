@@ -16,8 +16,8 @@
 //!
 //! The prediction is the best linear one from the latest [`EARLIER`] values (the equations
 //! of Yule and Walker; Brockwell and Davis, *Time Series: Theory and Methods*, 1991,
-//! section 5.1), which is exact for noise without a `share` of its own (1: an autoregressive
-//! process), and loses little else.
+//! section 5.1). It is exact where all of the variance has a memory (a `share` of 1: an
+//! autoregressive process), and loses little elsewhere.
 
 use libm::{log, pow};
 
