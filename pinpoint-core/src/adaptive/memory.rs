@@ -21,6 +21,8 @@
 
 use libm::{log, pow};
 
+use super::cholesky::{backward, factorise, forward};
+
 /// The number of earlier runs that a value is compared with.
 pub(crate) const EARLIER: usize = 4;
 
@@ -58,40 +60,38 @@ impl Memory {
     /// The factors of a value and of those that many runs before it, nearest first, whose
     /// sum is independent of the earlier ones and has the variance of one value.
     fn factors(self, runs_before: &[i32]) -> [f64; EARLIER + 1] {
-        let mut factors = [0.0; EARLIER + 1];
         let count = runs_before.len();
-        // Gauss's elimination of a matrix that is symmetric and positive definite.
-        let mut rows = [[0.0; EARLIER + 1]; EARLIER];
-        for (i, one) in runs_before.iter().enumerate() {
-            for (j, other) in runs_before.iter().enumerate() {
-                rows[i][j] = self.correlation((one - other).abs());
-            }
-            rows[i][EARLIER] = self.correlation(*one);
-        }
-        for pivot in 0..count {
-            let above = rows[pivot];
-            for row in &mut rows[pivot + 1..count] {
-                let factor = row[pivot] / above[pivot];
-                for (number, above) in row.iter_mut().zip(&above).skip(pivot) {
-                    *number -= factor * above;
-                }
-            }
-        }
-        let mut variance = 1.0;
-        for row in (0..count).rev() {
-            let known: f64 = (row + 1..count)
-                .map(|column| rows[row][column] * factors[column + 1])
-                .sum();
-            factors[row + 1] = (rows[row][EARLIER] - known) / rows[row][row];
-        }
-        for (factor, runs) in factors[1..].iter().zip(runs_before) {
-            variance -= factor * self.correlation(*runs);
-        }
+        let mut matrix: Vec<f64> = (runs_before.iter())
+            .flat_map(|one| {
+                runs_before
+                    .iter()
+                    .map(move |other| self.correlation((one - other).abs()))
+            })
+            .collect();
+        factorise(&mut matrix, count);
+        let right: Vec<f64> = (runs_before.iter())
+            .map(|runs| self.correlation(*runs))
+            .collect();
+        let solved = forward(&matrix, &right, count);
+        let mut factors = [0.0; EARLIER + 1];
+        factors[1..=count].copy_from_slice(&backward(&matrix, &solved, count));
+        let variance = 1.0 - solved.iter().map(|x| x * x).sum::<f64>();
         let own = 1.0 / variance.max(LEAST_FRESH).sqrt();
         factors.iter_mut().for_each(|factor| *factor *= -own);
         factors[0] = own;
         factors
     }
+}
+
+/// The assumptions on the noise.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Assumptions {
+    pub(crate) memories: &'static [Memory],
+    /// Values may scatter in proportion to their level.
+    pub(crate) may_be_proportional: bool,
+    /// The additional variance of likelihood ratios, relative to their mean square: with
+    /// many values, and so much more for a single one, divided by their number.
+    pub(crate) shape_uncertainty: [f64; 2],
 }
 
 /// The least part of the variance that earlier values do not predict.

@@ -33,12 +33,13 @@
 //! | `runs` | the runs of all commits, by site |
 //! | `values` | is there a change in the values, and how large? |
 //! | `memory` | runs compared with their neighbours in time |
+//! | `cholesky` | the linear equations of both |
 //! | `location` | where is it, for noise of any shape? |
 //! | `failures` | the same for failing runs |
 //! | `posterior` | all of it together, as probabilities |
 //! | `choice` | what to run or build next |
 //! | `findings` | what the strategy reports |
-//! | `tuning` | every constant, and the measurements that depend on it |
+//! | `tuning` | the constants, and the measurements that depend on each |
 //!
 //! # Several changes
 //!
@@ -54,11 +55,12 @@
 //!
 //! # The evidence of an answer
 //!
-//! A culprit and the commit before it were both run, or builds that are the same as theirs were. The probability stated is
-//! that of the model; the search asks a little more of it than the confidence,
-//! because noise is never quite as modelled.
+//! A culprit and the commit before it were both run, or builds that are the same as theirs
+//! were. The probability stated is that of the model; the search asks a little more of it
+//! than the confidence, because noise is never quite as modelled.
 
 mod choice;
+mod cholesky;
 mod failures;
 mod findings;
 mod line;

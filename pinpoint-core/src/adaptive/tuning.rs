@@ -7,8 +7,7 @@
 //! of that name. A stored job names its strategy, so a change of any value here changes
 //! the decisions of stored jobs: see `CONTRIBUTING.md`.
 
-use super::memory::Memory;
-use super::values::Assumptions;
+use super::memory::{Assumptions, Memory};
 
 // Prior probabilities.
 

@@ -30,9 +30,10 @@
 use libm::{exp, log, log1p};
 use pinpoint_compare::Direction;
 
+use super::cholesky::{backward, factorise, forward};
 use super::location::{self, FittedSegment, Residuals};
 use super::log_sum::LogSum;
-use super::memory::{self, Difference, Memory};
+use super::memory::{self, Assumptions, Difference, Memory};
 use super::tuning::{
     BOT_OFFSET, CHEAP_SIZE, DRIFT_PER_RUN, FIT_ROUNDS, FREEDOM, IMPOSSIBLE_MEMORY, LARGEST_VALUE,
     LEAST_REST, LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, MOST_DRIFT, NO_PENALTY,
@@ -66,17 +67,6 @@ pub(crate) struct Setting<'a> {
     pub(crate) magnitude: Option<Smallest>,
     pub(crate) direction: Direction,
     pub(crate) assumptions: &'a Assumptions,
-}
-
-/// The assumptions on the noise.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Assumptions {
-    pub(crate) memories: &'static [Memory],
-    /// Values may scatter in proportion to their level.
-    pub(crate) may_be_proportional: bool,
-    /// The additional variance of likelihood ratios, relative to their mean square: with
-    /// many values, and so much more for a single one, divided by their number.
-    pub(crate) shape_uncertainty: [f64; 2],
 }
 
 /// The smallest change worth finding.
@@ -182,6 +172,7 @@ struct Model<'a> {
 }
 
 /// The noise, if it has this memory.
+#[derive(Default)]
 struct Noise {
     /// Each value, compared with those before it.
     differences: Vec<Difference>,
@@ -245,9 +236,12 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         .collect();
     let memories: Vec<Memory> = noises.iter().map(|(memory, _)| *memory).collect();
     let fits = model.fits(&noises);
-    for gap in 0..gaps {
-        let smallest = model.smallest_change(gap, values);
-        model.weigh_gap(gap, &fits, smallest, &mut evidence);
+    for segment in &model.segments {
+        let smallest = model.smallest_change(*segment, values);
+        // A change found is the gap after its segment.
+        for gap in segment.from..(segment.to + 1).min(gaps) {
+            model.weigh_gap(gap, &fits, smallest, &mut evidence);
+        }
     }
     let sites: Vec<usize> = model.values.iter().map(|value| value.site).collect();
     let residuals = Residuals {
@@ -306,9 +300,10 @@ impl<'a> Model<'a> {
     fn of(values: &[Value], setting: Setting<'a>) -> Option<Self> {
         let (unit, tick, values) = normalise(values)?;
         let previous: Vec<Option<usize>> = values.iter().map(|value| value.previous).collect();
+        let mut noise = Noise::new(Memory::NONE, &previous);
         let mut model = Self {
             setting,
-            noise: Noise::new(Memory::NONE, &previous),
+            noise: Noise::default(),
             values,
             unit,
             tick,
@@ -317,7 +312,6 @@ impl<'a> Model<'a> {
             plain: Vec::new(),
             segments: Vec::new(),
         };
-        let mut noise = Noise::new(Memory::NONE, &model.previous);
         for round in 0..FIT_ROUNDS {
             (model.plain, model.segments) = model.improve(&mut noise, round == 0);
         }
@@ -392,18 +386,16 @@ impl<'a> Model<'a> {
         fits
     }
 
-    /// The smallest change that is looked for in a gap.
-    fn smallest_change(&self, gap: usize, measured: &[Value]) -> f64 {
+    /// The smallest change that is looked for in a segment.
+    fn smallest_change(&self, segment: FittedSegment, measured: &[Value]) -> f64 {
         let range = self.noise.scale * QUARTILES;
         let Some(magnitude) = self.setting.magnitude else {
             return range;
         };
+        // Before its best step.
         let level = || {
-            let segment = self.segments.iter().find(|segment| gap <= segment.to);
             let mut before: Vec<f64> = (measured.iter())
-                .filter(|value| {
-                    segment.is_some_and(|segment| (segment.from..=gap).contains(&value.site))
-                })
+                .filter(|value| (segment.from..=segment.best).contains(&value.site))
                 .map(|value| value.value)
                 .collect();
             if before.is_empty() {
@@ -692,45 +684,4 @@ impl<'a> Model<'a> {
 fn median(values: &mut [f64]) -> f64 {
     let middle = values.len() / 2;
     *values.select_nth_unstable_by(middle, f64::total_cmp).1
-}
-
-/// The lower triangle of a positive definite matrix becomes its Cholesky factor.
-fn factorise(matrix: &mut [f64], size: usize) {
-    for i in 0..size {
-        for j in 0..=i {
-            let mut sum = matrix[i * size + j];
-            for k in 0..j {
-                sum -= matrix[i * size + k] * matrix[j * size + k];
-            }
-            matrix[i * size + j] = if i == j {
-                sum.max(1e-300).sqrt()
-            } else {
-                sum / matrix[j * size + j]
-            };
-        }
-    }
-}
-
-/// Solves L·x = b.
-fn forward(factor: &[f64], b: &[f64], size: usize) -> Vec<f64> {
-    let mut x = b.to_vec();
-    for i in 0..size {
-        for k in 0..i {
-            x[i] -= factor[i * size + k] * x[k];
-        }
-        x[i] /= factor[i * size + i];
-    }
-    x
-}
-
-/// Solves Lᵀ·x = b.
-fn backward(factor: &[f64], b: &[f64], size: usize) -> Vec<f64> {
-    let mut x = b.to_vec();
-    for i in (0..size).rev() {
-        for k in i + 1..size {
-            x[i] -= factor[k * size + i] * x[k];
-        }
-        x[i] /= factor[i * size + i];
-    }
-    x
 }
