@@ -695,6 +695,16 @@ fn large_changes_are_found_where_noise_grows_with_the_level() {
     }
 }
 
+/// The noise of the high level is larger than the change of the low one.
+#[test]
+fn a_change_of_a_low_level_shows_beside_a_large_one() {
+    let scenario = Scenario {
+        changes: vec![0.3, 9.0],
+        ..proportional(0.0)
+    };
+    expect(&scenario, None, 0.9, 60.0);
+}
+
 #[test]
 fn a_percentage_is_of_the_level_before_the_change() {
     // The level falls to a quarter; then 20 % of what is left are a twentieth of the
