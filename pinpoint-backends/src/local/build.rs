@@ -1,6 +1,6 @@
 //! Making a build, or finding it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use pinpoint_core::{CombinedCommit, Commit, Patch};
 use pinpoint_midpoint::MidpointError;
-use pinpoint_midpoint::manifest::all;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
@@ -612,8 +611,7 @@ impl Builder {
             Ok(LocalHistory::open(&clone, &state_dir).map_err(MidpointError::from)?)
         })
         .await?;
-        for (other, mut reads) in candidates {
-            read_by_us(&mut reads);
+        for (other, reads) in candidates {
             let hashes = [&*other.main.git_hash, &*commit.main.git_hash];
             let same = history.are_same_at(hashes, reads).await;
             if same.map_err(MidpointError::from)? {
@@ -641,33 +639,6 @@ impl Builder {
 /// Is it a commit of the main repository's history, and nothing else?
 fn is_plain(commit: &CombinedCommit) -> bool {
     commit.modified_deps.is_empty() && commit.main.merged.is_empty() && commit.patch.is_none()
-}
-
-/// Adds the files that git and we read to fill a work tree: attributes in each directory
-/// that leads to a file, and the manifests of dependencies; and those directories, any of
-/// which may be a submodule.
-fn read_by_us(reads: &mut BTreeMap<String, bool>) {
-    let mut directories = BTreeSet::from([String::new()]);
-    for path in reads.keys() {
-        let mut path = path.as_str();
-        while let Some((directory, _)) = path.rsplit_once('/') {
-            if !directories.insert(directory.to_owned()) {
-                break;
-            }
-            path = directory;
-        }
-    }
-    for directory in directories {
-        let attributes = match &*directory {
-            "" => ".gitattributes".to_owned(),
-            directory => format!("{directory}/.gitattributes"),
-        };
-        reads.entry(attributes).or_default();
-        reads.entry(directory).or_default();
-    }
-    for manifest in all() {
-        reads.entry(manifest.file().into()).or_default();
-    }
 }
 
 /// The name of a build: SHA-256 over the state of the commit, the build command, which

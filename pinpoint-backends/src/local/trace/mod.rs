@@ -42,18 +42,20 @@
 //!
 //! `docs/same-builds.md` explains all of this to users.
 
+mod call;
 mod digest;
 mod elf;
 mod reads;
 mod strace;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use pinpoint_midpoint::manifest::all;
 use serde::{Deserialize, Serialize};
 
 use super::error::LocalError;
@@ -100,8 +102,7 @@ impl Tracer {
         reason = "it traces `true`, which ends by itself"
     )]
     fn trial(&self) -> Result<(), String> {
-        let command = self.command(&Command::new("true"), Path::new("/dev/null"));
-        let mut command = command;
+        let mut command = self.command(&Command::new("true"), Path::new("/dev/null"));
         match command.output() {
             Ok(output) if output.status.success() => Ok(()),
             Ok(output) => {
@@ -227,10 +228,39 @@ impl Traced {
     /// known.
     pub(super) fn reads(&self) -> Option<BTreeMap<String, bool>> {
         let places = || {
-            (self.reads.iter())
+            let mut places = (self.reads.iter())
                 .map(|(path, access)| (path.clone(), access.listed))
-                .collect()
+                .collect();
+            add_checkout(&mut places);
+            places
         };
         self.unproved.is_none().then(places)
+    }
+}
+
+/// Adds what is read to fill a work tree, by git and by us: attributes in each directory
+/// that leads to a file, and the manifests of dependencies; and those directories, any of
+/// which may be a submodule.
+fn add_checkout(reads: &mut BTreeMap<String, bool>) {
+    let mut directories = BTreeSet::from([String::new()]);
+    for path in reads.keys() {
+        let mut path = path.as_str();
+        while let Some((directory, _)) = path.rsplit_once('/') {
+            if !directories.insert(directory.to_owned()) {
+                break;
+            }
+            path = directory;
+        }
+    }
+    for directory in directories {
+        let attributes = match &*directory {
+            "" => ".gitattributes".to_owned(),
+            directory => format!("{directory}/.gitattributes"),
+        };
+        reads.entry(attributes).or_default();
+        reads.entry(directory).or_default();
+    }
+    for manifest in all() {
+        reads.entry(manifest.file().into()).or_default();
     }
 }
