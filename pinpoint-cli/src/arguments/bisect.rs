@@ -71,7 +71,7 @@ pub(crate) struct Bisect {
     #[arg(long, value_name = "FILE", help_heading = STRATEGY)]
     pub(crate) prior: Option<PathBuf>,
     /// Trace with `strace` what the build and the benchmark read. Commits that change
-    /// nothing of that are not built, and commits between two equal builds are excluded.
+    /// none of that are not built, and commits between two equal builds are excluded.
     /// PINPOINT_COMMIT is not set then.
     #[arg(long, help_heading = STRATEGY)]
     pub(crate) trace_reads: bool,

@@ -50,7 +50,8 @@ pub(super) const MOST_RUNS: u64 = 3_000;
 pub(super) const MOST_FAILED_BUILDS: usize = 24;
 
 /// Where changes were found, the search for a further one ends after as many runs as it
-/// took to find the last of these, but not before so many. See [`NO_FURTHER_CHANGE_AFTER`].
+/// took to find the last of these, or twice as many while one more is likelier than not; but
+/// not before so many. See [`NO_FURTHER_CHANGE_AFTER`].
 pub(super) const FURTHER_RUNS: u64 = 60;
 
 // The choice of the next run.

@@ -47,7 +47,7 @@ pub enum ConfigProblem {
     #[error("`local` is true or left out")]
     NotLocal,
     /// Required fields are missing.
-    #[error("`{}` is missing; a bot is complete, or has only an `alias`", .0.join("`, `"))]
+    #[error("missing: `{}`; a bot is complete, or has only an `alias`", .0.join("`, `"))]
     Missing(Vec<&'static str>),
     /// The value is empty.
     #[error("this is empty; fill it in or leave it out")]

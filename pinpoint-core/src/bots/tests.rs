@@ -155,9 +155,10 @@ fn a_bot_is_an_alias_or_complete() {
     refused(
         &[("f", "[bots.a]\n\n[bots.'b c']\nbrowser = 'x'")],
         &[
-            "f:1: bots.a: `browser`, `bucket`, `builder`, `dimensions`, `repository`, \
-             `swarming_server` is missing; a bot is complete, or has only an `alias`",
-            "f:3: bots.b c: `bucket`, `builder`, `dimensions`, `repository`, `swarming_server` is",
+            "f:1: bots.a: missing: `browser`, `bucket`, `builder`, `dimensions`, `repository`, \
+             `swarming_server`; a bot is complete, or has only an `alias`",
+            "f:3: bots.b c: missing: `bucket`, `builder`, `dimensions`, `repository`, \
+             `swarming_server`; a bot is complete",
         ],
     );
     refused(
