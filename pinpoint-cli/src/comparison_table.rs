@@ -6,7 +6,7 @@ use anstyle::Style;
 use pinpoint_core::Verdict;
 use pinpoint_core::results::{Change, ComparedChart, ResultsComparison};
 
-use crate::quantity::{change, count, digits, p_value, quantity};
+use crate::quantity::{change, count, level, p_value, quantity};
 use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text, name};
 
 /// At most this many charts that only one side has are written out.
@@ -20,15 +20,13 @@ pub(crate) fn of(comparison: &ResultsComparison) -> Text {
 }
 
 fn write(text: &mut Text, comparison: &ResultsComparison) -> std::fmt::Result {
-    let level = digits(comparison.confidence * 100.0);
-    let level = level.trim_end_matches('0').trim_end_matches('.');
     let is_adjusted = tested(comparison) > 1;
     let mut header = vec![
         "metric".to_owned(),
         "control".into(),
         "treatment".into(),
         "change".into(),
-        format!("{level} % interval"),
+        format!("{} interval", level(comparison.confidence)),
         "p".into(),
     ];
     if is_adjusted {

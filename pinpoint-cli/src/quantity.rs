@@ -81,6 +81,12 @@ pub(crate) fn p_value(p: f64) -> String {
     }
 }
 
+/// A confidence in percent: `95 %`.
+pub(crate) fn level(confidence: f64) -> String {
+    let level = digits(confidence * 100.0);
+    format!("{} %", level.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// A duration, to the second.
 pub(crate) fn duration(seconds: f64) -> String {
     if seconds < 10.0 {

@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use pinpoint_core::{
     CombinedCommit, Commit, Comparison, DependencyChange, Effect, EffectOf, Followed,
-    PerformanceComparison, Posterior, Status, Stopped, Unchanged,
+    LargestChange, PerformanceComparison, Posterior, Status, Stopped, Unchanged,
 };
 
 use crate::advice::clone_of;
 use crate::arguments::Display;
 use crate::pairwise_summary::line_of;
-use crate::quantity::{change, count, digits, duration, p_value, quantity};
+use crate::quantity::{change, count, duration, level, p_value, quantity};
 use crate::storage::resume_command;
 pub(crate) use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, plain};
 use crate::text::{Text, name, shortened};
@@ -159,6 +159,9 @@ fn headline(text: &mut Text, document: &BisectionResult, display: &Display) -> s
             writeln!(text, "{GOOD}no regression{GOOD:#} between {ends}: {what}")?;
             if let Some(posterior) = document.posterior.as_ref().filter(|_| document.runs > 0) {
                 writeln!(text, "  probability {:.3}", posterior.no_change)?;
+                if let Some(largest) = &posterior.largest_change {
+                    write_largest_change(text, largest, document.unit.as_deref())?;
+                }
             }
             match document.comparisons.last() {
                 Some(last) => write_evidence(text, document, last),
@@ -176,6 +179,43 @@ fn headline(text: &mut Text, document: &BisectionResult, display: &Display) -> s
             "{BOLD}canceled{BOLD:#}; resume with:  {}",
             resume_command(display, &document.job_id)
         ),
+    }
+}
+
+/// A change that is not excluded is worth looking for if it may be larger than this.
+const WORTH_LOOKING_FOR: f64 = 0.05;
+
+/// The size of the changes that are excluded, and what would exclude smaller ones.
+fn write_largest_change(
+    text: &mut Text,
+    largest: &LargestChange,
+    unit: Option<&str>,
+) -> std::fmt::Result {
+    writeln!(
+        text,
+        "  no change of more than {}, {} sure",
+        size(largest, unit),
+        level(largest.confidence)
+    )?;
+    let is_large = |relative| relative > WORTH_LOOKING_FOR;
+    if largest.relative.is_none_or(is_large) {
+        writeln!(
+            text,
+            "  The runs scatter by {} (interquartile range), which hides smaller changes. Ask for\n  \
+             them with --magnitude, decide by a quieter --measure, or see with pinpoint doctor\n  \
+             what makes this machine noisy.",
+            quantity(largest.scatter, unit)
+        )?;
+    }
+    Ok(())
+}
+
+/// The size of the largest change that is not excluded.
+pub(crate) fn size(largest: &LargestChange, unit: Option<&str>) -> String {
+    let amount = quantity(largest.amount, unit);
+    match largest.relative {
+        Some(relative) => format!("{:.1} % ({amount})", 100.0 * relative),
+        None => amount,
     }
 }
 
@@ -329,14 +369,18 @@ pub(crate) fn dependency_change(change: &DependencyChange) -> String {
 
 /// By how many percent values differ, when a number says it.
 pub(crate) fn percent(effect: &Effect) -> Option<f64> {
-    let percent = 100.0 * (effect.estimate? / effect.before.abs());
+    relative(effect.estimate?, effect)
+}
+
+/// A difference in percent of the level before it.
+fn relative(difference: f64, effect: &Effect) -> Option<f64> {
+    let percent = 100.0 * (difference / effect.before.abs());
     percent.is_finite().then_some(percent)
 }
 
 /// By how much two commits differ, on one line.
 pub(crate) fn effect(document: &BisectionResult, effect: &Effect) -> String {
-    let level = digits(effect.confidence * 100.0);
-    let level = level.trim_end_matches('0').trim_end_matches('.');
+    let level = level(effect.confidence);
     match effect.of {
         EffectOf::Values => {
             let unit = document.unit.as_deref();
@@ -355,10 +399,14 @@ pub(crate) fn effect(document: &BisectionResult, effect: &Effect) -> String {
             if let Some(interval) = &effect.interval {
                 let _ = write!(
                     text,
-                    ", {level} % interval {} to {}",
+                    ", {level} interval {} to {}",
                     change(interval.low, unit),
                     change(interval.high, unit)
                 );
+                let [low, high] = [interval.low, interval.high].map(|end| relative(end, effect));
+                if let (Some(low), Some(high)) = (low, high) {
+                    let _ = write!(text, " ({low:+.1} to {high:+.1} %)");
+                }
             }
             text
         }
@@ -372,7 +420,7 @@ pub(crate) fn effect(document: &BisectionResult, effect: &Effect) -> String {
             if let Some(interval) = &effect.interval {
                 let _ = write!(
                     text,
-                    ", {level} % interval of the difference {} to {}",
+                    ", {level} interval of the difference {} to {}",
                     percent(interval.low),
                     percent(interval.high)
                 );

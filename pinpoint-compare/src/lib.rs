@@ -85,6 +85,7 @@ pub use compare::{
 pub use error::CompareError;
 pub use kolmogorov_smirnov::{KolmogorovSmirnov, ks_2samp, ks_2samp_with};
 pub use mann_whitney::{MannWhitney, MannWhitneyOptions, mann_whitney_u, mann_whitney_u_with};
+pub use normal::upper_quantile as normal_upper_quantile;
 pub use rates::{RateDifference, difference_of_rates};
 pub use scratch::Scratch;
 pub use sequential::SequentialComparison;

@@ -12,11 +12,11 @@ pub(crate) fn two_sided(z: f64) -> f64 {
     erfc(z.abs() * core::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// The z with P(Z > z) = p, for 0 < p < 1; infinite at the ends.
+/// The z with P(Z > z) = p for a standard normal Z and 0 < p < 1; infinite at the ends.
 ///
 /// Hastings' rational approximation (Abramowitz & Stegun 26.2.23, error below
 /// 4.5e-4) is polished with Halley's method, which triples the digits each time.
-pub(crate) fn upper_quantile(p: f64) -> f64 {
+pub fn upper_quantile(p: f64) -> f64 {
     if p <= 0.0 {
         return f64::INFINITY;
     }

@@ -171,8 +171,8 @@ pub use journal::{
 pub use machine::{Charts, Machine, MachineError};
 pub use metric::{Measure, Metric};
 pub use outcome::{
-    Comparison, Culprit, Effect, EffectOf, OUTCOME_VERSION, Outcome, Posterior, Skipped, Span,
-    Status, Stopped, Unchanged, Unmeasured,
+    Comparison, Culprit, Effect, EffectOf, LargestChange, OUTCOME_VERSION, Outcome, Posterior,
+    Skipped, Span, Status, Stopped, Unchanged, Unmeasured,
 };
 pub use pairwise::{
     ChartComparison, PAIRWISE_OUTCOME_VERSION, PAIRWISE_SPEC_VERSION, Pairwise, PairwiseOutcome,

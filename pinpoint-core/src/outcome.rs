@@ -63,8 +63,26 @@ pub struct Posterior<C = Position> {
     /// The part of this probability that belongs to changes for the better.
     #[serde(default)]
     pub better: f64,
+    /// The largest change that may be there all the same, where none was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_change: Option<LargestChange>,
     /// Every commit after the good end, oldest first.
     pub spans: Vec<Span<C>>,
+}
+
+/// The largest change for the worse that may be there although none was found. Where the
+/// direction is not known, it is one in either.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LargestChange {
+    /// The size, in the chart's unit. Wherever between the ends the change is, it is not
+    /// larger.
+    pub amount: f64,
+    /// The same as a fraction of the good end's median; absent where that is 0.
+    pub relative: Option<f64>,
+    /// The confidence with which this holds.
+    pub confidence: f64,
+    /// The interquartile range of the noise, in the chart's unit.
+    pub scatter: f64,
 }
 
 /// Neighbouring commits that no run distinguishes.

@@ -858,3 +858,98 @@ fn the_first_runs_are_of_both_ends() {
         assert_ne!(round[0], round[1]);
     }
 }
+
+/// Of searches for changes up to one and a half interquartile ranges that found none: the size
+/// of the change, and that of the largest which may be there according to the search.
+fn limits(noise: &Noise, direction: Direction) -> Vec<(f64, f64)> {
+    const SEARCHES: u64 = 80;
+    let mut limits = Vec::new();
+    for seed in 0..SEARCHES {
+        let size = 1.5 * seed as f64 / SEARCHES as f64;
+        let scenario = Scenario {
+            noise: noise.clone(),
+            changes: vec![size],
+            ..Scenario::new(64)
+        };
+        let spec = BisectionSpec {
+            direction,
+            ..BisectionSpec::new(scenario.range())
+        };
+        let mut simulation = Simulation::new(&scenario, &spec, seed).unwrap();
+        while simulation.step() {}
+        let outcome = simulation.machine().outcome().unwrap();
+        if outcome.status == Status::NoRegression {
+            // None where it may be a change for the better.
+            let largest = outcome.posterior.as_ref().unwrap().largest_change;
+            limits.extend(largest.map(|largest| (size, largest.amount)));
+        }
+    }
+    limits
+}
+
+#[test]
+fn a_change_that_was_not_found_is_smaller_than_the_limit() {
+    for noise in [Noise::Normal, Noise::Outliers] {
+        for direction in [Direction::Up, Direction::Unknown] {
+            let limits = limits(&noise, direction);
+            let held = limits.iter().filter(|(size, limit)| size <= limit).count();
+            let mean: f64 =
+                limits.iter().map(|(_, limit)| limit).sum::<f64>() / limits.len() as f64;
+            // Not so large that it says nothing.
+            assert!(
+                limits.len() > 15 && held as f64 >= 0.85 * limits.len() as f64 && mean < 1.6,
+                "{noise:?} {direction:?}: {held} of {limits:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_limit_is_stated_where_nothing_was_found() {
+    let outcome_of = |changes: Vec<f64>, direction| {
+        let scenario = Scenario {
+            changes,
+            ..Scenario::new(16)
+        };
+        let spec = BisectionSpec {
+            direction,
+            confidence: 0.99,
+            ..BisectionSpec::new(scenario.range())
+        };
+        let mut simulation = Simulation::new(&scenario, &spec, 3).unwrap();
+        while simulation.step() {}
+        simulation.machine().outcome().unwrap().clone()
+    };
+    let nothing = outcome_of(vec![], Direction::Up).posterior.unwrap();
+    let limit = nothing.largest_change.unwrap();
+    assert_eq!(limit.confidence, 0.99);
+    assert!((limit.relative.unwrap() - limit.amount / 100.0).abs() < 0.001 * limit.amount);
+    assert!((0.5..2.0).contains(&limit.scatter), "{limit:?}");
+    // A culprit, and a change for the better.
+    for size in [8.0, -8.0] {
+        let outcome = outcome_of(vec![size], Direction::Up);
+        assert_eq!(outcome.posterior.unwrap().largest_change, None);
+    }
+}
+
+#[test]
+fn the_size_of_a_change_is_that_beside_it() {
+    // Small steps on both sides that are not looked for.
+    let scenario = Scenario {
+        changes: vec![1.0, 1.0, 8.0, 1.0, 1.0],
+        ..Scenario::new(200)
+    };
+    let spec = BisectionSpec {
+        magnitude: Some(Magnitude::Absolute(6.0)),
+        ..BisectionSpec::new(scenario.range())
+    };
+    let mut sizes = Vec::new();
+    for seed in 0..30 {
+        let mut simulation = Simulation::new(&scenario, &spec, seed).unwrap();
+        while simulation.step() {}
+        let culprits = &simulation.machine().outcome().unwrap().culprits;
+        sizes.extend((culprits.iter()).map(|culprit| culprit.effect.estimate.unwrap()));
+    }
+    let mean = sizes.iter().sum::<f64>() / sizes.len() as f64;
+    assert!((7.5..9.0).contains(&mean), "{mean}: {sizes:?}");
+}

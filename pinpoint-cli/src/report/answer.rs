@@ -8,8 +8,8 @@ use pinpoint_core::{
 use super::foreign::Foreign;
 use super::model::Report;
 use super::search::commit_name;
-use crate::quantity::{count, quantity};
-use crate::summary::{only_failures, short, why};
+use crate::quantity::{count, level, quantity};
+use crate::summary::{only_failures, short, size, why};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::job::PairwiseResult;
 use pinpoint_core::job::{BisectionResult, NamedCulprit};
@@ -111,6 +111,10 @@ fn of_search(document: &BisectionResult) -> Answer {
                 @if !document.unmeasured.is_empty() { ": " (only_failures(document)) }
                 @if let Some(posterior) = &document.posterior {
                     ", with a probability of " (percent(posterior.no_change))
+                    @if let Some(largest) = &posterior.largest_change {
+                        ". A change of more than " (size(largest, document.unit.as_deref()))
+                        " is excluded with " (level(largest.confidence))
+                    }
                 }
                 "."
             },

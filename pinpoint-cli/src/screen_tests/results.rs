@@ -202,6 +202,23 @@ fn no_regression() {
         "no_regression",
         json!({ "comparisons": [evidence(&good, &bad, [0.0125, 0.0125])] }),
     );
+    let posterior = |amount: f64, scatter: f64| {
+        json!({
+            "no_change": 0.973, "better": 0.0, "spans": [],
+            "largest_change": {
+                "amount": amount, "relative": amount / 0.0125, "confidence": 0.95,
+                "scatter": scatter,
+            },
+        })
+    };
+    shown(
+        "no_regression_in_noise",
+        json!({ "posterior": posterior(0.0021, 0.0018) }),
+    );
+    shown(
+        "no_regression_in_quiet",
+        json!({ "posterior": posterior(0.0001, 0.00005) }),
+    );
     shown(
         "no_regression_but_better",
         json!({

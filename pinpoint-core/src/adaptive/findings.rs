@@ -3,6 +3,7 @@
 use pinpoint_compare::CompareError;
 
 use super::runs::Runs;
+use super::tuning::EFFECT_RUNS;
 use super::{AdaptiveSearch, Change, Phase};
 use crate::Position;
 use crate::budget::Exhausted;
@@ -32,6 +33,7 @@ impl SearchStrategy for AdaptiveSearch {
             let changes = self.gaps_of_changes(None);
             self.analysis = Some(self.analyse(&runs, &changes));
             self.analyse_beside_culprits(state);
+            self.limit_change(&runs);
         }
     }
 
@@ -89,6 +91,7 @@ impl SearchStrategy for AdaptiveSearch {
         Some(Posterior {
             no_change: analysis.no_change,
             better: analysis.better,
+            largest_change: self.largest_change,
             spans: (0..line.gaps.len().min(analysis.gaps.len()))
                 .map(|gap| Span {
                     after: line.sites[gap],
@@ -164,7 +167,8 @@ impl AdaptiveSearch {
             .is_none_or(|analysis| analysis.no_change < self.question.confidence)
     }
 
-    /// The size of a change, from all runs of the commits before and after it.
+    /// The size of a change, from the runs of the commits next to it. Those further away may
+    /// be on another level, by changes too small or too few runs to be found.
     fn effect(
         &self,
         state: &SearchState,
@@ -172,12 +176,21 @@ impl AdaptiveSearch {
         before: &[Position],
         after: &[Position],
     ) -> Result<Effect, CompareError> {
-        let values = |sites: &[Position]| -> Vec<f64> {
-            (sites.iter())
-                .filter(|site| self.line.counts(**site))
-                .filter_map(|site| state.get(*site))
-                .flat_map(|site| site.values())
-                .collect()
+        // The nearest first.
+        let values = |sites: &mut dyn Iterator<Item = &Position>| -> Vec<f64> {
+            let enough = if self.question.has_memory {
+                EFFECT_RUNS
+            } else {
+                usize::MAX
+            };
+            let mut values = Vec::new();
+            for site in sites.filter(|site| self.line.counts(**site)) {
+                if values.len() >= enough {
+                    break;
+                }
+                values.extend(state.get(*site).into_iter().flat_map(|site| site.values()));
+            }
+            values
         };
         let tally = |sites: &[Position]| {
             (sites.iter())
@@ -190,7 +203,7 @@ impl AdaptiveSearch {
                     )
                 })
         };
-        let (old, new) = (values(before), values(after));
+        let (old, new) = (values(&mut before.iter().rev()), values(&mut after.iter()));
         if change.by_failures || old.is_empty() || new.is_empty() {
             Effect::of_failures(tally(before), tally(after), self.question.confidence)
         } else {

@@ -86,6 +86,7 @@ use self::tuning::{
 };
 use self::values::{Setting, Smallest, Value};
 use crate::budget::Exhausted;
+use crate::outcome::LargestChange;
 use crate::search_state::{BuildState, SearchState};
 use crate::{BisectionSpec, Magnitude, Position, Range};
 
@@ -112,6 +113,8 @@ pub(crate) struct AdaptiveSearch {
     exhausted: Option<Exhausted>,
     /// Runs made when the latest change was found.
     runs_at_latest: u64,
+    /// Known once the search has ended and found nothing.
+    largest_change: Option<LargestChange>,
 }
 
 /// The answers that the search waits for. It decides once they are there, and asks for
@@ -199,6 +202,7 @@ impl AdaptiveSearch {
             untraced: Vec::new(),
             exhausted: None,
             runs_at_latest: 0,
+            largest_change: None,
         };
         for end in ENDS {
             if let Err(exhausted) = state.build(end) {
@@ -308,19 +312,7 @@ impl AdaptiveSearch {
             return Analysis::nothing(gaps);
         }
         let prior = self.prior(changes);
-        let setting = Setting {
-            sites: self.line.sites.len(),
-            bots: runs.bots,
-            changes,
-            prior: &prior,
-            magnitude: self.question.magnitude(&runs.values),
-            direction: self.question.direction,
-            assumptions: if self.question.has_memory {
-                &ASSUMPTIONS
-            } else {
-                &OLD_ASSUMPTIONS
-            },
-        };
+        let setting = self.setting(runs, changes, &prior);
         let no_change = if changes.is_empty() {
             NO_CHANGE
         } else if self.question.has_memory {
@@ -329,6 +321,37 @@ impl AdaptiveSearch {
             NO_FURTHER_CHANGE
         };
         posterior::analyse(runs, setting, no_change)
+    }
+
+    fn setting<'a>(&self, runs: &Runs, changes: &'a [usize], prior: &'a [f64]) -> Setting<'a> {
+        Setting {
+            sites: self.line.sites.len(),
+            bots: runs.bots,
+            changes,
+            prior,
+            magnitude: self.question.magnitude(&runs.values),
+            direction: self.question.direction,
+            assumptions: if self.question.has_memory {
+                &ASSUMPTIONS
+            } else {
+                &OLD_ASSUMPTIONS
+            },
+        }
+    }
+
+    /// Finds the largest change that may be there, where there is likely none. Beside a
+    /// change for the better, the model of one step does not say it.
+    fn limit_change(&mut self, runs: &Runs) {
+        let is_nothing = (self.analysis.as_ref()).is_some_and(|analysis| {
+            analysis.no_change >= self.question.confidence
+                && analysis.better < analysis.no_change / 2.0
+        });
+        if is_nothing && self.changes.is_empty() && !self.line.is_closed() {
+            let prior = self.prior(&[]);
+            let setting = self.setting(runs, &[], &prior);
+            self.largest_change =
+                values::largest_change(&runs.values, setting, self.question.confidence);
+        }
     }
 
     /// Decides, and asks for what is needed. True when nothing is left.
@@ -356,6 +379,7 @@ impl AdaptiveSearch {
                 .map(|gap| (gap, self.change(gap, &analysis)));
             self.analysis = Some(analysis);
             if is_nothing {
+                self.limit_change(&runs);
                 return Ok(true);
             }
             let Some((gap, change)) = certain else {

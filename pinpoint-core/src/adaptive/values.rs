@@ -27,8 +27,10 @@
 //! means far from the *nearer* of the two levels around the best step, so that a
 //! slow commit's values are not taken for outliers of the fast ones.
 
-use libm::{exp, log, log1p};
-use pinpoint_compare::Direction;
+use std::f64::consts::FRAC_1_SQRT_2;
+
+use libm::{erfc, exp, expm1, log, log1p};
+use pinpoint_compare::{Direction, normal_upper_quantile};
 
 use super::cholesky::{backward, factorise, forward};
 use super::location::{self, FittedSegment, Residuals};
@@ -36,10 +38,11 @@ use super::log_sum::LogSum;
 use super::memory::{self, Assumptions, Difference, Memory};
 use super::tuning::{
     BOT_OFFSET, CHEAP_SIZE, DRIFT_PER_RUN, FIT_ROUNDS, FREEDOM, IMPOSSIBLE_MEMORY, LARGEST_VALUE,
-    LEAST_REST, LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, MOST_DRIFT, NO_PENALTY,
-    PREFERENCE, QUARTILES, SCALE_OF_MEDIAN_DEVIATION, SCALE_ROUNDS, SIZE_SPREAD, SIZES, SMALL_SIZE,
-    VALUES_FOR_MEMORY,
+    LEAST_REST, LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, LIMIT_VARIANCE,
+    MODEL_ERROR, MOST_DRIFT, NO_PENALTY, PREFERENCE, QUARTILES, SCALE_OF_MEDIAN_DEVIATION,
+    SCALE_ROUNDS, SIZE_SPREAD, SIZES, SMALL_SIZE, VALUES_FOR_MEMORY,
 };
+use crate::outcome::LargestChange;
 
 /// A run that gave values.
 #[derive(Debug, Clone, Copy)]
@@ -206,34 +209,11 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         small: vec![0.0; gaps],
         step: vec![0.0; gaps],
     };
-    let Some(mut model) = Model::of(values, setting) else {
+    let Some(model) = Model::likelier(values, setting) else {
         return evidence;
     };
-    if setting.assumptions.may_be_proportional && values.iter().all(|value| value.value > 0.0) {
-        let logarithms: Vec<Value> = (values.iter())
-            .map(|value| Value {
-                value: log(value.value),
-                ..*value
-            })
-            .collect();
-        let densities: f64 = logarithms.iter().map(|value| value.value).sum();
-        if let Some(proportional) = Model::of(&logarithms, setting) {
-            let gain = proportional.log_likelihood() - densities - model.log_likelihood();
-            if gain > PREFERENCE {
-                model = Model {
-                    is_logarithmic: true,
-                    ..proportional
-                };
-            }
-        }
-    }
     let with_memory = model.noises_with_memory();
-    let without_memory = (setting.assumptions.memories.iter())
-        .find(|memory| memory.is_none())
-        .map(|memory| (*memory, &model.noise));
-    let noises: Vec<(Memory, &Noise)> = (without_memory.into_iter())
-        .chain(with_memory.iter().map(|(memory, noise)| (*memory, noise)))
-        .collect();
+    let noises = model.noises(&with_memory);
     let memories: Vec<Memory> = noises.iter().map(|(memory, _)| *memory).collect();
     let fits = model.fits(&noises);
     for segment in &model.segments {
@@ -260,6 +240,72 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         &mut evidence.worse,
     );
     evidence
+}
+
+/// The largest change for the worse that may be there although none was found; none where
+/// the values are too few, or all the same.
+///
+/// It is the upper end of the interval of the step in the gap where that is highest, so that
+/// it holds wherever the change is. A step for the better is not considered: a search ends the
+/// sooner the less a change for the worse shows, and would claim too much of the step then
+/// (Read, Journal of Physics G 28, 2002, on limits like this).
+pub(crate) fn largest_change(
+    values: &[Value],
+    setting: Setting<'_>,
+    confidence: f64,
+) -> Option<LargestChange> {
+    let model = Model::likelier(values, setting)?;
+    if values.windows(2).all(|pair| pair[0].value == pair[1].value) {
+        return None;
+    }
+    let with_memory = model.noises_with_memory();
+    let fits = model.fits(&model.noises(&with_memory));
+    let free = fits.iter().map(|(_, fit)| fit.free).max()?;
+    let freedom = values
+        .len()
+        .checked_sub(free + 1)
+        .filter(|left| *left > 0)? as f64;
+    let outside = (1.0 - confidence) * MODEL_ERROR;
+    let mut most = 0.0_f64;
+    for gap in (0..setting.sites - 1).filter(|gap| setting.prior[*gap] > 0.0) {
+        let (mut mean, mut mean_square) = (0.0, 0.0);
+        for (share, fit) in &fits {
+            let (cross, square) = fit.steps[gap];
+            if square <= 0.0 {
+                return None;
+            }
+            let step = cross / square;
+            let rest = (fit.rest - cross * step).max(0.0);
+            let variance = LIMIT_VARIANCE * rest / (freedom * square);
+            mean += share * step;
+            mean_square += share * (step * step + variance);
+        }
+        let deviation = (mean_square - mean * mean).max(0.0).sqrt();
+        let bound = |mean: f64, outside: f64| mean + deviation * normal_upper_quantile(outside);
+        let above_zero = |mean: f64| outside * 0.5 * erfc(-mean / deviation * FRAC_1_SQRT_2);
+        most = most.max(match setting.direction {
+            Direction::Unknown => bound(mean.abs(), outside / 2.0),
+            Direction::Up => bound(mean, above_zero(mean)),
+            Direction::Down => bound(-mean, above_zero(-mean)),
+        });
+    }
+    let mut good: Vec<f64> = (values.iter())
+        .filter(|value| value.site == 0)
+        .map(|value| value.value)
+        .collect();
+    let level = (!good.is_empty()).then(|| median(&mut good).abs())?;
+    let amount = |size: f64| match (model.is_logarithmic, setting.direction) {
+        (false, _) => size * model.unit,
+        (true, Direction::Down) => -level * expm1(-size * model.unit),
+        (true, _) => level * expm1(size * model.unit),
+    };
+    let found = LargestChange {
+        amount: amount(most),
+        relative: Some(amount(most) / level).filter(|relative| relative.is_finite()),
+        confidence,
+        scatter: amount(model.noise.scale * QUARTILES),
+    };
+    (found.amount.is_finite() && found.scatter.is_finite()).then_some(found)
 }
 
 /// The values relative to their median, in units of their spread, with the unit and
@@ -296,6 +342,33 @@ fn normalise(values: &[Value]) -> Option<(f64, f64, Vec<Value>)> {
 }
 
 impl<'a> Model<'a> {
+    /// The values, or their logarithms if those explain them clearly better; none without at
+    /// least two of them.
+    fn likelier(values: &[Value], setting: Setting<'a>) -> Option<Self> {
+        let model = Self::of(values, setting)?;
+        let may_be_logarithms =
+            setting.assumptions.may_be_proportional && values.iter().all(|value| value.value > 0.0);
+        if !may_be_logarithms {
+            return Some(model);
+        }
+        let logarithms: Vec<Value> = (values.iter())
+            .map(|value| Value {
+                value: log(value.value),
+                ..*value
+            })
+            .collect();
+        let densities: f64 = logarithms.iter().map(|value| value.value).sum();
+        let proportional = Self::of(&logarithms, setting)
+            .filter(|of| of.log_likelihood() - densities - model.log_likelihood() > PREFERENCE);
+        Some(match proportional {
+            Some(proportional) => Self {
+                is_logarithmic: true,
+                ..proportional
+            },
+            None => model,
+        })
+    }
+
     /// The values with noise that has no memory; none without at least two of them.
     fn of(values: &[Value], setting: Setting<'a>) -> Option<Self> {
         let (unit, tick, values) = normalise(values)?;
@@ -350,6 +423,16 @@ impl<'a> Model<'a> {
             }
         }
         noises
+    }
+
+    /// The noise without memory, if that is one of the assumptions, and these.
+    fn noises<'b>(&'b self, with_memory: &'b [(Memory, Noise)]) -> Vec<(Memory, &'b Noise)> {
+        let without = (self.setting.assumptions.memories.iter())
+            .find(|memory| memory.is_none())
+            .map(|memory| (*memory, &self.noise));
+        (without.into_iter())
+            .chain(with_memory.iter().map(|(memory, noise)| (*memory, noise)))
+            .collect()
     }
 
     /// The fits with each memory, without and, where there are several, with bots; each

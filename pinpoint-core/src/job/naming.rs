@@ -330,6 +330,7 @@ impl Naming<'_> {
         Ok(Posterior {
             no_change: posterior.no_change,
             better: posterior.better,
+            largest_change: posterior.largest_change,
             spans,
         })
     }

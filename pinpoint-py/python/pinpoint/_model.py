@@ -11,6 +11,7 @@ from ._results import (
     ChartComparison,
     Effect,
     FunctionalComparison,
+    LargestChange,
     PairwiseOutcome,
     PairwiseStatus,
     Status,
@@ -237,6 +238,8 @@ class JobOutcome(NamedTuple):
     unconfirmed : tuple of Culprit
         Of :func:`culprit`, those that were found and then did not differ from their
         parents in runs of their own, or were not compared.
+    largest_change : LargestChange or None
+        The largest change that may be there although none was found.
     """
 
     job_id: str
@@ -255,6 +258,7 @@ class JobOutcome(NamedTuple):
     measurements: tuple[Measurement, ...]
     verification: PairwiseOutcome | None = None
     unconfirmed: tuple[Culprit, ...] = ()
+    largest_change: LargestChange | None = None
 
     @classmethod
     def from_json(cls, text: str) -> JobOutcome:
@@ -293,6 +297,7 @@ class JobOutcome(NamedTuple):
             )
 
         posterior = document.get("posterior") or document
+        largest = posterior.get("largest_change")
         return cls(
             document["job_id"],
             document["status"],
@@ -313,6 +318,7 @@ class JobOutcome(NamedTuple):
             ),
             _pairs(document.get("verification")),
             tuple(culprit(found) for found in document.get("unconfirmed", ())),
+            largest and LargestChange(**largest),
         )
 
     def _repr_html_(self) -> str:

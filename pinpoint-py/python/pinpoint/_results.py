@@ -253,6 +253,29 @@ class Span(NamedTuple):
     probability: float
 
 
+class LargestChange(NamedTuple):
+    """The largest change for the worse that may be there although none was found.
+
+    Where the direction is not known, it is one in either.
+
+    Attributes
+    ----------
+    amount : float
+        The size, in the unit of the values. Wherever the change is, it is not larger.
+    relative : float or None
+        The same as a fraction of the good end's median; None where that is 0.
+    confidence : float
+        The confidence with which this holds.
+    scatter : float
+        The interquartile range of the noise, in the unit of the values.
+    """
+
+    amount: float
+    relative: float | None
+    confidence: float
+    scatter: float
+
+
 class Posterior(NamedTuple):
     """Where the next change is, as far as the runs tell.
 
@@ -263,10 +286,14 @@ class Posterior(NamedTuple):
     spans : tuple of Span
         Every commit after the good end, oldest first. With ``no_change``, the
         probabilities add up to 1.
+    largest_change : LargestChange or None
+        The largest change that may be there all the same, once a search has ended
+        that found none.
     """
 
     no_change: float
     spans: tuple[Span, ...]
+    largest_change: LargestChange | None = None
 
     def _repr_html_(self) -> str:
         rows: list[tuple[str, Any]] = [("no change", self.no_change)]

@@ -1,8 +1,8 @@
 //! `pinpoint.Bisection`.
 
 use pinpoint_core::{
-    self as engine, BisectionSpec, Effect, EffectOf, Machine, Magnitude, Posterior, Range,
-    SpecError, Status,
+    self as engine, BisectionSpec, Effect, EffectOf, LargestChange, Machine, Magnitude, Posterior,
+    Range, SpecError, Status,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
@@ -196,7 +196,18 @@ fn posterior_of<'py>(
         make(py, "Span", (first, last, span.probability))
     });
     let spans = PyTuple::new(py, spans.collect::<PyResult<Vec<_>>>()?)?;
-    make(py, "Posterior", (posterior.no_change, spans))
+    let largest = (posterior.largest_change)
+        .map(|largest| {
+            let LargestChange {
+                amount,
+                relative,
+                confidence,
+                scatter,
+            } = largest;
+            make(py, "LargestChange", (amount, relative, confidence, scatter))
+        })
+        .transpose()?;
+    make(py, "Posterior", (posterior.no_change, spans, largest))
 }
 
 pub(super) fn effect<'py>(py: Python<'py>, effect: &Effect) -> PyResult<Bound<'py, PyAny>> {
