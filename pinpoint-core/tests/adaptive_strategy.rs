@@ -953,3 +953,26 @@ fn the_size_of_a_change_is_that_beside_it() {
     let mean = sizes.iter().sum::<f64>() / sizes.len() as f64;
     assert!((7.5..9.0).contains(&mean), "{mean}: {sizes:?}");
 }
+
+#[test]
+fn what_decided_the_search_is_its_answer() {
+    // One of two changes may be certain only as long as the other is not known.
+    let scenario = Scenario {
+        noise: Noise::HeavyTails,
+        changes: vec![2.0, 2.0],
+        ..Scenario::new(16)
+    };
+    let spec = BisectionSpec {
+        magnitude: Some(Magnitude::Absolute(2.0)),
+        ..BisectionSpec::new(scenario.range())
+    };
+    for seed in 0..40 {
+        let mut simulation = Simulation::new(&scenario, &spec, seed).unwrap();
+        while simulation.step() {}
+        let outcome = simulation.machine().outcome().unwrap();
+        if outcome.stopped == Stopped::Decided {
+            assert_eq!(outcome.status, Status::CulpritFound, "seed {seed}");
+            assert_eq!(outcome.candidates, [], "seed {seed}");
+        }
+    }
+}

@@ -46,7 +46,7 @@
 //! Each change found splits the line in two segments with levels of their own, and each
 //! is searched for one more change, with a smaller prior probability. With every new run,
 //! each change found is examined again given the others, and given up if it is no longer
-//! certain. The search for a further one ends when it has made as many runs as the last one
+//! certain; at the end, each is certain given all others. The search for a further one ends when it has made as many runs as the last one
 //! had taken, or twice as many while one more is likelier than not.
 //!
 //! # Builds that are the same
@@ -379,6 +379,10 @@ impl AdaptiveSearch {
                 .map(|gap| (gap, self.change(gap, &analysis)));
             self.analysis = Some(analysis);
             if is_nothing {
+                if self.question.has_memory && self.give_up_least(&runs) {
+                    let changes = self.gaps_of_changes(None);
+                    return self.learn(state, &changes);
+                }
                 self.limit_change(&runs);
                 return Ok(true);
             }
@@ -545,23 +549,48 @@ impl AdaptiveSearch {
     fn look_again(&mut self, runs: &Runs) {
         let mut index = 0;
         while index < self.changes.len() {
-            let others = self.gaps_of_changes(Some(index));
-            let analysis = self.analyse(runs, &others);
-            let change = &mut self.changes[index];
-            let gap = (self.line.site_of(change.lower))
-                .filter(|gap| self.line.sites[gap + 1] == change.higher)
-                .filter(|gap| analysis.gaps[*gap] >= self.question.confidence);
-            match gap {
-                Some(gap) => {
-                    change.probability = analysis.gaps[gap];
-                    change.by_failures = analysis.by_failures[gap];
-                    index += 1;
-                }
-                None => {
-                    self.changes.remove(index);
-                }
+            self.examine(index, runs);
+            if self.changes[index].probability >= self.question.confidence {
+                index += 1;
+            } else {
+                self.changes.remove(index);
             }
         }
+    }
+
+    /// Finds the probability of a change given the others. Returns it with what is left to
+    /// find beside those.
+    fn examine(&mut self, index: usize, runs: &Runs) -> Analysis {
+        let others = self.gaps_of_changes(Some(index));
+        let analysis = self.analyse(runs, &others);
+        let change = &mut self.changes[index];
+        let gap = (self.line.site_of(change.lower))
+            .filter(|gap| self.line.sites[gap + 1] == change.higher);
+        change.probability = gap.map_or(0.0, |gap| analysis.gaps[gap]);
+        if let Some(gap) = gap {
+            change.by_failures = analysis.by_failures[gap];
+        }
+        analysis
+    }
+
+    /// Gives up the least certain change if it is not certain given the others: one that was
+    /// found before them may be. False when all are certain.
+    fn give_up_least(&mut self, runs: &Runs) -> bool {
+        let examined: Vec<Analysis> = (0..self.changes.len())
+            .map(|index| self.examine(index, runs))
+            .collect();
+        let least = (examined.into_iter().enumerate())
+            .filter(|(index, _)| self.changes[*index].probability < self.question.confidence)
+            .min_by(|(one, _), (other, _)| {
+                let [one, other] = [one, other].map(|index| self.changes[*index].probability);
+                one.total_cmp(&other)
+            });
+        let Some((index, analysis)) = least else {
+            return false;
+        };
+        self.changes.remove(index);
+        self.analysis = Some(analysis);
+        true
     }
 
     fn analyse_beside_culprits(&mut self, state: &SearchState) {
