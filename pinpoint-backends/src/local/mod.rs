@@ -104,5 +104,6 @@ pub use pinpoint_core::{Measure, Metric};
 pub use process::ignores_hangup;
 pub use repository::{Repository, RepositoryError};
 pub use results::Results;
+pub use settle::Waiting;
 pub use tails::{OutputTail, output_tails, run_warnings};
 pub use workspace::{CleanOptions, CleanReport, clean};

@@ -11,6 +11,7 @@ use pinpoint_core::{
     Aggregate, CombinedCommit, FindMetricRequest, Metric, PairReport, RunPairRequest, RunReport,
     RunRequest, Variant,
 };
+use tokio::sync::watch;
 
 use super::benchmark::{Benchmark, Execution, Holds, NotBegun, Purpose};
 use super::build::{Build, Made};
@@ -26,7 +27,7 @@ use super::measures::{self, Samples};
 use super::memory_floor;
 use super::metric::{self, Reader, Unfit, Wanted};
 use super::process::Processes;
-use super::settle::Settling;
+use super::settle::{Settling, Waiting};
 use super::sync::{blocking, locked};
 use super::tails::{OutputTail, Tails, run_warnings};
 
@@ -64,6 +65,8 @@ pub(super) struct Runner {
     last_run: Mutex<LastRun>,
     tails: Mutex<Tails>,
     settling: Option<Settling>,
+    /// The wait for a quiet machine that goes on now.
+    pub(super) waiting: watch::Sender<Option<Waiting>>,
     /// Of a job that found it before that was journaled.
     pub(super) old_metric: Option<Metric>,
     /// The same instant on both clocks.
@@ -86,6 +89,7 @@ impl Runner {
             last_run: Mutex::new(LastRun::open(&job_dir.join("last_run.json"))?),
             tails: Mutex::new(Tails::open(&job_dir)?),
             settling: Settling::open(&config, &job_dir)?,
+            waiting: watch::Sender::default(),
             old_metric: files::read_json(&job_dir.join("metric.json"))?,
             opened: (unix.unwrap_or_default(), Instant::now()),
             benchmark: Benchmark {
@@ -137,7 +141,9 @@ impl Runner {
             ready: ready(made, &machine),
         };
         self.warm_up(&one, &mut warmed, processes).await?;
-        self.settle(&[&one]).await?;
+        if one.ready.is_ok() {
+            self.settle().await?;
+        }
         let report = self.count(&one, &reader, processes).await?;
         let ran = Ran {
             action,
@@ -185,7 +191,9 @@ impl Runner {
         // Nothing comes between the two that count.
         self.warm_up(&first, &mut warmed, processes).await?;
         self.warm_up(&second, &mut warmed, processes).await?;
-        self.settle(&[&first, &second]).await?;
+        if first.ready.is_ok() || second.ready.is_ok() {
+            self.settle().await?;
+        }
         let pair = PairReport {
             first: self.count(&first, &reader, processes).await?,
             second: self.count(&second, &reader, processes).await?,
@@ -200,11 +208,11 @@ impl Runner {
         Ok(pair)
     }
 
-    /// Waits for a quiet machine, if that is wanted and there is something to run.
-    async fn settle(&self, next: &[&One<'_>]) -> Result<(), LocalError> {
+    /// Waits for a quiet machine, if that is wanted.
+    pub(super) async fn settle(&self) -> Result<(), LocalError> {
         match &self.settling {
-            Some(settling) if next.iter().any(|one| one.ready.is_ok()) => settling.settle().await,
-            _ => Ok(()),
+            Some(settling) => settling.settle(&self.waiting).await,
+            None => Ok(()),
         }
     }
 
