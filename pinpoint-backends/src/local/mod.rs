@@ -99,7 +99,7 @@ pub use history::{LocalHistory, LocalRepositories};
 pub use host::Host;
 pub use instructions::InstructionCounter;
 pub use machine_lock::default_machine_dir;
-pub use measures::RunMeasure;
+pub use measures::{MeasureChoice, RunMeasure};
 pub use pinpoint_core::{Measure, Metric};
 pub use process::ignores_hangup;
 pub use repository::{Repository, RepositoryError};

@@ -303,8 +303,11 @@ impl Runner {
                 });
             }
         };
-        let bad = match &self.config.choose_measure_with {
-            Some(commit) => Some((commit, self.builds.get(commit, processes).await?)),
+        let choice = match &self.config.measure_choice {
+            Some(choice) => {
+                let made = self.builds.get(&choice.other.commit, processes).await?;
+                Some((choice, made))
+            }
             None => None,
         };
         let key = warm_up_key(&build, good);
@@ -325,12 +328,18 @@ impl Runner {
                     match self.metric_of(&execution, commit, *aggregate)? {
                         Ok(metric) => {
                             *warmed.entry(key).or_default() += 1;
-                            let Some((commit, Made::Ready(build))) = bad else {
+                            let Some((choice, Made::Ready(build))) = choice else {
                                 return Ok(metric);
                             };
-                            let bad = &Variant::from(commit.clone());
-                            let ends = [(good, &holds), (bad, &Arc::new((build, machine)))];
-                            return self.choose_measure(metric, ends, processes).await;
+                            let other = (&choice.other, &Arc::new((build, machine)));
+                            let samples = self.samples([(good, &holds), other], processes).await?;
+                            let chosen = measures::choose(&samples, choice.either_way).chart();
+                            let measure = metric.charts.get(chosen);
+                            return Ok(Metric {
+                                unit: measure.and_then(|measure| measure.unit.clone()),
+                                chart: Some(chosen.into()),
+                                ..metric
+                            });
                         }
                         Err(failure) => reason = failure,
                     }
@@ -352,14 +361,13 @@ impl Runner {
         })
     }
 
-    /// The metric with the measure in which the bad end is worse most clearly. Runs that
-    /// fail say nothing about it.
-    async fn choose_measure(
+    /// The values of some runs of both ends, by which a measure is chosen. Runs that fail
+    /// say nothing about it.
+    async fn samples(
         &self,
-        metric: Metric,
         ends: [(&Variant, &Holds); 2],
         processes: &Arc<Processes>,
-    ) -> Result<Metric, LocalError> {
+    ) -> Result<Samples, LocalError> {
         let mut samples = Samples::default();
         // In turns, as the search runs them. The good end was run already.
         let (variant, holds) = ends[1];
@@ -384,15 +392,7 @@ impl Runner {
                 }
             }
         }
-        let chart = measures::choose(&samples).chart();
-        Ok(Metric {
-            unit: metric
-                .charts
-                .get(chart)
-                .and_then(|measure| measure.unit.clone()),
-            chart: Some(chart.into()),
-            ..metric
-        })
+        Ok(samples)
     }
 
     /// The metric that a run gives, or the reason why that run failed: another may not.

@@ -238,6 +238,11 @@ fn of_pairs(document: &PairwiseResult) -> Answer {
             "good",
             html! { (document.improved) " of " (charts) " became better and none worse, " (sides) "." },
         ),
+        PairwiseStatus::Same if document.pairs == 0 => (
+            "no difference",
+            "good",
+            html! { "The benchmark reads the same in both builds." },
+        ),
         PairwiseStatus::Same => (
             "no difference",
             "good",

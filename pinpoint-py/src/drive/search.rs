@@ -89,6 +89,7 @@ impl Search {
         let mut config = JobConfig {
             find_metric: Some(FindMetric {
                 directions: self.direction.is_none(),
+                ..FindMetric::default()
             }),
             builds: self.builds,
             runs: self.runs,
@@ -187,7 +188,7 @@ impl Search {
             every_chart: self.kind == JobKind::Pairwise && self.chart.is_none(),
             chart: self.chart,
             instructions: None,
-            choose_measure_with: None,
+            measure_choice: None,
             run_aggregate: None,
             results: self.results,
             warmup: self.warmup,
