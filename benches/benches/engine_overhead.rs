@@ -156,7 +156,7 @@ async fn measure(directory: &Path, rounds: u64, trace: &Trace) -> Result<f64, Bo
         format: Format::Lines,
         chart: None,
         instructions: None,
-        choose_measure_with: None,
+        measure_choice: None,
         run_aggregate: None,
         results: None,
         warmup: 1,

@@ -126,7 +126,10 @@ struct Fixture {
 impl Fixture {
     async fn new(spec: BisectionSpec) -> Self {
         let config = JobConfig {
-            find_metric: Some(FindMetric { directions: true }),
+            find_metric: Some(FindMetric {
+                directions: true,
+                ..FindMetric::default()
+            }),
             ..JobConfig::default()
         };
         Self::of(&new_job(&spec.into(), &config).unwrap()).await

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use pinpoint_backends::job::{CommandLine, JobConfig};
-use pinpoint_backends::local::{LocalConfig, Repository, RepositoryError, limits};
+use pinpoint_backends::local::{LocalConfig, MeasureChoice, Repository, RepositoryError, limits};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{BisectionSpec, Direction, FindMetric, JobMachine, Range};
 
@@ -129,7 +129,10 @@ impl Search {
                 ..(arguments.benchmark).into_config(
                     repository.path(),
                     good,
-                    Some(bad),
+                    Some(MeasureChoice {
+                        other: bad.into(),
+                        either_way: false,
+                    }),
                     arguments.command,
                     arguments.chart,
                 )?
@@ -138,6 +141,7 @@ impl Search {
             inherited_env,
             find_metric: FindMetric {
                 directions: direction.is_none(),
+                ..FindMetric::default()
             },
             report,
             command_line,

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use pinpoint_backends::local::doctor::{Cause, Diagnosis, Finding, LoopTimes, Severity, examine};
+use pinpoint_backends::local::doctor::{
+    Cause, Diagnosis, Finding, LoopTimes, Severity, THOROUGHLY, examine,
+};
 use pinpoint_backends::local::{CpuList, LocalError, default_machine_dir};
 use serde_json::json;
 
@@ -17,8 +19,7 @@ use crate::text::{BOLD, DIM, ERROR, FOUND as WARNING, Text, text};
 /// The version of the document.
 const VERSION: u32 = 1;
 
-/// How long the machine is examined.
-const THOROUGHLY: Duration = Duration::from_millis(2500);
+/// How long the machine is examined before a job.
 const AT_START: Duration = Duration::from_millis(250);
 
 /// The findings that a warning names.

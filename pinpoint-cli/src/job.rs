@@ -1,5 +1,6 @@
 //! Working on a job, new or resumed, until it has a result.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 use pinpoint_backends::job::{JobConfig, JobError, TakenJob, Worker, kind_of, open_local};
@@ -135,25 +136,39 @@ impl Session {
                 return Err(error);
             }
         };
-        let mut reporter = Reporter::new(display, &self.job().id);
+        let reporter = RefCell::new(Reporter::new(display, &self.job().id));
         if let Some(counter) = self
             .config
             .local
             .as_ref()
             .and_then(|local| local.instructions)
         {
-            reporter.tell(text!("{DIM}{}{DIM:#}", counted_by(counter)));
+            reporter
+                .borrow_mut()
+                .tell(text!("{DIM}{}{DIM:#}", counted_by(counter)));
         }
         let worker = Worker {
             executor: &executor,
             source: &executor,
         };
         let watch = |event: DriveEvent<'_>, engine: &Engine<JobMachine>| {
-            reporter.watch(&event, engine);
+            reporter.borrow_mut().watch(&event, engine);
+        };
+        let mut waiting = executor.waiting();
+        let show_waits = async {
+            while waiting.changed().await.is_ok() {
+                let waiting = *waiting.borrow_and_update();
+                reporter.borrow_mut().waits(waiting);
+            }
+            std::future::pending().await
         };
         let interrupted = interrupt.interrupted();
-        let result = self.taken.work(worker, interrupted, watch).await;
-        reporter.finish();
+        let result = tokio::select! {
+            biased;
+            result = self.taken.work(worker, interrupted, watch) => result,
+            never = show_waits => never,
+        };
+        reporter.borrow_mut().finish();
         // Nothing else waits for a child that does not want to end.
         executor.end().await;
         result

@@ -168,13 +168,13 @@ async fn cancel(storage: &Storage, job: &Job, display: &Display) -> Result<u8, C
         JobState::Pending | JobState::Running | JobState::Failed => {}
     }
     let (owner, directory) = (storage.owner()?, &storage.state_dir);
-    let ended = job::cancel(&storage.jobs, &job.id, &owner, directory, PATIENCE).await;
+    let ended = job::cancel(&storage.jobs, &job.id, &owner, directory, PATIENCE).await?;
     if let Ok(Some(file)) = JobConfig::of(job).map(|config| config.report)
         && let Err(error) = report::write(storage, &job.id, &file).await
     {
         report::say_unwritten(&error, &job.id);
     }
-    match ended? {
+    match ended {
         JobState::Canceled => say_canceled(display, job),
         _ => Err(over("finished")),
     }

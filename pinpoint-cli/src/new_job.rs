@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use pinpoint_backends::create_state_dir;
 use pinpoint_backends::job::{self, JobConfig};
-use pinpoint_backends::local::{CpuList, LocalConfig, Repository, RepositoryError};
+use pinpoint_backends::local::{CpuList, LocalConfig, MeasureChoice, Repository, RepositoryError};
 use pinpoint_backends::store::{JobId, NewJob};
 use pinpoint_core::{CombinedCommit, Commit, JobSpec, Patch};
 use sha2::{Digest, Sha256};
@@ -46,7 +46,8 @@ impl Benchmark {
     }
 
     /// The configuration with which an executor measures commits of this repository;
-    /// other settings are at their defaults. The bad end is needed to choose a measure.
+    /// other settings are at their defaults. A measure is chosen by runs of the good end
+    /// and of another state.
     ///
     /// # Errors
     ///
@@ -56,7 +57,7 @@ impl Benchmark {
         self,
         repository: &Path,
         good: CombinedCommit,
-        bad: Option<CombinedCommit>,
+        choice: Option<MeasureChoice>,
         command: Vec<String>,
         chart: Option<String>,
     ) -> Result<LocalConfig, CliError> {
@@ -92,7 +93,7 @@ impl Benchmark {
             chart,
             every_chart: false,
             instructions: None,
-            choose_measure_with: None,
+            measure_choice: None,
             run_aggregate: None,
             results: self.results,
             warmup: self.warmup,
@@ -105,12 +106,14 @@ impl Benchmark {
             trace: false,
             paths: Vec::new(),
         };
-        match (self.measure.map(MeasureArgument::named), bad) {
+        match (self.measure.map(MeasureArgument::named), choice) {
             (Some(Some(measure)), _) => config.measure_by(measure)?,
-            (Some(None), Some(bad)) => config.choose_measure(bad)?,
+            (Some(None), Some(choice)) => config.choose_measure(choice)?,
             (Some(None), None) => {
                 return Err(CliError::Input(
-                    "`auto` works only in a bisection: leave --measure out".into(),
+                    "--measure auto: a measure is chosen by what tells two commits apart, and only \
+                     one is run; leave --measure out to see the noise of each"
+                        .into(),
                 ));
             }
             (None, _) => {}

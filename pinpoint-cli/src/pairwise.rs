@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pinpoint_backends::job::JobConfig;
-use pinpoint_backends::local::{LocalConfig, Repository, limits};
+use pinpoint_backends::local::{LocalConfig, MeasureChoice, Repository, limits};
 use pinpoint_core::{
     CombinedCommit, Commit, Direction, FindMetric, JobMachine, PairwiseSpec, Variant,
 };
@@ -57,7 +57,11 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
     let local = (arguments.benchmark).into_config(
         &place,
         base.commit.clone(),
-        None,
+        Some(MeasureChoice {
+            other: experiment.clone(),
+            // An improvement is an answer, too.
+            either_way: true,
+        }),
         arguments.command,
         arguments.chart,
     )?;
@@ -67,6 +71,8 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         direction: direction.map_or(Direction::Unknown, Into::into),
         pairs: arguments.pairs,
         early_stopping: arguments.early_stop,
+        // To see how much a commit scatters, it is run.
+        skip_same_builds: arguments.trace_reads && base.commit != experiment.commit,
         seed: arguments.job.seed,
         max_time: milliseconds(arguments.job.max_time),
         limits: limits(arguments.job.build_jobs),
@@ -75,18 +81,21 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
     // A spec that can't be searched is refused before anything is written.
     JobMachine::new(spec.clone())?;
     let storage = Storage::open(&display).await?;
+    let only_chart = local.measure_choice.is_some();
     let config = JobConfig {
         local: Some(LocalConfig {
             good_arguments: base.arguments,
             good_env: base.env,
             patch: patch.map(|patch| patch.keep(&storage)).transpose()?,
             made,
-            every_chart: local.chart.is_none(),
+            every_chart: local.chart.is_none() && !only_chart,
+            trace: arguments.trace_reads,
             build_jobs: arguments.job.build_jobs,
             ..local
         }),
         find_metric: Some(FindMetric {
             directions: direction.is_none(),
+            only_chart,
         }),
         inherited_env,
         report,

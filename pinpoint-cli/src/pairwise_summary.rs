@@ -125,6 +125,10 @@ fn headline(text: &mut Text, document: &PairwiseResult, display: &Display) -> st
         PairwiseStatus::Same if document.improved > 0 => {
             writeln!(text, "{GOOD}no regression{GOOD:#}{moved}")
         }
+        PairwiseStatus::Same if document.pairs == 0 => writeln!(
+            text,
+            "{GOOD}no difference{GOOD:#}: the benchmark reads the same in both builds"
+        ),
         PairwiseStatus::Same => writeln!(text, "{GOOD}no difference{GOOD:#}{moved}"),
         PairwiseStatus::Unknown => {
             let reason = match document.stopped {

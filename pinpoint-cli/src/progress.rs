@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use pinpoint_backends::local::Waiting;
 use pinpoint_core::{
     Action, Bisection, CombinedCommit, CommitNames, Comparison, CulpritFinder, DriveEvent, Engine,
     Event, JobMachine, Machine, Metric, OpenRange, Pairwise, Position, Progress, Range, Record,
@@ -56,6 +57,10 @@ pub(crate) struct Watch {
     began: Option<(Duration, u64)>,
     /// The time since this process began to work on the job.
     time: Duration,
+    /// The current work as it was shown last.
+    now: String,
+    /// A wait for a quiet machine was reported.
+    has_waited: bool,
     update: Update,
 }
 
@@ -68,6 +73,8 @@ impl Watch {
             verified: false,
             began: None,
             time: Duration::ZERO,
+            now: String::new(),
+            has_waited: false,
             update: Update::default(),
         }
     }
@@ -90,7 +97,29 @@ impl Watch {
     /// Shows the current work.
     fn show(&mut self, text: String) {
         if self.terminal.is_live {
+            self.now.clone_from(&text);
             self.update.now = Some(text);
+        }
+    }
+
+    /// A run waits for a quiet machine, or waits no longer.
+    pub(crate) fn waits(&mut self, waiting: Option<Waiting>) {
+        let Some(waiting) = waiting else {
+            return self.show(self.now.clone());
+        };
+        let line = format!(
+            "waiting for a quiet machine: {:.1} of {} busy",
+            waiting.busy,
+            count(waiting.processors as u64, "processor")
+        );
+        let [waited, most] =
+            [waiting.waited, waiting.most].map(|time| duration(time.as_secs_f64()));
+        if self.terminal.is_live {
+            let now = format!("{}\n  {line}, {waited} of at most {most}", self.now);
+            self.update.now = Some(now);
+        } else if !std::mem::replace(&mut self.has_waited, true) {
+            // Each run may wait: one line is enough.
+            self.tell(text!("{line}; each run waits {most} at most"));
         }
     }
 

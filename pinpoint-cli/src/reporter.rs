@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use pinpoint_backends::local::Waiting;
 use pinpoint_backends::store::JobId;
 use pinpoint_core::{DriveEvent, Engine, JobMachine};
 
@@ -80,6 +81,11 @@ impl Reporter {
     /// Shows what an event of a job changes, whatever its kind.
     pub(crate) fn watch(&mut self, event: &DriveEvent<'_>, engine: &Engine<JobMachine>) {
         self.update(|watch| watch.watch(event, engine));
+    }
+
+    /// Shows that a run waits for a quiet machine, or waits no longer.
+    pub(crate) fn waits(&mut self, waiting: Option<Waiting>) {
+        self.update(|watch| watch.waits(waiting));
     }
 
     pub(crate) fn finish(&mut self) {

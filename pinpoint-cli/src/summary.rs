@@ -88,6 +88,9 @@ fn write(text: &mut Text, document: &BisectionResult, display: &Display) -> std:
         }
         write_culprit(text, document, culprit)?;
     }
+    if let Some(further) = further(document) {
+        writeln!(text, "\n{FOUND}not decided{FOUND:#} {further}")?;
+    }
     write_unmeasured(text, document)?;
     write_candidates(text, document)?;
     write_unchanged(text, &document.unchanged)?;
@@ -245,6 +248,22 @@ fn write_unmeasured(text: &mut Text, document: &BisectionResult) -> std::fmt::Re
         }
     }
     Ok(())
+}
+
+/// What was left open after culprits were found, and the reason.
+pub(crate) fn further(document: &BisectionResult) -> Option<String> {
+    let is_open = document.status == Status::CulpritFound && document.stopped != Stopped::Decided;
+    let range = match &document.candidates[..] {
+        [first, .., last] => format!("from {} to {}", short(first), short(last)),
+        [only] => format!("at {}", short(only)),
+        [] => return None,
+    };
+    is_open.then(|| {
+        format!(
+            "whether there is a further change {range}: {}",
+            why(&document.stopped)
+        )
+    })
 }
 
 pub(crate) fn why(stopped: &Stopped) -> String {

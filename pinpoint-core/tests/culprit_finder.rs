@@ -156,6 +156,22 @@ fn at(offset: u64) -> Position {
 }
 
 #[test]
+fn ends_whose_builds_are_the_same_are_not_run() {
+    let mut machine = CulpritFinder::new(World::slower_from(4, []).spec()).unwrap();
+    for action in machine.poll() {
+        let built = Event::Built {
+            action: action.number,
+            digest: Some("a".into()),
+            same: false,
+        };
+        machine.handle(built).unwrap();
+    }
+    let outcome = machine.outcome().unwrap();
+    assert_eq!(outcome.status, Status::NoRegression);
+    assert_eq!((outcome.runs, outcome.builds), (0, 2));
+}
+
+#[test]
 fn each_culprit_is_confirmed_by_runs_of_its_own() {
     let world = World::slower_from(62, [(20, 2.0), (45, 1.5)]);
     let found = world.find(world.spec());

@@ -109,7 +109,11 @@ fn all_specs() -> [JobSpec; 3] {
 }
 
 fn finding(spec: impl Into<JobSpec>) -> JobMachine {
-    JobMachine::finding(spec, FindMetric { directions: true }).unwrap()
+    let find = FindMetric {
+        directions: true,
+        ..FindMetric::default()
+    };
+    JobMachine::finding(spec, find).unwrap()
 }
 
 #[test]
@@ -149,12 +153,24 @@ fn the_metric_is_found_first_and_decides() {
 }
 
 #[test]
+fn a_comparison_in_pairs_may_be_of_the_chart_that_is_found_alone() {
+    let find = FindMetric {
+        directions: true,
+        only_chart: true,
+    };
+    let mut machine = JobMachine::finding(PairwiseSpec::unnamed(), find).unwrap();
+    let (outcome, ..) = run(&mut machine, |_| None);
+    assert_eq!(outcome.state(), JobState::Completed);
+    assert_eq!(machine.charts(), Charts::Deciding(Some("time".into())));
+}
+
+#[test]
 fn a_direction_that_was_given_stays() {
     let spec = BisectionSpec {
         direction: Direction::Up,
         ..spec()
     };
-    let mut machine = JobMachine::finding(spec, FindMetric { directions: false }).unwrap();
+    let mut machine = JobMachine::finding(spec, FindMetric::default()).unwrap();
     run(&mut machine, |_| None);
     assert_eq!(machine.spec().direction(), Direction::Up);
 }

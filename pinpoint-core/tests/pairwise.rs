@@ -383,6 +383,45 @@ fn early_stopping_looks_at_pairs_in_the_order_of_their_indices() {
 }
 
 #[test]
+fn builds_that_are_the_same_are_not_run_where_that_is_asked_for() {
+    let built = |skip_same_builds, digests: [Option<&str>; 2]| {
+        let mut machine = Pairwise::new(PairwiseSpec {
+            skip_same_builds,
+            early_stopping: true,
+            ..spec()
+        })
+        .unwrap();
+        for (action, digest) in machine.poll().into_iter().zip(digests) {
+            let event = Event::Built {
+                action: action.number,
+                digest: digest.map(str::to_owned),
+                same: action.task
+                    == Task::Build {
+                        commit: Position::Higher,
+                    },
+            };
+            machine.handle(event).unwrap();
+        }
+        machine
+    };
+    let same = built(true, [Some("a"), Some("a")]);
+    let outcome = same.outcome().unwrap();
+    assert_eq!(outcome.status, PairwiseStatus::Same);
+    assert_eq!(outcome.stopped, Stopped::Decided);
+    assert_eq!((outcome.pairs, outcome.runs, outcome.builds), (0, 0, 1));
+    assert!(!outcome.stopped_early);
+    for mut other in [
+        built(false, [Some("a"), Some("a")]),
+        built(true, [Some("a"), Some("b")]),
+        built(true, [Some("a"), None]),
+        built(true, [None, None]),
+    ] {
+        assert_eq!(other.outcome(), None);
+        assert_eq!(other.poll().len(), 30);
+    }
+}
+
+#[test]
 fn a_side_that_does_not_build_fails_the_job() {
     let mut machine = Pairwise::new(spec()).unwrap();
     let builds = machine.poll();

@@ -12,6 +12,7 @@
 
 mod arguments;
 mod compare;
+mod doctor;
 mod drive;
 mod many;
 mod model;
@@ -28,6 +29,8 @@ mod _pinpoint {
         compare_functional, compare_pairwise, compare_performance, high_threshold, ks_2samp,
         mann_whitney_u, wilcoxon,
     };
+    #[pymodule_export]
+    use crate::doctor::doctor;
     #[pymodule_export]
     use crate::drive::{Stop, drive};
     #[pymodule_export]

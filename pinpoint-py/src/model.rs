@@ -148,7 +148,7 @@ fn wait(
     written(&done.map_err(|failure| failure.into_exception(py))?)
 }
 
-fn written(value: &impl Serialize) -> PyResult<String> {
+pub(crate) fn written(value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 

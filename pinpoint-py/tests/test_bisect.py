@@ -53,6 +53,46 @@ def test_a_measure_decides_instead_of_the_output(bisect: Any) -> None:
     assert (outcome.chart, outcome.unit) == ("peak_memory", "bytes")
 
 
+def test_a_measure_is_chosen_by_runs_of_both_ends(bisect: Any) -> None:
+    outcome = bisect(run="true", measure="auto", good="HEAD~4", bad="HEAD~3", max_runs=6)
+    assert outcome.chart in ("wall", "user", "instructions", "peak_memory")
+
+
+def test_what_is_read_is_traced(bisect: Any) -> None:
+    # Each commit changes the file `number`, which is not read.
+    outcome = bisect(run=COMMAND, trace_reads=True)
+    assert found(outcome) == ["Change 6"] and outcome.builds == 2
+
+
+def test_runs_are_pinned(bisect: Any) -> None:
+    cpu = str(min(os.sched_getaffinity(0)))
+    pinned = f"grep -qx 'Cpus_allowed_list:[[:space:]]*{cpu}' /proc/self/status"
+    assert found(bisect(run=f"{pinned} && {COMMAND}", cpu=cpu)) == ["Change 6"]
+
+
+@pytest.mark.parametrize("run", [COMMAND, measured])
+def test_a_run_that_waits_for_a_quiet_machine_says_so(bisect: Any, tmp_path: Any, run: Any) -> None:
+    told = []
+
+    def progress(step: Any) -> None:
+        told.append(step.event)
+        if step.event == "waiting":
+            raise OwnError
+
+    # One for each processor, so that each is busy whoever else works here.
+    busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in os.sched_getaffinity(0)]
+    try:
+        with pytest.raises(OwnError):
+            bisect(run=run, settle=3600.0, progress=progress)
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    assert told.count("waiting") == 1
+    (job,) = pinpoint.jobs(state_dir=tmp_path / "state")
+    assert job.state == "pending"
+
+
 def test_a_function_is_called_in_a_work_tree(bisect: Any, repo: Any) -> None:
     seen = []
 
@@ -669,6 +709,12 @@ def test_an_executor_that_does_nothing_says_so(tmp_path: Any) -> None:
         ({"run": "true", "measure": "user", "chart": "a"}, ValueError, "leave out `chart`$"),
         ({"run": "true", "measure": "user", "format": "lines"}, ValueError, r"not both.*measure=\)$"),
         ({"run": "true", "measure": "time"}, ValueError, "must be one of 'wall', 'user'"),
+        ({"run": measured, "cpu": "0", "trace_reads": True}, ValueError, "leave out `cpu` and `trace_reads`$"),
+        ({"run": "true", "build": raises, "trace_reads": True}, ValueError, "can't be traced: leave out `trace_reads`$"),
+        ({"run": "true", "cpu": 0}, TypeError, "`cpu` must be a str, not int"),
+        ({"run": "true", "cpu": "3-1"}, ValueError, "`cpu`: `3-1` is neither a processor"),
+        ({"run": "true", "cpu": "0,1023"}, ValueError, r"no processor 1023 .*cpu=\)$"),
+        ({"run": "true", "settle": 0}, ValueError, "`settle` is 0"),
         ({"run": measured, "results": "x", "aggregate": "max"}, ValueError, "leave out `aggregate` and `results`$"),
         ({"run": measured, "warmup": 3, "build": "true"}, ValueError, "leave out `warmup`$"),
         ({"run": measured, "env": {"A": "1"}}, ValueError, "leave out `env`$"),

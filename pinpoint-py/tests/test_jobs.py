@@ -63,6 +63,19 @@ def test_a_commit_does_not_differ_from_itself(pairwise: Any) -> None:
     assert outcome.status == "same" and outcome.base == outcome.experiment
 
 
+def test_builds_that_are_the_same_are_not_run(pairwise: Any) -> None:
+    # The commits 1 and 5 differ in a file that is not read.
+    outcome = pairwise(run=COMMAND, pairs=6, base="HEAD~8", trace_reads=True, experiment="HEAD~4")
+    assert (outcome.status, outcome.pairs, outcome.stopped_early) == ("same", 0, False)
+    assert pairwise(run=COMMAND, pairs=6, trace_reads=True).status == "different"
+
+
+def test_a_measure_is_chosen_for_pairs(pairwise: Any) -> None:
+    outcome = pairwise(run="true", pairs=6, measure="auto")
+    (chart,) = outcome.charts
+    assert chart.chart in ("wall", "user", "instructions", "peak_memory")
+
+
 def test_every_chart_is_compared(pairwise: Any) -> None:
     def run(checkout: Any) -> Any:
         charts = {"time": measured(checkout), "size": 5.0}

@@ -124,3 +124,45 @@ def test_jobs_that_are_not_there(tmp_path: Any) -> None:
         pinpoint.jobs(limit=-1, state_dir=nowhere)
     with pytest.raises(pinpoint.JobError, match="no job"):
         pinpoint.job_outcome("ffff", state_dir=nowhere)
+
+
+def test_the_machine_is_examined() -> None:
+    found = pinpoint.doctor()
+    assert found.times is not None and found.times.pieces > 3
+    assert found.times.smallest_change == found.times.scatter
+    assert all(finding.cause and finding.seen and finding.remedy for finding in found.findings)
+    assert dict(found.readings)["processors"] >= 1
+    assert pickle.loads(pickle.dumps(found)) == found and hash(found) == hash(found)
+    assert "20 runs of such work" in str(found) and repr(found).startswith("<Diagnosis: ")
+    with pytest.raises(AttributeError):
+        found.findings = ()  # type: ignore[misc]
+    for wrong, reason in [("3-1", "neither a processor"), ("0,1023", "no processor 1023 .*cpu=")]:
+        with pytest.raises(ValueError, match=reason):
+            pinpoint.doctor(wrong)
+    with pytest.raises(TypeError, match="`cpu` must be a str"):
+        pinpoint.doctor(0)  # type: ignore[arg-type]
+
+
+def test_a_diagnosis_is_shown() -> None:
+    finding = {"cause": "load", "severity": "high", "seen": "others keep 1.9 of 2 processors busy", "remedy": "End them."}
+    times = {
+        "pieces": 250, "median": 0.01012, "scatter": 0.0042, "processor_scatter": 0.001,
+        "off_processor": 0.00015, "smallest_change": 0.0042,
+    }
+    readings = {"processors": 2, "governors": ["powersave"], "busiest": [{"name": "cc", "processes": 2}]}
+    found = pinpoint.Diagnosis._of({"findings": [finding], "times": times, "readings": readings})
+    assert str(found).splitlines() == [
+        "the same work 250 times: 10.12 ms each (median)",
+        "its time scatters by 0.42% (interquartile range), its processor time by 0.10%;",
+        "for 0.01% of the time it was not on a processor",
+        "20 runs of such work, 10 of each commit, find a change of 0.42% in 4 of 5 cases",
+        "",
+        "  high  others keep 1.9 of 2 processors busy",
+        "        End them. (settle= waits before each run until it is quiet)",
+    ]
+    assert repr(found) == "<Diagnosis: high: others keep 1.9 of 2 processors busy>"
+    assert "<table>" in found._repr_html_()
+    assert dict(found.readings)["busiest"] == ((("name", "cc"), ("processes", 2)),)
+    quiet = pinpoint.Diagnosis._of({"findings": [], "times": None, "readings": {}})
+    assert str(quiet) == "nothing was found that disturbs measurements"
+    assert repr(quiet) == "<Diagnosis: nothing disturbs measurements>"

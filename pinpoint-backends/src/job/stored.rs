@@ -128,7 +128,11 @@ fn find_metric(job: &Job, is_new: bool) -> Result<Option<FindMetric>, JobError> 
     // wrote it into the spec.
     let directions =
         (config.direction_by_unit).filter(|_| is_new && config.local.is_some() && !config.runs);
-    Ok((config.find_metric).or(directions.map(|directions| FindMetric { directions })))
+    let of_old_job = directions.map(|directions| FindMetric {
+        directions,
+        ..FindMetric::default()
+    });
+    Ok(config.find_metric.or(of_old_job))
 }
 
 /// The configuration as this version writes it, of a job that an early version created

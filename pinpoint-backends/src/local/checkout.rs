@@ -105,6 +105,7 @@ impl LocalExecutor {
             return Ok(None);
         };
         let machine = self.runner.machine.for_run().await?;
+        self.runner.settle().await?;
         Ok(Some(Checkout {
             build,
             _machine: Machine::Alone(turn, machine),
@@ -129,6 +130,9 @@ impl LocalExecutor {
             self.lendable(key, second).await?,
         ];
         let machine = self.runner.machine.for_run().await?;
+        if builds.iter().any(Option::is_some) {
+            self.runner.settle().await?;
+        }
         Ok(CheckoutPair {
             builds,
             _machine: Machine::Alone(turn, machine),

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pinpoint_core::CombinedCommit;
 use pinpoint_core::results::Format;
-use pinpoint_core::{Aggregate, Limits};
+use pinpoint_core::{Aggregate, CombinedCommit, Limits};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::cpus::CpuList;
 use super::instructions::InstructionCounter;
+use super::measures::MeasureChoice;
 
 /// How a job builds and runs its commits. It is stored with the job, so that
 /// resuming needs nothing else.
@@ -55,10 +55,9 @@ pub struct LocalConfig {
     /// True when no chart decides alone: every chart there is gets compared.
     #[serde(default)]
     pub every_chart: bool,
-    /// The bad end, where the chart that decides is the measure that tells it from the good
-    /// one best.
+    /// How the measure that decides is chosen, where it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub choose_measure_with: Option<CombinedCommit>,
+    pub measure_choice: Option<MeasureChoice>,
     /// The counter of instructions, which are a chart of [`Format::Time`] then. Under
     /// callgrind they are the only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

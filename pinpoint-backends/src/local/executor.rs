@@ -12,6 +12,7 @@ use pinpoint_core::{
 };
 use pinpoint_midpoint::{MidpointError, Repositories as _};
 use sha2::{Digest, Sha256};
+use tokio::sync::watch;
 
 use super::build::{Builder, Made};
 use super::builds::Builds;
@@ -24,6 +25,7 @@ use super::machine_lock::MachineLock;
 use super::process::Processes;
 use super::repository::Repository;
 use super::run::Runner;
+use super::settle::Waiting;
 use super::sources::Sources;
 use super::sync::locked;
 use super::workspace::{Workspace, hexadecimal};
@@ -118,6 +120,11 @@ impl LocalExecutor {
     /// The metric of a job that found it before that was journaled.
     pub fn metric_of_old_job(&self) -> Option<Metric> {
         self.runner.old_metric.clone()
+    }
+
+    /// The wait of a run for a quiet machine, while one goes on.
+    pub fn waiting(&self) -> watch::Receiver<Option<Waiting>> {
+        self.runner.waiting.subscribe()
     }
 
     /// Ends all work under way, and returns when no process of it is left.

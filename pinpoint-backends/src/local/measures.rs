@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use pinpoint_core::results::Format;
-use pinpoint_core::{CombinedCommit, Direction, Series, Usage};
-use serde::Deserialize;
+use pinpoint_core::{Direction, Series, Usage, Variant};
+use serde::{Deserialize, Serialize};
 
 use super::config::LocalConfig;
 use super::error::LocalError;
@@ -57,6 +57,17 @@ impl RunMeasure {
     }
 }
 
+/// The choice of a measure by a few runs of the good end and of another state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasureChoice {
+    /// The other state.
+    pub other: Variant,
+    /// A measure in which the other state is better counts as well as one in which it is
+    /// worse.
+    #[serde(default)]
+    pub either_way: bool,
+}
+
 impl LocalConfig {
     /// Has runs measured by the operating system, and not by their output.
     ///
@@ -72,16 +83,17 @@ impl LocalConfig {
         Ok(())
     }
 
-    /// The same, with the measure in which this end is worse than the good one most
+    /// The same, with the measure that tells the other state from the good end most
     /// clearly: by a few runs of both, before the search.
     ///
     /// # Errors
     ///
     /// When a format says how the output is read.
-    pub fn choose_measure(&mut self, bad: CombinedCommit) -> Result<(), LocalError> {
+    pub fn choose_measure(&mut self, choice: MeasureChoice) -> Result<(), LocalError> {
         self.ignore_output()?;
         self.count_instructions_at_no_cost();
-        self.choose_measure_with = Some(bad);
+        self.measure_choice = Some(choice);
+        self.every_chart = false;
         Ok(())
     }
 
@@ -102,30 +114,30 @@ impl LocalConfig {
     }
 }
 
-/// Values of the good end and of the bad one, by their charts.
+/// Values of the good end and of the other state, by their charts.
 pub(super) type Samples = [BTreeMap<String, Vec<f64>>; 2];
 
-/// The measure in which the bad end is worse most clearly: the usual one if it is clear
-/// there, else another of time, in which such a change is looked for, or else memory, or
-/// else none better than the usual one.
-pub(super) fn choose(samples: &Samples) -> RunMeasure {
+/// The measure in which the other state is worse most clearly, or better, if either way
+/// counts: the usual one if it is clear there, else another of time, in which such a change
+/// is looked for, or else memory, or else none better than the usual one.
+pub(super) fn choose(samples: &Samples, either_way: bool) -> RunMeasure {
     /// In standard deviations: by chance, five runs of the same commit rarely differ so.
     const CLEAR: f64 = 5.0;
     let runs = samples
         .each_ref()
         .map(|end| end.get(WALL).map_or(0, Vec::len));
     let separation = |measure: RunMeasure| {
-        let [good, bad] = samples.each_ref().map(|end| end.get(measure.chart()));
-        let (Some(good), Some(bad)) = (good, bad) else {
+        let [good, other] = samples.each_ref().map(|end| end.get(measure.chart()));
+        let (Some(good), Some(other)) = (good, other) else {
             return 0.0;
         };
         // What some of these runs do not have, later ones may lack, too.
-        let is_complete = good.len() >= runs[0] && bad.len() >= runs[1];
-        let is_fine = measure != RunMeasure::User || is_fine(good) && is_fine(bad);
-        if is_complete && is_fine {
-            separation(good, bad)
-        } else {
-            0.0
+        let is_complete = good.len() >= runs[0] && other.len() >= runs[1];
+        let is_fine = measure != RunMeasure::User || is_fine(good) && is_fine(other);
+        match separation(good, other) {
+            _ if !is_complete || !is_fine => 0.0,
+            separation if either_way => separation.abs(),
+            separation => separation,
         }
     };
     let mut best = RunMeasure::Wall;
@@ -159,20 +171,21 @@ fn quartiles(values: &[f64]) -> Option<(f64, f64)> {
     (count > 0).then(|| (sorted[count / 2], sorted[3 * count / 4] - sorted[count / 4]))
 }
 
-/// By how much the median is higher at the bad end, in standard deviations by the
+/// By how much the median is higher at the other state, in standard deviations by the
 /// quartiles; negative where it is lower. Less is better in all measures.
-fn separation(good: &[f64], bad: &[f64]) -> f64 {
+fn separation(good: &[f64], other: &[f64]) -> f64 {
     /// Differences below this part of the values are not worth finding, however quiet a
     /// measure is: they are the deviation, at the least.
     const LEAST_DEVIATION: f64 = 0.001;
     /// The interquartile range of normal noise, in standard deviations.
     const RANGE: f64 = 1.349;
-    let (Some((good, range)), Some((bad, bad_range))) = (quartiles(good), quartiles(bad)) else {
+    let (Some((good, range)), Some((other, other_range))) = (quartiles(good), quartiles(other))
+    else {
         return 0.0;
     };
-    let deviation = (range + bad_range) / 2.0 / RANGE;
-    let least = LEAST_DEVIATION * good.abs().max(bad.abs());
-    match bad - good {
+    let deviation = (range + other_range) / 2.0 / RANGE;
+    let least = LEAST_DEVIATION * good.abs().max(other.abs());
+    match other - good {
         0.0 => 0.0,
         difference => difference / deviation.max(least),
     }
@@ -301,12 +314,23 @@ mod tests {
                 ],
             ),
         ] {
-            assert_eq!(choose(&samples(&of)), chosen, "{of:?}");
+            assert_eq!(choose(&samples(&of), false), chosen, "{of:?}");
+            // Either way is the same both ways.
+            let mut swapped = samples(&of);
+            swapped.reverse();
+            assert_eq!(choose(&swapped, true), choose(&samples(&of), true));
         }
+        let better = samples(&[
+            (Wall, slower, NOISY),
+            (User, quiet_slower, quiet),
+            (Memory, exact, exact),
+        ]);
+        assert_eq!(choose(&better, false), Wall);
+        assert_eq!(choose(&better, true), User);
         // Some runs were not counted.
         let of = [(Wall, NOISY, slower), (Instructions, exact, [2e9; 5])];
         let mut samples = samples(&of);
         samples[1].get_mut(INSTRUCTIONS).unwrap().pop();
-        assert_eq!(choose(&samples), Wall);
+        assert_eq!(choose(&samples, false), Wall);
     }
 }

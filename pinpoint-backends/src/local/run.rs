@@ -11,6 +11,7 @@ use pinpoint_core::{
     Aggregate, CombinedCommit, FindMetricRequest, Metric, PairReport, RunPairRequest, RunReport,
     RunRequest, Variant,
 };
+use tokio::sync::watch;
 
 use super::benchmark::{Benchmark, Execution, Holds, NotBegun, Purpose};
 use super::build::{Build, Made};
@@ -26,7 +27,7 @@ use super::measures::{self, Samples};
 use super::memory_floor;
 use super::metric::{self, Reader, Unfit, Wanted};
 use super::process::Processes;
-use super::settle::Settling;
+use super::settle::{Settling, Waiting};
 use super::sync::{blocking, locked};
 use super::tails::{OutputTail, Tails, run_warnings};
 
@@ -64,6 +65,8 @@ pub(super) struct Runner {
     last_run: Mutex<LastRun>,
     tails: Mutex<Tails>,
     settling: Option<Settling>,
+    /// The wait for a quiet machine that goes on now.
+    pub(super) waiting: watch::Sender<Option<Waiting>>,
     /// Of a job that found it before that was journaled.
     pub(super) old_metric: Option<Metric>,
     /// The same instant on both clocks.
@@ -86,6 +89,7 @@ impl Runner {
             last_run: Mutex::new(LastRun::open(&job_dir.join("last_run.json"))?),
             tails: Mutex::new(Tails::open(&job_dir)?),
             settling: Settling::open(&config, &job_dir)?,
+            waiting: watch::Sender::default(),
             old_metric: files::read_json(&job_dir.join("metric.json"))?,
             opened: (unix.unwrap_or_default(), Instant::now()),
             benchmark: Benchmark {
@@ -137,7 +141,9 @@ impl Runner {
             ready: ready(made, &machine),
         };
         self.warm_up(&one, &mut warmed, processes).await?;
-        self.settle(&[&one]).await?;
+        if one.ready.is_ok() {
+            self.settle().await?;
+        }
         let report = self.count(&one, &reader, processes).await?;
         let ran = Ran {
             action,
@@ -185,7 +191,9 @@ impl Runner {
         // Nothing comes between the two that count.
         self.warm_up(&first, &mut warmed, processes).await?;
         self.warm_up(&second, &mut warmed, processes).await?;
-        self.settle(&[&first, &second]).await?;
+        if first.ready.is_ok() || second.ready.is_ok() {
+            self.settle().await?;
+        }
         let pair = PairReport {
             first: self.count(&first, &reader, processes).await?,
             second: self.count(&second, &reader, processes).await?,
@@ -200,11 +208,11 @@ impl Runner {
         Ok(pair)
     }
 
-    /// Waits for a quiet machine, if that is wanted and there is something to run.
-    async fn settle(&self, next: &[&One<'_>]) -> Result<(), LocalError> {
+    /// Waits for a quiet machine, if that is wanted.
+    pub(super) async fn settle(&self) -> Result<(), LocalError> {
         match &self.settling {
-            Some(settling) if next.iter().any(|one| one.ready.is_ok()) => settling.settle().await,
-            _ => Ok(()),
+            Some(settling) => settling.settle(&self.waiting).await,
+            None => Ok(()),
         }
     }
 
@@ -295,8 +303,11 @@ impl Runner {
                 });
             }
         };
-        let bad = match &self.config.choose_measure_with {
-            Some(commit) => Some((commit, self.builds.get(commit, processes).await?)),
+        let choice = match &self.config.measure_choice {
+            Some(choice) => {
+                let made = self.builds.get(&choice.other.commit, processes).await?;
+                Some((choice, made))
+            }
             None => None,
         };
         let key = warm_up_key(&build, good);
@@ -317,12 +328,18 @@ impl Runner {
                     match self.metric_of(&execution, commit, *aggregate)? {
                         Ok(metric) => {
                             *warmed.entry(key).or_default() += 1;
-                            let Some((commit, Made::Ready(build))) = bad else {
+                            let Some((choice, Made::Ready(build))) = choice else {
                                 return Ok(metric);
                             };
-                            let bad = &Variant::from(commit.clone());
-                            let ends = [(good, &holds), (bad, &Arc::new((build, machine)))];
-                            return self.choose_measure(metric, ends, processes).await;
+                            let other = (&choice.other, &Arc::new((build, machine)));
+                            let samples = self.samples([(good, &holds), other], processes).await?;
+                            let chosen = measures::choose(&samples, choice.either_way).chart();
+                            let measure = metric.charts.get(chosen);
+                            return Ok(Metric {
+                                unit: measure.and_then(|measure| measure.unit.clone()),
+                                chart: Some(chosen.into()),
+                                ..metric
+                            });
                         }
                         Err(failure) => reason = failure,
                     }
@@ -344,14 +361,13 @@ impl Runner {
         })
     }
 
-    /// The metric with the measure in which the bad end is worse most clearly. Runs that
-    /// fail say nothing about it.
-    async fn choose_measure(
+    /// The values of some runs of both ends, by which a measure is chosen. Runs that fail
+    /// say nothing about it.
+    async fn samples(
         &self,
-        metric: Metric,
         ends: [(&Variant, &Holds); 2],
         processes: &Arc<Processes>,
-    ) -> Result<Metric, LocalError> {
+    ) -> Result<Samples, LocalError> {
         let mut samples = Samples::default();
         // In turns, as the search runs them. The good end was run already.
         let (variant, holds) = ends[1];
@@ -376,15 +392,7 @@ impl Runner {
                 }
             }
         }
-        let chart = measures::choose(&samples).chart();
-        Ok(Metric {
-            unit: metric
-                .charts
-                .get(chart)
-                .and_then(|measure| measure.unit.clone()),
-            chart: Some(chart.into()),
-            ..metric
-        })
+        Ok(samples)
     }
 
     /// The metric that a run gives, or the reason why that run failed: another may not.

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 
 use super::config::LocalConfig;
 use super::cpus::CpuList;
@@ -24,6 +25,28 @@ pub(super) struct Settling {
     /// Of the job.
     file: PathBuf,
     waits: Mutex<Waits>,
+}
+
+/// A run that waits for a quiet machine.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Waiting {
+    /// The number of processors that other processes kept busy lately.
+    pub busy: f64,
+    /// The number of processors that runs may use.
+    pub processors: usize,
+    /// The time since the wait began.
+    pub waited: Duration,
+    /// The longest that it may last.
+    pub most: Duration,
+}
+
+/// Ends what is shown of a wait, however that ends.
+struct Shown<'a>(&'a watch::Sender<Option<Waiting>>);
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        self.0.send_if_modified(|waiting| waiting.take().is_some());
+    }
 }
 
 /// The waits of a job until now.
@@ -58,9 +81,13 @@ impl Settling {
     /// Returns once others leave the processors alone, or it has taken too long.
     ///
     /// Nothing of the job runs meanwhile: its runs wait for this one, and its builds for
-    /// the machine.
-    pub(super) async fn settle(&self) -> Result<(), LocalError> {
+    /// the machine. What it waits for is shown meanwhile.
+    pub(super) async fn settle(
+        &self,
+        shown: &watch::Sender<Option<Waiting>>,
+    ) -> Result<(), LocalError> {
         let began = Instant::now();
+        let Shown(shown) = &Shown(shown);
         let mut before = times()?;
         let used = || {
             let now = times()?;
@@ -68,7 +95,10 @@ impl Settling {
             before = now;
             Ok(used)
         };
-        let wait = wait_for_quiet(LOOK, self.most, used).await?;
+        let show = |waiting| {
+            shown.send_replace(Some(waiting));
+        };
+        let wait = wait_for_quiet(LOOK, self.most, used, show).await?;
         if wait == Wait::None {
             return Ok(());
         }
@@ -92,22 +122,31 @@ enum Wait {
 }
 
 /// Asks for the use of the processors after each look, until it is low or the time is
-/// over. Where the kernel counts nothing, nothing can be waited for.
+/// over, and shows what it still waits for. Where the kernel counts nothing, nothing can be
+/// waited for.
 async fn wait_for_quiet(
     look: Duration,
     most: Duration,
     mut used: impl FnMut() -> Result<Option<CpuUse>, LocalError>,
+    mut show: impl FnMut(Waiting),
 ) -> Result<Wait, LocalError> {
     let began = Instant::now();
     let mut quiet = Wait::None;
     loop {
         tokio::time::sleep(look).await;
-        if used()?.is_none_or(is_quiet) {
+        let Some(used) = used()?.filter(|used| !is_quiet(used)) else {
             return Ok(quiet);
-        }
-        if began.elapsed() >= most {
+        };
+        let waited = began.elapsed();
+        if waited >= most {
             return Ok(Wait::InVain);
         }
+        show(Waiting {
+            busy: used.busy,
+            processors: used.processors,
+            waited,
+            most,
+        });
         quiet = Wait::ForQuiet;
     }
 }
@@ -119,7 +158,7 @@ fn times() -> Result<CpuTimes, LocalError> {
     Ok(CpuTimes::parse(&stat))
 }
 
-fn is_quiet(used: CpuUse) -> bool {
+fn is_quiet(used: &CpuUse) -> bool {
     severity_of_load(used.busy, used.processors).is_none()
 }
 
@@ -160,8 +199,9 @@ mod tests {
     use super::*;
 
     /// Waits for a machine of two processors, of which this many are busy at each look.
-    async fn wait(most: Duration, busy: &[f64]) -> (Wait, usize) {
-        let mut looks = 0;
+    /// Returns what was shown, too.
+    async fn wait(most: Duration, busy: &[f64]) -> (Wait, Vec<f64>) {
+        let (mut looks, mut shown) = (0, Vec::new());
         let used = || {
             let busy = busy[looks];
             looks += 1;
@@ -173,17 +213,23 @@ mod tests {
             };
             Ok(Some(used))
         };
-        let wait = wait_for_quiet(Duration::from_millis(1), most, used).await;
-        (wait.unwrap(), looks)
+        let show = |waiting: Waiting| {
+            assert_eq!((waiting.processors, waiting.most), (2, most));
+            shown.push(waiting.busy);
+        };
+        let wait = wait_for_quiet(Duration::from_millis(1), most, used, show).await;
+        assert_eq!(looks, busy.len());
+        (wait.unwrap(), shown)
     }
 
     #[tokio::test]
     async fn a_run_waits_until_the_machine_is_quiet_or_the_time_is_over() {
         let hour = Duration::from_secs(3600);
-        assert_eq!(wait(hour, &[0.1]).await, (Wait::None, 1));
-        assert_eq!(wait(hour, &[2.0, 0.3, 0.1]).await, (Wait::ForQuiet, 3));
-        assert_eq!(wait(Duration::ZERO, &[2.0]).await, (Wait::InVain, 1));
-        let unknown = wait_for_quiet(Duration::ZERO, hour, || Ok(None)).await;
+        assert_eq!(wait(hour, &[0.1]).await, (Wait::None, vec![]));
+        let shown = vec![2.0, 0.3];
+        assert_eq!(wait(hour, &[2.0, 0.3, 0.1]).await, (Wait::ForQuiet, shown));
+        assert_eq!(wait(Duration::ZERO, &[2.0]).await, (Wait::InVain, vec![]));
+        let unknown = wait_for_quiet(Duration::ZERO, hour, || Ok(None), |_| {}).await;
         assert_eq!(unknown.unwrap(), Wait::None);
     }
 

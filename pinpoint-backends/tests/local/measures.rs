@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use pinpoint_backends::local::{InstructionCounter, LocalError, RunMeasure};
+use pinpoint_backends::local::{InstructionCounter, LocalError, MeasureChoice, RunMeasure};
 use pinpoint_core::results::Format;
 use pinpoint_core::{Charts, InProcess};
 
@@ -148,6 +148,14 @@ async fn a_counter_that_is_gone_is_named() {
     assert!(error.contains("were not counted: "), "{error}");
 }
 
+/// The choice of a measure in which this commit is worse.
+fn worse(world: &World, commit: &str) -> MeasureChoice {
+    MeasureChoice {
+        other: world.combined(commit).into(),
+        either_way: false,
+    }
+}
+
 #[tokio::test]
 async fn a_measure_is_chosen_by_runs_of_both_ends_in_turns() {
     let world = World::new();
@@ -159,7 +167,7 @@ async fn a_measure_is_chosen_by_runs_of_both_ends_in_turns() {
         count_down(100_000),
     );
     let mut config = world.config(&good, &script);
-    config.choose_measure(world.combined(&bad)).unwrap();
+    config.choose_measure(worse(&world, &bad)).unwrap();
     let executor = world.open(config.clone(), "job");
     let metric = find_metric(&executor, &world.combined(&good))
         .await
@@ -174,7 +182,7 @@ async fn a_measure_is_chosen_by_runs_of_both_ends_in_turns() {
     // Where the bad end can't be run, the search will find out.
     let mut config = world.config(&good, &script);
     config.build = Some("test $(cat value) = 1".into());
-    config.choose_measure(world.combined(&bad)).unwrap();
+    config.choose_measure(worse(&world, &bad)).unwrap();
     let executor = world.open(config, "unbuildable");
     let metric = find_metric(&executor, &world.combined(&good))
         .await

@@ -85,7 +85,7 @@ impl World {
             format: Format::Auto,
             chart: None,
             instructions: None,
-            choose_measure_with: None,
+            measure_choice: None,
             run_aggregate: None,
             results: None,
             warmup: 0,

@@ -142,9 +142,9 @@ pub(crate) enum MeasureArgument {
     Instructions,
     /// The peak memory of the largest process, where that has more than pinpoint itself.
     Memory,
-    /// The one in which the bad end is worse most clearly, by five runs of each before the
-    /// search: wall if that is clear enough, else another of time, else memory.
-    /// Instructions only where the processor counts them.
+    /// The one in which the bad end is worse most clearly, or the two sides of a pair differ,
+    /// by five runs of each before the search: wall if that is clear enough, else another of
+    /// time, else memory. Instructions only where the processor counts them.
     Auto,
 }
 

@@ -6,6 +6,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::{Args, Subcommand};
 use pinpoint_backends::store::{JobFilter, JobId};
 
+const KINDS: [&str; 6] = [
+    "bisection",
+    "pairwise",
+    "culprit_finder",
+    "python_bisection",
+    "python_pairwise",
+    "python_culprit_finder",
+];
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Jobs {
     /// List jobs, the newest first.
@@ -100,8 +109,9 @@ pub(crate) struct Select {
     /// Jobs of this user.
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// Jobs of this kind: bisection, pairwise, culprit_finder.
-    #[arg(long, value_name = "KIND", value_parser = ["bisection", "pairwise", "culprit_finder"])]
+    /// Jobs of this kind: bisection, pairwise, culprit_finder; or, with python_ before it,
+    /// those that an early version of the Python module made.
+    #[arg(long, value_name = "KIND", value_parser = KINDS)]
     kind: Option<String>,
     /// Jobs in this state: pending, running, completed, failed, canceled.
     #[arg(long)]

@@ -67,6 +67,14 @@ pub(crate) struct Pairwise {
     /// differences between equal commits from 5 % to 6 %.
     #[arg(long, help_heading = BUDGET)]
     pub(crate) early_stop: bool,
+    /// Trace with `strace` what the builds and the benchmark read. Nothing is run where the
+    /// two builds are the same. PINPOINT_COMMIT is not set then.
+    #[arg(
+        long,
+        help_heading = BUDGET,
+        conflicts_with_all = ["base_build", "base_arg", "base_env", "experiment_arg", "experiment_env"]
+    )]
+    pub(crate) trace_reads: bool,
     #[command(flatten)]
     pub(crate) job: JobOptions,
     #[command(flatten)]

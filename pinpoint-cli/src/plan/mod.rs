@@ -3,11 +3,11 @@
 mod report;
 mod scatter;
 
-use pinpoint_backends::local::{Repository, RepositoryError};
+use pinpoint_backends::local::{Repository, RepositoryError, RunMeasure};
 use pinpoint_core::simulation::{Plan as Planned, PlanError, Scatter, ScatterError};
 use pinpoint_core::{BisectionSpec, CombinedCommit, Direction, Magnitude, Range, SpecError};
 
-use crate::arguments::{Display, Plan};
+use crate::arguments::{Display, MeasureArgument, Plan};
 use crate::error::{CliError, FOUND};
 use crate::new_job::values_of;
 use crate::plan::scatter::Measured;
@@ -19,6 +19,7 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
     let mut interrupted = std::pin::pin!(interrupt.interrupted());
     let work = async {
         let question = Question::new(&arguments)?;
+        let measure = (arguments.benchmark.measure).and_then(MeasureArgument::named);
         let Measured { scatter, measures } = scatter(arguments, &question, &display).await?;
         let magnitude = question
             .magnitude
@@ -26,11 +27,16 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
             .transpose()
             .map_err(unfit)?;
         if magnitude.is_none() && scatter.interquartile_range == 0.0 {
-            return Err(CliError::Input(
-                "more than half of the runs gave the same value, so that no size of a change \
-                 suggests itself: name one with --magnitude"
+            return Err(CliError::Input(match measure {
+                Some(measure @ (RunMeasure::Instructions | RunMeasure::Memory)) => format!(
+                    "{} hardly scatters here, so that a few runs show any change: name the \
+                     smallest one that matters with --magnitude, as in --magnitude 1%",
+                    measure.as_str()
+                ),
+                _ => "more than half of the runs gave the same value, so that no size of a change \
+                      suggests itself: name one with --magnitude"
                     .into(),
-            ));
+            }));
         }
         // All cores work on it, and signals must be handled meanwhile.
         let estimated = tokio::task::spawn_blocking(move || {

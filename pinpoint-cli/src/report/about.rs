@@ -70,7 +70,7 @@ const ELSEWHERE: [&str; 9] = [
     "priors",
     "retry",
     "good",
-    "choose_measure_with",
+    "measure_choice",
     "repository",
     "directions",
 ];

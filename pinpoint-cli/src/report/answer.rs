@@ -9,7 +9,7 @@ use super::foreign::Foreign;
 use super::model::Report;
 use super::search::commit_name;
 use crate::quantity::{count, level, quantity};
-use crate::summary::{only_failures, short, size, why};
+use crate::summary::{further, only_failures, short, size, why};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::job::PairwiseResult;
 use pinpoint_core::job::{BisectionResult, NamedCulprit};
@@ -101,7 +101,13 @@ fn of_search(document: &BisectionResult) -> Answer {
                 0 | 1 => "culprit found",
                 _ => "culprits found",
             };
-            (word, "found", culprits(document))
+            let sentence = html! {
+                (culprits(document))
+                @if let Some(further) = further(document) {
+                    " It is not decided " (Foreign(&further)) "."
+                }
+            };
+            (word, "found", sentence)
         }
         Status::NoRegression => (
             "no regression",
@@ -231,6 +237,11 @@ fn of_pairs(document: &PairwiseResult) -> Answer {
             "no regression",
             "good",
             html! { (document.improved) " of " (charts) " became better and none worse, " (sides) "." },
+        ),
+        PairwiseStatus::Same if document.pairs == 0 => (
+            "no difference",
+            "good",
+            html! { "The benchmark reads the same in both builds." },
         ),
         PairwiseStatus::Same => (
             "no difference",

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use pinpoint_backends::local::Waiting;
 use pinpoint_core::{
     BisectionSpec, BuildReport, CombinedCommit, CulpritFinderSpec, Direction, DriveEvent, Engine,
     FindMetric, JobKey, JobMachine, JobSpec, Listing, Located, Machine, Measure, Metric,
@@ -256,6 +257,26 @@ fn a_bisection_that_is_interrupted_and_resumed() {
     let machine = bisection(Strategy::Pinpoint);
     let job = Job::begin(machine, World::default(), live(80));
     insta::assert_snapshot!(job.go_on(40).resume().go_on(1000).shown);
+}
+
+#[test]
+fn a_run_that_waits_for_a_quiet_machine() {
+    for (name, terminal) in [("waits_in_lines", LINES), ("waits_on_a_terminal", live(80))] {
+        let machine = bisection(Strategy::Adaptive);
+        let mut job = Job::begin(machine, World::default(), terminal).go_on(4);
+        let most = Duration::from_secs(60);
+        let wait = |seconds| Waiting {
+            busy: 1.83,
+            processors: 2,
+            waited: Duration::from_secs(seconds),
+            most,
+        };
+        for waiting in [Some(wait(1)), Some(wait(12)), None, Some(wait(2))] {
+            job.watch.waits(waiting);
+            job.look(true);
+        }
+        insta::assert_snapshot!(name, job.shown);
+    }
 }
 
 #[test]

@@ -123,6 +123,23 @@ fn several_culprits() {
 }
 
 #[test]
+fn a_culprit_and_a_range_that_is_left_open() {
+    let candidates: Vec<CombinedCommit> = (5..9).map(commit).collect();
+    for (name, stopped) in [
+        ("culprit_and_nothing_to_learn", "nothing_to_learn"),
+        ("culprit_and_no_more_runs", "run_budget"),
+    ] {
+        shown(
+            name,
+            json!({
+                "status": "culprit_found", "culprits": [culprit(&commit(20), &commit(21))],
+                "stopped": stopped, "candidates": candidates,
+            }),
+        );
+    }
+}
+
+#[test]
 fn a_culprit_that_makes_runs_fail() {
     let (prior, found) = (commit(20), commit(21));
     let mut culprit = culprit(&prior, &found);

@@ -7,7 +7,7 @@ use std::thread;
 use pinpoint_backends::local::CpuList;
 use serde_json::Value;
 
-use crate::world::{BENCHMARK, World};
+use crate::world::{BENCHMARK, World, until};
 
 /// The notes on the processes that worked on the one job.
 fn sessions(world: &World) -> Vec<Value> {
@@ -122,6 +122,22 @@ fn a_job_on_a_busy_machine_says_so_at_once() {
         "{finished}"
     );
     assert_eq!(bisect("--quiet").stderr, "");
+}
+
+#[test]
+fn a_run_that_waits_for_a_quiet_machine_says_so() {
+    let world = World::with_step(3, 1);
+    let processor = a_processor();
+    let options = ["--cpu", &processor.to_string(), "--settle", "1h"];
+    beside_load(processor, || {
+        let running = world.bisect(&options, BENCHMARK).start();
+        let line = "waiting for a quiet machine: ";
+        until("the wait", || running.stderr().contains(line));
+        running.signal(libc::SIGINT);
+        let finished = running.ends_with(130);
+        finished.tells("of 1 processor busy; each run waits 1 h 0 min at most");
+        assert_eq!(finished.stderr.matches(line).count(), 1, "{finished}");
+    });
 }
 
 #[test]

@@ -96,6 +96,42 @@ fn one_measure_is_compared_where_one_is_named() {
 }
 
 #[test]
+fn a_measure_is_chosen_for_pairs_and_for_a_verified_search() {
+    let world = World::with_values([1, 20_000]);
+    for (command, code) in [("pairwise", 0), ("culprit", 0)] {
+        let finished = world
+            .pinpoint(&[command, "--measure", "auto", "--pairs", "6"])
+            .and(&["--output", "json", world.good(), world.bad()])
+            .and(&["--", "sh", "-c", WORK])
+            .ends_with(code);
+        let document = finished.document();
+        let chart = match command {
+            "pairwise" => {
+                assert_eq!(
+                    document["charts"].as_array().unwrap().len(),
+                    1,
+                    "{finished}"
+                );
+                &document["charts"][0]["chart"]
+            }
+            _ => &document["chart"],
+        };
+        let known = ["wall", "user", "instructions", "peak_memory"];
+        assert!(known.contains(&chart.as_str().unwrap()), "{finished}");
+    }
+}
+
+#[test]
+fn a_measure_that_hardly_scatters_is_good_news_for_a_plan() {
+    let world = World::with_values([1, 1]);
+    world
+        .pinpoint(&["plan", "--measure", "instructions", "--runs", "5"])
+        .and(&[world.good(), world.bad(), "--", "true"])
+        .ends_with(2)
+        .tells("instructions hardly scatters here");
+}
+
+#[test]
 fn a_plan_compares_the_measures() {
     let world = World::with_values([1, 1]);
     let command = ["plan", "--runs", "5", "--magnitude", "50%"];
@@ -140,7 +176,7 @@ fn a_measure_and_values_exclude_each_other() {
         "cannot be used with",
     );
     let command = [
-        "pairwise",
+        "plan",
         "--measure",
         "auto",
         world.good(),
@@ -151,6 +187,6 @@ fn a_measure_and_values_exclude_each_other() {
     world
         .pinpoint(&command)
         .ends_with(2)
-        .tells("only in a bisection");
+        .tells("only one is run");
     assert!(world.jobs().is_empty());
 }

@@ -534,15 +534,17 @@ fn both_are_interrupted_canceled_and_resumed() {
 fn a_job_of_a_kind_that_is_not_known_is_refused_with_a_reason() {
     let world = World::with_step(2, 1);
     let ends = [world.good(), world.bad()];
-    pairwise(&world, &["--pairs", "6"], &ends, BENCHMARK)
-        .start()
-        .wait();
+    let report = world.path("report.html");
+    let options = ["--pairs", "6", "--report", report.to_str().unwrap()];
+    pairwise(&world, &options, &ends, BENCHMARK).start().wait();
     let known = world.only_job()["id"].as_str().unwrap().to_owned();
     let job = world.store_as(&known, "seance", false);
-    world
-        .pinpoint(&["jobs", "resume", &job])
-        .ends_with(2)
-        .tells("\"seance\" is not a kind of job that this version of pinpoint knows");
+    for command in ["resume", "cancel"] {
+        let refused = world.pinpoint(&["jobs", command, &job]).ends_with(2);
+        refused.tells("\"seance\" is not a kind of job that this version of pinpoint knows");
+        // There is nothing to report on what was not done.
+        assert!(!refused.stderr.contains("report"), "{refused}");
+    }
 }
 
 #[test]
@@ -566,6 +568,8 @@ fn a_job_with_functions_of_a_python_program_is_resumed_there() {
         shown.says(&hint);
         assert!(!shown.stdout.contains("jobs resume"), "{shown}");
         world.pinpoint(&["jobs", "cancel", &job]).ends_with(0);
+        let list = world.pinpoint(&["jobs", "list", "--kind", kind]);
+        list.ends_with(0).says(&job[..8]);
 
         let job = world.store_as(&known, kind, false);
         let resume = ["jobs", "resume", &job, "--output", "json"];

@@ -242,6 +242,40 @@ fn a_search_of_a_script_without_a_build_is_traced_as_well() {
 }
 
 #[test]
+fn pairs_of_builds_that_are_the_same_are_not_run() {
+    let world = project();
+    let pairwise = |sides: [usize; 2], options: &[&str]| {
+        let [base, experiment] = sides.map(|side| &*world.commits[side]);
+        world
+            .pinpoint(&[
+                "pairwise",
+                "--trace-reads",
+                "--pairs",
+                "6",
+                "--format",
+                "lines",
+            ])
+            .and(&["--build", "make -s"])
+            .and(options)
+            .and(&[base, experiment, "--", "./bench"])
+    };
+    let json = ["--output", "json"];
+    // A comment, and what is built but does nothing.
+    for (sides, pairs) in [([0, 10], 0), ([16, 17], 6), ([3, 3], 6)] {
+        let code = if sides == [16, 17] { 0 } else { 3 };
+        let document = pairwise(sides, &json).ends_with(code).document();
+        assert_eq!(document["pairs"], pairs, "{document}");
+        assert_eq!(document["warnings"], Value::Array(Vec::new()));
+    }
+    let finished = pairwise([0, 10], &[]).ends_with(3);
+    finished.says("no difference: the benchmark reads the same in both builds");
+    for option in ["--base-arg=1", "--experiment-env=A=1"] {
+        let refused = pairwise([0, 10], &[option]).ends_with(2);
+        refused.tells("cannot be used with");
+    }
+}
+
+#[test]
 fn ends_with_the_same_files_are_not_run() {
     let mut world = World::new();
     world.add(&["1", "2", "3", "1"].map(|value| BTreeMap::from([("value", value.to_owned())])));

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::marker::PhantomData;
 
-use serde::de::Error as _;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 use toml::de::ValueDeserializer;
@@ -93,9 +95,34 @@ pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String,
     Filled::deserialize(deserializer).map(|Filled(text)| text)
 }
 
+/// A table, and not a list of its values in their order.
+#[derive(Default)]
+struct Table<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Table<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+            type Value = Table<T>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a table")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, fields: M) -> Result<Table<T>, M::Error> {
+                T::deserialize(MapAccessDeserializer::new(fields)).map(Table)
+            }
+        }
+
+        deserializer.deserialize_map(Fields(PhantomData))
+    }
+}
+
 type Text = Filled<String>;
 type List<T> = Filled<Vec<T>>;
 type Named<T> = BTreeMap<Spanned<String>, T>;
+type Tables<T> = Named<Table<T>>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -103,12 +130,12 @@ struct Content {
     #[serde(default = "external")]
     set: Set,
     #[serde(default)]
-    bots: Named<BotFields>,
+    bots: Tables<BotFields>,
     #[serde(default)]
-    benchmarks: Named<BenchmarkFields>,
+    benchmarks: Tables<BenchmarkFields>,
     out_of_resources: Option<List<Spanned<Text>>>,
     #[serde(default)]
-    targets: TargetFields,
+    targets: Table<TargetFields>,
 }
 
 fn external() -> Set {
@@ -123,7 +150,7 @@ struct BotFields {
     browser: Option<Text>,
     bucket: Option<Text>,
     builder: Option<Text>,
-    dimensions: Option<List<Dimension>>,
+    dimensions: Option<List<Table<Dimension>>>,
     local: Option<bool>,
     machines: Option<List<Text>>,
     repository: Option<Text>,
@@ -142,7 +169,7 @@ struct BenchmarkFields {
 struct TargetFields {
     benchmarks: Named<Text>,
     bots: Named<Text>,
-    patterns: Option<List<PatternFields>>,
+    patterns: Option<List<Table<PatternFields>>>,
 }
 
 #[derive(Deserialize)]
@@ -221,7 +248,7 @@ impl BotFields {
                     bucket,
                     builder,
                     swarming_server,
-                    dimensions,
+                    dimensions: dimensions.into_iter().map(|Table(it)| it).collect(),
                 })
             }
         };
@@ -274,7 +301,7 @@ impl<'a> Reader<'a> {
 
     fn whole(&mut self, content: Content) {
         let set = content.set;
-        for (name, fields) in content.bots {
+        for (name, Table(fields)) in content.bots {
             let Some(field) = self.define("bots", &name) else {
                 continue;
             };
@@ -286,7 +313,7 @@ impl<'a> Reader<'a> {
                 Err(problem) => self.error(self.place(&name), &field, problem),
             }
         }
-        for (name, fields) in content.benchmarks {
+        for (name, Table(fields)) in content.benchmarks {
             if let Some(field) = self.define("benchmarks", &name) {
                 let stories = items(fields.stories).into_iter().map(|Filled(story)| story);
                 let benchmark = Benchmark {
@@ -298,18 +325,19 @@ impl<'a> Reader<'a> {
         }
         let names = self.refer_all("out_of_resources", content.out_of_resources, set);
         self.bots.out_of_resources.extend(names);
-        for (name, Filled(target)) in content.targets.benchmarks {
+        let Table(targets) = content.targets;
+        for (name, Filled(target)) in targets.benchmarks {
             if self.define("targets.benchmarks", &name).is_some() {
-                let targets = &mut self.bots.targets.benchmarks;
-                targets.insert(name.into_inner(), target);
+                let known = &mut self.bots.targets.benchmarks;
+                known.insert(name.into_inner(), target);
             }
         }
-        for (name, Filled(target)) in content.targets.bots {
+        for (name, Filled(target)) in targets.bots {
             if self.define("targets.bots", &name).is_some() {
                 self.bots.targets.bots.insert(name.into_inner(), target);
             }
         }
-        for PatternFields { contains, target } in items(content.targets.patterns) {
+        for Table(PatternFields { contains, target }) in items(targets.patterns) {
             let pattern = (contains.0.to_lowercase(), target.0);
             self.bots.targets.patterns.push(pattern);
         }
@@ -412,9 +440,12 @@ fn content(file: &ConfigFile<'_>) -> Result<Content, SyntaxError> {
     } else {
         tree::from_toml(file.text)
     }?;
-    Content::deserialize(ValueDeserializer::from(root)).map_err(|error| SyntaxError {
-        line: line_at(file.text, error.span().map_or(0, |span| span.start)),
-        // The problem, and the table in which it is.
-        message: error.to_string().trim_end().replace('\n', " "),
-    })
+    let content = Table::deserialize(ValueDeserializer::from(root));
+    content
+        .map(|Table(content)| content)
+        .map_err(|error| SyntaxError {
+            line: line_at(file.text, error.span().map_or(0, |span| span.start)),
+            // The problem, and the table in which it is.
+            message: error.to_string().trim_end().replace('\n', " "),
+        })
 }

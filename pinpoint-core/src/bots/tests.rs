@@ -205,6 +205,24 @@ fn values_are_of_their_types_and_not_empty() {
 }
 
 #[test]
+fn no_list_takes_the_place_of_a_table() {
+    let dimensions = SWARMING.replace(r#"{ key = "os", value = "Ubuntu" }"#, "['os', 'Ubuntu']");
+    for (text, line, field) in [
+        ("bots.a = ['b']", 1, "bots.a"),
+        ("benchmarks.b = [['s'], ['a']]", 1, "benchmarks.b"),
+        ("targets = [{}, {}, []]", 1, "targets"),
+        ("targets.patterns = [['x', 'y']]", 1, "targets.patterns"),
+        (&*format!("[bots.a]{dimensions}"), 7, "bots.a.dimensions"),
+    ] {
+        let problem = "invalid type: sequence, expected a table";
+        refused(
+            &[("f", text)],
+            &[&format!("f:{line}: {problem} in `{field}`")],
+        );
+    }
+}
+
+#[test]
 fn aliases_exist_and_are_not_nested() {
     let bots = "[bots.lab]\nlocal = true\n[bots.a]\nalias = 'lba'\n[bots.b]\nalias = 'c'\n\
                 [bots.c]\nalias = 'lab'\n[bots.d]\nalias = 'd'";
@@ -281,7 +299,7 @@ fn what_is_not_known_and_what_can_not_be_read() {
             "e.toml:3: bots.x: `local` is true",
             "g.toml:1: ",
             "h.json:2: invalid type: sequence, expected a map in `bots`",
-            "i.json:1: invalid length",
+            "i.json:1: invalid type: sequence, expected a table",
             "j.json:3: key must be a string",
             "k.json:1: EOF",
         ],

@@ -70,6 +70,8 @@ impl CulpritFinderSpec {
             limits: self.bisection.limits.clone(),
             bots: self.bisection.bots.clone(),
             retry: self.bisection.retry.clone(),
+            // As the search, which knows them since this version.
+            skip_same_builds: self.bisection.version >= 3,
             ..PairwiseSpec::unnamed()
         };
         match &self.bisection.range {

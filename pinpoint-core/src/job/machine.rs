@@ -21,6 +21,9 @@ pub struct FindMetric {
     /// The direction was left open: the format decides, or the unit.
     #[serde(default)]
     pub directions: bool,
+    /// A comparison in pairs is of the chart that is found to decide, and of no other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_chart: bool,
 }
 
 /// Answers the question of a job.
@@ -115,7 +118,7 @@ impl JobMachine {
             return Ok(());
         };
         if let Some(metric) = &preparation.metric {
-            self.spec.set_chart(metric);
+            self.spec.set_chart(metric, preparation.find.only_chart);
             if preparation.find.directions {
                 self.spec.set_directions(metric);
             }

@@ -121,10 +121,11 @@ impl JobSpec {
     }
 
     /// The chart that decides, once found.
-    fn set_chart(&mut self, metric: &Metric) {
+    fn set_chart(&mut self, metric: &Metric, only_chart: bool) {
         match self {
             Self::Bisection(spec) => spec.chart.clone_from(&metric.chart),
             Self::CulpritFinder(spec) => spec.bisection.chart.clone_from(&metric.chart),
+            Self::Pairwise(spec) if only_chart => spec.chart.clone_from(&metric.chart),
             // All charts are compared, or the one that the spec names.
             Self::Pairwise(_) => {}
         }

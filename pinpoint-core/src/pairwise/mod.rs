@@ -98,6 +98,8 @@ pub struct Pairwise {
     /// By index.
     pairs: Vec<Option<Pair>>,
     builds: u64,
+    /// Of the builds that were made or found, where they are known.
+    digests: Vec<Option<String>>,
     lost: Lost,
     early_stopping: Option<EarlyStopping>,
     /// The reason why it is over, while the last actions are being ended.
@@ -144,6 +146,7 @@ impl Pairwise {
             base_first,
             pairs: vec![None; pairs],
             builds: 0,
+            digests: Vec::new(),
             lost: Lost::default(),
             ending: None,
             outcome: None,
@@ -196,11 +199,12 @@ impl Pairwise {
             return Ok(());
         };
         match (&task, event) {
-            (Task::Build { .. }, Event::Built { .. }) => {
-                self.builds += 1;
+            (Task::Build { .. }, Event::Built { digest, same, .. }) => {
+                self.builds += u64::from(!same);
+                self.digests.push(digest);
                 *self.lost.of(&task) = 0;
                 self.actions.close(number);
-                if self.builds == 2 {
+                if self.digests.len() == 2 && !self.skips_pairs() {
                     self.open_pairs();
                 }
             }
@@ -248,6 +252,14 @@ impl Pairwise {
             (_, event) => return Err(MachineError::wrong_answer(number, &task, &event)),
         }
         Ok(())
+    }
+
+    /// Are the two builds known to be the same, so that there is nothing to run?
+    fn skips_pairs(&self) -> bool {
+        match &self.digests[..] {
+            [Some(one), Some(other)] => self.spec.skip_same_builds && one == other,
+            _ => false,
+        }
     }
 
     fn open_pairs(&mut self) {
@@ -351,6 +363,7 @@ impl Pairwise {
         let status = match &stopped {
             Stopped::Failed { .. } => PairwiseStatus::Failed,
             Stopped::Canceled => PairwiseStatus::Canceled,
+            Stopped::Decided if self.skips_pairs() => PairwiseStatus::Same,
             Stopped::Decided => findings.status(),
             // 10 pairs of 30 are not enough to say "same".
             _ => match findings.status() {
@@ -361,7 +374,9 @@ impl Pairwise {
         PairwiseOutcome {
             version: PAIRWISE_OUTCOME_VERSION,
             status,
-            stopped_early: stopped == Stopped::Decided && pairs < self.spec.pairs,
+            stopped_early: stopped == Stopped::Decided
+                && pairs < self.spec.pairs
+                && !self.skips_pairs(),
             stopped,
             functional: findings.functional,
             charts: findings.charts,

@@ -45,7 +45,8 @@ pub struct PairwiseOutcome {
 pub enum PairwiseStatus {
     /// The experiment fails more often, or a chart moved.
     Different,
-    /// No difference was found, or only one for the better.
+    /// No difference was found, or only one for the better. Without any pairs: the builds
+    /// are the same.
     Same,
     /// There was too little to compare.
     Unknown,

@@ -45,6 +45,10 @@ pub struct PairwiseSpec {
     pub pairs: u32,
     /// True to end as soon as a difference is certain.
     pub early_stopping: bool,
+    /// True to run nothing when the two builds are known to be the same: the answer is that
+    /// the sides are, too. It is not for sides with other arguments or variables.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skip_same_builds: bool,
     /// Decides which pairs begin with the base.
     pub seed: u64,
     /// The longest the job may take, in milliseconds.
@@ -94,6 +98,7 @@ impl PairwiseSpec {
             directions: BTreeMap::new(),
             pairs: 30,
             early_stopping: false,
+            skip_same_builds: false,
             seed: 0,
             max_time: None,
             retry: RetryPolicy::default(),

@@ -10,6 +10,7 @@ so for many pairs at once; :func:`mann_whitney_u`, :func:`ks_2samp` and
 :func:`bisect_async`, :func:`pairwise_async` and :func:`culprit_async` do so on your
 event loop, :class:`Executor` in a world of your own. :func:`jobs` lists what was begun, here and on
 the command line; :func:`job_outcome` and :func:`cancel_job` take its names.
+:func:`doctor` finds what makes measurements on this machine noisy.
 
 Searches: :class:`Bisection` finds the commits that changed a benchmark,
 :class:`Pairwise` compares two commits, :class:`CulpritFinder` does both. They run
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
     from . import catapult as catapult
     from . import plot as plot
     from ._bots import Bot, Bots, Swarming
+    from ._doctor import Diagnosis, Finding, LoopTimes, doctor
     from ._drive import (
         Checkout,
         bisect,
@@ -113,9 +115,11 @@ __all__ = [
     "Culprit",
     "CulpritFinder",
     "CulpritFinderOutcome",
+    "Diagnosis",
     "Effect",
     "ExecutionError",
     "Executor",
+    "Finding",
     "FunctionalComparison",
     "Interrupted",
     "JobError",
@@ -123,6 +127,7 @@ __all__ = [
     "JobRecord",
     "KolmogorovSmirnovResult",
     "LargestChange",
+    "LoopTimes",
     "MannWhitneyResult",
     "Measurement",
     "Midpoint",
@@ -154,6 +159,7 @@ __all__ = [
     "compare_performance",
     "culprit",
     "culprit_async",
+    "doctor",
     "job_outcome",
     "jobs",
     "ks_2samp",
@@ -169,6 +175,10 @@ _LATER = {
     "Bot": "_bots",
     "Bots": "_bots",
     "Swarming": "_bots",
+    "Diagnosis": "_doctor",
+    "Finding": "_doctor",
+    "LoopTimes": "_doctor",
+    "doctor": "_doctor",
     "Checkout": "_drive",
     "bisect": "_drive",
     "bisect_async": "_drive",

@@ -20,11 +20,13 @@ T = TypeVar("T")
 # itself, and, when a job is resumed, all but what that needs.
 _NOT_WITH_EXECUTOR = {
     "run", "build", "format", "measure", "results", "aggregate", "paths", "warmup", "env",
-    "build_jobs", "repositories", "cache_size",
+    "cpu", "settle", "trace_reads", "build_jobs", "repositories", "cache_size",
 }
 # What says how a command is run and read, and what commands are given: a function has
 # none of it.
-_OF_RUN_COMMAND = {"format", "measure", "results", "aggregate", "warmup"}
+_OF_RUN_COMMAND = {
+    "format", "measure", "results", "aggregate", "warmup", "cpu", "trace_reads",
+}
 WITH_RESUME = {"run", "build", "executor", "resume", "timeout", "state_dir", "progress", "bar"}
 # What not every function of this module asks.
 UNASKED: dict[str, Any] = {
@@ -56,6 +58,8 @@ def search_of(name: str, given: set[str], options: Mapping[str, Any]) -> dict[st
         if build is None or callable(build):
             ignored |= given & {"env"}
         leave_out("`run` is a function, and these are for commands", ignored, ValueError)
+    elif callable(build):
+        leave_out("`build` is a function, which can't be traced", given & {"trace_reads"}, ValueError)
     if {"chart", "measure"} <= given:
         raise ValueError("`measure` names what decides: leave out `chart`")
     read = {name: reader(name, options[name]) for name, reader in _READ.items()}
@@ -210,7 +214,7 @@ _count_32 = functools.partial(_count, bits=32)
 # How the arguments are read that are passed on as they are.
 _READ: dict[str, Callable[[str, Any], Any]] = {
     "format": text,
-    "measure": _optional(_one_of("wall", "user", "instructions", "memory")),
+    "measure": _optional(_one_of("wall", "user", "instructions", "memory", "auto")),
     "results": _optional(lambda name, path: os.fspath(path)),
     "aggregate": _optional(text),
     "chart": _optional(text),
@@ -230,6 +234,9 @@ _READ: dict[str, Callable[[str, Any], Any]] = {
     "paths": _texts,
     "warmup": _count_32,
     "env": _by_name,
+    "cpu": _optional(text),
+    "settle": _optional(_milliseconds),
+    "trace_reads": lambda name, value: bool(value),
     "timeout": _optional(_milliseconds),
     "build_jobs": _count_32,
     "cache_size": _count,

@@ -68,7 +68,7 @@ async def bisect_async(
     resume: str | None = None,
     chart: str | None = None,
     format: str = "auto",
-    measure: Literal["wall", "user", "instructions", "memory"] | None = None,
+    measure: Literal["wall", "user", "instructions", "memory", "auto"] | None = None,
     results: str | os.PathLike[str] | None = None,
     aggregate: str | None = None,
     direction: Literal["up", "down", "unknown"] | None = None,
@@ -85,6 +85,9 @@ async def bisect_async(
     paths: Sequence[str] = (),
     warmup: int = 1,
     env: Mapping[str, str] | None = None,
+    cpu: str | None = None,
+    settle: float | None = None,
+    trace_reads: bool = False,
     timeout: float | None = None,
     build_jobs: int = 1,
     repositories: Mapping[str, str | os.PathLike[str]] | None = None,
@@ -129,13 +132,14 @@ async def bisect_async(
         Only with a command: how its values are read, as for ``pinpoint bisect``: ``"auto"``,
         ``"time"``, ``"lines"``, ``"json:POINTER"``, ``"regex:PATTERN"``, …; the
         file that it writes them to; how several become one (``"median"``).
-    measure : {"wall", "user", "instructions", "memory"}, optional
+    measure : {"wall", "user", "instructions", "memory", "auto"}, optional
         Only with a command: its output is not read, and this decides, in place of a
         ``chart``: the time from start to end, the processor time without the kernel's,
         the instructions in that time, or the peak memory of the largest process, where
         that has more than this one.
         Instructions are counted by the processor or, where it can't, by valgrind's
-        callgrind, which takes 20 to 200 times as long.
+        callgrind, which takes 20 to 200 times as long. ``"auto"`` tries five runs of each
+        end, and takes the measure in which the bad one is worse most clearly.
     direction : {"up", "down", "unknown"}, optional
         Where better lies. Not told: a command's format decides, or its unit; with
         a function, every change counts.
@@ -153,6 +157,14 @@ async def bisect_async(
         function warms up what it runs itself, if that is needed.
     env : mapping, optional
         Variables for build and benchmark commands.
+    cpu : str, optional
+        Only with a command: the processors that its runs are pinned to, as in ``"0-1,4"``.
+    settle : float, optional
+        Before each run or pair, wait until other processes leave the machine alone, but no
+        longer than this many seconds. Each takes at least a quarter of a second more.
+    trace_reads : bool
+        Only with commands: trace with ``strace`` what they read. Commits that change nothing
+        of that are not built, and commits between two equal builds are excluded.
     timeout : float, optional
         The most seconds for one build or run; one that takes longer has failed. A
         command is ended with all its processes, a coroutine is cancelled. A plain
@@ -212,7 +224,7 @@ async def culprit_async(
     pairs: int = 30,
     chart: str | None = None,
     format: str = "auto",
-    measure: Literal["wall", "user", "instructions", "memory"] | None = None,
+    measure: Literal["wall", "user", "instructions", "memory", "auto"] | None = None,
     results: str | os.PathLike[str] | None = None,
     aggregate: str | None = None,
     direction: Literal["up", "down", "unknown"] | None = None,
@@ -229,6 +241,9 @@ async def culprit_async(
     paths: Sequence[str] = (),
     warmup: int = 1,
     env: Mapping[str, str] | None = None,
+    cpu: str | None = None,
+    settle: float | None = None,
+    trace_reads: bool = False,
     timeout: float | None = None,
     build_jobs: int = 1,
     repositories: Mapping[str, str | os.PathLike[str]] | None = None,
@@ -276,7 +291,7 @@ async def pairwise_async(
     early_stopping: bool = False,
     chart: str | None = None,
     format: str = "auto",
-    measure: Literal["wall", "user", "instructions", "memory"] | None = None,
+    measure: Literal["wall", "user", "instructions", "memory", "auto"] | None = None,
     results: str | os.PathLike[str] | None = None,
     aggregate: str | None = None,
     direction: Literal["up", "down", "unknown"] | None = None,
@@ -284,6 +299,9 @@ async def pairwise_async(
     seed: int = 0,
     warmup: int = 1,
     env: Mapping[str, str] | None = None,
+    cpu: str | None = None,
+    settle: float | None = None,
+    trace_reads: bool = False,
     timeout: float | None = None,
     build_jobs: int = 1,
     repositories: Mapping[str, str | os.PathLike[str]] | None = None,
@@ -307,6 +325,11 @@ async def pairwise_async(
         End as soon as a difference is certain.
     chart : str, optional
         The only metric to compare; all that there are when it is not told.
+    measure : {"wall", "user", "instructions", "memory", "auto"}, optional
+        As for :func:`bisect`; ``"auto"`` takes the one that tells the two apart best,
+        whichever is better.
+    trace_reads : bool
+        Only with commands: nothing is run where the two builds are found to be the same.
     repo, run, build, executor, resume and all others
         As for :func:`bisect`, errors as well. The benchmark must work at the base.
 
@@ -753,6 +776,8 @@ class _Bar:
     def __call__(self, progress: Progress) -> None:
         total = progress.runs + progress.runs_to_come
         left = f"{progress.candidates} candidates, {progress.builds} builds"
+        if progress.event == "waiting":
+            left += ", waiting for a quiet machine"
         if self.bar is None:
             print(f"\r{progress.runs}/{total} runs, {left}   ", end="", file=sys.stderr, flush=True)
             return

@@ -376,7 +376,7 @@ class PairwiseJobOutcome(NamedTuple):
     only_base, only_experiment : tuple of str
         Charts that only one side has.
     pairs : int
-        Pairs that were run.
+        Pairs that were run; none where the builds are the same, see ``trace_reads``.
     stopped_early : bool
         It ended before the last pair because a difference was certain.
     runs, builds : int
@@ -503,8 +503,9 @@ class Progress(NamedTuple):
         The job.
     event : str
         ``"built"``, ``"build_failed"``, ``"ran"`` (a run, or both of a pair),
-        ``"run_failed"``, ``"gave_up"`` (infrastructure); ``"resumed"`` before the first one when a job goes on, and
-        ``"finished"`` after the last.
+        ``"run_failed"``, ``"gave_up"`` (infrastructure), ``"waiting"`` (a run waits for a
+        quiet machine, see ``settle``); ``"resumed"`` before the first one when a job goes on,
+        and ``"finished"`` after the last.
     runs, builds : int
         So far.
     runs_to_come : int
@@ -518,7 +519,7 @@ class Progress(NamedTuple):
 
     job_id: str
     event: Literal[
-        "resumed", "built", "build_failed", "ran", "run_failed", "gave_up", "finished"
+        "resumed", "built", "build_failed", "ran", "run_failed", "gave_up", "waiting", "finished"
     ]
     runs: int
     builds: int

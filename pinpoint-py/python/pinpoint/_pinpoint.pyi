@@ -35,6 +35,7 @@ __all__ = [
     "compare_many",
     "compare_pairwise",
     "compare_performance",
+    "doctor",
     "drive",
     "high_threshold",
     "ks_2samp",
@@ -643,6 +644,9 @@ def drive(
 
     Blocks, and asks for what Python is to do by calling ``bridge``.
     """
+
+def doctor(cpu: str | None) -> str:
+    """What makes measurements on this machine noisy, as JSON."""
 
 def combined_commit(text: str) -> tuple[str, int]:
     """A commit's JSON as it is written everywhere, and its key."""

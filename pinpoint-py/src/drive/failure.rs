@@ -70,6 +70,7 @@ fn on_local(error: &LocalError) -> Option<String> {
     Some(match error {
         LocalError::NoSuchChart { .. } | LocalError::ManyCharts { .. } => "chart=".into(),
         LocalError::MeasureOfOutput => "format= and results=, or measure=".into(),
+        LocalError::NoSuchProcessor { .. } => "cpu=".into(),
         LocalError::NoInstructionCounter { .. } => "measure=\"user\" needs neither".into(),
         LocalError::NotAvailable { repository } => clone_of(repository),
         LocalError::Midpoint(MidpointError::History(HistoryError::UnknownRepository {
@@ -129,7 +130,9 @@ impl From<LocalError> for Failure {
     fn from(error: LocalError) -> Self {
         let message = advised(&error, on_local(&error));
         match error {
-            LocalError::MeasureOfOutput => Self::Value(message),
+            LocalError::MeasureOfOutput | LocalError::NoSuchProcessor { .. } => {
+                Self::Value(message)
+            }
             _ => Self::Execution(message),
         }
     }

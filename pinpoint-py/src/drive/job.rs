@@ -1,5 +1,6 @@
 //! A job, from its beginning or from where it was left, to its outcome.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -115,10 +116,25 @@ async fn work(
         executor: &executor,
         source: &executor,
     };
+    let progress = RefCell::default();
     let watch = |event: DriveEvent<'_>, engine: &Engine<JobMachine>| {
-        progress::tell(bridge, &event, engine.machine());
+        progress::tell(bridge, &event, engine.machine(), &mut progress.borrow_mut());
     };
-    let result = taken.work(worker, stop.notified(), watch).await;
+    let tell_waits = async {
+        if let Some(local) = &executor.local {
+            let mut waiting = local.waiting();
+            while waiting.wait_for(Option::is_some).await.is_ok() {
+                progress::tell_wait(bridge, &progress.borrow());
+                drop(waiting.wait_for(Option::is_none).await);
+            }
+        }
+        std::future::pending().await
+    };
+    let result = tokio::select! {
+        biased;
+        result = taken.work(worker, stop.notified(), watch) => result,
+        never = tell_waits => never,
+    };
     if let Some(local) = &executor.local {
         // Nothing else waits for a child that does not want to end.
         local.end().await;

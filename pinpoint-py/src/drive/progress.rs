@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::bridge::Bridge;
 
 #[derive(Debug, Default, Serialize)]
-struct Progress {
+pub(super) struct Progress {
     runs: u64,
     builds: u64,
     runs_to_come: u64,
@@ -19,14 +19,25 @@ struct Progress {
 
 /// What is told of a step.
 #[derive(Serialize)]
-struct Step {
+struct Step<'a> {
     event: &'static str,
     #[serde(flatten)]
-    progress: Progress,
+    progress: &'a Progress,
 }
 
-/// Tells Python what a step did.
-pub(super) fn tell(bridge: &Bridge, event: &DriveEvent<'_>, machine: &JobMachine) {
+/// Tells Python that a run waits for a quiet machine.
+pub(super) fn tell_wait(bridge: &Bridge, progress: &Progress) {
+    let event = "waiting";
+    bridge.tell("progress", 0, &Step { event, progress });
+}
+
+/// Tells Python what a step did, and keeps how far the job has come.
+pub(super) fn tell(
+    bridge: &Bridge,
+    event: &DriveEvent<'_>,
+    machine: &JobMachine,
+    progress: &mut Progress,
+) {
     let event = match event {
         DriveEvent::Replayed(0) => None,
         DriveEvent::Replayed(_) => Some("resumed"),
@@ -47,7 +58,7 @@ pub(super) fn tell(bridge: &Bridge, event: &DriveEvent<'_>, machine: &JobMachine
     let is_finished = machine.outcome().is_some();
     let finished = is_finished.then_some("finished");
     for event in event.into_iter().chain(finished) {
-        let mut progress = match machine.search() {
+        *progress = match machine.search() {
             Search::Bisection(search) => of_bisection(search),
             Search::Pairwise(search) => of_pairwise(search),
             Search::CulpritFinder(search) => of_culprit_finder(search),

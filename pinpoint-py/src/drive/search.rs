@@ -7,7 +7,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use pinpoint_backends::job::{JobConfig, new_job};
-use pinpoint_backends::local::{LocalConfig, Repository, RunMeasure, limits};
+use pinpoint_backends::local::{
+    CpuList, LocalConfig, MeasureChoice, Repository, RunMeasure, limits,
+};
 use pinpoint_backends::store::NewJob;
 use pinpoint_core::{
     Aggregate, BisectionSpec, CULPRIT_FINDER_SPEC_VERSION, CombinedCommit, Commit,
@@ -17,6 +19,16 @@ use pinpoint_core::{
 use serde::Deserialize;
 
 use super::failure::Failure;
+
+/// The measure that decides.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Measure {
+    /// The one that tells the ends apart best.
+    Auto,
+    #[serde(untagged)]
+    Named(RunMeasure),
+}
 
 /// What `bisect`, `pairwise` and `culprit` are asked. What one of them does not ask
 /// has its default.
@@ -34,7 +46,7 @@ pub(super) struct Search {
     command: Vec<String>,
     build: Option<String>,
     format: String,
-    measure: Option<RunMeasure>,
+    measure: Option<Measure>,
     results: Option<PathBuf>,
     aggregate: Option<String>,
     chart: Option<String>,
@@ -55,6 +67,10 @@ pub(super) struct Search {
     paths: Vec<String>,
     warmup: u32,
     env: BTreeMap<String, String>,
+    cpu: Option<String>,
+    /// Milliseconds.
+    settle: Option<u64>,
+    trace_reads: bool,
     /// Milliseconds.
     timeout: Option<u64>,
     build_jobs: u32,
@@ -67,7 +83,7 @@ pub(super) struct Search {
 impl Search {
     /// A job, found to be one that can be searched.
     pub(super) fn into_job(mut self) -> Result<NewJob, Failure> {
-        if let Some(measure) = self.measure {
+        if let Some(Measure::Named(measure)) = self.measure {
             self.chart = Some(measure.chart().into());
         }
         let repository = (self.repo.as_deref())
@@ -89,6 +105,7 @@ impl Search {
         let mut config = JobConfig {
             find_metric: Some(FindMetric {
                 directions: self.direction.is_none(),
+                only_chart: self.measure == Some(Measure::Auto),
             }),
             builds: self.builds,
             runs: self.runs,
@@ -128,6 +145,8 @@ impl Search {
                 direction,
                 pairs: self.pairs,
                 early_stopping: self.early_stopping,
+                // To see how much a commit scatters, it is run.
+                skip_same_builds: self.trace_reads && good != bad,
                 seed: self.seed,
                 max_time: self.max_time,
                 limits,
@@ -187,20 +206,30 @@ impl Search {
             every_chart: self.kind == JobKind::Pairwise && self.chart.is_none(),
             chart: self.chart,
             instructions: None,
-            choose_measure_with: None,
+            measure_choice: None,
             run_aggregate: None,
             results: self.results,
             warmup: self.warmup,
             timeout: self.timeout.map(Duration::from_millis),
-            cpus: None,
-            settle: None,
+            cpus: (self.cpu.as_deref())
+                .map(|cpus| parsed::<CpuList>("cpu", cpus))
+                .transpose()?,
+            settle: self.settle.map(Duration::from_millis),
             build_jobs: self.build_jobs,
             cache_size: self.cache_size,
             skip,
-            trace: false,
+            trace: self.trace_reads,
         };
-        if let Some(measure) = self.measure {
-            config.measure_by(measure)?;
+        // Before a job is made of it.
+        config.cpus.as_ref().map_or(Ok(()), CpuList::check)?;
+        match self.measure {
+            Some(Measure::Named(measure)) => config.measure_by(measure)?,
+            Some(Measure::Auto) => config.choose_measure(MeasureChoice {
+                other: CombinedCommit::from(bad.clone()).into(),
+                // An improvement is an answer to a comparison, too.
+                either_way: self.kind == JobKind::Pairwise,
+            })?,
+            None => {}
         }
         Ok(config)
     }

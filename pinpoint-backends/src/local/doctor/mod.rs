@@ -26,6 +26,9 @@ pub use findings::{Cause, Finding, Severity};
 pub use loop_times::LoopTimes;
 pub use readings::{BusyProgram, Readings};
 
+/// The time that a thorough examination takes.
+pub const THOROUGHLY: Duration = Duration::from_millis(2500);
+
 /// The state of a machine over a short time, and what of it disturbs measurements.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
