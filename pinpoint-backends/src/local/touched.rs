@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use pinpoint_core::suspicion::{FileKind, Touched};
 
+use super::commit_diff::FIRST_PARENT;
 use super::repository::{Repository, RepositoryError, failed};
 
 /// The most that git may answer, in bytes: some 500,000 files.
@@ -50,10 +51,8 @@ impl Repository {
     #[expect(clippy::disallowed_methods, reason = "git, which ends by itself")]
     fn raw_log(&self, good: &str, bad: &str) -> Result<Option<String>, RepositoryError> {
         let excluded = format!("^{good}");
-        let arguments = [
-            "log",
-            "--first-parent",
-            "-m",
+        let mut arguments = FIRST_PARENT.to_vec();
+        arguments.extend([
             "--raw",
             "--abbrev=4",
             "-z",
@@ -64,8 +63,8 @@ impl Repository {
             bad,
             &excluded,
             "--",
-        ];
-        let mut child = (self.git().args(arguments))
+        ]);
+        let mut child = (self.git().args(&arguments))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
