@@ -82,7 +82,7 @@ impl Repository {
         match (is_too_long, output.status.success()) {
             (true, _) => Ok(None),
             (false, true) => Ok(Some(String::from_utf8_lossy(&answer).into_owned())),
-            (false, false) => Err(failed(&arguments, self.path(), &output)),
+            (false, false) => Err(failed(&["log", "--raw"], self.path(), &output)),
         }
     }
 }
