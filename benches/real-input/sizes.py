@@ -5,6 +5,7 @@ Releases of some small pure Python packages are fetched through pip and timed. O
 from one release to the next it is known how many files and lines of Python it touches. The
 table says how many bits about each step that changed the speed would have been known
 beforehand, had steps been suspected by their size: a search saves a build for each bit.
+A step changed the speed if every other round says so, and the rounds between as well.
 
 Nothing of the packages is built; what is imported is run with PYTHONHASHSEED=0.
 """
@@ -15,6 +16,7 @@ import math
 import os
 import random
 import re
+import statistics
 import subprocess
 import sys
 import zipfile
@@ -98,9 +100,10 @@ def touched(before, after):
 def measure(cache, rounds):
     places = {(package, version): fetch(package, version, cache)
               for package, versions in RELEASES.items() for version in versions.split()}
-    fastest = dict.fromkeys(places, float("inf"))
+    halves = [dict.fromkeys(places, float("inf")) for _ in range(2)]
     generator = random.Random(1)
-    for _ in range(rounds):
+    for number in range(rounds):
+        fastest = halves[number % 2]
         for release in generator.sample(sorted(places), len(places)):
             fastest[release] = min(fastest[release], milliseconds(release[0], places[release]))
     steps = []
@@ -109,7 +112,8 @@ def measure(cache, rounds):
         for before, after in zip(releases, releases[1:]):
             files, lines = touched(places[before], places[after])
             if files:
-                change = math.log(fastest[after] / fastest[before])
+                low, high = sorted(math.log(fastest[after] / fastest[before]) for fastest in halves)
+                change = max(low, 0.0) + min(high, 0.0)
                 steps.append({"package": package, "version": after[1], "files": files, "lines": lines, "change": change})
     return steps
 
@@ -128,7 +132,7 @@ def bits(steps, weight, smallest):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cache", type=Path, help="where releases are kept, and the steps, in steps.json")
-    parser.add_argument("--rounds", type=int, default=4, help="processes for each release (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=12, help="processes for each release, 2 or more (default: %(default)s)")
     arguments = parser.parse_args()
     cache = arguments.cache.resolve()
     steps = measure(cache, arguments.rounds)
@@ -137,7 +141,8 @@ def main():
     for smallest in (0.05, 0.1):
         for name, weight in WEIGHTS.items():
             found = bits(steps, weight, smallest)
-            print(f"{len(found):3} of {100 * smallest:.0f} % or more, {name:25} {sum(found) / len(found):+.2f}")
+            mean, error = statistics.mean(found), statistics.stdev(found) / math.sqrt(len(found))
+            print(f"{len(found):3} of {100 * smallest:.0f} % or more, {name:25} {mean:+.2f} ± {error:.2f}")
 
 
 if __name__ == "__main__":

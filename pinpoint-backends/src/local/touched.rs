@@ -9,8 +9,8 @@ use pinpoint_core::suspicion::{FileKind, Touched};
 use super::commit_diff::FIRST_PARENT;
 use super::repository::{Repository, RepositoryError, failed};
 
-/// The most that git may answer, in bytes: some 500,000 files.
-const MOST: u64 = 64 << 20;
+/// The most that git may answer, in bytes: some 250,000 files, in five seconds.
+const MOST: u64 = 32 << 20;
 /// The mode of a submodule.
 const GITLINK: &str = "160000";
 

@@ -1,6 +1,9 @@
 //! The kinds of files that the commits of a range touch.
 
+use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
 use pinpoint_backends::local::{Repository, RepositoryError};
 use pinpoint_core::suspicion::FileKind;
@@ -64,4 +67,30 @@ fn each_commit_of_a_line_counts_with_what_it_changes() {
         matches!(unknown, Err(RepositoryError::Git { .. })),
         "{unknown:?}"
     );
+}
+
+#[test]
+fn commits_that_touch_too_many_files_are_not_looked_at() {
+    let world = World::new();
+    let good = world.commit("file", "1");
+    let directory = "d".repeat(200);
+    let mut stream = String::from("blob\nmark :1\ndata 2\n1\n\ncommit refs/heads/main\n");
+    stream.push_str("committer Ada <ada@example.org> 1700000000 +0100\ndata 5\nmany\n\n");
+    let _ = writeln!(stream, "from {good}");
+    for number in 0..150_000 {
+        let _ = writeln!(stream, "M 100644 :1 {directory}/{number}");
+    }
+    let mut import = Command::new("git")
+        .args(["fast-import", "--quiet"])
+        .current_dir(&world.repository)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = import.stdin.take().unwrap();
+    stdin.write_all(stream.as_bytes()).unwrap();
+    drop(stdin);
+    assert!(import.wait().unwrap().success());
+    let repository = Repository::discover(&world.repository).unwrap();
+    let bad = git(&world.repository, &["rev-parse", "main"]);
+    assert_eq!(repository.touched_between(&good, &bad, &[]).unwrap(), None);
 }
