@@ -78,7 +78,7 @@ fn commits_that_touch_too_many_files_are_not_looked_at() {
     stream.push_str("committer Ada <ada@example.org> 1700000000 +0100\ndata 5\nmany\n\n");
     let _ = writeln!(stream, "from {good}");
     for number in 0..150_000 {
-        let _ = writeln!(stream, "M 100644 :1 {directory}/{number}");
+        let _ = writeln!(stream, "M 100644 :1 {directory}/{}/{number}", number / 500);
     }
     let mut import = Command::new("git")
         .args(["fast-import", "--quiet"])
