@@ -13,7 +13,7 @@ use crate::error::CliError;
 use crate::job::Session;
 use crate::job_result::{exit_code, print_result};
 use crate::new_job::{Names, PatchFile, milliseconds, patched, store_job};
-use crate::prior;
+use crate::prior::Prior;
 use crate::report;
 use crate::storage::Storage;
 
@@ -35,6 +35,7 @@ pub(crate) async fn bisect(
     JobMachine::new(search.spec.clone())?;
     let storage = Storage::open(display).await?;
     let config = search.config(&storage)?;
+    search.prior.say(display);
     let id = store_job(&storage, search.spec, &config, search.names).await?;
     Session::take(&storage, &id).await?.run(display).await
 }
@@ -42,6 +43,7 @@ pub(crate) async fn bisect(
 /// A search that the arguments ask for.
 pub(crate) struct Search {
     pub(crate) spec: BisectionSpec,
+    pub(crate) prior: Prior,
     local: LocalConfig,
     patch: Option<PatchFile>,
     inherited_env: Vec<String>,
@@ -77,10 +79,8 @@ impl Search {
             })?;
         let paths = repository.paths_between(&good.git_hash, &bad.git_hash, &arguments.path)?;
         let ends = (&*good.git_hash, &*bad.git_hash);
-        let priors = match &arguments.prior {
-            Some(file) => prior::read(file, &repository, ends, &paths)?,
-            None => None,
-        };
+        let strategy = arguments.strategy.into();
+        let prior = Prior::new(&arguments.prior, strategy, &repository, ends, &paths)?;
         let skip = arguments
             .skip
             .iter()
@@ -100,7 +100,7 @@ impl Search {
         let names = Names::of(&arguments.job, &arguments.command);
         let inherited_env = arguments.benchmark.inherited_env()?;
         let spec = BisectionSpec {
-            strategy: arguments.strategy.into(),
+            strategy,
             chart: None,
             magnitude: arguments.magnitude,
             aggregate: Some(arguments.benchmark.aggregate.unwrap_or_default()),
@@ -108,7 +108,7 @@ impl Search {
             confidence: arguments.confidence,
             attempts: arguments.attempts,
             build_cost: arguments.build_cost,
-            priors,
+            priors: prior.weights.clone(),
             seed: arguments.job.seed,
             max_runs: arguments.max_runs,
             max_builds: arguments.max_builds,
@@ -121,6 +121,7 @@ impl Search {
         };
         Ok(Self {
             spec,
+            prior,
             local: LocalConfig {
                 skip,
                 paths,

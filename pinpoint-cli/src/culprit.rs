@@ -24,6 +24,7 @@ pub(crate) async fn run(arguments: Culprit, display: Display) -> Result<u8, CliE
     JobMachine::new(spec.clone())?;
     let storage = Storage::open(&display).await?;
     let config = search.config(&storage)?;
+    search.prior.say(&display);
     let id = store_job(&storage, spec, &config, search.names).await?;
     let result = Session::take(&storage, &id).await?.run(&display).await?;
     print_result(&result, &display);

@@ -102,6 +102,7 @@
 //! | what a benchmark printed | [`results`] |
 //! | requests of clients and their answers | [`api`] |
 //! | where benchmarks run | [`bots`] |
+//! | which commits are suspected by what they touch | [`suspicion`] |
 //! | accuracy and cost of a strategy | [`simulation`] |
 //!
 //! The statistics are those of the crate `pinpoint-compare`; the types that an outcome
@@ -144,6 +145,7 @@ mod search_state;
 pub mod simulation;
 mod spec;
 mod strategy;
+pub mod suspicion;
 pub mod translate;
 mod unit;
 

@@ -45,6 +45,20 @@ def test_a_command_is_run(bisect: Any, run: Any) -> None:
     assert "Change 6" in outcome._repr_html_()
 
 
+def test_commits_that_touch_only_documents_are_suspected_less(bisect: Any, repo: Any, tmp_path: Any) -> None:
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "--quiet", repo, clone)
+    (clone / "docs").mkdir()
+    for number in range(20):
+        (clone / "docs" / "list.txt").write_text(str(number))
+        git(clone, "add", "--all")
+        git(clone, "commit", "--quiet", "--message", f"Document {number}")
+    search = {"repo": clone, "good": "HEAD~29", "run": COMMAND}
+    suspected, alike = bisect(**search), bisect(**search, priors=None)
+    assert found(suspected) == found(alike) == ["Change 6"]
+    assert suspected.builds < alike.builds
+
+
 def test_a_measure_decides_instead_of_the_output(bisect: Any) -> None:
     # What `tail` keeps is one line: 100 or 120 MB, more than this process has.
     run = 'head -c $(cat time)0000000 /dev/zero | tail -n 1 >/dev/null; echo v: 1 s'
@@ -727,6 +741,7 @@ def test_an_executor_that_does_nothing_says_so(tmp_path: Any) -> None:
         ({"run": "true", "env": {"A": 1}}, TypeError, "`env` must map str to str: it holds 'A': 1"),
         ({"run": "true", "repositories": ["."]}, TypeError, "`repositories` must be a mapping, not list"),
         ({"run": "true", "priors": [1, None]}, TypeError, r"`priors\[1\]` must be a number, not NoneType"),
+        ({"run": "true", "priors": "files"}, ValueError, "`priors` is 'files': it must be one of 'changes'"),
         ({"run": "true", "priors": 5}, TypeError, "`priors` must be a sequence of numbers, not int"),
         ({"run": "true", "timeout": 1e300}, ValueError, "`timeout` is 1e.300"),
         ({"run": measured, "resume": 7}, TypeError, "`resume` must be a str, not int"),

@@ -2,6 +2,16 @@
 
 use super::repository::{Repository, RepositoryError};
 
+/// The words of git for a log in which a merge changes what it brings to its first parent,
+/// in all versions and whatever the user's settings.
+pub(super) const FIRST_PARENT: [&str; 5] = [
+    "-c",
+    "log.diffMerges=first-parent",
+    "log",
+    "--first-parent",
+    "-m",
+];
+
 /// A file that a commit changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
@@ -19,8 +29,9 @@ impl Repository {
     ///
     /// [`RepositoryError::Git`] when the commit does not exist.
     pub fn changed_files(&self, hash: &str) -> Result<Vec<FileChange>, RepositoryError> {
-        let mut arguments = vec!["-c", "log.showRoot=true", "log", "-1", "--format="];
-        arguments.extend(["--first-parent", "-m", "--numstat", "-z"]);
+        let mut arguments = vec!["-c", "log.showRoot=true"];
+        arguments.extend(FIRST_PARENT);
+        arguments.extend(["-1", "--format=", "--numstat", "-z"]);
         arguments.extend(["--no-renames", "--no-ext-diff", "--no-textconv"]);
         arguments.extend(["--no-show-signature", "--end-of-options", hash, "--"]);
         let answer = self.ask(&arguments)?;

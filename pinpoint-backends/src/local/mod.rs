@@ -86,6 +86,7 @@ mod sources;
 mod supervisor;
 mod sync;
 mod tails;
+mod touched;
 mod trace;
 mod workspace;
 

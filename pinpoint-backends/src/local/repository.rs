@@ -362,7 +362,7 @@ impl Repository {
         &self.common_dir
     }
 
-    fn git(&self) -> Command {
+    pub(super) fn git(&self) -> Command {
         git_in(&self.place)
     }
 

@@ -41,6 +41,8 @@ fn a_commit_changes_lines_of_files() {
     git(&place, &["reset", "-q", "--hard", &commit]);
     git(&place, &["merge", "-q", "--no-ff", "-m", "merge", &side]);
     let merge = repository.resolve_revision("HEAD").unwrap().git_hash;
+    // Whatever the user wants to see of merges.
+    git(&place, &["config", "log.diffMerges", "off"]);
     assert_eq!(
         repository.changed_files(&merge).unwrap(),
         [change("beside", Some((1, 0)))]

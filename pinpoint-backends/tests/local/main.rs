@@ -27,4 +27,5 @@ mod pairs;
 mod pinned;
 mod runs;
 mod spans;
+mod touched;
 mod world;

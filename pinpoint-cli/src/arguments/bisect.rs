@@ -1,5 +1,6 @@
 //! `pinpoint bisect` and `pinpoint culprit`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -66,10 +67,12 @@ pub(crate) struct Bisect {
     /// more runs of existing builds.
     #[arg(long, value_name = "RUNS", default_value_t = 1.0, help_heading = STRATEGY)]
     pub(crate) build_cost: f64,
-    /// A file of suspicions for the strategy `adaptive`: COMMIT WEIGHT on each line;
-    /// all other commits weigh 1.
-    #[arg(long, value_name = "FILE", help_heading = STRATEGY)]
-    pub(crate) prior: Option<PathBuf>,
+    /// How suspicious each commit is before the first run, for the strategy `adaptive`:
+    /// `changes` suspects commits that touch only documents, tests or CI less than those
+    /// that touch code; with `none` all are alike; a file has COMMIT WEIGHT on each line,
+    /// and all other commits weigh 1.
+    #[arg(long, value_name = "changes|none|FILE", default_value = "changes", help_heading = STRATEGY)]
+    pub(crate) prior: PriorArgument,
     /// Trace with `strace` what the build and the benchmark read. Commits that change
     /// none of that are not built, and commits between two equal builds are excluded.
     /// PINPOINT_COMMIT is not set then.
@@ -96,6 +99,24 @@ pub(crate) struct Culprit {
     /// The number of pairs of runs in each verification: even, and at least 6.
     #[arg(long, value_name = "N", default_value_t = 30, help_heading = QUESTION)]
     pub(crate) pairs: u32,
+}
+
+/// Where the suspicion of commits comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PriorArgument {
+    Changes,
+    None,
+    File(PathBuf),
+}
+
+impl From<OsString> for PriorArgument {
+    fn from(argument: OsString) -> Self {
+        match argument.to_str() {
+            Some("changes") => Self::Changes,
+            Some("none") => Self::None,
+            _ => Self::File(argument.into()),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -17,7 +17,7 @@ use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::benchmark::{Benchmark, DirectionArgument, JobOptions, MeasureArgument};
-pub(crate) use self::bisect::{Bisect, Culprit, StrategyArgument};
+pub(crate) use self::bisect::{Bisect, Culprit, PriorArgument, StrategyArgument};
 pub(crate) use self::bots::{Bots, BotsCommand};
 pub(crate) use self::compare::Compare;
 pub(crate) use self::doctor::Doctor;

@@ -8,7 +8,8 @@ use pinpoint_core::Magnitude;
 
 use super::benchmark::magnitude;
 use super::{
-    BENCHMARK, BUDGET, Benchmark, DirectionArgument, QUESTION, STRATEGY, StrategyArgument,
+    BENCHMARK, BUDGET, Benchmark, DirectionArgument, PriorArgument, QUESTION, STRATEGY,
+    StrategyArgument,
 };
 
 /// Estimate the cost and accuracy of a bisection before running it.
@@ -87,10 +88,10 @@ pub(crate) struct Plan {
     /// The cost of a build, in runs.
     #[arg(long, value_name = "RUNS", default_value_t = 1.0, help_heading = STRATEGY)]
     pub(crate) build_cost: f64,
-    /// A file of suspicions, as for `bisect`: the simulated culprits are drawn with
-    /// these weights.
-    #[arg(long, value_name = "FILE", requires = "good", help_heading = STRATEGY)]
-    pub(crate) prior: Option<PathBuf>,
+    /// How suspicious each commit is, as for `bisect`: the simulated culprits are drawn
+    /// with these weights.
+    #[arg(long, value_name = "changes|none|FILE", default_value = "changes", requires = "good", help_heading = STRATEGY)]
+    pub(crate) prior: PriorArgument,
     /// The seed of the first simulated search; the next one has the next seed.
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = STRATEGY)]
     pub(crate) seed: u64,

@@ -11,7 +11,7 @@ use crate::arguments::{Display, MeasureArgument, Plan};
 use crate::error::{CliError, FOUND};
 use crate::new_job::values_of;
 use crate::plan::scatter::Measured;
-use crate::prior;
+use crate::prior::Prior;
 use crate::stop::Interrupt;
 
 pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliError> {
@@ -41,16 +41,23 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
         // All cores work on it, and signals must be handled meanwhile.
         let estimated = tokio::task::spawn_blocking(move || {
             let estimates = question.plan.estimate(&scatter, magnitude)?;
-            Ok::<_, SpecError>((question.plan, scatter, estimates))
+            Ok::<_, SpecError>((question, scatter, estimates))
         });
-        let (plan, scatter, estimates) = match estimated.await {
+        let (question, scatter, estimates) = match estimated.await {
             Ok(estimated) => estimated?,
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
                 Err(_shut_down) => return Err(CliError::Interrupted),
             },
         };
-        report::print(&plan, &scatter, magnitude, &estimates, &measures, &display);
+        let answer = report::Answer {
+            plan: &question.plan,
+            prior: &question.prior,
+            scatter: &scatter,
+            magnitude,
+            estimates: &estimates,
+        };
+        report::print(answer, &measures, &display);
         Ok(FOUND)
     };
     tokio::select! {
@@ -62,6 +69,7 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
 /// The bisection that is planned.
 struct Question {
     plan: Planned,
+    prior: Prior,
     magnitude: Option<Magnitude>,
     /// The repository and the good end, when ends were named.
     good: Option<(Repository, CombinedCommit)>,
@@ -69,7 +77,8 @@ struct Question {
 
 impl Question {
     fn new(arguments: &Plan) -> Result<Self, CliError> {
-        let mut priors = None;
+        let strategy = arguments.strategy.into();
+        let mut prior = Prior::default();
         let (commits, good) = match (&arguments.good, &arguments.bad) {
             (Some(good), Some(bad)) => {
                 let repository = Repository::discover(&arguments.benchmark.repo)?;
@@ -85,9 +94,7 @@ impl Question {
                         error => error.into(),
                     })?;
                 let paths = repository.paths_between(ends.0, ends.1, &arguments.path)?;
-                if let Some(file) = &arguments.prior {
-                    priors = prior::read(file, &repository, ends, &paths)?;
-                }
+                prior = Prior::new(&arguments.prior, strategy, &repository, ends, &paths)?;
                 // The bad end may be the culprit, too.
                 let commits = repository.count_between(ends.0, ends.1, &paths)? + 1;
                 (commits, Some((repository, CombinedCommit::from(good))))
@@ -95,9 +102,9 @@ impl Question {
             _ => (arguments.commits.unwrap_or_default(), None),
         };
         let spec = BisectionSpec {
-            strategy: arguments.strategy.into(),
+            strategy,
             direction: Direction::Unknown,
-            priors,
+            priors: prior.weights.clone(),
             confidence: arguments.confidence,
             attempts: arguments.attempts,
             seed: arguments.seed,
@@ -114,6 +121,7 @@ impl Question {
         })?;
         Ok(Self {
             plan,
+            prior,
             magnitude: arguments.magnitude,
             good,
         })

@@ -8,28 +8,32 @@ use serde_json::{Value, json};
 
 use crate::arguments::{Display, Output};
 use crate::output::{self, print_json};
+use crate::prior::Prior;
 use crate::quantity::{change, count, digits, duration, quantity};
 use crate::text::{BOLD, DIM, Text};
 
 /// The version of the document.
 const VERSION: u32 = 1;
 
-pub(crate) fn print(
-    plan: &Plan,
-    scatter: &Scatter,
-    magnitude: Option<f64>,
-    estimates: &[Estimate],
-    measures: &[(RunMeasure, Scatter)],
-    display: &Display,
-) {
+/// A plan, with what it was made of.
+#[derive(Clone, Copy)]
+pub(crate) struct Answer<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) prior: &'a Prior,
+    pub(crate) scatter: &'a Scatter,
+    pub(crate) magnitude: Option<f64>,
+    pub(crate) estimates: &'a [Estimate],
+}
+
+pub(crate) fn print(answer: Answer<'_>, measures: &[(RunMeasure, Scatter)], display: &Display) {
     match display.output {
         Output::Json => {
-            let mut document = document(plan, scatter, magnitude, estimates);
+            let mut document = document(answer);
             document["measures"] = measures.iter().map(measure_document).collect();
             print_json(format_args!("{document:#}"));
         }
         Output::Text => {
-            let text = of(plan, scatter, magnitude, estimates);
+            let text = of(answer);
             output::print(format_args!("{text}{}", table_of(measures)));
         }
     }
@@ -87,10 +91,10 @@ fn write_table(text: &mut Text, measures: &[(RunMeasure, Scatter)]) -> std::fmt:
 }
 
 /// The plan for people.
-fn of(plan: &Plan, scatter: &Scatter, magnitude: Option<f64>, estimates: &[Estimate]) -> Text {
+fn of(answer: Answer<'_>) -> Text {
     let mut text = Text::default();
     // Writing to a string can't fail.
-    let _ = write(&mut text, plan, scatter, magnitude, estimates);
+    let _ = write(&mut text, answer);
     text
 }
 
@@ -127,12 +131,14 @@ fn seconds(estimate: &Estimate, scatter: &Scatter) -> Option<f64> {
     Some(runs.value * scatter.run_time? + builds.value * build_time)
 }
 
-fn document(
-    plan: &Plan,
-    scatter: &Scatter,
-    magnitude: Option<f64>,
-    estimates: &[Estimate],
-) -> Value {
+fn document(answer: Answer<'_>) -> Value {
+    let Answer {
+        plan,
+        prior,
+        scatter,
+        magnitude,
+        estimates,
+    } = answer;
     let cost =
         |cost: &Cost| json!({ "mean": cost.mean.value, "percentile_95": cost.percentile_95 });
     let rows: Vec<Value> = estimates
@@ -157,9 +163,13 @@ fn document(
             })
         })
         .collect();
+    let groups = prior.groups().into_iter().map(|group| {
+        json!({ "touches": group.touches, "commits": group.commits, "weights": group.weights })
+    });
     json!({
         "version": VERSION,
         "commits": plan.commits(),
+        "prior": groups.collect::<Vec<_>>(),
         "strategy": plan.spec().strategy,
         "confidence": plan.spec().confidence,
         "unit": unit(scatter),
@@ -180,13 +190,38 @@ fn unit(scatter: &Scatter) -> Option<&str> {
     }
 }
 
-fn write(
-    text: &mut Text,
-    plan: &Plan,
-    scatter: &Scatter,
-    magnitude: Option<f64>,
-    estimates: &[Estimate],
-) -> std::fmt::Result {
+/// How many commits are suspected how much, and why.
+fn write_prior(text: &mut Text, prior: &Prior) -> std::fmt::Result {
+    if let Some(reason) = &prior.unknown {
+        writeln!(text, "all commits are equally suspected: {reason}")?;
+    }
+    for (index, group) in prior.groups().iter().enumerate() {
+        if index == 0 {
+            writeln!(
+                text,
+                "suspected by what they touch (--prior none: all alike):"
+            )?;
+        }
+        let [least, most] = group.weights;
+        let weights = if least < most {
+            format!("{least} to {most}")
+        } else {
+            least.to_string()
+        };
+        let commits = count(group.commits, "commit");
+        writeln!(text, "{commits:>16}, weight {weights}: {}", group.touches)?;
+    }
+    Ok(())
+}
+
+fn write(text: &mut Text, answer: Answer<'_>) -> std::fmt::Result {
+    let Answer {
+        plan,
+        prior,
+        scatter,
+        magnitude,
+        estimates,
+    } = answer;
     let size = |size: f64| match &scatter.unit {
         ScatterUnit::Percent => format!("{} %", digits(size)),
         ScatterUnit::Metric(unit) => quantity(size, unit.as_deref()),
@@ -202,6 +237,7 @@ fn write(
             String::new()
         }
     )?;
+    write_prior(text, prior)?;
     if scatter.failure_rate > 0.0 {
         writeln!(
             text,
@@ -290,6 +326,7 @@ fn write(
 
 #[cfg(test)]
 mod tests {
+    use pinpoint_core::suspicion::{FileKind, Touched};
     use pinpoint_core::{BisectionSpec, Magnitude, Range};
 
     use super::*;
@@ -303,7 +340,32 @@ mod tests {
         [scatter.run_time, scatter.build_time] = times;
         let magnitude = Some(scatter.in_its_unit(change).unwrap());
         let estimates = plan.estimate(&scatter, magnitude).unwrap();
-        styles_shown(&of(&plan, &scatter, magnitude, &estimates))
+        styles_shown(&of(Answer {
+            plan: &plan,
+            prior: &Prior::default(),
+            scatter: &scatter,
+            magnitude,
+            estimates: &estimates,
+        }))
+    }
+
+    #[test]
+    fn suspected_commits() {
+        let mut text = Text::default();
+        use FileKind::{Build, Code, Document, Test};
+        let touched = |kinds: &[FileKind]| kinds.iter().copied().collect::<Touched>();
+        let prior = Prior::of_changes(
+            [vec![touched(&[Build])], vec![touched(&[Code]); 12]]
+                .into_iter()
+                .chain([vec![touched(&[Code; 10])], vec![touched(&[Test]); 3]])
+                .chain([vec![touched(&[Document]); 23]])
+                .flatten()
+                .collect(),
+        );
+        write_prior(&mut text, &prior).unwrap();
+        write_prior(&mut text, &Prior::unknown("because".into())).unwrap();
+        write_prior(&mut text, &Prior::default()).unwrap();
+        insta::assert_snapshot!("suspected_commits", styles_shown(&text));
     }
 
     #[test]

@@ -124,7 +124,8 @@ fn the_adaptive_strategy_says_how_certain_it_is() {
 #[test]
 fn suspicion_decides_where_to_look_first() {
     let world = World::with_step(64, 41);
-    let plain = world.bisect(&["--output", "json"], BENCHMARK).ends_with(0);
+    let alike = ["--prior", "none", "--output", "json"];
+    let plain = world.bisect(&alike, BENCHMARK).ends_with(0);
     let prior = world.path("suspects");
     let lines = format!("# suspects\n\nmain~22   500\n{} 0\n", world.commits[3]);
     fs::write(&prior, lines).unwrap();
@@ -134,6 +135,78 @@ fn suspicion_decides_where_to_look_first() {
     let builds = |finished: &Finished| finished.document()["builds"].as_u64().unwrap();
     let (suspicious, plain) = (builds(&finished), builds(&plain));
     assert!(suspicious < 6 && 7 < plain, "{suspicious} and {plain}");
+}
+
+/// 64 commits, of which every eighth touches the program and the others a document; with
+/// number `at`, the value that is measured becomes higher.
+fn mostly_documents(value: &'static str, at: usize) -> World {
+    let mut world = World::new();
+    let commits: Vec<_> = (0..64)
+        .map(|number| {
+            let name = match number % 8 {
+                0 => "list.c",
+                _ => "docs/list.txt",
+            };
+            let mut files = BTreeMap::from([(name, number.to_string())]);
+            if number == 0 || number == at {
+                files.insert(value, if number < at { "1\n" } else { "2\n" }.into());
+            }
+            files
+        })
+        .collect();
+    world.add(&commits);
+    world
+}
+
+#[test]
+fn commits_that_touch_no_code_are_suspected_less() {
+    let world = mostly_documents("value", 40);
+    let with = |prior: &[&str]| {
+        let options = [prior, &["--output", "json"]].concat();
+        let finished = world.bisect(&options, BENCHMARK).ends_with(0);
+        assert_eq!(culprit(&world, &finished), 40);
+        finished
+    };
+    let priors = |finished: &Finished| {
+        let job = finished.document()["job_id"].as_str().unwrap().to_owned();
+        let show = world.pinpoint(&["jobs", "show", &job, "--output", "json"]);
+        show.ends_with(0).document()["spec"]["priors"].clone()
+    };
+    let (by_changes, alike) = (with(&[]), with(&["--prior", "none"]));
+    by_changes.tells("56 of 63 commits touch only documents, tests or CI");
+    assert!(!alike.stderr.contains("documents"), "{alike}");
+    let weights: Vec<f64> = (1..64)
+        .map(|number| match number {
+            40 => 1.4,
+            number if number % 8 == 0 => 1.0,
+            _ => 0.1,
+        })
+        .collect();
+    assert_eq!(priors(&by_changes), serde_json::json!(weights));
+    assert_eq!(priors(&alike), Value::Null);
+    let builds = |finished: &Finished| finished.document()["builds"].as_u64().unwrap();
+    assert!(
+        builds(&by_changes) + 2 <= builds(&alike),
+        "{by_changes} {alike}"
+    );
+
+    // A file may have any name.
+    fs::write(world.repository.join("none"), "HEAD 2\n").unwrap();
+    let from_file = priors(&with(&["--prior", "./none"]));
+    assert_eq!(from_file[62], 2.0);
+    let quiet = world.bisect(&["--quiet"], BENCHMARK).ends_with(0);
+    assert_eq!(quiet.stderr, "");
+    // The other strategy suspects all alike.
+    let other = with(&["--strategy", "pinpoint"]);
+    assert_eq!(priors(&other), Value::Null);
+}
+
+#[test]
+fn a_culprit_that_is_not_suspected_is_found_all_the_same() {
+    let world = mostly_documents("docs/value", 43);
+    let script = BENCHMARK.replace("value", "docs/value");
+    let finished = world.bisect(&["--output", "json"], &script).ends_with(0);
+    assert_eq!(culprit(&world, &finished), 43);
 }
 
 #[test]

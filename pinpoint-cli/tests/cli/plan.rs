@@ -1,10 +1,11 @@
 //! The cost of a bisection.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::Value;
 
-use crate::world::{BENCHMARK, Finished, World, until};
+use crate::world::{BENCHMARK, Finished, World, git, until};
 
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value}"))
@@ -148,6 +149,53 @@ fn suspicions_make_a_plan_cheaper() {
     assert!(number(&with[0]["right"]) > 0.8);
     let options = ["plan", "--commits", "9", "--noise", "1", "--prior", "x"];
     world.pinpoint(&options).ends_with(2).tells("<GOOD>");
+}
+
+#[test]
+fn a_plan_says_what_the_commits_touch() {
+    let mut world = World::new();
+    let file = |name: &'static str| BTreeMap::from([(name, name.to_string())]);
+    world.add(
+        &[
+            "a.c",
+            "b.c",
+            "README",
+            "go.mod",
+            ".travis.yml",
+            "test_list.py",
+        ]
+        .map(file),
+    );
+    let options = ["--noise", "1", "--magnitude", "4"];
+    let plan = || {
+        let ends = ["plan", world.good(), world.bad()];
+        world.pinpoint(&ends).and(&options)
+    };
+    let finished = plan().ends_with(0);
+    finished.says("1 commit, weight 2: manifests, lock files or the build\n");
+    finished.says("2 commits, weight 0.1: only documents or CI\n");
+    let document = plan().and(&["--output", "json"]).ends_with(0).document();
+    assert_eq!(
+        document["prior"][1],
+        serde_json::json!({ "touches": "code", "commits": 1, "weights": [1.0, 1.0] })
+    );
+    let alike = plan().and(&["--prior", "none"]).ends_with(0);
+    assert!(!alike.stdout.contains("weight"), "{alike}");
+
+    // A clone without the directories of the commits.
+    let clone = world.path("clone");
+    let from = format!("file://{}", world.repository.display());
+    git(
+        &world.repository,
+        &["config", "uploadpack.allowFilter", "true"],
+    );
+    let partial = ["clone", "-q", "--no-checkout", "--filter=tree:0", &from];
+    git(
+        &world.repository,
+        &[&partial[..], &[clone.to_str().unwrap()]].concat(),
+    );
+    let unknown = plan().and(&["-C", clone.to_str().unwrap()]).ends_with(0);
+    unknown.says("all commits are equally suspected: `git log");
 }
 
 #[test]

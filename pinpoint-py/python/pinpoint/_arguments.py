@@ -167,6 +167,12 @@ def _numbers(name: str, values: Any) -> list[float]:
     return [_number(f"{name}[{index}]", value) for index, value in enumerate(values)]
 
 
+def _priors(name: str, priors: Any) -> str | dict[str, list[float]]:
+    if isinstance(priors, str):
+        return _one_of("changes")(name, priors)
+    return {"weights": _numbers(name, priors)}
+
+
 def _by_name(name: str, values: Any) -> dict[str, Any]:
     if values is not None and not isinstance(values, Mapping):
         raise TypeError(f"`{name}` must be a mapping, not {type(values).__name__}")
@@ -226,7 +232,7 @@ _READ: dict[str, Callable[[str, Any], Any]] = {
     "max_builds": _optional(_count),
     "max_time": _optional(_milliseconds),
     "build_cost": _number,
-    "priors": _optional(_numbers),
+    "priors": _optional(_priors),
     "seed": _count,
     "pairs": _count_32,
     "early_stopping": lambda name, value: bool(value),

@@ -79,7 +79,7 @@ async def bisect_async(
     max_builds: int | None = None,
     max_time: float | None = None,
     build_cost: float = 1.0,
-    priors: Sequence[float] | None = None,
+    priors: Literal["changes"] | Sequence[float] | None = "changes",
     seed: int = 0,
     skip: Sequence[str] = (),
     paths: Sequence[str] = (),
@@ -146,8 +146,13 @@ async def bisect_async(
     magnitude : float or str, optional
         The smallest change worth finding, in the unit of the values; ``"5%"`` of
         the good end's median. Its absolute value counts.
-    strategy, confidence, max_runs, max_builds, build_cost, priors, seed
+    strategy, confidence, max_runs, max_builds, build_cost, seed
         As for :class:`Bisection`.
+    priors : "changes" or sequence of float, optional
+        How suspicious each commit is before the first run: by what it changes, so that
+        commits that touch only documents, tests or CI are suspected less than code, or
+        with the weights of :class:`Bisection`. With None all are alike, and so they are
+        with an ``executor`` when no weights are given.
     max_time : float, optional
         The most seconds to spend.
     skip, paths : sequence of str
@@ -235,7 +240,7 @@ async def culprit_async(
     max_builds: int | None = None,
     max_time: float | None = None,
     build_cost: float = 1.0,
-    priors: Sequence[float] | None = None,
+    priors: Literal["changes"] | Sequence[float] | None = "changes",
     seed: int = 0,
     skip: Sequence[str] = (),
     paths: Sequence[str] = (),

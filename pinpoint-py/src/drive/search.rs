@@ -14,7 +14,7 @@ use pinpoint_backends::store::NewJob;
 use pinpoint_core::{
     Aggregate, BisectionSpec, CULPRIT_FINDER_SPEC_VERSION, CombinedCommit, Commit,
     CulpritFinderSpec, Direction, FindMetric, JobKind, JobSpec, Limits, Magnitude, PairwiseSpec,
-    Range, Strategy,
+    Range, Strategy, suspicion,
 };
 use serde::Deserialize;
 
@@ -59,7 +59,8 @@ pub(super) struct Search {
     /// Milliseconds.
     max_time: Option<u64>,
     build_cost: f64,
-    priors: Option<Vec<f64>>,
+    /// All commits are alike when absent.
+    priors: Option<Priors>,
     seed: u64,
     pairs: u32,
     early_stopping: bool,
@@ -78,6 +79,14 @@ pub(super) struct Search {
     repositories: BTreeMap<String, PathBuf>,
     builds: bool,
     runs: bool,
+}
+
+/// Where the suspicion of commits comes from.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Priors {
+    Changes,
+    Weights(Vec<f64>),
 }
 
 impl Search {
@@ -101,7 +110,8 @@ impl Search {
             None => (Commit::new("", &*self.good), Commit::new("", &*self.bad)),
         };
         let (title, benchmark) = (self.title.clone(), self.benchmark.clone());
-        let spec = self.spec(good.clone().into(), bad.clone().into())?;
+        let priors = self.weights(repository.as_ref(), &good, &bad)?;
+        let spec = self.spec(good.clone().into(), bad.clone().into(), priors)?;
         let mut config = JobConfig {
             find_metric: Some(FindMetric {
                 directions: self.direction.is_none(),
@@ -124,7 +134,31 @@ impl Search {
         })
     }
 
-    fn spec(&self, good: CombinedCommit, bad: CombinedCommit) -> Result<JobSpec, Failure> {
+    /// The suspicion of each commit after the good end, where they are not alike.
+    fn weights(
+        &self,
+        repository: Option<&Repository>,
+        good: &Commit,
+        bad: &Commit,
+    ) -> Result<Option<Vec<f64>>, Failure> {
+        match (&self.priors, repository) {
+            (Some(Priors::Weights(weights)), _) => Ok(Some(weights.clone())),
+            (Some(Priors::Changes), Some(repository)) if self.strategy == Strategy::Adaptive => {
+                let (good, bad) = (&good.git_hash, &bad.git_hash);
+                let paths = repository.paths_between(good, bad, &self.paths)?;
+                let touched = repository.touched_between(good, bad, &paths)?;
+                Ok(touched.and_then(|touched| suspicion::priors(&touched)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn spec(
+        &self,
+        good: CombinedCommit,
+        bad: CombinedCommit,
+        priors: Option<Vec<f64>>,
+    ) -> Result<JobSpec, Failure> {
         // A command's chart is found by its first run.
         let chart = self.chart.clone().filter(|_| self.runs);
         let direction = self.direction.unwrap_or_default();
@@ -162,7 +196,7 @@ impl Search {
             direction,
             confidence: self.confidence,
             build_cost: self.build_cost,
-            priors: self.priors.clone(),
+            priors,
             seed: self.seed,
             max_runs: self.max_runs,
             max_builds: self.max_builds,
