@@ -349,10 +349,11 @@ impl Builder {
             return Ok(None);
         };
         for (url, revision) in &marker.left_out {
-            let Some(clone) = self.clones.locate(url)? else {
+            let Some(clone) = self.clones.locate(url, None).await? else {
                 continue;
             };
-            match hash_of(&self.workspace, &clone, &Commit::new(url, revision)).await {
+            let commit = Commit::new(url, revision);
+            match hash_of(&self.workspace, &clone, &commit, None).await {
                 Ok(_) => return Ok(None),
                 Err(Trouble::Build(_)) => {}
                 Err(Trouble::Local(error)) => return Err(error),
@@ -420,7 +421,7 @@ impl Builder {
     /// Fills the work tree and runs the build command in it.
     async fn take(&self, steps: &BuildSteps<'_>) -> Result<LaidOut, Trouble> {
         let (commit, repository, tree) = (steps.commit, &self.repository, &steps.dir.tree);
-        let hash = hash_of(&self.workspace, repository, &commit.main).await?;
+        let hash = steps.hash_of(repository, &commit.main).await?;
         let borrowed = steps.check_out(repository, &hash, tree).await?;
         let mut made = steps.place_dependencies().await?;
         made.repositories.insert(borrowed);

@@ -21,7 +21,7 @@ use super::error::LocalError;
 use super::files;
 use super::local_clones::LocalClones;
 use super::machine_lock::MachineLock;
-use super::process::Processes;
+use super::process::{CancelGuard, Processes};
 use super::repository::Repository;
 use super::run::Runner;
 use super::sources::Sources;
@@ -41,15 +41,6 @@ pub struct LocalExecutor {
     pub(super) builds: Arc<Builds>,
     pub(super) runner: Runner,
     works: Mutex<HashMap<Key, Arc<Processes>>>,
-}
-
-/// Cancels the processes of a request when its future is dropped.
-pub(super) struct CancelGuard(pub(super) Arc<Processes>);
-
-impl Drop for CancelGuard {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
 }
 
 impl LocalExecutor {
@@ -187,7 +178,7 @@ impl LocalExecutor {
     /// The repository that a commit is of, if it is available locally.
     pub fn repository_of(&self, commit: &Commit) -> Option<Repository> {
         let repositories = &self.sources.as_ref()?.repositories;
-        repositories.locate(&commit.repository).ok().flatten()
+        repositories.located(&commit.repository)
     }
 
     /// The name of a commit alone.

@@ -113,6 +113,11 @@ impl Workspace {
         self.state.join("repositories")
     }
 
+    /// Mirrors of repositories that are named by URL.
+    pub(super) fn mirrors(&self) -> PathBuf {
+        self.state.join("mirrors")
+    }
+
     /// Keeps [`clean`] from removing repositories until it is dropped. Which of
     /// them a build needs can't be seen before the build is finished.
     pub(super) async fn keep_repositories(&self) -> Result<Locked, LocalError> {
