@@ -81,6 +81,7 @@ mod metric;
 mod mirrors;
 mod process;
 mod remote_url;
+mod remotes;
 mod repository;
 mod result_source;
 mod results;
@@ -95,7 +96,7 @@ mod workspace;
 
 pub use checkout::{Checkout, CheckoutPair};
 pub use commit_diff::FileChange;
-pub use config::{LocalConfig, Location, limits};
+pub use config::{LocalConfig, Location, Provisions, limits};
 pub use cpus::{CpuList, CpuListError};
 pub use error::LocalError;
 pub use executor::LocalExecutor;

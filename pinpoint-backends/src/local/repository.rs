@@ -108,6 +108,22 @@ pub enum RepositoryError {
         /// The paths, from the top of the repository.
         paths: Vec<String>,
     },
+    /// Other machines can't fetch the repository from anywhere.
+    #[error("{path} has no remote from which other machines can fetch it; add one with `git remote add`, and push", path = path.display())]
+    NoRemote {
+        /// The repository.
+        path: PathBuf,
+    },
+    /// Other machines can't fetch a commit.
+    #[error("no branch of the remote {remote} of {path} holds commit {commit}, so other machines can't build it; push it, or `git fetch {remote}` if it is there", path = path.display())]
+    NotPublished {
+        /// The repository.
+        path: PathBuf,
+        /// The first of its remotes.
+        remote: String,
+        /// The commit.
+        commit: String,
+    },
     /// Git failed unexpectedly.
     #[error("`git {command}` failed in {path} ({status}): {reason}", path = path.display())]
     Git {

@@ -228,6 +228,42 @@ impl Workspace {
     }
 }
 
+impl Workspace {
+    /// Removes the mirrors that nobody reads and no repository of ours borrows from, and
+    /// remains of clones.
+    fn clean_mirrors(&self, report: &mut CleanReport) -> Result<(), LocalError> {
+        let mut lenders = Vec::new();
+        for name in names(&self.repositories())? {
+            let borrowed = Borrowed::at(self.repositories().join(name));
+            lenders.extend(fs::read(borrowed.path.join("objects/info/alternates")));
+        }
+        for name in names(&self.mirrors())? {
+            let path = self.mirrors().join(name);
+            let objects = format!("{}\n", path.join("objects").display());
+            if lenders.iter().any(|lender| lender == objects.as_bytes()) {
+                continue;
+            }
+            match files::try_lock(&path.with_extension("used"), Mode::Alone)? {
+                None => report.in_use.push(path),
+                Some(_alone) => report.take(path),
+            }
+        }
+        for name in names_before(&self.mirrors(), ".new")? {
+            let path = self.mirrors().join(name);
+            if let Some(_alone) = files::try_lock(&path.with_extension("lock"), Mode::Alone)? {
+                report.take(path.with_extension("new"));
+            }
+        }
+        for end in ["lock", "used"] {
+            for name in names_before(&self.mirrors(), &format!(".{end}"))? {
+                let path = self.mirrors().join(name);
+                forget_lock(&path.with_extension(end), &path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The state of a build on disk.
 pub(super) enum Found {
     Whole(Marker),
@@ -662,6 +698,9 @@ pub fn clean(state_dir: &Path, options: CleanOptions) -> Result<CleanReport, Loc
     for name in names_before(&repositories, ".lock")? {
         let borrowed = Borrowed::at(repositories.join(name));
         forget_lock(&borrowed.lock, &borrowed.path)?;
+    }
+    if state.mirrors().is_dir() {
+        state.clean_mirrors(&mut report)?;
     }
     Ok(report)
 }

@@ -22,6 +22,7 @@ mod machine;
 mod measures;
 mod metric;
 mod midpoints;
+mod mirrors;
 mod pairs;
 #[cfg(target_os = "linux")]
 mod pinned;

@@ -9,6 +9,7 @@ mod jobs;
 mod midpoint;
 mod pairwise;
 mod plan;
+mod provisions;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ pub(crate) use self::jobs::{Jobs, Select};
 pub(crate) use self::midpoint::{Midpoint, StateArgument};
 pub(crate) use self::pairwise::Pairwise;
 pub(crate) use self::plan::Plan;
+pub(crate) use self::provisions::ProvisionOptions;
 
 /// Find the commit that made a benchmark slower.
 ///

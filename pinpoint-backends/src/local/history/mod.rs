@@ -40,6 +40,7 @@ use merges::Merges;
 use objects::Objects;
 
 pub use registry::LocalRepositories;
+pub(super) use registry::urls_around;
 
 /// The history of one local repository.
 ///

@@ -12,6 +12,7 @@ use pinpoint_midpoint::{History, HistoryError, Repositories};
 use super::super::build_steps::BuildSteps;
 use super::super::error::LocalError;
 use super::super::mirrors::Mirrors;
+use super::super::remote_url::RemoteUrl;
 use super::super::repository::{self, Repository, RepositoryError};
 use super::super::sync::{blocking, locked};
 use super::commits::unreadable;
@@ -279,31 +280,9 @@ impl Inner {
     }
 
     fn known(&self) -> &Known {
-        self.known.get_or_init(|| {
-            let main = Cloned::read(self.main.common_dir());
-            let mut known = Known {
-                bases: main.names(),
-                places: BTreeMap::new(),
-            };
-            if let Some(elsewhere) = &self.elsewhere {
-                let main = elsewhere.urls.get(&elsewhere.main);
-                for name in main.into_iter().chain([&elsewhere.main]) {
-                    known.add(url::normal_form(name), Place::Main);
-                }
-                for (name, url) in &elsewhere.urls {
-                    known.add(url::normal_form(name), Place::Url(url.clone()));
-                    known.add(url::normal_form(url), Place::Url(url.clone()));
-                }
-                return known;
-            }
-            for (url, place) in &self.named {
-                known.add(url.clone(), Place::Directory(place.clone()));
-            }
-            for name in main.names() {
-                known.add(url::normal_form(&name), Place::Main);
-            }
-            known.add_submodules(&main, &main.names(), 0);
-            known
+        self.known.get_or_init(|| match &self.elsewhere {
+            None => Known::around(&self.main, &self.named),
+            Some(elsewhere) => Known::elsewhere(&self.main, elsewhere),
         })
     }
 
@@ -348,7 +327,77 @@ struct Known {
     places: BTreeMap<String, Place>,
 }
 
+/// The URLs from which other machines can fetch the repositories around one, by the names
+/// that they have on this machine.
+pub(in super::super) fn urls_around(
+    main: &Repository,
+    named: &BTreeMap<String, PathBuf>,
+) -> BTreeMap<String, String> {
+    let named: Vec<_> = { named.iter() }
+        .map(|(url, place)| (url::normal_form(url), place.clone()))
+        .collect();
+    let known = Known::around(main, &named);
+    let mut by_place = BTreeMap::new();
+    let mut urls = BTreeMap::new();
+    for (name, place) in known.places {
+        // Without the password that a remote may have.
+        let Ok(name) = name.parse::<RemoteUrl>() else {
+            continue;
+        };
+        let Place::Directory(place) = place else {
+            continue;
+        };
+        let url = match named.iter().any(|(_, directory)| *directory == place) {
+            true => Some(name.clone()),
+            false => { by_place.entry(place) }
+                .or_insert_with_key(|place| Cloned::read(place).remote())
+                .clone(),
+        };
+        if let Some(url) = url {
+            urls.insert(name.normal_form(), url.to_string());
+        }
+    }
+    urls
+}
+
 impl Known {
+    /// The repositories around one of this machine.
+    fn around(main: &Repository, named: &[(String, PathBuf)]) -> Self {
+        let main = Cloned::read(main.common_dir());
+        let mut known = Self {
+            bases: main.names(),
+            places: BTreeMap::new(),
+        };
+        for (url, place) in named {
+            known.add(url.clone(), Place::Directory(place.clone()));
+        }
+        for name in main.names() {
+            known.add(url::normal_form(&name), Place::Main);
+        }
+        known.add_submodules(&main, &main.names(), 0);
+        known
+    }
+
+    /// Those of a job that was created elsewhere.
+    fn elsewhere(main: &Repository, elsewhere: &Elsewhere) -> Self {
+        let url = elsewhere.urls.get(&elsewhere.main);
+        let names = || url.into_iter().chain([&elsewhere.main]).cloned();
+        let mut known = Self {
+            bases: names()
+                .chain(Cloned::read(main.common_dir()).names())
+                .collect(),
+            places: BTreeMap::new(),
+        };
+        for name in names() {
+            known.add(url::normal_form(&name), Place::Main);
+        }
+        for (name, url) in &elsewhere.urls {
+            known.add(url::normal_form(name), Place::Url(url.clone()));
+            known.add(url::normal_form(url), Place::Url(url.clone()));
+        }
+        known
+    }
+
     /// The first place known for a URL counts.
     fn add(&mut self, url: String, place: Place) {
         self.places.entry(url).or_insert(place);
@@ -421,6 +470,14 @@ impl Cloned {
             }),
             git_dir: git_dir.into(),
         }
+    }
+
+    /// The URL of `origin`, or else of the first remote, if it can be fetched.
+    fn remote(&self) -> Option<RemoteUrl> {
+        let is_url = |key: &str| key.starts_with("remote.") && key.ends_with(".url");
+        let mut urls: Vec<_> = self.config.iter().filter(|(key, _)| is_url(key)).collect();
+        urls.sort_by_key(|(key, _)| key != "remote.origin.url");
+        urls.iter().find_map(|(_, url)| url.parse().ok())
     }
 
     /// Its remotes' URLs and its path.
