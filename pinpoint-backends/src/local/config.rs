@@ -9,6 +9,7 @@ use pinpoint_core::results::Format;
 use pinpoint_core::{Aggregate, Limits};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::build_store::BuildStore;
 use super::cpus::CpuList;
 use super::instructions::InstructionCounter;
 use super::mirrors::Mirrors;
@@ -142,6 +143,8 @@ pub struct Provisions {
     /// The repositories of jobs that were created elsewhere, by their URLs. Absent where
     /// jobs use the clones that they name.
     pub mirrors: Option<Mirrors>,
+    /// The builds that machines make for each other.
+    pub build_store: Option<BuildStore>,
 }
 
 /// The most requests that a [`LocalExecutor`](super::LocalExecutor) should get at once.

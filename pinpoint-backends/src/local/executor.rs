@@ -14,6 +14,7 @@ use pinpoint_midpoint::{MidpointError, Repositories as _};
 use sha2::{Digest, Sha256};
 
 use super::build::{Builder, Made};
+use super::build_store::BuildStore;
 use super::builds::Builds;
 use super::config::{LocalConfig, Location, Provisions};
 use super::environment::Environment;
@@ -60,7 +61,7 @@ impl LocalExecutor {
             true => None,
             false => Some(Sources::open(&config, &location.state_dir)?),
         };
-        Self::assemble(config, location, job.into(), sources)
+        Self::assemble(config, location, job.into(), sources, None)
     }
 
     /// As [`open`](Self::open), with what this machine has for jobs that were created
@@ -85,7 +86,8 @@ impl LocalExecutor {
             }
             Some(mirrors) => Some(Sources::elsewhere(&config, mirrors, &location.state_dir).await?),
         };
-        Self::assemble(config, location, job.into(), sources)
+        let store = provisions.build_store;
+        Self::assemble(config, location, job.into(), sources, store)
     }
 
     fn assemble(
@@ -93,6 +95,7 @@ impl LocalExecutor {
         location: Location,
         job: String,
         sources: Option<Sources>,
+        store: Option<BuildStore>,
     ) -> Result<Self, LocalError> {
         let job_dir = location.job_dir;
         files::create_dir(&job_dir.join("builds"))?;
@@ -111,7 +114,8 @@ impl LocalExecutor {
                 let clones = LocalClones::open(sources.repositories.clone(), &config.repositories)?;
                 let logs = job_dir.join("builds");
                 let of = (sources.repository.clone(), clones);
-                let builder = Builder::new(&config, &environment, logs, workspace, of, &machine);
+                let builder =
+                    Builder::new(&config, &environment, logs, workspace, of, &machine, store);
                 Builds::OfCommits(Box::new(builder))
             }
         };

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
+use pinpoint_core::CombinedCommit;
+
+use super::build::by_url;
 use super::build_steps::BuildSteps;
 use super::error::LocalError;
 use super::history::LocalRepositories;
@@ -72,6 +75,17 @@ impl LocalClones {
     /// Do two names mean the same repository?
     pub(super) fn same(&self, one: &str, other: &str) -> bool {
         one == other || self.repositories.identity(one) == self.repositories.identity(other)
+    }
+
+    /// The commit, with each repository named by its URL, where the job was created
+    /// elsewhere.
+    pub(super) fn by_url(
+        &self,
+        commit: &CombinedCommit,
+        urls: &BTreeMap<String, String>,
+    ) -> Option<CombinedCommit> {
+        self.repositories.urls()?;
+        by_url(commit, urls)
     }
 
     /// The URLs that the user named, and the clones of submodules: while they

@@ -57,7 +57,9 @@
 //! leaves its process group is not ended.
 mod benchmark;
 mod build;
+mod build_manifest;
 mod build_steps;
+mod build_store;
 mod builds;
 mod checkout;
 mod commit_diff;
@@ -94,6 +96,8 @@ mod tails;
 mod trace;
 mod workspace;
 
+pub use build_manifest::{BuildManifest, BuildManifestError};
+pub use build_store::BuildStore;
 pub use checkout::{Checkout, CheckoutPair};
 pub use commit_diff::FileChange;
 pub use config::{LocalConfig, Location, Provisions, limits};

@@ -426,6 +426,8 @@ pub(super) struct LaidOut {
     pub(super) left_out: BTreeSet<(String, String)>,
     /// The entries before the benchmark was run in it, if it was.
     pub(super) contents: Option<BTreeSet<String>>,
+    /// The build was in the store.
+    pub(super) stored: bool,
 }
 
 /// Has everything made in a directory written to the disk.
@@ -719,7 +721,7 @@ fn forget_lock(lock: &Path, locked: &Path) -> Result<(), LocalError> {
 }
 
 impl CleanReport {
-    fn take(&mut self, path: PathBuf) {
+    pub(super) fn take(&mut self, path: PathBuf) {
         let taken = size(&path).and_then(|bytes| files::remove(&path).map(|()| bytes));
         match taken {
             Ok(bytes) => {

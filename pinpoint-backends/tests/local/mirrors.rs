@@ -64,8 +64,11 @@ async fn take(
         given.to_vec(),
         vec![permitted.parse().unwrap()],
     )?;
-    let mirrors = Some(mirrors);
-    LocalExecutor::open_with(config, location, "job", Provisions { mirrors }).await
+    let provisions = Provisions {
+        mirrors: Some(mirrors),
+        ..Provisions::default()
+    };
+    LocalExecutor::open_with(config, location, "job", provisions).await
 }
 
 fn mirrors(world: &World) -> Vec<PathBuf> {

@@ -40,6 +40,7 @@ impl ProvisionOptions {
         });
         Ok(Provisions {
             mirrors: mirrors.transpose()?,
+            build_store: None,
         })
     }
 }
