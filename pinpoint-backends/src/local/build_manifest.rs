@@ -130,6 +130,11 @@ impl BuildManifest {
         Ok(manifest)
     }
 
+    /// The paths of its entries, in the directory of the build.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(String::as_str)
+    }
+
     /// The files that are in the store, by path.
     pub(super) fn stored(&self) -> impl Iterator<Item = (&str, u64, &str)> {
         self.entries.iter().filter_map(|(path, entry)| match entry {

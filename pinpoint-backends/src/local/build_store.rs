@@ -329,7 +329,7 @@ impl BuildStore {
     /// # Errors
     ///
     /// When the store can't be read.
-    pub(super) fn shrink(&self) -> Result<CleanReport, LocalError> {
+    pub fn shrink(&self) -> Result<CleanReport, LocalError> {
         let mut report = CleanReport::default();
         let mut builds = Vec::new();
         for path in entries(&self.root.join("builds"))? {

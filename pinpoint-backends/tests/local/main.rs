@@ -28,4 +28,5 @@ mod pairs;
 mod pinned;
 mod runs;
 mod spans;
+mod stored;
 mod world;

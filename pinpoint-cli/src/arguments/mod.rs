@@ -182,6 +182,9 @@ pub(crate) struct Clean {
     /// The disk space to leave to the most recently used builds, as in 500MB or 20GiB.
     #[arg(long, value_name = "SIZE", default_value = "0B", help_heading = STORAGE)]
     pub(crate) cache_size: ByteSize,
+    /// Clean this directory of builds that machines keep for each other, and nothing else.
+    #[arg(long, value_name = "DIR", help_heading = STORAGE)]
+    pub(crate) build_store: Option<PathBuf>,
 }
 
 /// Whether these words ask for JSON. They could not be read as a whole, so that only

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use bytesize::ByteSize;
 use clap::Args;
 use pinpoint_backends::local::{
-    LocalError, Mirrors, Provisions, RepositoryPattern, default_machine_dir,
+    BuildStore, LocalError, Mirrors, Provisions, RepositoryPattern, default_machine_dir,
 };
 
 use super::STORAGE;
@@ -22,6 +23,13 @@ pub(crate) struct ProvisionOptions {
     /// `**` any number of them. Without it, nothing is fetched.
     #[arg(long, value_name = "PATTERN", help_heading = STORAGE)]
     allow_repository: Vec<RepositoryPattern>,
+    /// A directory in which machines keep builds for each other. They have to be alike: same
+    /// system, same compilers.
+    #[arg(long, value_name = "DIR", help_heading = STORAGE)]
+    build_store: Option<PathBuf>,
+    /// The disk space for the builds in it, as in 500MB or 20GiB.
+    #[arg(long, value_name = "SIZE", default_value = "100GiB", help_heading = STORAGE)]
+    build_store_size: ByteSize,
 }
 
 impl ProvisionOptions {
@@ -38,9 +46,12 @@ impl ProvisionOptions {
                 self.allow_repository,
             )
         });
+        let build_store = self.build_store.as_deref();
+        let build_store =
+            build_store.map(|root| BuildStore::open(root, self.build_store_size.as_u64()));
         Ok(Provisions {
             mirrors: mirrors.transpose()?,
-            build_store: None,
+            build_store: build_store.transpose()?,
         })
     }
 }
