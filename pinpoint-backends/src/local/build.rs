@@ -533,12 +533,15 @@ impl Builder {
             let dir = steps.dir.clone();
             let put = move || {
                 let put = store.put(&key, &dir.path, &before);
-                // Another machine does it, too.
-                let _ = store.shrink();
-                Ok(put)
+                Ok((put, store.shrink()))
             };
-            if let Err(reason) = blocking(Arc::clone(&steps.holds), put).await? {
+            let (put, shrunk) = blocking(Arc::clone(&steps.holds), put).await?;
+            // The build is none the worse.
+            if let Err(reason) = put {
                 note(steps.log, format!("the build is not stored: {reason}"))?;
+            }
+            if let Err(reason) = shrunk {
+                note(steps.log, reason)?;
             }
         }
         if let Some(tracer) = tracer

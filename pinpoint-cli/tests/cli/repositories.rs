@@ -118,7 +118,7 @@ fn a_job_goes_on_where_its_repository_is_not() {
 }
 
 #[test]
-fn a_clone_that_is_interrupted_or_killed_is_made_again() {
+fn a_clone_that_is_interrupted_killed_or_canceled_is_made_again() {
     let job = Abandoned::new("cp value built");
     // The other end of the clone waits in the middle of it.
     let (waits, gate) = (job.world.path("waits"), job.world.path("gate"));
