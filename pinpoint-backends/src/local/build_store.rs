@@ -99,11 +99,6 @@ impl BuildStore {
         Ok(Self { root, most })
     }
 
-    /// Its directory.
-    pub fn path(&self) -> &Path {
-        &self.root
-    }
-
     fn manifest(&self, key: &str) -> PathBuf {
         self.root.join("builds").join(key)
     }
