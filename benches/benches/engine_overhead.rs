@@ -171,6 +171,7 @@ async fn measure(directory: &Path, rounds: u64, trace: &Trace) -> Result<f64, Bo
         skip: Vec::new(),
         trace: false,
         paths: Vec::new(),
+        urls: Default::default(),
     };
     let id = store
         .create(&NewJob {

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 
 use pinpoint_backends::job::JobError;
 use pinpoint_backends::local::doctor::Cause;
-use pinpoint_backends::local::{LocalError, RepositoryError};
+use pinpoint_backends::local::{LocalError, MirrorError, RepositoryError};
 use pinpoint_backends::store::{LockError, StoreError};
 use pinpoint_core::bots::UnknownBot;
 use pinpoint_core::{DriveError, ExecutorError, JournalError};
@@ -23,6 +23,7 @@ pub(crate) fn on(error: &(dyn Error + 'static)) -> Option<String> {
         let advice = { error.downcast_ref().and_then(on_store) }
             .or_else(|| error.downcast_ref().and_then(on_lock))
             .or_else(|| error.downcast_ref().and_then(on_local))
+            .or_else(|| error.downcast_ref().and_then(on_mirror))
             .or_else(|| error.downcast_ref().and_then(on_repository))
             .or_else(|| error.downcast_ref().and_then(on_history))
             .or_else(|| error.downcast_ref().and_then(on_bot));
@@ -72,6 +73,7 @@ fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
     match error.downcast_ref() {
         Some(LocalError::Repository(error)) => return Some(error),
         Some(LocalError::Midpoint(error)) => return Some(error),
+        Some(LocalError::Mirror(error)) => return Some(error),
         _ => {}
     }
     match error.downcast_ref() {
@@ -123,6 +125,15 @@ fn on_local(error: &LocalError) -> Option<String> {
         },
         _ => return None,
     })
+}
+
+fn on_mirror(error: &MirrorError) -> Option<String> {
+    match error {
+        MirrorError::NotPermitted { url } => {
+            Some(format!("--allow-repository '{url}', or {}", clone_of(url)))
+        }
+        _ => None,
+    }
 }
 
 fn on_repository(error: &RepositoryError) -> Option<String> {

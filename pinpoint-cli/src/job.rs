@@ -3,9 +3,11 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 
-use pinpoint_backends::job::{JobConfig, JobError, TakenJob, Worker, kind_of, open_local};
+use pinpoint_backends::job::{
+    JobConfig, JobError, TakenJob, Worker, kind_of, open_local, open_provided,
+};
 use pinpoint_backends::local::doctor::Diagnosis;
-use pinpoint_backends::local::{InstructionCounter, LocalExecutor};
+use pinpoint_backends::local::{InstructionCounter, LocalExecutor, Provisions};
 use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{DriveError, DriveEvent, Engine, JobKind, JobMachine};
@@ -42,6 +44,7 @@ pub(crate) struct Session {
     taken: TakenJob,
     kind: JobKind,
     config: JobConfig,
+    provisions: Provisions,
 }
 
 impl Session {
@@ -56,6 +59,7 @@ impl Session {
                 taken,
                 kind,
                 config,
+                provisions: Provisions::default(),
             }),
             Err(error) => {
                 taken.release().await;
@@ -71,6 +75,11 @@ impl Session {
     /// Has the report written to another place than the job says.
     pub(crate) fn report_to(&mut self, file: PathBuf) {
         self.config.report = Some(file);
+    }
+
+    /// Uses what this machine has for jobs that were created elsewhere.
+    pub(crate) fn provide(&mut self, provisions: Provisions) {
+        self.provisions = provisions;
     }
 
     /// Gives the job back untouched.
@@ -127,8 +136,9 @@ impl Session {
     }
 
     async fn work(&self, display: &Display, interrupt: Interrupt) -> Result<JobResult, JobError> {
-        // It looks at the repository, which may be far away.
-        let executor = match tokio::task::block_in_place(|| self.executor()) {
+        let opened = self.executor();
+        let opened = self.taken.prepare(interrupt.clone().interrupted(), opened);
+        let executor = match opened.await? {
             Ok(executor) => executor,
             Err(error) => {
                 // If that can't be noted, this is still the reason.
@@ -193,8 +203,11 @@ impl Session {
         }
     }
 
-    fn executor(&self) -> Result<LocalExecutor, JobError> {
-        open_executor(&self.storage, self.job(), &self.config)
+    async fn executor(&self) -> Result<LocalExecutor, JobError> {
+        let local = self.config.local.as_ref().ok_or_else(not_ours)?;
+        let (state_dir, job) = (&self.storage.state_dir, &self.job().id);
+        let opened = open_provided(local, state_dir, job, self.provisions.clone());
+        opened.await.map_err(refused)
     }
 
     /// The document of a job without a result: it was interrupted, or it can't go on.
@@ -242,17 +255,16 @@ pub(crate) fn open_executor(
     job: &Job,
     config: &JobConfig,
 ) -> Result<LocalExecutor, JobError> {
-    let refused = |error: Box<dyn std::error::Error + Send + Sync>| {
-        JobError::Drive(DriveError::Refused(error))
-    };
-    match &config.local {
-        Some(local) => {
-            open_local(local, &storage.state_dir, &job.id).map_err(|error| refused(Box::new(error)))
-        }
-        None => Err(refused(
-            "only the creator of the job can carry it out".into(),
-        )),
-    }
+    let local = config.local.as_ref().ok_or_else(not_ours)?;
+    open_local(local, &storage.state_dir, &job.id).map_err(refused)
+}
+
+fn refused(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> JobError {
+    JobError::Drive(DriveError::Refused(error.into()))
+}
+
+fn not_ours() -> JobError {
+    refused("only the creator of the job can carry it out")
 }
 
 /// The way to resume a job whose functions are in a Python program.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use pinpoint_backends::job::{self, JobConfig};
+use pinpoint_backends::local::Provisions;
 use pinpoint_backends::store::{Job, JobFilter, Page, Place, Total};
 use pinpoint_core::JobState;
 use serde_json::json;
@@ -54,9 +55,15 @@ pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError>
             )
         }
         Jobs::Show { job } => show(&store.get(&job).await?, &display),
-        Jobs::Resume { job, report, yes } => {
+        Jobs::Resume {
+            job,
+            report,
+            yes,
+            provisions,
+        } => {
             let job = store.get(&job).await?;
-            resume(&storage, &job, report, yes, &display).await
+            let provisions = provisions.open(&storage.state_dir, false)?;
+            resume(&storage, &job, report, yes, provisions, &display).await
         }
         Jobs::Report { job, file } => {
             let job = store.get(&job).await?;
@@ -118,6 +125,7 @@ async fn resume(
     job: &Job,
     file: Option<PathBuf>,
     yes: bool,
+    provisions: Provisions,
     display: &Display,
 ) -> Result<u8, CliError> {
     let file = file.as_deref().map(report::destination).transpose()?;
@@ -139,6 +147,7 @@ async fn resume(
     if let Some(file) = file {
         session.report_to(file);
     }
+    session.provide(provisions);
     let result = session.run(display).await?;
     print_result(&result, display);
     Ok(exit_code(&result))

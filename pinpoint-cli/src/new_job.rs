@@ -76,10 +76,17 @@ impl Benchmark {
                 Err(error) => Err(error.into()),
             })
             .collect::<Result<_, CliError>>()?;
+        let urls = match Repository::discover(repository) {
+            Ok(repository) => repository.urls(&repositories)?,
+            // Existing builds are in none.
+            Err(RepositoryError::NotARepository { .. }) => BTreeMap::new(),
+            Err(error) => return Err(error.into()),
+        };
         let mut config = LocalConfig {
             repository: repository.to_owned(),
             made: false,
             repositories,
+            urls,
             good,
             good_arguments: Vec::new(),
             good_env: Default::default(),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use bytesize::ByteSize;
-use pinpoint_backends::local::{CleanOptions, CleanReport, clean as clean_builds};
+use pinpoint_backends::local::{BuildStore, CleanOptions, CleanReport, clean as clean_builds};
 use pinpoint_backends::store::{JobId, JobStore, without_password};
 use pinpoint_backends::{STATE_MARK, job_dir, owner};
 use serde_json::json;
@@ -128,6 +128,12 @@ pub(crate) fn resume_command(display: &Display, job: &str) -> String {
 }
 
 pub(crate) fn clean(clean: &Clean, display: &Display) -> Result<u8, CliError> {
+    if let Some(root) = &clean.build_store {
+        // A directory that is none stays as it is.
+        std::fs::read_dir(root.join("blobs")).map_err(CliError::file("read", root))?;
+        let done = BuildStore::open(root, clean.cache_size.as_u64())?.shrink()?;
+        return report(display, &root.display().to_string(), &done);
+    }
     let state_dir = state_dir(display)?;
     // A directory without the jobs' file is not ours: leave it alone.
     if !state_dir.join("pinpoint.db").exists() && !state_dir.join(STATE_MARK).exists() {

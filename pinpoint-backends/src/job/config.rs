@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::JobError;
 use super::stored::written;
-use crate::local::{LocalConfig, LocalError, LocalExecutor, Location, default_machine_dir};
+use crate::local::{
+    LocalConfig, LocalError, LocalExecutor, Location, Provisions, default_machine_dir,
+};
 use crate::state_dir::job_dir;
 use crate::store::{Job, JobId, NewJob};
 
@@ -101,12 +103,33 @@ pub fn open_local(
     state_dir: &Path,
     job: &JobId,
 ) -> Result<LocalExecutor, LocalError> {
-    let location = Location {
+    LocalExecutor::open(config.clone(), location(state_dir, job), job.as_str())
+}
+
+/// As [`open_local`], with what this machine has for jobs that were created elsewhere.
+/// Their repository is fetched meanwhile, which may take long: see [`TakenJob::prepare`].
+///
+/// # Errors
+///
+/// As of [`LocalExecutor::open_with`].
+///
+/// [`TakenJob::prepare`]: super::TakenJob::prepare
+pub async fn open_provided(
+    config: &LocalConfig,
+    state_dir: &Path,
+    job: &JobId,
+    provisions: Provisions,
+) -> Result<LocalExecutor, LocalError> {
+    let location = location(state_dir, job);
+    LocalExecutor::open_with(config.clone(), location, job.as_str(), provisions).await
+}
+
+fn location(state_dir: &Path, job: &JobId) -> Location {
+    Location {
         state_dir: state_dir.to_owned(),
         job_dir: job_dir(state_dir, job.as_str()),
         machine_dir: default_machine_dir(),
-    };
-    LocalExecutor::open(config.clone(), location, job.as_str())
+    }
 }
 
 fn is_false(value: &bool) -> bool {

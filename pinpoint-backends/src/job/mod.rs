@@ -107,7 +107,7 @@ mod taken;
 #[cfg(feature = "local")]
 pub use cancel::cancel;
 #[cfg(feature = "local")]
-pub use config::{CommandLine, JobConfig, new_job, open_local};
+pub use config::{CommandLine, JobConfig, new_job, open_local, open_provided};
 pub use error::JobError;
 pub use stored::{kind_of, machine_of, spec_of, stored_result};
 pub use taken::{TakenJob, Worker};

@@ -128,6 +128,29 @@ impl TakenJob {
         }
     }
 
+    /// Does something that has to be done before the job can be worked on, such as fetching
+    /// its repository, and keeps the lease meanwhile. It is dropped when the process has to
+    /// end or the job is canceled: the job is as it was then.
+    ///
+    /// # Errors
+    ///
+    /// [`JobError::Interrupted`], and when the store can't be written.
+    pub async fn prepare<T>(
+        &self,
+        interrupted: impl Future<Output = ()>,
+        preparation: impl Future<Output = T>,
+    ) -> Result<T, JobError> {
+        // Requests that came before: the job is to go on.
+        self.store.clear_cancel(&self.job.id).await?;
+        tokio::select! {
+            biased;
+            prepared = preparation => Ok(prepared),
+            () = interrupted => Err(JobError::Interrupted),
+            () = self.canceled() => Err(JobError::Interrupted),
+            never = self.keep_lease() => match never {},
+        }
+    }
+
     async fn drive(
         &self,
         worker: Worker<'_>,

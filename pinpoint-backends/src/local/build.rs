@@ -1,6 +1,6 @@
 //! Making a build, or finding it.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,17 +10,21 @@ use std::time::{Duration, Instant};
 
 use pinpoint_core::{CombinedCommit, Commit, Patch};
 use pinpoint_midpoint::MidpointError;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
 use super::benchmark;
 use super::build_steps::{BuildSteps, Holds, Trouble, hash_of, last_line, note};
+use super::build_store::{self, BuildStore, Taken};
 use super::config::LocalConfig;
 use super::environment::Environment;
 use super::error::LocalError;
 use super::files::{self, Locked};
 use super::history::LocalHistory;
+use super::history::url::normal_form;
+use super::host;
 use super::local_clones::LocalClones;
 use super::machine_lock::MachineLock;
 use super::process::{Ended, Processes};
@@ -37,6 +41,9 @@ const MOST_PLACES: u32 = 16;
 
 /// The end of the names of files with the commits of traced builds, and what they read.
 const TRACED: &str = ".traced.json";
+
+/// The end of the names of files with what was wrong with stored builds.
+const DAMAGED: &str = ".damaged.json";
 
 /// The state of a build in this job.
 #[derive(Debug, Clone)]
@@ -122,6 +129,7 @@ pub(super) struct Builder {
     damaged_runs: Mutex<HashSet<String>>,
     /// Opened when something is traced: reports need none.
     tracer: OnceCell<Tracer>,
+    store: Option<BuildStore>,
 }
 
 impl Builder {
@@ -132,10 +140,12 @@ impl Builder {
         workspace: Workspace,
         (repository, clones): (Repository, LocalClones),
         machine: &Arc<MachineLock>,
+        store: Option<BuildStore>,
     ) -> Self {
         let slots = usize::try_from(config.build_jobs.max(1)).unwrap_or(usize::MAX);
         Self {
             tracer: OnceCell::new(),
+            store,
             config: Arc::clone(config),
             environment: Arc::clone(environment),
             logs,
@@ -152,8 +162,38 @@ impl Builder {
 
     /// The path of a build's log, if there is one.
     pub(super) fn log_of(&self, commit: &CombinedCommit) -> Option<String> {
-        let log = self.log(&key(commit, &self.config, self.clones.names()));
+        let log = self.log(&self.key(commit));
         log.exists().then(|| log.display().to_string())
+    }
+
+    /// The name of a build here. Where the job was created elsewhere, that does not depend
+    /// on where its creator has the repository.
+    fn key(&self, commit: &CombinedCommit) -> String {
+        match self.clones.by_url(commit, &self.config.urls) {
+            Some(commit) => key(&commit, &self.config, self.clones.names()),
+            None => key(commit, &self.config, self.clones.names()),
+        }
+    }
+
+    /// The name of a build in the store; absent for one that is not stored.
+    fn stored_key(&self, commit: &CombinedCommit, made: &LaidOut) -> Option<(BuildStore, String)> {
+        let store = self.store.clone()?;
+        // What was left to the build command is not known, nor is what a trace read.
+        if self.config.build.is_none() || self.config.trace || !made.left_out.is_empty() {
+            return None;
+        }
+        let commit = by_url(commit, &self.config.urls)?;
+        let urls: BTreeSet<_> = self
+            .config
+            .urls
+            .values()
+            .map(|it| normal_form(it))
+            .collect();
+        let urls: Vec<_> = urls.into_iter().collect();
+        let mut name = Sha256::new_with_prefix("pinpoint stored build 1");
+        name.update(key(&commit, &self.config, &urls));
+        name.update(host::system());
+        Some((store, hexadecimal(&name.finalize())))
     }
 
     fn log(&self, key: &str) -> PathBuf {
@@ -179,7 +219,7 @@ impl Builder {
                 change: *change,
             });
         }
-        let key = key(commit, &self.config, self.clones.names());
+        let key = self.key(commit);
         loop {
             let build = Arc::clone(locked(&self.builds).entry(key.clone()).or_default());
             let made = build
@@ -259,6 +299,7 @@ impl Builder {
         let (mut dir, mut further) = (self.workspace.build_dir(key, 0), 0);
         let log = self.log(key);
         let mut whole = Whole::But(self.config.results.as_deref());
+        let mut was_stored = false;
         let mut slot = None;
         let mut moments = 0;
         loop {
@@ -278,7 +319,7 @@ impl Builder {
                     commit: Some(commit.clone()),
                     key: format!("{key} {making}"),
                     tree: dir.tree.clone(),
-                    cached: matches!(whole, Whole::But(_)),
+                    cached: was_stored || matches!(whole, Whole::But(_)),
                     duration: marker.duration,
                     ours: Some(Ours {
                         marker: marker.clone(),
@@ -334,9 +375,12 @@ impl Builder {
                 holds,
                 processes,
             };
-            if let Some(failure) = self.make_alone(steps).await? {
-                files::write_json(&remembered, &failure)?;
-                return Ok(Made::Failed(Arc::new(failure)));
+            match self.make_alone(steps).await? {
+                Ok(stored) => was_stored = stored,
+                Err(failure) => {
+                    files::write_json(&remembered, &failure)?;
+                    return Ok(Made::Failed(Arc::new(failure)));
+                }
             }
             whole = Whole::Tree;
         }
@@ -349,10 +393,11 @@ impl Builder {
             return Ok(None);
         };
         for (url, revision) in &marker.left_out {
-            let Some(clone) = self.clones.locate(url)? else {
+            let Some(clone) = self.clones.locate(url, None).await? else {
                 continue;
             };
-            match hash_of(&self.workspace, &clone, &Commit::new(url, revision)).await {
+            let commit = Commit::new(url, revision);
+            match hash_of(&self.workspace, &clone, &commit, None).await {
                 Ok(_) => return Ok(None),
                 Err(Trouble::Build(_)) => {}
                 Err(Trouble::Local(error)) => return Err(error),
@@ -372,15 +417,15 @@ impl Builder {
         }))
     }
 
-    /// Makes a build, with the locks it holds; returns the reason for its failure, if it
-    /// failed.
-    async fn make_alone(&self, steps: BuildSteps<'_>) -> Result<Option<Failure>, LocalError> {
+    /// Makes a build, with the locks it holds; returns whether it was in the store, or the
+    /// reason for its failure.
+    async fn make_alone(&self, steps: BuildSteps<'_>) -> Result<Result<bool, Failure>, LocalError> {
         let (dir, holds) = (steps.dir, Arc::clone(&steps.holds));
         let began = Instant::now();
         dir.create()?;
         let log = steps.log.to_owned();
         match self.take(&steps).await {
-            Ok(_) if !dir.tree.is_dir() => Ok(Some(Failure {
+            Ok(_) if !dir.tree.is_dir() => Ok(Err(Failure {
                 reason: "the build command removed its work tree".into(),
                 duration: milliseconds(began.elapsed()),
             })),
@@ -388,12 +433,13 @@ impl Builder {
                 let dir = dir.clone();
                 let workspace = self.workspace.clone();
                 let cache_size = self.config.cache_size;
+                let was_stored = made.stored;
                 blocking(holds, move || {
                     dir.finish(made, began)?;
                     for (path, reason) in workspace.shrink(cache_size)?.failed {
                         note(&log, format!("can't remove {}: {reason}", path.display()))?;
                     }
-                    Ok(None)
+                    Ok(Ok(was_stored))
                 })
                 .await
             }
@@ -405,7 +451,7 @@ impl Builder {
                     if let Err(error) = dir.remove() {
                         note(&log, error)?;
                     }
-                    Ok(Some(Failure { reason, duration }))
+                    Ok(Err(Failure { reason, duration }))
                 })
                 .await
             }
@@ -420,7 +466,7 @@ impl Builder {
     /// Fills the work tree and runs the build command in it.
     async fn take(&self, steps: &BuildSteps<'_>) -> Result<LaidOut, Trouble> {
         let (commit, repository, tree) = (steps.commit, &self.repository, &steps.dir.tree);
-        let hash = hash_of(&self.workspace, repository, &commit.main).await?;
+        let hash = steps.hash_of(repository, &commit.main).await?;
         let borrowed = steps.check_out(repository, &hash, tree).await?;
         let mut made = steps.place_dependencies().await?;
         made.repositories.insert(borrowed);
@@ -436,6 +482,29 @@ impl Builder {
                 )));
             }
         }
+        let stored = self.stored_key(commit, &made);
+        if let Some((store, key)) = &stored {
+            let (store, key, dir) = (store.clone(), key.clone(), steps.dir.clone());
+            let taken = blocking(Arc::clone(&steps.holds), move || {
+                store.take(&key, &dir.path)
+            });
+            match taken.await? {
+                Taken::Whole => {
+                    made.stored = true;
+                    return Ok(made);
+                }
+                Taken::Nothing => {}
+                Taken::Damaged(reason) => self.note_damage(steps, &reason)?,
+            }
+        }
+        let before = match &stored {
+            Some(_) => {
+                let dir = steps.dir.clone();
+                let look = move || build_store::files_before(&dir.path);
+                blocking(Arc::clone(&steps.holds), look).await?
+            }
+            None => None,
+        };
         let tracer = self.tracer().await?;
         let mut reads = None;
         if let Some(script) = &self.config.build {
@@ -460,6 +529,21 @@ impl Builder {
                 )));
             }
         }
+        if let (Some((store, key)), Some(before)) = (stored, before) {
+            let dir = steps.dir.clone();
+            let put = move || {
+                let put = store.put(&key, &dir.path, &before);
+                Ok((put, store.shrink()))
+            };
+            let (put, shrunk) = blocking(Arc::clone(&steps.holds), put).await?;
+            // The build is none the worse.
+            if let Err(reason) = put {
+                note(steps.log, format!("the build is not stored: {reason}"))?;
+            }
+            if let Err(reason) = shrunk {
+                note(steps.log, reason)?;
+            }
+        }
         if let Some(tracer) = tracer
             && tree.is_dir()
         {
@@ -468,6 +552,16 @@ impl Builder {
             files::write_json(&steps.dir.traced(), &traced)?;
         }
         Ok(made)
+    }
+
+    /// Keeps what was wrong with a stored build.
+    fn note_damage(&self, steps: &BuildSteps<'_>, reason: &str) -> Result<(), LocalError> {
+        let commit = steps.commit.main.revision();
+        let sentence =
+            format!("the stored build of {commit} was damaged, and made again: {reason}");
+        note(steps.log, &sentence)?;
+        let name = format!("{}{DAMAGED}", self.key(steps.commit));
+        files::write_json(&self.logs.join(name), &sentence)
     }
 
     /// The means to trace, in a job whose builds are traced.
@@ -536,18 +630,24 @@ impl Builder {
 
     /// The builds of this job that were traced, by this process or an earlier one.
     fn all_traced(&self) -> Result<Vec<(CombinedCommit, Traced)>, LocalError> {
+        self.notes(TRACED)
+    }
+
+    /// The notes on builds of this job whose names end so.
+    fn notes<T: DeserializeOwned>(&self, end: &str) -> Result<Vec<T>, LocalError> {
         let unreadable = |error| LocalError::io("read", &self.logs)(error);
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.logs).map_err(unreadable)? {
             let path = entry.map_err(unreadable)?.path();
-            if path.to_string_lossy().ends_with(TRACED) {
+            if path.to_string_lossy().ends_with(end) {
                 found.extend(files::read_json(&path)?);
             }
         }
         Ok(found)
     }
 
-    /// Why it is not known what builds of the job read, a sentence for each reason.
+    /// Stored builds that were damaged, and why it is not known what builds of the job
+    /// read, a sentence for each.
     pub(super) fn warnings(&self) -> Result<Vec<String>, LocalError> {
         let mut reasons: BTreeMap<String, u32> = BTreeMap::new();
         for (_, traced) in self.all_traced()? {
@@ -562,7 +662,9 @@ impl Builder {
             };
             format!("it is not known what {builds} read: {reason}")
         };
-        Ok(reasons.into_iter().map(sentence).collect())
+        let mut warnings: Vec<String> = self.notes(DAMAGED)?;
+        warnings.extend(reasons.into_iter().map(sentence));
+        Ok(warnings)
     }
 
     /// The build of another commit that is known to be the same as one not built yet.
@@ -634,6 +736,24 @@ impl Builder {
         }
         Ok(path)
     }
+}
+
+/// The commit, with each repository named by its URL; absent where one has none.
+pub(super) fn by_url(
+    commit: &CombinedCommit,
+    urls: &BTreeMap<String, String>,
+) -> Option<CombinedCommit> {
+    let url = |name: &str| {
+        let url = urls.get(name).or_else(|| urls.get(&normal_form(name)));
+        url.map(|url| normal_form(url))
+    };
+    let mut commit = commit.clone();
+    commit.main.repository = url(&commit.main.repository)?;
+    for held in &mut commit.modified_deps {
+        held.commit.repository = url(&held.commit.repository)?;
+        held.named_by = url(&held.named_by)?;
+    }
+    Some(commit)
 }
 
 /// Is it a commit of the main repository's history, and nothing else?

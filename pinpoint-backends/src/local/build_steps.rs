@@ -18,6 +18,7 @@ use super::files::{self, Locked};
 use super::history::LocalHistory;
 use super::local_clones::LocalClones;
 use super::machine_lock::BuildHold;
+use super::mirrors::MirrorError;
 use super::process::{self, Ended, Launch, NotRun, Processes};
 use super::repository::{Repository, RepositoryError};
 use super::sync::blocking;
@@ -57,6 +58,20 @@ impl<E: Into<LocalError>> From<E> for Trouble {
 }
 
 impl BuildSteps<'_> {
+    /// The local clone of a repository.
+    pub(super) async fn located(&self, url: &str) -> Result<Option<Repository>, LocalError> {
+        self.clones.locate(url, Some(self)).await
+    }
+
+    /// As [`hash_of`], while this is built.
+    pub(super) async fn hash_of(
+        &self,
+        clone: &Repository,
+        commit: &Commit,
+    ) -> Result<String, Trouble> {
+        hash_of(self.workspace, clone, commit, Some(self)).await
+    }
+
     /// Makes a work tree of a commit, and returns which of our repositories it
     /// belongs to.
     pub(super) async fn check_out(
@@ -173,12 +188,24 @@ pub(super) async fn hash_of(
     workspace: &Workspace,
     clone: &Repository,
     commit: &Commit,
+    build: Option<&BuildSteps<'_>>,
 ) -> Result<String, Trouble> {
     let does_not_build = |error| match error {
         HistoryError::UnknownRevision { .. } => Trouble::Build(error.to_string()),
         other => MidpointError::from(other).into(),
     };
-    let clone = clone.clone();
+    // Fetched here, and not by the history: it does not know what is held by a build.
+    if let Some(mirror) = clone.mirror() {
+        for revision in [&commit.git_hash].into_iter().chain(&commit.merged) {
+            match mirror.bring(revision, build).await {
+                Err(LocalError::Mirror(error @ MirrorError::NoCommit { .. })) => {
+                    return Err(Trouble::Build(error.to_string()));
+                }
+                other => other?,
+            }
+        }
+    }
+    let clone = clone.clone().without_mirror();
     let state_dir = workspace.state_dir().to_owned();
     let history = blocking((), move || {
         LocalHistory::open(&clone, &state_dir).map_err(|error| MidpointError::from(error).into())

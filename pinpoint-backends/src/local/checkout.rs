@@ -9,8 +9,9 @@ use tokio::sync::{MutexGuard, SemaphorePermit};
 use super::build::{Build, Made};
 use super::builds::Builds;
 use super::error::LocalError;
-use super::executor::{CancelGuard, LocalExecutor};
+use super::executor::LocalExecutor;
 use super::machine_lock::{BuildHold, RunHold};
+use super::process::CancelGuard;
 use super::run::WarmedUp;
 
 /// Two commits that are built, with the machine to run something in their work trees,

@@ -8,9 +8,11 @@ use pinpoint_core::results::Format;
 use pinpoint_core::{Aggregate, CombinedCommit, Limits};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::build_store::BuildStore;
 use super::cpus::CpuList;
 use super::instructions::InstructionCounter;
 use super::measures::MeasureChoice;
+use super::mirrors::Mirrors;
 
 /// How a job builds and runs its commits. It is stored with the job, so that
 /// resuming needs nothing else.
@@ -26,6 +28,11 @@ pub struct LocalConfig {
     /// Local clones of other repositories, by their URLs: of dependencies.
     #[serde(default)]
     pub repositories: BTreeMap<String, PathBuf>,
+    /// The URLs from which machines without these clones fetch the repositories, by the
+    /// names that those have in the job; that of the main one is the path above. Absent in
+    /// jobs of earlier versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub urls: BTreeMap<String, String>,
     /// The good end, where the metric is found.
     pub good: CombinedCommit,
     /// Arguments of the benchmark at the good end, after those of the command.
@@ -127,6 +134,16 @@ pub struct Location {
     /// Almost always [`default_machine_dir`](super::default_machine_dir); two jobs with
     /// different ones disturb each other's measurements.
     pub machine_dir: PathBuf,
+}
+
+/// What a machine has for the jobs of others.
+#[derive(Debug, Clone, Default)]
+pub struct Provisions {
+    /// The repositories of jobs that were created elsewhere, by their URLs. Absent where
+    /// jobs use the clones that they name.
+    pub mirrors: Option<Mirrors>,
+    /// The builds that machines make for each other.
+    pub build_store: Option<BuildStore>,
 }
 
 /// The most requests that a [`LocalExecutor`](super::LocalExecutor) should get at once.

@@ -4,8 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pinpoint_core::ExecutorError;
+use pinpoint_midpoint::{HistoryError, MidpointError};
 
 use super::cpus::CpuList;
+use super::mirrors::MirrorError;
 use super::repository::RepositoryError;
 
 /// The local executor failed.
@@ -55,6 +57,9 @@ pub enum LocalError {
     /// The range between two commits can't be found out.
     #[error(transparent)]
     Midpoint(#[from] pinpoint_midpoint::MidpointError),
+    /// A repository can't be had from its URL.
+    #[error(transparent)]
+    Mirror(#[from] MirrorError),
     /// The directory of the machine's locks belongs to another user.
     #[error("{path} belongs to another user, so its locks can't be trusted; have it removed, or set XDG_RUNTIME_DIR", path = path.display())]
     ForeignMachineDir {
@@ -268,7 +273,13 @@ impl LocalError {
     /// May the same request succeed a little later, without intervention?
     fn may_pass(&self) -> bool {
         match self {
-            Self::Cancelled | Self::ShutDown | Self::BuildDamaged { .. } => true,
+            Self::Cancelled
+            | Self::ShutDown
+            | Self::BuildDamaged { .. }
+            | Self::Mirror(MirrorError::Fetch { .. }) => true,
+            Self::Midpoint(MidpointError::History(HistoryError::Unreadable { source, .. })) => {
+                matches!(source.downcast_ref(), Some(MirrorError::Fetch { .. }))
+            }
             Self::Io { source, .. }
             | Self::InstructionsNotCounted { source }
             | Self::Spawn { source, .. }

@@ -15,19 +15,20 @@ use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
 use super::build::{Builder, Made};
+use super::build_store::BuildStore;
 use super::builds::Builds;
-use super::config::{LocalConfig, Location};
+use super::config::{LocalConfig, Location, Provisions};
 use super::environment::Environment;
 use super::error::LocalError;
 use super::files;
 use super::local_clones::LocalClones;
 use super::machine_lock::MachineLock;
-use super::process::Processes;
+use super::process::{CancelGuard, Processes};
 use super::repository::Repository;
 use super::run::Runner;
 use super::settle::Waiting;
 use super::sources::Sources;
-use super::sync::locked;
+use super::sync::{blocking, locked};
 use super::workspace::{Workspace, hexadecimal};
 
 /// Lists, builds and runs the commits of one job on this machine.
@@ -45,15 +46,6 @@ pub struct LocalExecutor {
     works: Mutex<HashMap<Key, Arc<Processes>>>,
 }
 
-/// Cancels the processes of a request when its future is dropped.
-pub(super) struct CancelGuard(pub(super) Arc<Processes>);
-
-impl Drop for CancelGuard {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
-}
-
 impl LocalExecutor {
     /// Starts or resumes a job.
     ///
@@ -66,23 +58,47 @@ impl LocalExecutor {
         location: Location,
         job: impl Into<String>,
     ) -> Result<Self, LocalError> {
-        if config.command.first().is_none_or(String::is_empty) {
-            return Err(LocalError::NoCommand);
-        }
-        if let Some(cpus) = &config.cpus {
-            cpus.check()?;
-        }
-        if let Some(results) = &config.results
-            && !is_inside(results)
-        {
-            return Err(LocalError::ResultsOutside {
-                path: results.clone(),
-            });
-        }
+        check(&config)?;
         let sources = match config.made {
             true => None,
             false => Some(Sources::open(&config, &location.state_dir)?),
         };
+        Self::assemble(config, location, job.into(), sources, None)
+    }
+
+    /// As [`open`](Self::open), with what this machine has for jobs that were created
+    /// elsewhere. Their repository is fetched now, if it has to be.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open), and when a repository can't be fetched.
+    pub async fn open_with(
+        config: LocalConfig,
+        location: Location,
+        job: impl Into<String>,
+        provisions: Provisions,
+    ) -> Result<Self, LocalError> {
+        check(&config)?;
+        let sources = match provisions.mirrors {
+            _ if config.made => None,
+            None => {
+                let (config, state_dir) = (config.clone(), location.state_dir.clone());
+                // It looks at the repository, which may be far away.
+                Some(blocking((), move || Sources::open(&config, &state_dir)).await?)
+            }
+            Some(mirrors) => Some(Sources::elsewhere(&config, mirrors, &location.state_dir).await?),
+        };
+        let store = provisions.build_store;
+        Self::assemble(config, location, job.into(), sources, store)
+    }
+
+    fn assemble(
+        config: LocalConfig,
+        location: Location,
+        job: String,
+        sources: Option<Sources>,
+        store: Option<BuildStore>,
+    ) -> Result<Self, LocalError> {
         let job_dir = location.job_dir;
         files::create_dir(&job_dir.join("builds"))?;
         files::create_dir(&job_dir.join("runs"))?;
@@ -92,11 +108,7 @@ impl LocalExecutor {
             .map_err(LocalError::io("read", &job_dir))?;
         let workspace = Workspace::open(&location.state_dir)?;
         let machine = Arc::new(MachineLock::open(&location.machine_dir)?);
-        let environment = Arc::new(Environment::new(
-            job.into(),
-            config.env.clone(),
-            config.trace,
-        ));
+        let environment = Arc::new(Environment::new(job, config.env.clone(), config.trace));
         let config = Arc::new(config);
         let builds = match &sources {
             None => Builds::Prebuilt,
@@ -104,7 +116,8 @@ impl LocalExecutor {
                 let clones = LocalClones::open(sources.repositories.clone(), &config.repositories)?;
                 let logs = job_dir.join("builds");
                 let of = (sources.repository.clone(), clones);
-                let builder = Builder::new(&config, &environment, logs, workspace, of, &machine);
+                let builder =
+                    Builder::new(&config, &environment, logs, workspace, of, &machine, store);
                 Builds::OfCommits(Box::new(builder))
             }
         };
@@ -194,7 +207,7 @@ impl LocalExecutor {
     /// The repository that a commit is of, if it is available locally.
     pub fn repository_of(&self, commit: &Commit) -> Option<Repository> {
         let repositories = &self.sources.as_ref()?.repositories;
-        repositories.locate(&commit.repository).ok().flatten()
+        repositories.located(&commit.repository)
     }
 
     /// The name of a commit alone.
@@ -342,6 +355,24 @@ impl InProcess for LocalExecutor {
         }
         Ok(())
     }
+}
+
+/// Is the configuration one that can be carried out?
+fn check(config: &LocalConfig) -> Result<(), LocalError> {
+    if config.command.first().is_none_or(String::is_empty) {
+        return Err(LocalError::NoCommand);
+    }
+    if let Some(cpus) = &config.cpus {
+        cpus.check()?;
+    }
+    if let Some(results) = &config.results
+        && !is_inside(results)
+    {
+        return Err(LocalError::ResultsOutside {
+            path: results.clone(),
+        });
+    }
+    Ok(())
 }
 
 /// Does the path, by its words, name something below the directory it is looked up in?

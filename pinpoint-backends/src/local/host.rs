@@ -60,6 +60,17 @@ impl Host {
     }
 }
 
+/// The system that a build was made for: programs for one may not run on another.
+pub(super) fn system() -> String {
+    let version = System::os_version().unwrap_or_default();
+    let name = System::distribution_id();
+    format!(
+        "{} {} {name} {version}",
+        std::env::consts::OS,
+        std::env::consts::ARCH
+    )
+}
+
 /// Linux reports them for each processor; a virtual machine often for none.
 pub(super) fn governors(processors: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(processors).into_iter().flatten().flatten();

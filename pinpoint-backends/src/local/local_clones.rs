@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
+use pinpoint_core::CombinedCommit;
+
+use super::build::by_url;
+use super::build_steps::BuildSteps;
 use super::error::LocalError;
 use super::history::LocalRepositories;
-use super::repository::{Repository, RepositoryError};
+use super::repository::Repository;
 use super::sync::locked;
 
 /// Repositories on this machine, by their URLs.
@@ -31,44 +35,62 @@ impl LocalClones {
         repositories: LocalRepositories,
         named: &BTreeMap<String, PathBuf>,
     ) -> Result<Self, LocalError> {
-        for place in named.values() {
-            Repository::discover(place)?;
-        }
-        let submodules = repositories.submodules();
-        let submodules = submodules.iter().map(|clone| clone.display().to_string());
+        let names = match repositories.urls() {
+            Some(urls) => urls.into_iter().collect(),
+            None => {
+                for place in named.values() {
+                    Repository::discover(place)?;
+                }
+                let submodules = repositories.submodules();
+                let submodules = submodules.iter().map(|clone| clone.display().to_string());
+                named.keys().cloned().chain(submodules).collect()
+            }
+        };
         Ok(Self {
-            names: named.keys().cloned().chain(submodules).collect(),
+            names,
             repositories,
             known: Mutex::default(),
         })
     }
 
-    /// The local clone of a repository.
+    /// The local clone of a repository, which a build needs.
     ///
     /// # Errors
     ///
-    /// When there is one that git refuses to read: leaving it out would change the build.
-    pub(super) fn locate(&self, repository: &str) -> Result<Option<Repository>, RepositoryError> {
-        let mut known = locked(&self.known);
-        if let Some(clone) = known.get(repository) {
+    /// When there is one that git refuses to read, or that can't be fetched: leaving it
+    /// out would change the build.
+    pub(super) async fn locate(
+        &self,
+        repository: &str,
+        build: Option<&BuildSteps<'_>>,
+    ) -> Result<Option<Repository>, LocalError> {
+        if let Some(clone) = locked(&self.known).get(repository) {
             return Ok(clone.clone());
         }
-        let clone = self.repositories.locate(repository)?;
-        known.insert(repository.to_owned(), clone.clone());
+        let clone = self.repositories.locate(repository, build).await?;
+        locked(&self.known).insert(repository.to_owned(), clone.clone());
         Ok(clone)
     }
 
     /// Do two names mean the same repository?
     pub(super) fn same(&self, one: &str, other: &str) -> bool {
-        one == other
-            || match (self.locate(one), self.locate(other)) {
-                (Ok(Some(one)), Ok(Some(other))) => one.path() == other.path(),
-                _ => false,
-            }
+        one == other || self.repositories.identity(one) == self.repositories.identity(other)
+    }
+
+    /// The commit, with each repository named by its URL, where the job was created
+    /// elsewhere.
+    pub(super) fn by_url(
+        &self,
+        commit: &CombinedCommit,
+        urls: &BTreeMap<String, String>,
+    ) -> Option<CombinedCommit> {
+        self.repositories.urls()?;
+        by_url(commit, urls)
     }
 
     /// The URLs that the user named, and the clones of submodules: while they
-    /// are the same, so are the repositories that are available locally.
+    /// are the same, so are the repositories that are available locally. Of a job that was
+    /// created elsewhere, all its URLs.
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }

@@ -14,6 +14,7 @@
 //! | path | holds |
 //! | --- | --- |
 //! | `STATE/repositories/<hash>` | our bare repository for one of the user's |
+//! | `STATE/mirrors/<hash>` | a mirror of a repository that was fetched by its URL |
 //! | `STATE/builds/<key>` | one build: its work tree, checkouts of modules beside it, and a marker written last, which names what is in them |
 //! | `STATE/locks/<key>` | held shared by the users of that build, alone by its maker |
 //! | `STATE/locks/making` | held shared by all who make builds, alone by a process that removes repositories |
@@ -49,13 +50,16 @@
 //!
 //! # Limits
 //!
-//! Nothing is fetched, neither dependencies without a local clone nor files kept by
-//! Git LFS: the build command can do that. `git` in a work tree sees the user's tags, as
+//! Nothing is fetched but the repositories that a job names by URL, and those only where
+//! there are [`Mirrors`]: neither other dependencies without a local clone nor files kept
+//! by Git LFS. The build command can do that. `git` in a work tree sees the user's tags, as
 //! they are when something is built, and no branches. Outside of Linux a process that
 //! leaves its process group is not ended.
 mod benchmark;
 mod build;
+mod build_manifest;
 mod build_steps;
+mod build_store;
 mod builds;
 mod checkout;
 mod commit_diff;
@@ -76,7 +80,10 @@ mod machine_lock;
 mod measures;
 mod memory_floor;
 mod metric;
+mod mirrors;
 mod process;
+mod remote_url;
+mod remotes;
 mod repository;
 mod result_source;
 mod results;
@@ -90,9 +97,11 @@ mod touched;
 mod trace;
 mod workspace;
 
+pub use build_manifest::{BuildManifest, BuildManifestError};
+pub use build_store::BuildStore;
 pub use checkout::{Checkout, CheckoutPair};
 pub use commit_diff::FileChange;
-pub use config::{LocalConfig, Location, limits};
+pub use config::{LocalConfig, Location, Provisions, limits};
 pub use cpus::{CpuList, CpuListError};
 pub use error::LocalError;
 pub use executor::LocalExecutor;
@@ -101,8 +110,10 @@ pub use host::Host;
 pub use instructions::InstructionCounter;
 pub use machine_lock::default_machine_dir;
 pub use measures::{MeasureChoice, RunMeasure};
+pub use mirrors::{MirrorError, Mirrors};
 pub use pinpoint_core::{Measure, Metric};
 pub use process::ignores_hangup;
+pub use remote_url::{RemoteUrl, RemoteUrlError, RepositoryPattern, RepositoryPatternError};
 pub use repository::{Repository, RepositoryError};
 pub use results::Results;
 pub use settle::Waiting;

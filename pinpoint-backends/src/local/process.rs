@@ -316,6 +316,15 @@ impl Processes {
     }
 }
 
+/// Cancels the processes of a request when the future of its work is dropped.
+pub(super) struct CancelGuard(pub(super) Arc<Processes>);
+
+impl Drop for CancelGuard {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
 /// The unit in which systems count memory: Linux and the BSDs in KiB, macOS in bytes.
 const MEMORY_UNIT: u64 = if cfg!(target_vendor = "apple") {
     1

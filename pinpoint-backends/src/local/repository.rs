@@ -9,6 +9,8 @@ use std::process::{Command, Output, Stdio};
 
 use pinpoint_core::Commit;
 
+use super::mirrors::Mirror;
+
 /// Trouble with a repository or a revision.
 #[derive(Debug, thiserror::Error)]
 pub enum RepositoryError {
@@ -105,6 +107,22 @@ pub enum RepositoryError {
         bad: String,
         /// The paths, from the top of the repository.
         paths: Vec<String>,
+    },
+    /// Other machines can't fetch the repository from anywhere.
+    #[error("{path} has no remote from which other machines can fetch it; add one with `git remote add`, and push", path = path.display())]
+    NoRemote {
+        /// The repository.
+        path: PathBuf,
+    },
+    /// Other machines can't fetch a commit.
+    #[error("no branch of the remote {remote} of {path} holds commit {commit}, so other machines can't build it; push it, or `git fetch {remote}` if it is there", path = path.display())]
+    NotPublished {
+        /// The repository.
+        path: PathBuf,
+        /// The first of its remotes.
+        remote: String,
+        /// The commit.
+        commit: String,
     },
     /// Git failed unexpectedly.
     #[error("`git {command}` failed in {path} ({status}): {reason}", path = path.display())]
@@ -295,6 +313,8 @@ pub struct Repository {
     path: PathBuf,
     /// `sha1` or `sha256`.
     object_format: String,
+    /// Fetches what is missing.
+    mirror: Option<Mirror>,
 }
 
 impl Repository {
@@ -348,6 +368,7 @@ impl Repository {
             common_dir,
             path,
             object_format: object_format.to_owned(),
+            mirror: None,
         })
     }
 
@@ -355,6 +376,23 @@ impl Repository {
     /// same from wherever in it [`discover`](Self::discover) was called.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The same, as a mirror that can be fetched.
+    pub(super) fn mirroring(self, mirror: Mirror) -> Self {
+        let mirror = Some(mirror);
+        Self { mirror, ..self }
+    }
+
+    /// The same, as a repository like any other, from which nothing is fetched.
+    pub(super) fn without_mirror(self) -> Self {
+        let mirror = None;
+        Self { mirror, ..self }
+    }
+
+    /// Present where a commit that is missing can be fetched.
+    pub(super) fn mirror(&self) -> Option<&Mirror> {
+        self.mirror.as_ref()
     }
 
     /// The `.git` that all work trees share.

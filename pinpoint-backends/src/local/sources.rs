@@ -10,6 +10,7 @@ use pinpoint_midpoint::{Between, History, MidpointError, Midpoints, Repositories
 use super::config::LocalConfig;
 use super::error::LocalError;
 use super::history::LocalRepositories;
+use super::mirrors::{MirrorError, Mirrors};
 use super::repository::{Hashes, Repository};
 use super::sync::{blocking, locked};
 
@@ -35,13 +36,34 @@ impl Sources {
         let repository = Repository::discover(&config.repository)?;
         let named = config.repositories.clone();
         let repositories = LocalRepositories::new(repository.clone(), named, state_dir);
-        Ok(Self {
+        Ok(Self::of(config, repository, repositories))
+    }
+
+    /// Those of a job that was created elsewhere.
+    pub(super) async fn elsewhere(
+        config: &LocalConfig,
+        mirrors: Mirrors,
+        state_dir: &Path,
+    ) -> Result<Self, LocalError> {
+        let name = config.repository.to_string_lossy().into_owned();
+        let Some(url) = config.urls.get(&name) else {
+            return Err(MirrorError::NoUrl { name }.into());
+        };
+        let good = config.good.main.git_hash.as_str();
+        let repository = mirrors.repository_with(url, &[good]).await?;
+        let (main, urls) = (repository.clone(), config.urls.clone());
+        let repositories = LocalRepositories::elsewhere(main, name, urls, mirrors, state_dir);
+        Ok(Self::of(config, repository, repositories))
+    }
+
+    fn of(config: &LocalConfig, repository: Repository, repositories: LocalRepositories) -> Self {
+        Self {
             midpoints: Midpoints::new(Arc::new(repositories.clone())),
             repositories,
             repository,
             paths: config.paths.clone(),
             path_ranges: Mutex::default(),
-        })
+        }
     }
 
     /// The number of commits between two.
@@ -114,6 +136,10 @@ impl Sources {
         let ends = (lower.git_hash.clone(), higher.git_hash.clone());
         if let Some(known) = locked(&self.path_ranges).get(&ends) {
             return Ok(Arc::clone(known));
+        }
+        if let Some(mirror) = self.repository.mirror() {
+            mirror.bring(&ends.0, None).await?;
+            mirror.bring(&ends.1, None).await?;
         }
         let repository = self.repository.clone();
         let paths = self.paths.clone();

@@ -113,6 +113,11 @@ impl Workspace {
         self.state.join("repositories")
     }
 
+    /// Mirrors of repositories that are named by URL.
+    pub(super) fn mirrors(&self) -> PathBuf {
+        self.state.join("mirrors")
+    }
+
     /// Keeps [`clean`] from removing repositories until it is dropped. Which of
     /// them a build needs can't be seen before the build is finished.
     pub(super) async fn keep_repositories(&self) -> Result<Locked, LocalError> {
@@ -220,6 +225,42 @@ impl Workspace {
             report.removed.push(place.path);
         }
         Ok(report)
+    }
+}
+
+impl Workspace {
+    /// Removes the mirrors that nobody reads and no repository of ours borrows from, and
+    /// remains of clones.
+    fn clean_mirrors(&self, report: &mut CleanReport) -> Result<(), LocalError> {
+        let mut lenders = Vec::new();
+        for name in names(&self.repositories())? {
+            let borrowed = Borrowed::at(self.repositories().join(name));
+            lenders.extend(fs::read(borrowed.path.join("objects/info/alternates")));
+        }
+        for name in names(&self.mirrors())? {
+            let path = self.mirrors().join(name);
+            let objects = format!("{}\n", path.join("objects").display());
+            if lenders.iter().any(|lender| lender == objects.as_bytes()) {
+                continue;
+            }
+            match files::try_lock(&path.with_extension("used"), Mode::Alone)? {
+                None => report.in_use.push(path),
+                Some(_alone) => report.take(path),
+            }
+        }
+        for name in names_before(&self.mirrors(), ".new")? {
+            let path = self.mirrors().join(name);
+            if let Some(_alone) = files::try_lock(&path.with_extension("lock"), Mode::Alone)? {
+                report.take(path.with_extension("new"));
+            }
+        }
+        for end in ["lock", "used"] {
+            for name in names_before(&self.mirrors(), &format!(".{end}"))? {
+                let path = self.mirrors().join(name);
+                forget_lock(&path.with_extension(end), &path)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -385,6 +426,8 @@ pub(super) struct LaidOut {
     pub(super) left_out: BTreeSet<(String, String)>,
     /// The entries before the benchmark was run in it, if it was.
     pub(super) contents: Option<BTreeSet<String>>,
+    /// The build was in the store.
+    pub(super) stored: bool,
 }
 
 /// Has everything made in a directory written to the disk.
@@ -658,6 +701,9 @@ pub fn clean(state_dir: &Path, options: CleanOptions) -> Result<CleanReport, Loc
         let borrowed = Borrowed::at(repositories.join(name));
         forget_lock(&borrowed.lock, &borrowed.path)?;
     }
+    if state.mirrors().is_dir() {
+        state.clean_mirrors(&mut report)?;
+    }
     Ok(report)
 }
 
@@ -675,7 +721,7 @@ fn forget_lock(lock: &Path, locked: &Path) -> Result<(), LocalError> {
 }
 
 impl CleanReport {
-    fn take(&mut self, path: PathBuf) {
+    pub(super) fn take(&mut self, path: PathBuf) {
         let taken = size(&path).and_then(|bytes| files::remove(&path).map(|()| bytes));
         match taken {
             Ok(bytes) => {

@@ -22,10 +22,12 @@ mod machine;
 mod measures;
 mod metric;
 mod midpoints;
+mod mirrors;
 mod pairs;
 #[cfg(target_os = "linux")]
 mod pinned;
 mod runs;
 mod spans;
+mod stored;
 mod touched;
 mod world;

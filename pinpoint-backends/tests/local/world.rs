@@ -100,6 +100,7 @@ impl World {
             skip: Vec::new(),
             trace: false,
             paths: Vec::new(),
+            urls: Default::default(),
         }
     }
 

@@ -6,6 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::{Args, Subcommand};
 use pinpoint_backends::store::{JobFilter, JobId};
 
+use super::ProvisionOptions;
+
 const KINDS: [&str; 6] = [
     "bisection",
     "pairwise",
@@ -75,6 +77,8 @@ Examples:
         /// Resume an imported job without asking for confirmation.
         #[arg(long)]
         yes: bool,
+        #[command(flatten)]
+        provisions: ProvisionOptions,
     },
     /// Write the report on a job as it is now, finished or not.
     ///

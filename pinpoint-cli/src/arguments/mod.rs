@@ -9,6 +9,7 @@ mod jobs;
 mod midpoint;
 mod pairwise;
 mod plan;
+mod provisions;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ pub(crate) use self::jobs::{Jobs, Select};
 pub(crate) use self::midpoint::{Midpoint, StateArgument};
 pub(crate) use self::pairwise::Pairwise;
 pub(crate) use self::plan::Plan;
+pub(crate) use self::provisions::ProvisionOptions;
 
 /// Find the commit that made a benchmark slower.
 ///
@@ -180,6 +182,9 @@ pub(crate) struct Clean {
     /// The disk space to leave to the most recently used builds, as in 500MB or 20GiB.
     #[arg(long, value_name = "SIZE", default_value = "0B", help_heading = STORAGE)]
     pub(crate) cache_size: ByteSize,
+    /// Clean this directory of builds that machines keep for each other, and nothing else.
+    #[arg(long, value_name = "DIR", help_heading = STORAGE)]
+    pub(crate) build_store: Option<PathBuf>,
 }
 
 /// Whether these words ask for JSON. They could not be read as a whole, so that only

@@ -40,6 +40,7 @@ mod postgres;
 mod proxy;
 mod refuse;
 mod report;
+mod repositories;
 mod rolls;
 mod same;
 mod screen;

@@ -226,6 +226,7 @@ impl Search {
             .collect::<Result<_, Failure>>()?;
         let mut config = LocalConfig {
             paths: repository.paths_between(&good.git_hash, &bad.git_hash, &self.paths)?,
+            urls: repository.urls(&self.repositories)?,
             repository: repository.path().to_owned(),
             repositories: self.repositories,
             made: false,

@@ -66,7 +66,7 @@ use pinpoint_midpoint::manifest::{
 };
 
 use self::inside::inside;
-use super::build_steps::{BuildSteps, Trouble, hash_of};
+use super::build_steps::{BuildSteps, Trouble};
 use super::error::LocalError;
 use super::repository;
 use super::sync::blocking;
@@ -315,7 +315,7 @@ impl<'a> Layout<'a> {
         entry: Entry<'_>,
     ) -> Result<Option<String>, Trouble> {
         let held = self.held(holder, &entry.url);
-        let Some(repository) = self.steps.clones.locate(&entry.url)? else {
+        let Some(repository) = self.steps.located(&entry.url).await? else {
             return match held {
                 None => Ok(None),
                 Some(_) => Err(LocalError::NotAvailable {
@@ -348,7 +348,7 @@ impl<'a> Layout<'a> {
             || Commit::new(&entry.url, entry.revision),
             |held| held.commit.clone(),
         );
-        let hash = match hash_of(self.steps.workspace, &repository, &commit).await {
+        let hash = match self.steps.hash_of(&repository, &commit).await {
             Err(Trouble::Build(_)) if held.is_none() && entry.may_be_missing => {
                 // Once it is there, this build is not what it would be.
                 let left_out = (entry.url, entry.revision.to_owned());
@@ -431,14 +431,14 @@ impl<'a> Layout<'a> {
             let Some(held) = self.held(holder, url) else {
                 continue;
             };
-            let Some(repository) = self.steps.clones.locate(url)? else {
+            let Some(repository) = self.steps.located(url).await? else {
                 let repository = url.clone();
                 return Err(LocalError::NotAvailable { repository }.into());
             };
             let checkout = match checkouts.get(repository.path()) {
                 Some(checkout) => checkout.clone(),
                 None => {
-                    let hash = hash_of(self.steps.workspace, &repository, &held.commit).await?;
+                    let hash = self.steps.hash_of(&repository, &held.commit).await?;
                     let number = self.modules.to_string();
                     let checkout = self.steps.dir.path.join("modules").join(number);
                     let ours = self.steps.check_out(&repository, &hash, &checkout).await?;

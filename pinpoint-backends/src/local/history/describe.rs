@@ -6,8 +6,9 @@ use pinpoint_core::{CombinedCommit, Commit};
 use pinpoint_midpoint::{HistoryError, MidpointError};
 
 use super::super::error::LocalError;
+use super::super::repository::RepositoryError;
 use super::super::sync::blocking;
-use super::LocalRepositories;
+use super::{LocalHistory, LocalRepositories};
 
 impl LocalRepositories {
     /// A state with author, date and subject of each of its commits.
@@ -50,11 +51,18 @@ impl LocalRepositories {
                 .iter()
                 .map(|commit| commit.newest().to_owned())
                 .collect();
-            let known = blocking((), move || {
-                let hashes: Vec<&str> = hashes.iter().map(String::as_str).collect();
-                Ok(history.repository().describe_all(&hashes)?)
-            })
-            .await?;
+            let known = match (
+                describe(&history, &hashes).await,
+                history.repository().mirror(),
+            ) {
+                (Err(LocalError::Repository(RepositoryError::Git { .. })), Some(mirror)) => {
+                    for hash in &hashes {
+                        mirror.bring(hash, None).await?;
+                    }
+                    describe(&history, &hashes).await?
+                }
+                (known, _) => known?,
+            };
             for (commit, known) in commits.into_iter().zip(known) {
                 commit.author = known.author;
                 commit.created = known.created;
@@ -63,4 +71,13 @@ impl LocalRepositories {
         }
         Ok(())
     }
+}
+
+async fn describe(history: &LocalHistory, hashes: &[String]) -> Result<Vec<Commit>, LocalError> {
+    let (history, hashes) = (history.clone(), hashes.to_vec());
+    blocking((), move || {
+        let hashes: Vec<&str> = hashes.iter().map(String::as_str).collect();
+        Ok(history.repository().describe_all(&hashes)?)
+    })
+    .await
 }

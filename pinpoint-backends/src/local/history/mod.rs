@@ -18,7 +18,7 @@ mod merges;
 mod objects;
 mod position;
 mod registry;
-mod url;
+pub(super) mod url;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,8 @@ use gix_hash::ObjectId;
 use gix_object::FindExt;
 use pinpoint_midpoint::{History, HistoryError};
 
+use super::error::LocalError;
+use super::mirrors::MirrorError;
 use super::repository::{Repository, RepositoryError};
 use super::sync::{blocking, locked};
 use super::workspace::Workspace;
@@ -38,6 +40,7 @@ use merges::Merges;
 use objects::Objects;
 
 pub use registry::LocalRepositories;
+pub(super) use registry::urls_around;
 
 /// The history of one local repository.
 ///
@@ -139,7 +142,7 @@ impl LocalHistory {
         &self,
         commit: &str,
         merged: &[String],
-        look: impl FnOnce(&Inner, &Objects, ObjectId) -> Result<T, HistoryError> + Send + 'static,
+        look: impl Fn(&Inner, &Objects, ObjectId) -> Result<T, HistoryError> + Send + Sync + 'static,
     ) -> Result<Option<T>, HistoryError> {
         let (commit, merged) = (commit.to_owned(), merged.to_vec());
         let ids = self.ask(move |inner| {
@@ -163,7 +166,7 @@ impl LocalHistory {
             .map_err(|error| inner.commits.unreadable(error))?;
         self.ask(move |inner| {
             // No process removes our repository meanwhile.
-            let _alone = alone;
+            let _alone = &alone;
             let unreadable = |error| inner.commits.unreadable(error);
             let store = objects::store(ours.path(), commit.kind(), Vec::new());
             let objects = store.map_err(unreadable)?.to_cache_arc();
@@ -186,15 +189,32 @@ impl LocalHistory {
         }
     }
 
-    /// Answers on a thread that may block.
+    /// Answers on a thread that may block. What a mirror lacks is fetched, and the question
+    /// asked again.
     async fn ask<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&Inner) -> Result<T, HistoryError> + Send + 'static,
+        question: impl Fn(&Inner) -> Result<T, HistoryError> + Send + Sync + 'static,
     ) -> Result<T, HistoryError> {
-        let inner = Arc::clone(&self.0);
-        match blocking((), move || Ok(question(&inner))).await {
-            Ok(answer) => answer,
-            Err(error) => Err(self.0.commits.unreadable(error)),
+        let question = Arc::new(question);
+        let mut fetched = false;
+        loop {
+            let (inner, asked) = (Arc::clone(&self.0), Arc::clone(&question));
+            let answer = blocking((), move || Ok(asked(&inner))).await;
+            let answer = answer.map_err(|error| self.0.commits.unreadable(error))?;
+            match (answer, self.0.repository.mirror()) {
+                (Err(HistoryError::UnknownRevision { revision, .. }), Some(mirror)) if !fetched => {
+                    fetched = true;
+                    match mirror.bring(&revision, None).await {
+                        // What is missing is said by the answer.
+                        Ok(()) | Err(LocalError::Mirror(MirrorError::NoCommit { .. })) => {}
+                        Err(LocalError::Mirror(error)) => {
+                            return Err(self.0.commits.unreadable(error));
+                        }
+                        Err(error) => return Err(self.0.commits.unreadable(error)),
+                    }
+                }
+                (answer, _) => return answer,
+            }
         }
     }
 }
@@ -288,8 +308,8 @@ impl History for LocalHistory {
             match commit {
                 Some(commit) => Ok(walk.id(*commit).to_string()),
                 None => Err(HistoryError::NoSuchOffset {
-                    lower,
-                    higher,
+                    lower: lower.clone(),
+                    higher: higher.clone(),
                     offset,
                     count: range.newest_first().len() as u64,
                 }),

@@ -1,4 +1,4 @@
-//! The repositories on this machine, by URL. Nothing is fetched.
+//! The repositories of a job, by URL. Nothing is fetched but by mirrors.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -9,6 +9,10 @@ use async_trait::async_trait;
 use pinpoint_midpoint::manifest::MAX_FILE;
 use pinpoint_midpoint::{History, HistoryError, Repositories};
 
+use super::super::build_steps::BuildSteps;
+use super::super::error::LocalError;
+use super::super::mirrors::Mirrors;
+use super::super::remote_url::RemoteUrl;
 use super::super::repository::{self, Repository, RepositoryError};
 use super::super::sync::{blocking, locked};
 use super::commits::unreadable;
@@ -34,6 +38,9 @@ use super::{LocalHistory, url};
 ///
 /// A path or a `file://` URL is looked for in the same way: a manifest, which anyone may
 /// have written, opens no directory that the user did not name.
+///
+/// Where the job was created elsewhere, they are those that it names, each from its URL
+/// ([`Mirrors`]), and no others: builds are what they would be there.
 #[derive(Clone)]
 pub struct LocalRepositories(Arc<Inner>);
 
@@ -41,12 +48,23 @@ struct Inner {
     main: Repository,
     /// By URL in normal form.
     named: Vec<(String, PathBuf)>,
+    /// Present where the job was created elsewhere.
+    elsewhere: Option<Elsewhere>,
     state_dir: PathBuf,
     /// By URL in normal form, the one used last at the end.
     open: Mutex<VecDeque<(String, LocalHistory)>>,
     known: OnceLock<Known>,
     /// The identity of the repository at each place.
     git_dirs: Mutex<BTreeMap<PathBuf, String>>,
+}
+
+/// The repositories of a job that was created elsewhere.
+struct Elsewhere {
+    mirrors: Mirrors,
+    /// URLs by the names that the job has for the repositories.
+    urls: BTreeMap<String, String>,
+    /// The name of the main repository in the job.
+    main: String,
 }
 
 impl LocalRepositories {
@@ -63,10 +81,36 @@ impl LocalRepositories {
         state_dir: &Path,
     ) -> Self {
         let named = named.into_iter();
+        let named = named.map(|(url, place)| (url::normal_form(&url), place));
+        Self::with(main, named.collect(), None, state_dir)
+    }
+
+    /// The repositories of a job that was created elsewhere: `urls` by the names that it
+    /// has for them, of which `main_name` is that of the main one.
+    pub(in super::super) fn elsewhere(
+        main: Repository,
+        main_name: String,
+        urls: BTreeMap<String, String>,
+        mirrors: Mirrors,
+        state_dir: &Path,
+    ) -> Self {
+        let elsewhere = Elsewhere {
+            mirrors,
+            urls,
+            main: main_name,
+        };
+        Self::with(main, Vec::new(), Some(elsewhere), state_dir)
+    }
+
+    fn with(
+        main: Repository,
+        named: Vec<(String, PathBuf)>,
+        elsewhere: Option<Elsewhere>,
+        state_dir: &Path,
+    ) -> Self {
         Self(Arc::new(Inner {
-            named: named
-                .map(|(url, place)| (url::normal_form(&url), place))
-                .collect(),
+            named,
+            elsewhere,
             main,
             state_dir: state_dir.into(),
             open: Mutex::default(),
@@ -75,19 +119,52 @@ impl LocalRepositories {
         }))
     }
 
-    /// The place of a repository, if it is available.
+    /// The repository of this name, if it is available; fetched for a build, if need be.
     ///
     /// # Errors
     ///
-    /// When git does not read the repository.
-    pub(in super::super) fn locate(
+    /// When git does not read the repository, or it can't be fetched.
+    pub(in super::super) async fn locate(
         &self,
         repository: &str,
-    ) -> Result<Option<Repository>, RepositoryError> {
+        build: Option<&BuildSteps<'_>>,
+    ) -> Result<Option<Repository>, LocalError> {
         match self.0.find(repository, &url::normal_form(repository)) {
-            Some(place) => Repository::discover(place).map(Some),
+            Some(Place::Main) => Ok(Some(self.0.main.clone())),
+            Some(Place::Directory(place)) => {
+                let place = place.clone();
+                blocking((), move || Ok(Some(Repository::discover(&place)?))).await
+            }
+            Some(Place::Url(url)) => {
+                let Some(Elsewhere { mirrors, .. }) = &self.0.elsewhere else {
+                    return Ok(None);
+                };
+                mirrors.repository_during(url, build).await.map(Some)
+            }
             None => Ok(None),
         }
+    }
+
+    /// The repository of this name, if it is available without fetching it.
+    pub(in super::super) fn located(&self, repository: &str) -> Option<Repository> {
+        match self.0.find(repository, &url::normal_form(repository))? {
+            Place::Main => Some(self.0.main.clone()),
+            Place::Directory(place) => Repository::discover(place).ok(),
+            Place::Url(_) => None,
+        }
+    }
+
+    /// The same text for all names of a repository that is available, and for all URLs
+    /// that are equal.
+    pub(in super::super) fn identity(&self, repository: &str) -> String {
+        self.0.identity(repository)
+    }
+
+    /// The repositories that decide which dependencies are laid out, where the job was
+    /// created elsewhere: their URLs in normal form.
+    pub(in super::super) fn urls(&self) -> Option<BTreeSet<String>> {
+        let urls = self.0.elsewhere.as_ref()?.urls.values();
+        Some(urls.map(|url| url::normal_form(url)).collect())
     }
 
     /// The clones of submodules that the main repository has, of whatever depth,
@@ -112,9 +189,38 @@ impl LocalRepositories {
     ///
     /// [`HistoryError::UnknownRepository`] when it is not available locally.
     pub async fn open_local(&self, repository: &str) -> Result<LocalHistory, HistoryError> {
+        let key = url::normal_form(repository);
+        if let Some(history) = self.0.used(&key) {
+            return Ok(history);
+        }
+        let unknown = |hint: String| HistoryError::UnknownRepository {
+            repository: repository.into(),
+            hint,
+        };
+        let clone = match self.locate(repository, None).await {
+            Ok(Some(clone)) => clone,
+            Ok(None) => {
+                return Err(unknown(match url::local_path(repository) {
+                    // A commit may not open any directory that it names.
+                    Some(path) => format!(
+                        "{} is opened only if it is named as its clone",
+                        path.display()
+                    ),
+                    None => "name a local clone of it".into(),
+                }));
+            }
+            Err(LocalError::Repository(RepositoryError::NotARepository { path, reason })) => {
+                return Err(unknown(format!(
+                    "{} is not in a git repository ({reason})",
+                    path.display()
+                )));
+            }
+            Err(LocalError::Mirror(error)) => return Err(unreadable(repository, error)),
+            Err(LocalError::Repository(error)) => return Err(unreadable(repository, error)),
+            Err(error) => return Err(unreadable(repository, error)),
+        };
         let inner = Arc::clone(&self.0);
-        let name = repository.to_owned();
-        match blocking((), move || Ok(inner.open(&name))).await {
+        match blocking((), move || Ok(inner.keep(key, &clone))).await {
             Ok(history) => history,
             Err(error) => Err(unreadable(repository, error)),
         }
@@ -145,36 +251,9 @@ impl Repositories for LocalRepositories {
 }
 
 impl Inner {
-    fn open(&self, name: &str) -> Result<LocalHistory, HistoryError> {
-        let key = url::normal_form(name);
-        if let Some(history) = self.used(&key) {
-            return Ok(history);
-        }
-        let unknown = |hint: String| HistoryError::UnknownRepository {
-            repository: name.into(),
-            hint,
-        };
-        let place = self.find(name, &key).ok_or_else(|| {
-            unknown(match url::local_path(name) {
-                // A commit may not open any directory that it names.
-                Some(path) => format!(
-                    "{} is opened only if it is named as its clone",
-                    path.display()
-                ),
-                None => "name a local clone of it".into(),
-            })
-        })?;
-        let repository = match Repository::discover(place) {
-            Ok(repository) => repository,
-            Err(RepositoryError::NotARepository { path, reason }) => {
-                return Err(unknown(format!(
-                    "{} is not in a git repository ({reason})",
-                    path.display()
-                )));
-            }
-            Err(error) => return Err(unreadable(name, error)),
-        };
-        let history = LocalHistory::open(&repository, &self.state_dir)?;
+    /// Opens the history of a repository, and keeps it for the next question.
+    fn keep(&self, key: String, clone: &Repository) -> Result<LocalHistory, HistoryError> {
+        let history = LocalHistory::open(clone, &self.state_dir)?;
         let mut open = locked(&self.open);
         open.push_back((key, history.clone()));
         if open.len() > LocalRepositories::OPEN {
@@ -192,50 +271,52 @@ impl Inner {
         Some(history)
     }
 
-    fn find(&self, name: &str, key: &str) -> Option<&Path> {
+    fn find(&self, name: &str, key: &str) -> Option<&Place> {
         let known = self.known();
         // A relative URL may be resolved in as many ways as there are remotes.
         let bases = known.bases.iter().filter(|_| url::is_relative(name));
         let resolved = bases.map(|base| url::normal_form(&url::resolve(base, name)));
-        { resolved.chain([key.to_owned()]) }
-            .find_map(|key| known.places.get(&key))
-            .map(PathBuf::as_path)
+        { resolved.chain([key.to_owned()]) }.find_map(|key| known.places.get(&key))
     }
 
     fn known(&self) -> &Known {
-        self.known.get_or_init(|| {
-            let main = Cloned::read(self.main.common_dir());
-            let mut known = Known {
-                bases: main.names(),
-                places: BTreeMap::new(),
-            };
-            for (url, place) in &self.named {
-                known.add(url.clone(), place);
-            }
-            for name in main.names() {
-                known.add(url::normal_form(&name), &main.git_dir);
-            }
-            known.add_submodules(&main, &main.names(), 0);
-            known
+        self.known.get_or_init(|| match &self.elsewhere {
+            None => Known::around(&self.main, &self.named),
+            Some(elsewhere) => Known::elsewhere(&self.main, elsewhere),
         })
     }
 
     /// As [`Repositories::identities`]: the place of a repository, or its URL.
     fn identity(&self, name: &str) -> String {
         let key = url::normal_form(name);
-        let Some(place) = self.find(name, &key) else {
-            return key;
+        let place = match self.find(name, &key) {
+            None => return key,
+            Some(Place::Url(url)) => return url::normal_form(url),
+            Some(Place::Main) => return git_dir_name(self.main.common_dir()),
+            Some(Place::Directory(place)) => place,
         };
         // The user may have named a work tree, or a directory in one.
         let git_dir = match locked(&self.git_dirs).get(place) {
             Some(known) => return known.clone(),
             None => Repository::discover(place).map(|found| found.common_dir().to_owned()),
         };
-        let identity = git_dir.unwrap_or_else(|_| place.to_owned());
-        let identity = format!("{}/", identity.display());
+        let identity = git_dir_name(&git_dir.unwrap_or_else(|_| place.to_owned()));
         locked(&self.git_dirs).insert(place.to_owned(), identity.clone());
         identity
     }
+}
+
+/// Where a repository is.
+enum Place {
+    Main,
+    Directory(PathBuf),
+    /// At a URL, for a job that was created elsewhere.
+    Url(String),
+}
+
+/// The identity of a repository on this machine, which no URL in normal form equals.
+fn git_dir_name(git_dir: &Path) -> String {
+    format!("{}/", git_dir.display())
 }
 
 /// The places of repositories that were found so far.
@@ -243,13 +324,83 @@ struct Known {
     /// The bases of relative URLs.
     bases: Vec<String>,
     /// By URL in normal form.
-    places: BTreeMap<String, PathBuf>,
+    places: BTreeMap<String, Place>,
+}
+
+/// The URLs from which other machines can fetch the repositories around one, by the names
+/// that they have on this machine.
+pub(in super::super) fn urls_around(
+    main: &Repository,
+    named: &BTreeMap<String, PathBuf>,
+) -> BTreeMap<String, String> {
+    let named: Vec<_> = { named.iter() }
+        .map(|(url, place)| (url::normal_form(url), place.clone()))
+        .collect();
+    let known = Known::around(main, &named);
+    let mut by_place = BTreeMap::new();
+    let mut urls = BTreeMap::new();
+    for (name, place) in known.places {
+        // Without the password that a remote may have.
+        let Ok(name) = name.parse::<RemoteUrl>() else {
+            continue;
+        };
+        let Place::Directory(place) = place else {
+            continue;
+        };
+        let url = match named.iter().any(|(_, directory)| *directory == place) {
+            true => Some(name.clone()),
+            false => { by_place.entry(place) }
+                .or_insert_with_key(|place| Cloned::read(place).remote())
+                .clone(),
+        };
+        if let Some(url) = url {
+            urls.insert(name.normal_form(), url.to_string());
+        }
+    }
+    urls
 }
 
 impl Known {
+    /// The repositories around one of this machine.
+    fn around(main: &Repository, named: &[(String, PathBuf)]) -> Self {
+        let main = Cloned::read(main.common_dir());
+        let mut known = Self {
+            bases: main.names(),
+            places: BTreeMap::new(),
+        };
+        for (url, place) in named {
+            known.add(url.clone(), Place::Directory(place.clone()));
+        }
+        for name in main.names() {
+            known.add(url::normal_form(&name), Place::Main);
+        }
+        known.add_submodules(&main, &main.names(), 0);
+        known
+    }
+
+    /// Those of a job that was created elsewhere.
+    fn elsewhere(main: &Repository, elsewhere: &Elsewhere) -> Self {
+        let url = elsewhere.urls.get(&elsewhere.main);
+        let names = || url.into_iter().chain([&elsewhere.main]).cloned();
+        let mut known = Self {
+            bases: names()
+                .chain(Cloned::read(main.common_dir()).names())
+                .collect(),
+            places: BTreeMap::new(),
+        };
+        for name in names() {
+            known.add(url::normal_form(&name), Place::Main);
+        }
+        for (name, url) in &elsewhere.urls {
+            known.add(url::normal_form(name), Place::Url(url.clone()));
+            known.add(url::normal_form(url), Place::Url(url.clone()));
+        }
+        known
+    }
+
     /// The first place known for a URL counts.
-    fn add(&mut self, url: String, place: &Path) {
-        self.places.entry(url).or_insert_with(|| place.to_owned());
+    fn add(&mut self, url: String, place: Place) {
+        self.places.entry(url).or_insert(place);
     }
 
     /// Adds the clones of a repository's submodules, and of theirs. `bases` are
@@ -274,7 +425,7 @@ impl Known {
         }
         for (clone, names) in &names {
             for name in names {
-                self.add(url::normal_form(name), clone);
+                self.add(url::normal_form(name), Place::Directory(clone.clone()));
             }
         }
         let clones: Vec<(Cloned, Vec<String>)> = names
@@ -283,7 +434,10 @@ impl Known {
             .collect();
         for (clone, _) in &clones {
             for name in clone.names() {
-                self.add(url::normal_form(&name), &clone.git_dir);
+                self.add(
+                    url::normal_form(&name),
+                    Place::Directory(clone.git_dir.clone()),
+                );
             }
         }
         for (clone, mut names) in clones {
@@ -316,6 +470,14 @@ impl Cloned {
             }),
             git_dir: git_dir.into(),
         }
+    }
+
+    /// The URL of `origin`, or else of the first remote, if it can be fetched.
+    fn remote(&self) -> Option<RemoteUrl> {
+        let is_url = |key: &str| key.starts_with("remote.") && key.ends_with(".url");
+        let mut urls: Vec<_> = self.config.iter().filter(|(key, _)| is_url(key)).collect();
+        urls.sort_by_key(|(key, _)| key != "remote.origin.url");
+        urls.iter().find_map(|(_, url)| url.parse().ok())
     }
 
     /// Its remotes' URLs and its path.

@@ -13,7 +13,7 @@
 use std::path::PathBuf;
 
 /// The path that a `file://` URL or an absolute path names.
-pub(super) fn local_path(name: &str) -> Option<PathBuf> {
+pub(in super::super) fn local_path(name: &str) -> Option<PathBuf> {
     let path = match name.split_once("://") {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("file") => {
             rest.strip_prefix("localhost").unwrap_or(rest)
@@ -24,7 +24,7 @@ pub(super) fn local_path(name: &str) -> Option<PathBuf> {
 }
 
 /// The same text for all names of a repository.
-pub(super) fn normal_form(name: &str) -> String {
+pub(in super::super) fn normal_form(name: &str) -> String {
     if let Some(path) = local_path(name) {
         let path = path.canonicalize().unwrap_or(path);
         return trimmed(&path.to_string_lossy()).to_owned();

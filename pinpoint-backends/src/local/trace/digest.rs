@@ -81,6 +81,17 @@ impl Before {
         Ok(Self(found))
     }
 
+    /// Is a file still what it was?
+    pub(in super::super) fn is_unchanged(&self, place: &Path, now: &Metadata) -> bool {
+        self.0.get(place) == Some(&Stamp::of(now))
+    }
+
+    /// Were all files changed before another one was?
+    pub(in super::super) fn is_earlier_than(&self, other: &Metadata) -> bool {
+        let other = Stamp::of(other).changed;
+        self.0.values().all(|stamp| stamp.changed < other)
+    }
+
     /// The digest of what a run since then read, or why there is none.
     ///
     /// Cost: that of reading those files.

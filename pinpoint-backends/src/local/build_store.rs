@@ -1,0 +1,551 @@
+//! Builds that other machines made: a directory that all of them reach.
+//!
+//! | path | holds |
+//! | --- | --- |
+//! | `builds/<key>` | the list of a build's files: [`BuildManifest`] |
+//! | `blobs/<2 digits>/<sha256>` | a file |
+//! | `unfinished/` | what is being written |
+//!
+//! The key is made of all that decides a build and of the system (see `build.rs`). Of a
+//! build, the files are stored that the build command made or changed; those of the
+//! checkout are the same everywhere. Git's own files are left out.
+//!
+//! Everything is written under another name and moved in place, so half of it is never
+//! seen, and no lock is needed: it works on network file systems, too. Files are checked
+//! when they arrive, before one of them is put in place. A build that is damaged is made
+//! again, and stored again.
+//!
+//! A build whose files name its directory is of use only where it gets the same one: to
+//! machines with the same state directory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use memchr::memmem;
+use sha2::{Digest, Sha256};
+use tempfile::NamedTempFile;
+
+use super::build_manifest::{BuildManifest, Entry, is_digest, is_sound_path};
+use super::error::LocalError;
+use super::files;
+use super::trace::Before;
+use super::workspace::{CleanReport, hexadecimal};
+
+/// A longer list is not read: that of a build with some 500,000 files.
+const LARGEST_MANIFEST: u64 = 128 << 20;
+
+/// Bytes that are read at once.
+const PIECE: usize = 1 << 20;
+
+/// What is not in any list stays for this long: another machine may be about to finish
+/// its own.
+const GRACE: Duration = Duration::from_hours(1);
+
+/// A directory in which machines keep builds for each other.
+#[derive(Debug, Clone)]
+pub struct BuildStore {
+    root: PathBuf,
+    most: u64,
+}
+
+/// What became of looking for a build.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// The build is in its place.
+    Whole,
+    /// There is none that could be used here.
+    Nothing,
+    /// There is one, which can't be used for this reason.
+    Damaged(String),
+}
+
+/// What kept a build from being stored; it is none the worse.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotStored {
+    #[error("`{0}` is neither a file, a directory nor a link, or has a name that is not UTF-8")]
+    Unfit(String),
+    #[error("it has more than {0} bytes")]
+    TooLarge(u64),
+    #[error("`{0}` changed while it was stored")]
+    Changed(String),
+    #[error("{path}: {source}", path = .path.display())]
+    Io { source: io::Error, path: PathBuf },
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> NotStored {
+    move |source| NotStored::Io {
+        source,
+        path: path.into(),
+    }
+}
+
+impl BuildStore {
+    /// The store in a directory, made if it is not there. Builds in it may have `most`
+    /// bytes together; the ones that were not used for the longest time are removed.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be made.
+    pub fn open(root: &Path, most: u64) -> Result<Self, LocalError> {
+        for name in ["builds", "blobs", "unfinished"] {
+            files::create_dir(&root.join(name))?;
+        }
+        let root = root.canonicalize().map_err(LocalError::io("read", root))?;
+        Ok(Self { root, most })
+    }
+
+    fn manifest(&self, key: &str) -> PathBuf {
+        self.root.join("builds").join(key)
+    }
+
+    fn blob(&self, sha256: &str) -> PathBuf {
+        self.root.join("blobs").join(&sha256[..2]).join(sha256)
+    }
+
+    /// Puts a build in its place, the directory of a build that holds the checkout.
+    pub(super) fn take(&self, key: &str, directory: &Path) -> Result<Taken, LocalError> {
+        let path = self.manifest(key);
+        let manifest = match read_manifest(&path, key) {
+            Ok(Some(manifest)) => manifest,
+            Ok(None) => return Ok(Taken::Nothing),
+            Err(reason) => {
+                // Whoever makes the build stores it again.
+                let _ = fs::remove_file(&path);
+                return Ok(Taken::Damaged(reason));
+            }
+        };
+        let is_elsewhere = |it: &String| Path::new(it) != directory;
+        if manifest.directory.as_ref().is_some_and(is_elsewhere) || manifest.size() > self.most {
+            return Ok(Taken::Nothing);
+        }
+        let arriving = directory.join("arriving");
+        files::remove(&arriving)?;
+        files::create_dir(&arriving)?;
+        let mut arrived = BTreeMap::new();
+        for (number, (name, size, sha256)) in (0_u64..).zip(manifest.stored()) {
+            let to = arriving.join(number.to_string());
+            if let Err(reason) = self.fetch(sha256, size, &to)? {
+                let _ = fs::remove_file(&path);
+                files::remove(&arriving)?;
+                return Ok(Taken::Damaged(format!("{name}: {reason}")));
+            }
+            arrived.insert(name, to);
+        }
+        let taken = match has_checkout(directory, &manifest) {
+            true => {
+                put_in_place(directory, &manifest, &arrived)?;
+                // For `shrink`, if it may be written.
+                let _ = File::open(&path).and_then(|it| it.set_modified(SystemTime::now()));
+                Taken::Whole
+            }
+            false => Taken::Nothing,
+        };
+        files::remove(&arriving)?;
+        Ok(taken)
+    }
+
+    /// Copies a file, or says what is wrong with it.
+    fn fetch(&self, sha256: &str, size: u64, to: &Path) -> Result<Result<(), String>, LocalError> {
+        let path = self.blob(sha256);
+        let read = || {
+            let from = files::open_regular(&path)?;
+            let length = from.metadata()?.len();
+            Ok::<_, io::Error>((from, length))
+        };
+        let (from, length) = match read() {
+            Ok(opened) => opened,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let damaged = |reason: String| {
+            // So that it is stored anew.
+            let _ = fs::remove_file(&path);
+            Ok(Err(reason))
+        };
+        if length != size {
+            return damaged(format!("it has {length} bytes in place of {size}"));
+        }
+        let mut file = files::create(to)?;
+        let mut digest = Sha256::new();
+        let mut from = from.take(size);
+        let mut buffer = vec![0; PIECE];
+        loop {
+            let read = match from.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => &buffer[..read],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Ok(Err(error.to_string())),
+            };
+            digest.update(read);
+            file.write_all(read).map_err(LocalError::io("write", to))?;
+        }
+        if hexadecimal(&digest.finalize()) != sha256 {
+            return damaged("it is not what its digest says".into());
+        }
+        Ok(Ok(()))
+    }
+
+    /// Stores a build that was just made; `before` are its files before the build command
+    /// ran.
+    pub(super) fn put(
+        &self,
+        key: &str,
+        directory: &Path,
+        before: &Before,
+    ) -> Result<(), NotStored> {
+        let mut manifest = BuildManifest::new(key);
+        let mut open = vec!["modules".to_owned(), "tree".to_owned()];
+        let name = directory.file_name().unwrap_or_default().as_bytes();
+        let names_it = memmem::Finder::new(name);
+        let mut is_bound = false;
+        let mut left = self.most;
+        while let Some(place) = open.pop() {
+            let path = directory.join(&place);
+            let metadata = match fs::symlink_metadata(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                other => other.map_err(at(&path))?,
+            };
+            if !is_sound_path(&place) {
+                // Git's own.
+                continue;
+            }
+            let mode = metadata.permissions().mode() & 0o777;
+            let entry = if metadata.is_dir() {
+                for entry in fs::read_dir(&path).map_err(at(&path))? {
+                    let name = entry.map_err(at(&path))?.file_name();
+                    let name = name
+                        .to_str()
+                        .ok_or_else(|| NotStored::Unfit(place.clone()))?;
+                    open.push(format!("{place}/{name}"));
+                }
+                Entry::Directory { mode }
+            } else if metadata.is_symlink() {
+                let target = fs::read_link(&path).map_err(at(&path))?;
+                is_bound |= names_it.find(target.as_os_str().as_bytes()).is_some();
+                let target = target
+                    .to_str()
+                    .ok_or_else(|| NotStored::Unfit(place.clone()))?;
+                let target = target.to_owned();
+                Entry::Link { target }
+            } else if metadata.is_file() {
+                let is_ours = before.is_unchanged(Path::new(&place), &metadata);
+                let sha256 = match is_ours {
+                    true => None,
+                    false => {
+                        left = (left.checked_sub(metadata.len()))
+                            .ok_or(NotStored::TooLarge(self.most))?;
+                        let (sha256, is_named) = look_at(&path, &names_it).map_err(at(&path))?;
+                        is_bound |= is_named;
+                        Some(sha256)
+                    }
+                };
+                let modified = metadata.modified().map_err(at(&path))?;
+                let modified = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
+                Entry::File {
+                    mode,
+                    size: metadata.len(),
+                    modified: (modified.as_secs(), modified.subsec_nanos()),
+                    sha256,
+                }
+            } else {
+                return Err(NotStored::Unfit(place));
+            };
+            manifest.entries.insert(place, entry);
+        }
+        if is_bound {
+            // State directories have names that are text.
+            manifest.directory = Some(directory.to_string_lossy().into_owned());
+        }
+        for (name, size, sha256) in manifest.stored() {
+            self.store(&directory.join(name), size, sha256)
+                .map_err(|error| error.unwrap_or_else(|| NotStored::Changed(name.into())))?;
+        }
+        let path = self.manifest(key);
+        let written = || {
+            let mut file = self.unfinished()?;
+            file.write_all(&manifest.write()?)?;
+            file.persist(&path)?;
+            Ok(())
+        };
+        written().map_err(at(&path))
+    }
+
+    /// Stores a file; without an error of the system, it was not what it was.
+    fn store(&self, path: &Path, size: u64, sha256: &str) -> Result<(), Option<NotStored>> {
+        let blob = self.blob(sha256);
+        let copy = || {
+            if fs::metadata(&blob).is_ok_and(|metadata| metadata.len() == size) {
+                // Still needed: see `GRACE`.
+                File::open(&blob)?.set_modified(SystemTime::now())?;
+                return Ok(true);
+            }
+            if let Some(directory) = blob.parent() {
+                fs::create_dir_all(directory)?;
+            }
+            let mut from = files::open_regular(path)?;
+            let mut file = self.unfinished()?;
+            let mut digest = Sha256::new();
+            let mut buffer = vec![0; PIECE];
+            loop {
+                let read = from.read(&mut buffer)?;
+                if read == 0 {
+                    break;
+                }
+                digest.update(&buffer[..read]);
+                file.write_all(&buffer[..read])?;
+            }
+            if hexadecimal(&digest.finalize()) != sha256 {
+                return Ok(false);
+            }
+            file.persist(&blob)?;
+            Ok::<_, io::Error>(true)
+        };
+        match copy() {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(None),
+            Err(error) => Err(Some(at(&blob)(error))),
+        }
+    }
+
+    /// A file that other users may read, as the umask has it.
+    fn unfinished(&self) -> io::Result<NamedTempFile> {
+        tempfile::Builder::new()
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(self.root.join("unfinished"))
+    }
+
+    /// Removes the builds that were not used for the longest time, until those that stay
+    /// have no more bytes than the store may have.
+    ///
+    /// # Errors
+    ///
+    /// When the store can't be read.
+    pub fn shrink(&self) -> Result<CleanReport, LocalError> {
+        let mut report = CleanReport::default();
+        let mut builds = Vec::new();
+        for path in entries(&self.root.join("builds"))? {
+            // Another machine may be at the same work.
+            let Ok(metadata) = fs::metadata(&path) else {
+                continue;
+            };
+            let mut beginning = Vec::new();
+            let read = File::open(&path).and_then(|it| it.take(128).read_to_end(&mut beginning));
+            let size = read.ok().and_then(|_| BuildManifest::size_of(&beginning));
+            let used = metadata.modified().unwrap_or(UNIX_EPOCH);
+            builds.push((used, path, size.unwrap_or(0)));
+        }
+        builds.sort();
+        let mut occupied = { builds.iter() }.fold(0_u64, |sum, it| sum.saturating_add(it.2));
+        let mut stay = Vec::new();
+        for (_, path, size) in builds {
+            if occupied <= self.most {
+                stay.push(path);
+                continue;
+            }
+            occupied = occupied.saturating_sub(size);
+            report.take(path);
+        }
+        if !report.removed.is_empty() {
+            self.sweep(&stay, &mut report)?;
+        }
+        Ok(report)
+    }
+
+    /// Removes files that no build has, and what was never finished.
+    fn sweep(&self, builds: &[PathBuf], report: &mut CleanReport) -> Result<(), LocalError> {
+        let mut needed = BTreeSet::new();
+        for path in builds {
+            let key = path.file_name().unwrap_or_default().to_string_lossy();
+            if let Ok(Some(manifest)) = read_manifest(path, &key) {
+                needed.extend(manifest.stored().map(|(.., sha256)| sha256.to_owned()));
+            }
+        }
+        let mut files = entries(&self.root.join("unfinished"))?;
+        for directory in entries(&self.root.join("blobs"))? {
+            let blobs = entries(&directory)?;
+            files.extend(blobs.into_iter().filter(|path| {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                is_digest(&name) && !needed.contains(&*name)
+            }));
+        }
+        for path in files {
+            let modified = fs::metadata(&path).and_then(|metadata| metadata.modified());
+            let age = modified.ok().and_then(|it| it.elapsed().ok());
+            if age.is_some_and(|age| age > GRACE) {
+                report.take(path);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The files of a build before the build command runs, once a change of any of them
+/// shows; absent where that can't be waited for.
+///
+/// File systems count time in ticks: within the same one, a file could be changed without
+/// a trace.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "on a thread that may block, for a few milliseconds"
+)]
+pub(super) fn files_before(directory: &Path) -> Result<Option<Before>, LocalError> {
+    const LOOKS: u32 = 3_000;
+    let before = Before::of(directory)?;
+    let probe = directory.join("now");
+    for _ in 0..LOOKS {
+        drop(files::create(&probe)?);
+        let now = fs::metadata(&probe).map_err(LocalError::io("read", &probe))?;
+        files::remove(&probe)?;
+        if before.is_earlier_than(&now) {
+            return Ok(Some(before));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(None)
+}
+
+/// The list of a build, if there is one; else what is wrong with it.
+fn read_manifest(path: &Path, key: &str) -> Result<Option<BuildManifest>, String> {
+    let read = || {
+        let mut bytes = Vec::new();
+        let file = files::open_regular(path)?;
+        file.take(LARGEST_MANIFEST + 1).read_to_end(&mut bytes)?;
+        Ok::<_, io::Error>(bytes)
+    };
+    match read() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.to_string()),
+        Ok(bytes) if bytes.len() as u64 > LARGEST_MANIFEST => Err("it is too long".into()),
+        Ok(bytes) => match BuildManifest::read(&bytes, key) {
+            Ok(manifest) => Ok(Some(manifest)),
+            Err(error) => Err(format!("its list of files can't be used: {error}")),
+        },
+    }
+}
+
+/// Is each file there that the build has from its checkout?
+fn has_checkout(directory: &Path, manifest: &BuildManifest) -> bool {
+    manifest.entries.iter().all(|(place, entry)| match entry {
+        Entry::File {
+            size, sha256: None, ..
+        } => {
+            let metadata = fs::symlink_metadata(directory.join(place));
+            metadata.is_ok_and(|found| found.is_file() && found.len() == *size)
+        }
+        _ => true,
+    })
+}
+
+/// Makes the directory of a build what the list says. The list was checked: each entry is
+/// after the directory that holds it, and none is below a link.
+fn put_in_place(
+    directory: &Path,
+    manifest: &BuildManifest,
+    arrived: &BTreeMap<&str, PathBuf>,
+) -> Result<(), LocalError> {
+    remove_others(directory, manifest)?;
+    for (place, entry) in &manifest.entries {
+        let path = directory.join(place);
+        let written = || match entry {
+            Entry::Directory { .. } if path.is_dir() => Ok(()),
+            Entry::Directory { .. } => fs::create_dir(&path),
+            Entry::Link { target } => {
+                if fs::read_link(&path).is_ok_and(|found| found == Path::new(target)) {
+                    return Ok(());
+                }
+                // It is a link to something else, or nothing.
+                match fs::remove_file(&path) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                }
+                symlink(target, &path)
+            }
+            Entry::File { mode, modified, .. } => {
+                let new = arrived.get(place.as_str());
+                let file = new.unwrap_or(&path);
+                let modified = UNIX_EPOCH + Duration::new(modified.0, modified.1);
+                File::open(file)?.set_modified(modified)?;
+                fs::set_permissions(file, Permissions::from_mode(*mode))?;
+                match new {
+                    Some(new) => fs::rename(new, &path),
+                    None => Ok(()),
+                }
+            }
+        };
+        written().map_err(LocalError::io("write", &path))?;
+    }
+    // Those that may not be written come last.
+    for (place, entry) in manifest.entries.iter().rev() {
+        if let Entry::Directory { mode } = entry {
+            let path = directory.join(place);
+            fs::set_permissions(&path, Permissions::from_mode(*mode))
+                .map_err(LocalError::io("write", &path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes what the list does not have, or has as something else; nothing of git's.
+fn remove_others(directory: &Path, manifest: &BuildManifest) -> Result<(), LocalError> {
+    let mut open = vec!["modules".to_owned(), "tree".to_owned()];
+    while let Some(place) = open.pop() {
+        let path = directory.join(&place);
+        let unreadable = |error| LocalError::io("read", &path)(error);
+        let metadata = match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            other => other.map_err(unreadable)?,
+        };
+        if !is_sound_path(&place) {
+            continue;
+        }
+        let is_same = match manifest.entries.get(&place) {
+            Some(Entry::Directory { .. }) => metadata.is_dir(),
+            Some(Entry::File { .. }) => metadata.is_file(),
+            Some(Entry::Link { .. }) => metadata.is_symlink(),
+            None => false,
+        };
+        if !is_same {
+            files::remove(&path)?;
+        } else if metadata.is_dir() {
+            for entry in fs::read_dir(&path).map_err(unreadable)? {
+                let name = entry.map_err(unreadable)?.file_name();
+                match name.to_str() {
+                    Some(name) => open.push(format!("{place}/{name}")),
+                    None => files::remove(&path.join(name))?,
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The SHA-256 of a file, and whether a name is in it.
+fn look_at(path: &Path, name: &memmem::Finder<'_>) -> io::Result<(String, bool)> {
+    let mut file = files::open_regular(path)?;
+    let mut digest = Sha256::new();
+    let mut is_in = false;
+    // The end of the last piece, in which the name may have begun, is before the next.
+    let mut kept = Vec::new();
+    loop {
+        let before = kept.len();
+        (&mut file).take(PIECE as u64).read_to_end(&mut kept)?;
+        if kept.len() == before {
+            return Ok((hexadecimal(&digest.finalize()), is_in));
+        }
+        digest.update(&kept[before..]);
+        is_in |= name.find(&kept).is_some();
+        let end = kept.len().saturating_sub(name.needle().len());
+        kept.drain(..end);
+    }
+}
+
+fn entries(directory: &Path) -> Result<Vec<PathBuf>, LocalError> {
+    let unreadable = |error| LocalError::io("read", directory)(error);
+    let entries = fs::read_dir(directory).map_err(unreadable)?;
+    let paths: io::Result<Vec<_>> = entries.map(|entry| entry.map(|it| it.path())).collect();
+    paths.map_err(unreadable)
+}

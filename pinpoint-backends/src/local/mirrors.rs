@@ -1,0 +1,448 @@
+//! Repositories by URL, for machines that have no clone of the user's: clones that are
+//! given, and mirrors of ours.
+//!
+//! A mirror is a bare repository with the branches and tags of a URL, in
+//! `STATE/mirrors/<hash>`. It is made beside its place and moved there when it is whole,
+//! and fetched again only when a commit is missing. Beside it are two locks: `.lock` is
+//! held by the one who clones or fetches, `.used` shared by all who read it.
+//!
+//! Nothing that was fetched is ever dropped: a build may belong to a commit that its
+//! branch has left since. So a commit that is found once stays.
+//!
+//! To clone and to fetch takes the processor, so it holds the machine as a build does, and
+//! never happens beside a measurement.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use pinpoint_core::Key;
+use sha2::{Digest, Sha256};
+
+use super::build_steps::BuildSteps;
+use super::error::LocalError;
+use super::files::{self, Locked, Mode};
+use super::history::url::normal_form;
+use super::machine_lock::MachineLock;
+use super::process::{self, CancelGuard, Ended, Launch, NotRun, Processes};
+use super::remote_url::{RemoteUrl, RemoteUrlError, RepositoryPattern, TRANSPORTS};
+use super::repository::{self, Repository, RepositoryError};
+use super::sync::{blocking, locked};
+use super::workspace::{Workspace, check_room, hexadecimal};
+
+/// The longest that one call of git may take: the largest repositories are cloned in
+/// hours.
+const LONGEST: Duration = Duration::from_hours(4);
+
+/// A mirror with more packs than this is repacked.
+const MOST_PACKS: usize = 32;
+
+/// A repository can't be had from its URL.
+#[derive(Debug, thiserror::Error)]
+pub enum MirrorError {
+    /// The job does not name it by URL.
+    #[error(
+        "the job does not say from where its repository {name} can be fetched; it was created in a repository without a usable remote"
+    )]
+    NoUrl {
+        /// Its name in the job.
+        name: String,
+    },
+    /// It is not a URL that can be fetched.
+    #[error("a repository of the job can't be fetched: its URL is not valid: {0}")]
+    Url(#[from] RemoteUrlError),
+    /// No pattern permits it.
+    #[error("this machine may not fetch {url}, and was given no clone of it")]
+    NotPermitted {
+        /// The URL.
+        url: String,
+    },
+    /// It was fetched and has no such commit.
+    #[error("{url} has no commit {revision}; push it there")]
+    NoCommit {
+        /// The URL.
+        url: String,
+        /// The commit.
+        revision: String,
+    },
+    /// Git could not fetch it.
+    #[error("{url} can't be fetched: {reason}")]
+    Fetch {
+        /// The URL.
+        url: String,
+        /// The last words of git.
+        reason: String,
+    },
+}
+
+/// The repositories that a machine has, or may fetch, by URL.
+#[derive(Debug, Clone)]
+pub struct Mirrors(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    workspace: Workspace,
+    /// Directories by URL in normal form.
+    given: BTreeMap<String, PathBuf>,
+    permitted: Vec<RepositoryPattern>,
+    machine: MachineLock,
+}
+
+impl Mirrors {
+    /// The repositories in the `given` directories, by URL, and those that a pattern
+    /// permits to fetch. Mirrors are in the state directory.
+    ///
+    /// # Errors
+    ///
+    /// When there is no repository in a given directory, or a directory of ours can't be
+    /// used.
+    pub fn open(
+        state_dir: &Path,
+        machine_dir: &Path,
+        given: impl IntoIterator<Item = (String, PathBuf)>,
+        permitted: Vec<RepositoryPattern>,
+    ) -> Result<Self, LocalError> {
+        let clone = |(url, directory): (String, PathBuf)| {
+            let clone = Repository::discover(&directory)?;
+            Ok((normal_form(&url), clone.path().to_owned()))
+        };
+        let workspace = Workspace::open(state_dir)?;
+        files::create_dir(&workspace.mirrors())?;
+        Ok(Self(Arc::new(Inner {
+            workspace,
+            given: { given.into_iter().map(clone) }.collect::<Result<_, LocalError>>()?,
+            permitted,
+            machine: MachineLock::open(machine_dir)?,
+        })))
+    }
+
+    /// The local repository of a URL, cloned if this is the first time that it is asked
+    /// for.
+    ///
+    /// # Errors
+    ///
+    /// [`LocalError::Mirror`], and when the clone that was given can't be read.
+    pub async fn repository(&self, url: &str) -> Result<Repository, LocalError> {
+        self.repository_during(url, None).await
+    }
+
+    /// As [`repository`](Self::repository), with these commits, named by their full
+    /// hashes.
+    ///
+    /// # Errors
+    ///
+    /// As [`repository`](Self::repository), and when it has no such commit.
+    pub async fn repository_with(
+        &self,
+        url: &str,
+        commits: &[&str],
+    ) -> Result<Repository, LocalError> {
+        let repository = self.repository(url).await?;
+        for commit in commits {
+            if let Some(mirror) = repository.mirror() {
+                mirror.bring(commit, None).await?;
+            }
+            let (clone, commit) = (repository.clone(), (*commit).to_owned());
+            blocking((), move || Ok(clone.full_hash(&commit)?)).await?;
+        }
+        Ok(repository)
+    }
+
+    /// The same while something is built.
+    pub(super) async fn repository_during(
+        &self,
+        url: &str,
+        build: Option<&BuildSteps<'_>>,
+    ) -> Result<Repository, LocalError> {
+        let url: RemoteUrl = url.parse().map_err(MirrorError::Url)?;
+        let name = url.normal_form();
+        if let Some(directory) = self.0.given.get(&name).cloned() {
+            return blocking((), move || Ok(Repository::discover(&directory)?)).await;
+        }
+        if !self.0.permitted.iter().any(|pattern| pattern.permits(&url)) {
+            let url = url.to_string();
+            return Err(MirrorError::NotPermitted { url }.into());
+        }
+        let name = hexadecimal(&Sha256::digest(name));
+        let path = self.0.workspace.mirrors().join(name);
+        let mirror = Mirror(Arc::new(MirrorInner {
+            _used: files::lock(&path.with_extension("used"), Mode::Shared).await?,
+            lock: path.with_extension("lock"),
+            mirrors: self.clone(),
+            missed: Mutex::default(),
+            path: path.clone(),
+            url,
+        }));
+        mirror.make(build).await?;
+        let repository = blocking((), move || Ok(Repository::discover(&path)?)).await?;
+        Ok(repository.mirroring(mirror))
+    }
+}
+
+/// A bare repository of ours that is kept like another one.
+#[derive(Debug, Clone)]
+pub(super) struct Mirror(Arc<MirrorInner>);
+
+#[derive(Debug)]
+struct MirrorInner {
+    url: RemoteUrl,
+    path: PathBuf,
+    lock: PathBuf,
+    mirrors: Mirrors,
+    /// What was looked for in vain, and need not be again.
+    missed: Mutex<BTreeSet<String>>,
+    _used: Locked,
+}
+
+impl PartialEq for Mirror {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.path == other.0.path
+    }
+}
+
+impl Eq for Mirror {}
+
+impl Mirror {
+    /// Clones it, where that was not done yet.
+    async fn make(&self, build: Option<&BuildSteps<'_>>) -> Result<(), LocalError> {
+        let path = &self.0.path;
+        let is_whole = || path.join("HEAD").is_file();
+        if is_whole() {
+            return Ok(());
+        }
+        let alone = Arc::new(files::lock(&self.0.lock, Mode::Alone).await?);
+        if is_whole() {
+            return Ok(());
+        }
+        let new = path.with_extension("new");
+        let remains = new.clone();
+        // Of a process that was killed. Git can't go on with half a clone.
+        blocking(Arc::clone(&alone), move || files::remove(&remains)).await?;
+        let mut clone = self.git(&self.0.mirrors.0.workspace.mirrors());
+        clone
+            .args([
+                "clone",
+                "--quiet",
+                "--bare",
+                "--no-local",
+                "--template=",
+                "--",
+            ])
+            .arg(self.0.url.as_str())
+            .arg(&new);
+        self.run(&alone, clone, build).await?;
+        let mut index = self.git(&new);
+        index.args(["commit-graph", "write", "--reachable"]);
+        self.run(&alone, index, build).await?;
+        fs::rename(&new, path).map_err(LocalError::io("write", path))
+    }
+
+    /// Fetches a commit, named by its full hash, or anything by its name, if it is not
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// [`MirrorError::Fetch`], and [`MirrorError::NoCommit`] for a hash alone.
+    pub(super) async fn bring(
+        &self,
+        revision: &str,
+        build: Option<&BuildSteps<'_>>,
+    ) -> Result<(), LocalError> {
+        let is_hash = matches!(revision.len(), 40 | 64)
+            && revision.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let no_commit = || MirrorError::NoCommit {
+            url: self.0.url.to_string(),
+            revision: revision.to_owned(),
+        };
+        if self.has(revision).await? {
+            return Ok(());
+        }
+        let alone = Arc::new(files::lock(&self.0.lock, Mode::Alone).await?);
+        // Another process may have fetched it meanwhile.
+        if self.has(revision).await? {
+            return Ok(());
+        }
+        if locked(&self.0.missed).contains(revision) {
+            return if is_hash {
+                Err(no_commit().into())
+            } else {
+                Ok(())
+            };
+        }
+        let path = self.0.path.clone();
+        blocking(Arc::clone(&alone), move || remove_remains(&path)).await?;
+        let all = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
+        self.run(&alone, self.fetch(&all), build).await?;
+        let mut found = self.has(revision).await?;
+        if !found && is_hash {
+            // One that no branch holds any more, or never did, such as a change under
+            // review.
+            let kept = format!("{revision}:refs/pinpoint/{revision}");
+            match self.run(&alone, self.fetch(&[&kept]), build).await {
+                Ok(()) => found = self.has(revision).await?,
+                Err(LocalError::Mirror(MirrorError::Fetch { .. })) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if !found {
+            locked(&self.0.missed).insert(revision.to_owned());
+            return if is_hash {
+                Err(no_commit().into())
+            } else {
+                Ok(())
+            };
+        }
+        let packs = fs::read_dir(self.0.path.join("objects/pack"));
+        if packs.is_ok_and(|packs| packs.count() > 2 * MOST_PACKS) {
+            let mut repack = self.git(&self.0.path);
+            repack.args(["repack", "--quiet", "--geometric=2", "-d"]);
+            // Tidiness only, which git before 2.32 does not know.
+            let _ = self.run(&alone, repack, build).await;
+        }
+        Ok(())
+    }
+
+    async fn has(&self, revision: &str) -> Result<bool, LocalError> {
+        let (path, revision) = (self.0.path.clone(), revision.to_owned());
+        let found = blocking((), move || {
+            let clone = Repository::discover(&path)?;
+            match clone.full_hash(&revision) {
+                Ok(_) => Ok(true),
+                Err(
+                    RepositoryError::UnknownRevision { .. } | RepositoryError::Ambiguous { .. },
+                ) => Ok(false),
+                Err(error) => Err(error.into()),
+            }
+        });
+        found.await
+    }
+
+    /// The command that brings these references.
+    fn fetch(&self, references: &[&str]) -> Command {
+        let mut fetch = self.git(&self.0.path);
+        fetch
+            .args(["-c", "fetch.writeCommitGraph=true"])
+            .args(["-c", "fetch.unpackLimit=1"])
+            .args([
+                "fetch",
+                "--quiet",
+                "--prune",
+                "--no-tags",
+                "--no-write-fetch-head",
+            ])
+            .args(["--no-auto-gc", "--"])
+            .arg(self.0.url.as_str())
+            .args(references);
+        fetch
+    }
+
+    /// A git command that may reach the network, and asks nobody anything.
+    fn git(&self, directory: &Path) -> Command {
+        let mut command = repository::git(directory);
+        command
+            .args(["-c", "safe.bareRepository=all"])
+            // Slower than this for so long, a connection is dead.
+            .args([
+                "-c",
+                "http.lowSpeedLimit=100",
+                "-c",
+                "http.lowSpeedTime=300",
+            ])
+            .env("GIT_ALLOW_PROTOCOL", TRANSPORTS)
+            .env("GIT_ASKPASS", "")
+            .env("SSH_ASKPASS", "")
+            .env("SSH_ASKPASS_REQUIRE", "never");
+        command
+    }
+
+    async fn run(
+        &self,
+        alone: &Arc<Locked>,
+        command: Command,
+        build: Option<&BuildSteps<'_>>,
+    ) -> Result<(), LocalError> {
+        let (ended, said) = match build {
+            Some(build) => {
+                let ended = build.step(command, Some(LONGEST)).await?;
+                (ended, super::build_steps::last_line(build.log)?)
+            }
+            None => self.run_alone(alone, command).await?,
+        };
+        match ended.failure(&said) {
+            None => Ok(()),
+            Some(failure) => {
+                check_room(&self.0.mirrors.0.workspace.mirrors())?;
+                let url = self.0.url.to_string();
+                let reason = format!("git {failure}");
+                Err(MirrorError::Fetch { url, reason }.into())
+            }
+        }
+    }
+
+    /// Runs a command with the machine held as by a build.
+    async fn run_alone(
+        &self,
+        alone: &Arc<Locked>,
+        command: Command,
+    ) -> Result<(Ended, String), LocalError> {
+        let Inner {
+            workspace, machine, ..
+        } = &*self.0.mirrors.0;
+        let hold = machine.for_build(&self.0.path).await?;
+        let directory = workspace.mirrors();
+        let (stdout, stderr) = (
+            files::create_unnamed(&directory)?,
+            files::create_unnamed(&directory)?,
+        );
+        let said = stderr
+            .try_clone()
+            .map_err(LocalError::io("open", &directory))?;
+        let launch = Launch {
+            command,
+            stdout,
+            stderr,
+            cpus: None,
+            count_instructions: false,
+        };
+        let register = hold.register()?;
+        let key = Key {
+            job: "mirror".into(),
+            action: 0,
+        };
+        let CancelGuard(processes) = &CancelGuard(Processes::new(key));
+        let holds = (Arc::clone(alone), hold);
+        let ended = process::execute(processes, launch, Some(LONGEST), register, holds).await;
+        let ended = ended.map_err(|error| match error {
+            NotRun::Failed(error) => error,
+            NotRun::Spawn(source) => RepositoryError::not_started(source).into(),
+        })?;
+        let said = files::tail(&said).map_err(LocalError::io("read", &directory))?;
+        Ok((ended, said.lines().last().unwrap_or_default().to_owned()))
+    }
+}
+
+/// Removes what a fetch that was killed leaves: git's locks, and halves of packs. Only for
+/// the holder of our lock.
+fn remove_remains(mirror: &Path) -> Result<(), LocalError> {
+    let mut open = vec![mirror.to_owned()];
+    while let Some(directory) = open.pop() {
+        let unreadable = |error| LocalError::io("read", &directory)(error);
+        for entry in fs::read_dir(&directory).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
+            if entry.file_type().map_err(unreadable)?.is_dir() {
+                // Those of loose objects have nothing of the kind.
+                if name.len() > 2 {
+                    open.push(path);
+                }
+            } else if name.ends_with(".lock") || name.starts_with("tmp_") {
+                files::remove(&path)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,434 @@
+//! Jobs on a machine that has no clone of their creator's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pinpoint_backends::local::{
+    CleanOptions, LocalConfig, LocalError, LocalExecutor, Location, MirrorError, Mirrors,
+    Provisions, Repository, RepositoryError, clean,
+};
+use pinpoint_core::{CombinedCommit, InProcess, ListRequest, Located};
+use serde_json::json;
+
+use crate::world::{World, build, git, key, refusal, run};
+
+/// A repository, `upstream`, and a user's clone of it.
+fn published() -> World {
+    let world = World::new();
+    world.commit("file", "0");
+    git(
+        &world.path(""),
+        &["clone", "-q", "--bare", "repository", "upstream"],
+    );
+    let upstream = world.path("upstream").display().to_string();
+    git(&world.repository, &["remote", "add", "origin", &upstream]);
+    git(&world.repository, &["fetch", "-q", "origin"]);
+    world
+}
+
+fn push(world: &World) {
+    git(&world.repository, &["push", "-q", "origin", "HEAD:main"]);
+}
+
+/// The configuration of a job as its creator writes it.
+fn config(world: &World, good: &str, build: &str) -> LocalConfig {
+    let repository = Repository::discover(&world.repository).unwrap();
+    LocalConfig {
+        urls: repository.urls(&Default::default()).unwrap(),
+        build: Some(build.into()),
+        command: vec![
+            "sh".into(),
+            "-c".into(),
+            "echo \"v: $(cat built) x\"".into(),
+        ],
+        ..world.config(good, "true")
+    }
+}
+
+/// Takes a job on another machine, which may fetch what is below this directory.
+async fn take(
+    world: &World,
+    config: LocalConfig,
+    permitted: &str,
+    given: &[(String, PathBuf)],
+) -> Result<LocalExecutor, LocalError> {
+    let location = Location {
+        state_dir: world.path("other/state"),
+        job_dir: world.path("other/job"),
+        machine_dir: world.path("other/machine"),
+    };
+    let permitted = world.path(permitted).join("*").display().to_string();
+    let mirrors = Mirrors::open(
+        &location.state_dir,
+        &location.machine_dir,
+        given.to_vec(),
+        vec![permitted.parse().unwrap()],
+    )?;
+    let provisions = Provisions {
+        mirrors: Some(mirrors),
+        ..Provisions::default()
+    };
+    LocalExecutor::open_with(config, location, "job", provisions).await
+}
+
+fn mirrors(world: &World) -> Vec<PathBuf> {
+    let entries = fs::read_dir(world.path("other/state/mirrors")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> = paths.filter(|path| path.is_dir()).collect();
+    paths.sort();
+    paths
+}
+
+fn away(world: &World, name: &str) -> PathBuf {
+    let away = world.path(name).with_extension("away");
+    fs::rename(world.path(name), &away).unwrap();
+    away
+}
+
+#[tokio::test]
+async fn a_job_is_carried_out_without_its_creators_clone() {
+    let world = published();
+    let first = world.commit("file", "1");
+    let second = world.commit("file", "2");
+    let third = world.commit("file", "3");
+    push(&world);
+    let states = [&first, &second, &third].map(|hash| world.combined(hash));
+    let config = config(&world, &first, "cp file built");
+    let here = world.open(config.clone(), "here");
+    let request = ListRequest {
+        key: key(1),
+        lower: states[0].clone(),
+        higher: states[2].clone(),
+    };
+    let expected = here.list(&request).await.unwrap();
+    away(&world, "repository");
+
+    let executor = take(&world, config, "", &[]).await.unwrap();
+    let listing = executor.list(&request).await.unwrap();
+    assert_eq!((listing.count, &listing), (1, &expected));
+    let middle = Located::Offset {
+        listing: Box::new(listing),
+        offset: 0,
+    };
+    let named = executor.resolve(&middle).await.unwrap();
+    assert_eq!(named, states[1]);
+    assert_eq!(named.main.subject.as_deref(), Some("Change file"));
+    for (number, state) in (0..).zip(&states) {
+        let made = build(&executor, 10 + number, state).await.unwrap();
+        assert_eq!(made.failure, None);
+        let report = run(&executor, 20 + number, state, 0).await;
+        assert_eq!(report.charts["v"].values, [number as f64 + 1.0]);
+    }
+}
+
+#[tokio::test]
+async fn a_mirror_is_fetched_when_a_commit_is_missing_and_only_then() {
+    let world = published();
+    let first = world.commit("file", "1");
+    push(&world);
+    let job = config(&world, &first, "cp file built");
+    let executor = take(&world, job.clone(), "", &[]).await.unwrap();
+    let made = build(&executor, 1, &world.combined(&first)).await.unwrap();
+    assert_eq!(made.failure, None);
+    let [mirror] = <[PathBuf; 1]>::try_from(mirrors(&world)).unwrap();
+
+    // Of another job, on another branch, and of one that no branch holds any more.
+    let second = world.commit("file", "2");
+    git(
+        &world.repository,
+        &["push", "-q", "origin", "HEAD:refs/heads/topic/a"],
+    );
+    let state = world.combined(&second);
+    let made = build(&executor, 2, &state).await.unwrap();
+    assert_eq!(made.failure, None);
+    let third = world.commit("file", "3");
+    git(
+        &world.repository,
+        &["push", "-q", "origin", "HEAD:refs/changes/1"],
+    );
+    git(&world.repository, &["push", "-q", "origin", ":topic/a"]);
+    // What killed processes left behind is no obstacle.
+    for name in [
+        "packed-refs.lock",
+        "refs/heads/main.lock",
+        "objects/pack/tmp_pack_1",
+    ] {
+        fs::write(mirror.join(name), "").unwrap();
+    }
+    let third = world.combined(&third);
+    let request = ListRequest {
+        key: key(3),
+        lower: world.combined(&first),
+        higher: third.clone(),
+    };
+    assert_eq!(executor.list(&request).await.unwrap().count, 1);
+    assert!(!mirror.join("packed-refs.lock").exists());
+    assert_eq!(build(&executor, 4, &third).await.unwrap().failure, None);
+
+    // Everything is there now: the remote is not needed.
+    away(&world, "upstream");
+    drop(executor);
+    let executor = take(&world, job, "", &[]).await.unwrap();
+    assert_eq!(executor.list(&request).await.unwrap().count, 1);
+    assert_eq!(
+        executor
+            .resolve(&Located::Commit(state.clone()))
+            .await
+            .unwrap(),
+        state
+    );
+}
+
+#[tokio::test]
+async fn half_a_clone_is_thrown_away() {
+    let world = published();
+    let first = world.commit("file", "1");
+    push(&world);
+    let job = config(&world, &first, "cp file built");
+    drop(take(&world, job.clone(), "", &[]).await.unwrap());
+    let [mirror] = <[PathBuf; 1]>::try_from(mirrors(&world)).unwrap();
+    // As a clone that was killed leaves it.
+    fs::rename(&mirror, mirror.with_extension("new")).unwrap();
+    fs::remove_file(mirror.with_extension("new").join("HEAD")).unwrap();
+    let executor = take(&world, job, "", &[]).await.unwrap();
+    let made = build(&executor, 1, &world.combined(&first)).await.unwrap();
+    assert_eq!(made.failure, None);
+    assert_eq!(mirrors(&world), [mirror]);
+}
+
+#[tokio::test]
+async fn two_workers_clone_once() {
+    let world = published();
+    let first = world.commit("file", "1");
+    push(&world);
+    let job = config(&world, &first, "cp file built");
+    let (one, other) = tokio::join!(
+        take(&world, job.clone(), "", &[]),
+        take(&world, job, "", &[])
+    );
+    let (one, other) = (one.unwrap(), other.unwrap());
+    assert_eq!(mirrors(&world).len(), 1);
+    let second = world.commit("file", "2");
+    push(&world);
+    let state = world.combined(&second);
+    let (one, other) = tokio::join!(build(&one, 1, &state), build(&other, 1, &state));
+    assert_eq!((one.unwrap().failure, other.unwrap().failure), (None, None));
+}
+
+#[tokio::test]
+async fn what_cannot_be_had_is_named() {
+    let world = published();
+    let first = world.commit("file", "1");
+    let job = config(&world, &first, "cp file built");
+    let error = take(&world, job.clone(), "elsewhere", &[])
+        .await
+        .err()
+        .unwrap();
+    let upstream = world.path("upstream").display().to_string();
+    assert!(
+        matches!(&error, LocalError::Mirror(MirrorError::NotPermitted { url }) if *url == upstream),
+        "{error}"
+    );
+    // It was never pushed.
+    let error = take(&world, job.clone(), "", &[]).await.err().unwrap();
+    assert!(matches!(
+        error,
+        LocalError::Mirror(MirrorError::NoCommit { .. })
+    ));
+    assert!(error.to_string().ends_with("push it there"), "{error}");
+    // A job of an earlier version.
+    let mut old = json!(job);
+    old.as_object_mut().unwrap().remove("urls");
+    let old: LocalConfig = serde_json::from_value(old).unwrap();
+    let error = take(&world, old.clone(), "", &[]).await.err().unwrap();
+    assert!(matches!(
+        error,
+        LocalError::Mirror(MirrorError::NoUrl { .. })
+    ));
+    let here = world.open(old, "here");
+    assert_eq!(
+        build(&here, 1, &world.combined(&first))
+            .await
+            .unwrap()
+            .failure,
+        None
+    );
+    // A clone that is given is used as it is.
+    let given = [(upstream.clone(), world.repository.clone())];
+    let executor = take(&world, job.clone(), "elsewhere", &given)
+        .await
+        .unwrap();
+    assert_eq!(
+        build(&executor, 1, &world.combined(&first))
+            .await
+            .unwrap()
+            .failure,
+        None
+    );
+    assert_eq!(mirrors(&world).len(), 1, "that of the upstream");
+    // What can't be reached may be another time.
+    push(&world);
+    let executor = take(&world, job, "", &[]).await.unwrap();
+    let second = world.combined(&world.commit("file", "2"));
+    away(&world, "upstream");
+    let error = build(&executor, 2, &second).await.err().unwrap();
+    let pinpoint_core::ExecutorError::Unavailable(error) = error else {
+        panic!("{error}");
+    };
+    assert!(
+        error.to_string().contains("can't be fetched: git failed"),
+        "{error}"
+    );
+    let request = ListRequest {
+        key: key(3),
+        lower: world.combined(&first),
+        higher: second,
+    };
+    let error = executor.list(&request).await.err().unwrap();
+    assert!(
+        matches!(error, pinpoint_core::ExecutorError::Unavailable(_)),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn dependencies_are_those_of_the_creator() {
+    let world = published();
+    for name in ["library", "hidden"] {
+        let path = world.path(name);
+        fs::create_dir(&path).unwrap();
+        git(&path, &["init", "-q", "-b", "main"]);
+        fs::write(path.join("value"), name).unwrap();
+        git(&path, &["add", "-A"]);
+        git(&path, &["commit", "-q", "-m", "Change"]);
+    }
+    let add = |url: &str, path: &str| {
+        let allow = ["-c", "protocol.file.allow=always"];
+        let arguments = [&allow[..], &["submodule", "--quiet", "add", url, path]].concat();
+        git(&world.repository, &arguments);
+    };
+    // One by a relative URL, which git sees from the remote; and the user has no clone of
+    // the other any more.
+    add("../library", "parts/library");
+    add(&world.path("hidden").display().to_string(), "parts/hidden");
+    git(&world.repository, &["commit", "-q", "-m", "Add parts"]);
+    fs::remove_dir_all(world.repository.join(".git/modules/parts/hidden")).unwrap();
+    let first = git(&world.repository, &["rev-parse", "HEAD"]);
+    push(&world);
+    let script = "{ cat parts/library/value; ls parts/hidden; } > built";
+    let job = config(&world, &first, script);
+    let state = world.combined(&first);
+    let tree = |made: pinpoint_core::BuildReport| match made.artifact.unwrap() {
+        pinpoint_core::Artifact::Directory(tree) => {
+            fs::read_to_string(Path::new(&tree).join("built")).unwrap()
+        }
+        other => panic!("{other:?}"),
+    };
+    let here = world.open(job.clone(), "here");
+    let expected = tree(build(&here, 1, &state).await.unwrap());
+    assert_eq!(expected, "library");
+    away(&world, "repository");
+    let executor = take(&world, job.clone(), "", &[]).await.unwrap();
+    let made = build(&executor, 1, &state).await.unwrap();
+    assert_eq!(made.failure, None);
+    assert_eq!(tree(made), expected);
+    assert_eq!(mirrors(&world).len(), 2);
+    drop(executor);
+
+    // What the job names is needed: it is not left out.
+    clean(&world.path("other/state"), CleanOptions::default()).unwrap();
+    assert_eq!(mirrors(&world).len(), 0);
+    away(&world, "library");
+    let executor = take(&world, job, "", &[]).await.unwrap();
+    let error = build(&executor, 1, &state).await.err().unwrap();
+    assert!(error.to_string().contains("library"), "{error}");
+}
+
+#[tokio::test]
+async fn a_job_names_no_other_directory_of_this_machine() {
+    let world = published();
+    let first = world.commit("file", "1");
+    push(&world);
+    let mut job = config(&world, &first, "ls parts > built");
+    // As somebody may write it who is not its creator.
+    job.repositories = [("https://host.example/x".into(), world.path("upstream"))].into();
+    job.urls
+        .insert("https://host.example/x".into(), "ext::sh -c true".into());
+    job.urls.insert(
+        "https://host.example/y".into(),
+        "https://host.example/y".into(),
+    );
+    let main = world.repository.display().to_string();
+    let manifest = "[submodule \"x\"]\n\tpath = x\n\turl = https://host.example/x\n";
+    fs::write(world.repository.join(".gitmodules"), manifest).unwrap();
+    git(&world.repository, &["add", "-A"]);
+    let entry = format!("160000,{first},x");
+    git(
+        &world.repository,
+        &["update-index", "--add", "--cacheinfo", &entry],
+    );
+    git(&world.repository, &["commit", "-q", "-m", "x"]);
+    let second: CombinedCommit = world.combined("HEAD");
+    push(&world);
+    let executor = take(&world, job.clone(), "", &[]).await.unwrap();
+    let error = refusal(build(&executor, 1, &second).await);
+    assert!(error.contains("its URL is not valid"), "{error}");
+    for wrong in ["ext::sh -c true", "--upload-pack=true", "/etc/../etc"] {
+        job.urls.insert(main.clone(), wrong.into());
+        let error = take(&world, job.clone(), "", &[]).await.err().unwrap();
+        assert!(
+            matches!(error, LocalError::Mirror(MirrorError::Url(_))),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn the_url_is_that_of_a_remote_which_has_the_commits() {
+    let world = published();
+    let first = git(&world.repository, &["rev-parse", "HEAD"]);
+    let second = world.commit("file", "1");
+    let repository = Repository::discover(&world.repository).unwrap();
+    let upstream = world.path("upstream").display().to_string();
+    let url = |commits: &[&str]| repository.published(commits).map(|url| url.to_string());
+    assert_eq!(url(&[&first]).unwrap(), upstream);
+    let error = url(&[&first, &second]).unwrap_err();
+    assert!(
+        matches!(&error, RepositoryError::NotPublished { commit, .. } if *commit == second),
+        "{error}"
+    );
+    // It is in a fork, which is not the first remote.
+    git(
+        &world.path(""),
+        &["clone", "-q", "--bare", "upstream", "fork"],
+    );
+    let fork = world.path("fork").display().to_string();
+    git(&world.repository, &["remote", "add", "fork", &fork]);
+    git(&world.repository, &["push", "-q", "fork", "main"]);
+    assert_eq!(url(&[&first, &second]).unwrap(), fork);
+    assert_eq!(url(&[&first]).unwrap(), upstream);
+}
+
+#[test]
+fn no_credentials_are_kept() {
+    let world = World::new();
+    world.commit("file", "0");
+    let repository = Repository::discover(&world.repository).unwrap();
+    let urls = |repository: &Repository| repository.urls(&Default::default()).unwrap();
+    assert!(urls(&repository).is_empty());
+    let error = repository.published(&[]).unwrap_err();
+    assert!(matches!(error, RepositoryError::NoRemote { .. }), "{error}");
+    for (name, url) in [
+        ("origin", "https://ada:secret@host.example/a.git"),
+        ("other", "ssh://ada:secret@host.example/a.git"),
+        ("strange", "ftp://ada:secret@host.example/a.git"),
+    ] {
+        git(&world.repository, &["remote", "add", name, url]);
+    }
+    let urls = urls(&repository);
+    assert_eq!(
+        urls[&world.repository.display().to_string()],
+        "https://host.example/a.git"
+    );
+    assert!(!format!("{urls:?}").contains("secret"), "{urls:?}");
+}
