@@ -134,7 +134,7 @@ impl From<Select> for JobFilter {
         Self {
             name: select.name,
             benchmark: select.benchmark,
-            bot: select.bot,
+            bots: select.bot.into_iter().collect(),
             user: select.user,
             kind: select.kind,
             state: select.state,
