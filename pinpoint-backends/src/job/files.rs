@@ -124,6 +124,11 @@ impl Keeper {
         }
     }
 
+    /// Returns when what is being kept has been.
+    pub(super) async fn at_rest(&self) {
+        drop(self.kept.lock().await);
+    }
+
     async fn keep_growing(&self, kept: &mut Kept, name: &str) -> io::Result<()> {
         let known = (kept.growing).entry(name.into()).or_insert(KnownFile {
             name: name.into(),

@@ -185,6 +185,11 @@ impl TakenJob {
     ) -> Result<JobResult, JobError> {
         self.resume().await?;
         let (mut journal, machine) = self.open().await?;
+        let interrupted = async {
+            interrupted.await;
+            // What has just ended is about to be recorded.
+            self.files.at_rest().await;
+        };
         let stop = async {
             tokio::select! {
                 () = interrupted => Stop::Detach,

@@ -47,4 +47,5 @@ mod stop;
 #[cfg(feature = "postgres")]
 mod stores;
 mod versions;
+mod workers;
 mod world;
