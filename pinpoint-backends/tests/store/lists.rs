@@ -149,7 +149,7 @@ fn any_filter(ids: Vec<JobId>, times: Vec<i64>) -> impl Strategy<Value = (JobFil
         (
             rarely(any_of(NAMES)),
             rarely(any_of(NAMES)),
-            rarely(prop::collection::vec(any_of(NAMES), 1..=2)),
+            prop::option::weighted(0.3, prop::collection::vec(any_of(NAMES), 1..=2)),
             rarely(any_of(NAMES)),
             rarely(any_of(KINDS)),
         ),
