@@ -22,28 +22,28 @@ pub(crate) fn of(workers: &[WorkerEntry], now: i64) -> Text {
         let widths = workers.iter().map(|worker| column(worker).chars().count());
         widths.max().unwrap_or_default()
     };
-    let (names, bots) = (width(|worker| name(&worker.name).into()), width(bots_of));
+    let (names, bots) = (width(|worker| name(&worker.name)), width(bots_of));
     for worker in workers {
+        let state = match (worker.gone, &worker.job) {
+            (true, _) => "gone",
+            (false, None) => "idle",
+            (false, Some(_)) => "busy",
+        };
         // Writing to a string can't fail.
-        let _ = writeln!(
+        let _ = write!(
             text,
-            "{BOLD}{:<names$}{BOLD:#}  {:<4}  {:<bots$}  {DIM}{:<7}  {:>9}{DIM:#}  {}",
+            "{BOLD}{:<names$}{BOLD:#}  {state}  {:<bots$}  {DIM}{:<7}  {:>10}{DIM:#}",
             name(&worker.name),
-            match (worker.gone, &worker.job) {
-                (true, _) => "gone",
-                (false, None) => "idle",
-                (false, Some(_)) => "busy",
-            },
             bots_of(worker),
             worker.version,
             ago(worker.seen, now),
-            match &worker.job {
-                Some(job) if worker.gone => format!("had job {job}"),
-                Some(job) => format!("job {job}: {}", worker.activity),
-                None => String::new(),
-            }
-            .trim_end_matches([':', ' ']),
         );
+        let _ = match &worker.job {
+            None => writeln!(text),
+            Some(job) if worker.gone => writeln!(text, "  had job {job}"),
+            Some(job) if worker.activity.is_empty() => writeln!(text, "  job {job}"),
+            Some(job) => writeln!(text, "  job {job}: {}", worker.activity),
+        };
     }
     text
 }

@@ -4,8 +4,9 @@
 //! A worker holds its job by a lease. When it is killed, or does not renew the lease for
 //! another reason, another worker goes on from the journal; when it comes back, nothing
 //! that it writes counts. A job that can't be carried out is left failed, with the reason,
-//! and is not taken again until somebody resumes it. After such jobs a worker pauses for
-//! longer each time, up to a minute: a machine that is broken must not fail a whole queue.
+//! and is not taken again until somebody resumes it. After several such jobs in a row a
+//! worker pauses for longer each time, up to a quarter of a minute: a machine that is broken
+//! must not fail a whole queue before anybody notices.
 //!
 //! Any number of workers share a machine: its lock lets one benchmark run at a time, and
 //! none beside a build. The store knows who is there and what each is at; see
@@ -31,8 +32,8 @@ use presence::{Place, Presence};
 /// The time between two questions whether there is a job, at least.
 const POLL: Duration = Duration::from_secs(1);
 
-/// The longest pause after jobs that could not be carried out.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// The longest pause after trouble.
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
 /// The time for which a job belongs to a worker that has died.
 pub const LEASE: Duration = Duration::from_secs(30);
@@ -143,10 +144,10 @@ impl Serving<'_> {
             ..JobFilter::default()
         };
         tell(WorkerEvent::Began(&self.presence.announcement()));
-        let mut pause = POLL;
+        let mut pauses = Pauses::default();
         while stop.clone().now_or_never().is_none() {
             // Not given up half-way: it may have the job already.
-            match self.take(&filter).await {
+            let pause = match self.take(&filter).await {
                 Ok(Some(taken)) => {
                     let id = &taken.job().id.clone();
                     tell(WorkerEvent::Took(taken.job()));
@@ -156,14 +157,17 @@ impl Serving<'_> {
                     self.presence.works_on(None);
                     tell(WorkerEvent::Ended(id, &result));
                     if is_harmless(&result) {
-                        pause = POLL;
+                        pauses = Pauses::default();
                         continue;
                     }
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    pauses.after_trouble()
                 }
-                Ok(None) => {}
-                Err(error) => tell(WorkerEvent::NotTaken(&error)),
-            }
+                Ok(None) => POLL,
+                Err(error) => {
+                    tell(WorkerEvent::NotTaken(&error));
+                    pauses.after_trouble()
+                }
+            };
             tokio::select! {
                 biased;
                 () = stop.clone() => {}
@@ -179,6 +183,19 @@ impl Serving<'_> {
 
     fn state_dir(&self) -> &Path {
         &self.options.state_dir
+    }
+}
+
+/// The pauses between jobs that could not be carried out.
+#[derive(Debug, Default)]
+struct Pauses {
+    last: Duration,
+}
+
+impl Pauses {
+    fn after_trouble(&mut self) -> Duration {
+        self.last = (self.last * 2).clamp(POLL, LONGEST_PAUSE);
+        self.last
     }
 }
 
@@ -199,6 +216,13 @@ fn jittered(pause: Duration) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pauses_grow_while_there_is_trouble() {
+        let mut pauses = Pauses::default();
+        let seconds: Vec<_> = (0..6).map(|_| pauses.after_trouble().as_secs()).collect();
+        assert_eq!(seconds, [1, 2, 4, 8, 15, 15]);
+    }
 
     #[test]
     fn a_pause_is_never_shorter_than_asked() {

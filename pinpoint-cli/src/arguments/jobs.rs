@@ -81,10 +81,10 @@ Examples:
     },
     /// Follow jobs to their ends, whoever carries them out.
     ///
-    /// Ctrl-C ends only the following. A job that waits says for what.
+    /// Ctrl-C stops following, and the jobs go on. A job that waits says for what.
     #[command(after_help = "\
 Exit codes: those of the job, as in `pinpoint help`; of several jobs, that of the first whose
-code is not 0; 124 if --timeout came first; 130 if the following was interrupted.")]
+code is not 0; 124 if --timeout came first; 130 if this command was interrupted.")]
     Wait {
         /// The job id, or its beginning.
         #[arg(required = true, value_name = "JOB")]

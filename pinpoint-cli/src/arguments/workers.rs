@@ -64,11 +64,11 @@ pub(crate) struct BotConfig {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Assignment {
     /// Leave the job to the workers of this bot (see `pinpoint worker`), and follow it to
-    /// its end. Ctrl-C ends only the following [default: the job is carried out by this
-    /// process].
+    /// its end; Ctrl-C stops following, and the job goes on [default: this process carries
+    /// the job out].
     #[arg(long, value_name = "NAME", help_heading = WORKERS)]
     pub(crate) bot: Option<String>,
-    /// Print the id of the job and end; `pinpoint jobs wait` follows it.
+    /// Print the id of the job, and do not follow it; `pinpoint jobs wait` does.
     #[arg(long, requires = "bot", conflicts_with = "report", help_heading = WORKERS)]
     pub(crate) detach: bool,
     #[command(flatten)]
