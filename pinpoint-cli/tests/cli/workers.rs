@@ -521,7 +521,6 @@ fn comparable(finished: &Finished) -> Value {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "what the walk was")]
 fn workers_that_are_killed_at_any_moment_find_what_one_process_finds() {
     // The longest that a worker is let live, in milliseconds.
     const LONGEST: u64 = 3000;
