@@ -121,7 +121,13 @@ impl TakenJob {
             source,
         })?;
         let lock = JobLock::acquire(&job_dir)?;
-        let files = Keeper::begin(store, &lease, &job_dir).await?;
+        let files = match Keeper::begin(store, &lease, &job_dir).await {
+            Ok(files) => files,
+            Err(error) => {
+                store.give_up_damaged(&lease, &error).await?;
+                return Err(error.into());
+            }
+        };
         Ok(Some(Self {
             store: store.clone(),
             job,

@@ -38,11 +38,11 @@ impl JobStore {
     /// is nothing to do, which is cheap to find out.
     ///
     /// A job that was imported, and that no user has trusted since, is not taken, nor one
-    /// whose journal is of a later version.
+    /// whose journal is of a later version. One that is damaged is left failed.
     ///
     /// # Errors
     ///
-    /// When the store cannot be read or written.
+    /// When the store cannot be read or written, or the job is damaged.
     #[tracing::instrument(name = "store::take", level = "debug", skip_all)]
     pub async fn take(
         &self,
@@ -85,11 +85,42 @@ impl JobStore {
             let rows = self.database.fetch(&sql, values).await?;
             if let Some(row) = rows.first() {
                 let lease = self.lease_of(row, time)?;
-                let job = self.get(lease.id.as_str()).await?;
-                return Ok(Some((job, lease)));
+                return match self.get(lease.id.as_str()).await {
+                    Ok(job) => Ok(Some((job, lease))),
+                    Err(error) => {
+                        self.give_up_damaged(&lease, &error).await?;
+                        Err(error)
+                    }
+                };
             }
         }
         Ok(None)
+    }
+
+    /// Leaves a job that was taken failed, if what the store has of it is damaged: it must
+    /// not be taken over and over.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    pub(crate) async fn give_up_damaged(
+        &self,
+        lease: &Lease,
+        error: &StoreError,
+    ) -> Result<(), StoreError> {
+        if !matches!(error, StoreError::Damaged { .. }) {
+            return Ok(());
+        }
+        let running = self.set_leased_state(lease, JobState::Running, None, None);
+        match running.await {
+            // It is so, if a worker has died over it.
+            Ok(()) | Err(StoreError::Transition { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let reason = error.to_string();
+        self.set_leased_state(lease, JobState::Failed, Some(&reason), None)
+            .await?;
+        self.release(lease).await
     }
 
     /// The number of pending jobs of the same bot that are taken before this one; none

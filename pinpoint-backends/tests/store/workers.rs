@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use pinpoint_backends::store::{Announcement, JobFilter, NewJob};
+use pinpoint_backends::store::{Announcement, JobFilter, NewJob, StoreError};
 use pinpoint_core::JobState;
 use serde_json::json;
 
-use crate::common::{Fixture, new_job};
+use crate::common::{Fixture, found, new_job};
 use crate::on_both;
 
 on_both! {
     workers_are_listed_with_what_they_are_at,
     what_nobody_has_allowed_or_knows_is_not_taken,
+    a_damaged_job_is_left_failed,
     a_job_knows_how_many_are_before_it,
 }
 
@@ -89,6 +90,41 @@ async fn what_nobody_has_allowed_or_knows_is_not_taken(fixture: Fixture) {
     store.trust(&imported).await.unwrap();
     assert_eq!(take().await, Some(imported));
     assert_eq!(take().await, None);
+}
+
+async fn a_damaged_job_is_left_failed(fixture: Fixture) {
+    let store = &fixture.store;
+    let (damaged, dead, sound) = (
+        fixture.job().await,
+        fixture.job().await,
+        fixture.job().await,
+    );
+    let lease = store.lease(&dead, "bob", LONG).await.unwrap();
+    let running = JobState::Running;
+    store
+        .set_leased_state(&lease, running, None, None)
+        .await
+        .unwrap();
+    store.renew(&lease, Duration::ZERO).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    let damage = format!("UPDATE jobs SET spec = '{{' WHERE id IN ('{damaged}', '{dead}')");
+    fixture.behind_its_back(&damage).await;
+    let take = async || store.take(&JobFilter::default(), "ada", LONG).await;
+    for _ in 0..2 {
+        let error = take().await.unwrap_err();
+        assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    }
+    assert_eq!(take().await.unwrap().unwrap().0.id, sound);
+    assert!(take().await.unwrap().is_none());
+    let failed = JobFilter {
+        state: Some(JobState::Failed),
+        ..JobFilter::default()
+    };
+    let failed = found(store, failed).await;
+    assert_eq!(failed.len(), 2);
+    for job in failed {
+        assert!(job.error.unwrap().contains("is damaged at spec of job"));
+    }
 }
 
 async fn a_job_knows_how_many_are_before_it(fixture: Fixture) {
