@@ -12,6 +12,8 @@ pub mod local;
 mod state_dir;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub mod store;
+#[cfg(all(feature = "local", any(feature = "sqlite", feature = "postgres")))]
+pub mod worker;
 
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub use state_dir::owner;

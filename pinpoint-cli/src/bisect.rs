@@ -5,39 +5,22 @@ use std::path::PathBuf;
 use pinpoint_backends::job::{CommandLine, JobConfig};
 use pinpoint_backends::local::{LocalConfig, MeasureChoice, Repository, RepositoryError, limits};
 use pinpoint_core::job::JobResult;
-use pinpoint_core::{BisectionSpec, Direction, FindMetric, JobMachine, Range};
+use pinpoint_core::{BisectionSpec, Direction, FindMetric, JobMachine, JobSpec, Range};
 
 use crate::arguments::{Bisect, Display};
 use crate::command_line;
 use crate::error::CliError;
-use crate::job::Session;
-use crate::job_result::{exit_code, print_result};
-use crate::new_job::{Names, PatchFile, milliseconds, patched, store_job};
+use crate::new_job::{CarriedOut, Names, PatchFile, end, milliseconds, patched, store_job};
 use crate::prior::Prior;
 use crate::report;
 use crate::storage::Storage;
 
 pub(crate) async fn run(arguments: Bisect, display: Display) -> Result<u8, CliError> {
     let command_line = command_line::of_this_process(&arguments.good, &arguments.bad);
-    let result = bisect(arguments, command_line, &display).await?;
-    print_result(&result, &display);
-    Ok(exit_code(&result))
-}
-
-/// Makes a job of the arguments and runs it.
-pub(crate) async fn bisect(
-    arguments: Bisect,
-    command_line: CommandLine,
-    display: &Display,
-) -> Result<JobResult, CliError> {
     let search = Search::new(arguments, command_line)?;
-    // A spec that can't be searched is refused before anything is written.
-    JobMachine::new(search.spec.clone())?;
-    let storage = Storage::open(display).await?;
-    let config = search.config(&storage)?;
-    search.prior.say(display);
-    let id = store_job(&storage, search.spec, &config, search.names).await?;
-    Session::take(&storage, &id).await?.run(display).await
+    let spec = search.spec.clone();
+    let result = search.run(spec, &display).await?;
+    Ok(end(result.as_ref(), &display))
 }
 
 /// A search that the arguments ask for.
@@ -46,11 +29,12 @@ pub(crate) struct Search {
     pub(crate) prior: Prior,
     local: LocalConfig,
     patch: Option<PatchFile>,
+    carried_out: CarriedOut,
     inherited_env: Vec<String>,
     find_metric: FindMetric,
     report: Option<PathBuf>,
     command_line: CommandLine,
-    pub(crate) names: Names,
+    names: Names,
 }
 
 impl Search {
@@ -97,8 +81,10 @@ impl Search {
             .map(report::destination)
             .transpose()?;
         let direction = arguments.job.direction;
-        let names = Names::of(&arguments.job, &arguments.command);
-        let inherited_env = arguments.benchmark.inherited_env()?;
+        let carried_out = CarriedOut::of(&arguments.job.assignment, &arguments.benchmark)?;
+        carried_out.warn_of_unpublished(&repository, &[&good.main.git_hash, &bad.main.git_hash]);
+        let names = Names::of(&arguments.job, &carried_out, &arguments.command);
+        let inherited_env = arguments.benchmark.inherited_env();
         let spec = BisectionSpec {
             strategy,
             chart: None,
@@ -139,6 +125,7 @@ impl Search {
                 )?
             },
             patch,
+            carried_out,
             inherited_env,
             find_metric: FindMetric {
                 directions: direction.is_none(),
@@ -150,8 +137,27 @@ impl Search {
         })
     }
 
+    /// Makes a job of the search, alone or as a part of this spec, and has it carried out.
+    /// No result when it is left to workers.
+    pub(crate) async fn run(
+        self,
+        spec: impl Into<JobSpec>,
+        display: &Display,
+    ) -> Result<Option<JobResult>, CliError> {
+        let spec = spec.into();
+        // A spec that can't be searched is refused before anything is written.
+        JobMachine::new(spec.clone())?;
+        let storage = Storage::open(display).await?;
+        let config = self.config(&storage)?;
+        self.prior.say(display);
+        let patch = self.patch.as_ref();
+        let id = store_job(&storage, spec, &config, self.names, patch).await?;
+        let report = self.report.as_deref();
+        self.carried_out.run(&storage, &id, report, display).await
+    }
+
     /// The configuration kept with the job, the patch included.
-    pub(crate) fn config(&self, storage: &Storage) -> Result<JobConfig, CliError> {
+    fn config(&self, storage: &Storage) -> Result<JobConfig, CliError> {
         let patch = (self.patch.as_ref())
             .map(|patch| patch.keep(storage))
             .transpose()?;
@@ -162,7 +168,9 @@ impl Search {
             }),
             find_metric: Some(self.find_metric),
             inherited_env: self.inherited_env.clone(),
-            report: self.report.clone(),
+            // Workers are on other machines.
+            report: (self.report.clone()).filter(|_| !self.carried_out.by_workers()),
+            by_workers: self.carried_out.by_workers(),
             command_line: Some(self.command_line.clone()),
             ..JobConfig::default()
         })

@@ -29,8 +29,34 @@ pub(crate) fn run(arguments: &arguments::Bots, display: &Display) -> Result<u8, 
     Ok(FOUND)
 }
 
+/// The most bots that an error names.
+const MOST_NAMED: usize = 20;
+
+/// A bot whose jobs workers take.
+///
+/// # Errors
+///
+/// When it is not known, or something else runs its jobs.
+pub(crate) fn of_workers<'a>(bots: &'a Bots, name: &'a str) -> Result<Bot<'a>, CliError> {
+    let bot = bots.get(name).map_err(|error| {
+        let known: Vec<_> = bots.iter().map(|bot| format!("`{}`", bot.name)).collect();
+        match known.len() {
+            0..=MOST_NAMED => {
+                CliError::Input(format!("{error}; the bots are {}", known.join(", ")))
+            }
+            _ => error.into(),
+        }
+    })?;
+    let wrong = |reason: &str| Err(CliError::Input(format!("bot `{name}` {reason}")));
+    match bot.workers {
+        _ if bot.out_of_resources => wrong("is out of resources, and takes no jobs for now"),
+        Workers::Swarming(_) => wrong("is one of Swarming: no worker takes its jobs"),
+        Workers::Machines(_) | Workers::Local => Ok(bot),
+    }
+}
+
 /// The bots of these files, or the built-in ones when there are none.
-fn read(config: &[PathBuf]) -> Result<Bots, CliError> {
+pub(crate) fn read(config: &[PathBuf]) -> Result<Bots, CliError> {
     if config.is_empty() {
         return Ok(Bots::builtin().clone());
     }

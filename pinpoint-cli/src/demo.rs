@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use clap::Parser;
 
 use crate::arguments::{self, Arguments, Demo, Display, Output};
-use crate::bisect::bisect;
+use crate::bisect::Search;
 use crate::command_line::{quoted, with_ends_found};
 use crate::error::{CliError, FAILED};
 use crate::job_result::{exit_code, print_result};
@@ -114,7 +114,13 @@ pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
         ),
         ..display
     };
-    let result = bisect(*arguments, command_line, &display).await?;
+    let search = Search::new(*arguments, command_line)?;
+    let spec = search.spec.clone();
+    let Some(result) = search.run(spec, &display).await? else {
+        return Err(CliError::Input(
+            "internal error: the demo is left to workers".into(),
+        ));
+    };
     print_result(&result, &display);
     let found = judge(&result);
     if display.output == Output::Text {

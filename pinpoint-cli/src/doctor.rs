@@ -41,7 +41,7 @@ pub(crate) async fn run(arguments: Doctor, display: Display) -> Result<u8, CliEr
 /// The machine that a job starts on; a bad state is said at once. Absent where it is not
 /// to be looked at.
 pub(crate) async fn at_start(cpus: Option<CpuList>, display: &Display) -> Option<Diagnosis> {
-    if std::env::var_os("PINPOINT_DOCTOR").is_some_and(|value| value == "off") {
+    if !is_wanted() {
         return None;
     }
     // What is wrong with the processors, the executor says in its turn.
@@ -50,6 +50,11 @@ pub(crate) async fn at_start(cpus: Option<CpuList>, display: &Display) -> Option
         errln!("{warning}");
     }
     Some(diagnosis)
+}
+
+/// Is the machine to be looked at before a job?
+pub(crate) fn is_wanted() -> bool {
+    std::env::var_os("PINPOINT_DOCTOR").is_none_or(|value| value != "off")
 }
 
 async fn examined(time: Duration, cpus: Option<CpuList>) -> Result<Diagnosis, CliError> {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use pinpoint_backends::job::JobError;
 use pinpoint_backends::local::{LocalError, RepositoryError};
 use pinpoint_backends::store::{LockError, StoreError};
+use pinpoint_backends::worker::WorkerError;
 use pinpoint_core::bots::{ConfigErrors, UnknownBot};
 use pinpoint_core::job::RESULT_VERSION;
 use pinpoint_core::{DriveError, ExecutorError, PairwiseStatus, SpecError, Status};
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use crate::advice;
 use crate::arguments::{Display, Output};
 use crate::output::{errln, print_json};
-use crate::storage::resume_command;
+use crate::storage::{job_command, resume_command};
 use crate::text::{BOLD, ERROR, shortened};
 
 /// The longest message that is printed or kept: what a benchmark printed may be in it.
@@ -31,6 +32,8 @@ pub(crate) const WRONG_INPUT: u8 = 2;
 pub(crate) const NO_DIFFERENCE: u8 = 3;
 /// It was not decided; a range is reported.
 pub(crate) const UNDECIDED: u8 = 4;
+/// The time limit came first, as of `timeout`.
+pub(crate) const TIMED_OUT: u8 = 124;
 /// Interrupted or canceled; the job can be resumed.
 pub(crate) const INTERRUPTED: u8 = 130;
 
@@ -101,6 +104,18 @@ pub(crate) enum CliError {
     /// The process was interrupted, and no job is left to resume.
     #[error("interrupted")]
     Interrupted,
+    /// This process followed a job that others carry out, and was interrupted.
+    #[error("interrupted")]
+    Left { job: String },
+    /// A job that was followed has ended without a result.
+    #[error("{message}")]
+    Ended {
+        job: String,
+        message: String,
+        is_canceled: bool,
+    },
+    #[error(transparent)]
+    Worker(#[from] WorkerError),
     /// The job stopped, and can be resumed when this is mended. The document says
     /// what it has done until then.
     #[error("{error}")]
@@ -176,7 +191,11 @@ impl CliError {
                 | StoreError::Address { .. }
                 | StoreError::Import { .. },
             ) => WRONG_INPUT,
-            Self::Interrupted => INTERRUPTED,
+            Self::Interrupted
+            | Self::Left { .. }
+            | Self::Ended {
+                is_canceled: true, ..
+            } => INTERRUPTED,
             Self::Local(error) if is_wrong_for_local(error) => WRONG_INPUT,
             Self::Measurement(ExecutorError::Refused(error))
                 if error.downcast_ref().is_some_and(is_wrong_for_local) =>
@@ -188,6 +207,8 @@ impl CliError {
             | Self::Local(_)
             | Self::Job(_)
             | Self::Measurement(_)
+            | Self::Worker(_)
+            | Self::Ended { .. }
             | Self::Picture(_) => FAILED,
             Self::Stopped { error, .. } => {
                 if is_interrupt(error) {
@@ -215,8 +236,17 @@ impl CliError {
             if !is_wrong_input(error) {
                 errln!("\nresume with:  {}", resume_command(display, job));
             }
+        } else if let Self::Left { job } = self {
+            errln!(
+                "the job goes on\n\nfollow it with:  {}\ncancel it with:  {}",
+                job_command(display, "wait", job),
+                job_command(display, "cancel", job)
+            );
         } else {
             errln!("{ERROR}error:{ERROR:#} {}", self.message());
+        }
+        if let Self::Ended { job, .. } = self {
+            errln!("\nresume with:  {}", resume_command(display, job));
         }
     }
 
@@ -239,6 +269,8 @@ impl CliError {
                 without_result(Some(job), is_interrupt(error), &with_advice(&**error))
             }
             Self::Interrupted => without_result(None, true, &self.message()),
+            Self::Left { job } => without_result(Some(job), true, &self.message()),
+            Self::Ended { job, .. } => without_result(Some(job), false, &self.message()),
             _ => without_result(None, false, &self.message()),
         }
     }

@@ -7,7 +7,7 @@ use pinpoint_backends::job::{
     JobConfig, JobError, TakenJob, Worker, kind_of, open_local, open_provided,
 };
 use pinpoint_backends::local::doctor::Diagnosis;
-use pinpoint_backends::local::{InstructionCounter, LocalExecutor, Provisions};
+use pinpoint_backends::local::{InstructionCounter, LocalExecutor, Provisions, note_session};
 use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{DriveError, DriveEvent, Engine, JobKind, JobMachine};
@@ -189,7 +189,8 @@ impl Session {
             // The directory may be gone since the job was made.
             report::destination(file)?;
         }
-        report::note_session(&self.storage.job_dir(&self.job().id), diagnosis)
+        let job_dir = self.storage.job_dir(&self.job().id);
+        Ok(note_session(&job_dir, diagnosis)?)
     }
 
     /// Writes the report, if there is to be one. If that fails, the result of the

@@ -3,6 +3,7 @@
 use pinpoint_backends::job::{JobConfig, stored_result};
 use pinpoint_backends::store::Job;
 use pinpoint_core::job::JobResult;
+use pinpoint_core::{PairwiseStatus, Status};
 
 use crate::arguments::{Display, Output};
 use crate::error::{exit_code_of_pairwise, exit_code_of_search};
@@ -35,6 +36,31 @@ pub(crate) fn exit_code(result: &JobResult) -> u8 {
         JobResult::Pairwise(result) => exit_code_of_pairwise(result.status),
         JobResult::Bisection(result) => exit_code_of_search(result.status),
         JobResult::CulpritFinder(result) => exit_code_of_search(result.search.status),
+    }
+}
+
+/// The result in a few words.
+pub(crate) fn in_words(result: &JobResult) -> &'static str {
+    match result {
+        JobResult::Pairwise(result) => match result.status {
+            PairwiseStatus::Different => "different",
+            PairwiseStatus::Same => "no difference",
+            PairwiseStatus::Unknown => "not decided",
+            PairwiseStatus::Failed => "failed",
+            PairwiseStatus::Canceled => "canceled",
+        },
+        JobResult::Bisection(result) => status_in_words(result.status),
+        JobResult::CulpritFinder(result) => status_in_words(result.search.status),
+    }
+}
+
+fn status_in_words(status: Status) -> &'static str {
+    match status {
+        Status::CulpritFound => "culprit found",
+        Status::NoRegression => "no regression",
+        Status::Inconclusive => "not decided",
+        Status::Failed => "failed",
+        Status::Canceled => "canceled",
     }
 }
 

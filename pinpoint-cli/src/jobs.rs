@@ -6,7 +6,7 @@ mod trust;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pinpoint_backends::job::{self, JobConfig};
+use pinpoint_backends::job::{self, JobConfig, TakenJob, waiting};
 use pinpoint_backends::local::Provisions;
 use pinpoint_backends::store::{Job, JobFilter, Page, Place, Total};
 use pinpoint_core::JobState;
@@ -17,9 +17,11 @@ use crate::error::{CliError, FOUND};
 use crate::job::{Session, in_python, shown};
 use crate::job_list;
 use crate::job_result::{exit_code, print_result, stored};
+use crate::new_job::say_handed_over;
 use crate::output::{self, errln, outln, print_json};
 use crate::report;
-use crate::storage::{Storage, resume_command};
+use crate::storage::{Storage, job_command, resume_command};
+use crate::{wait, worker_list};
 
 /// The time that `jobs cancel` waits for the process that works on the job: longer than
 /// the lease of a process that has died.
@@ -54,17 +56,22 @@ pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError>
                 &display,
             )
         }
-        Jobs::Show { job } => show(&store.get(&job).await?, &display),
+        Jobs::Show { job } => show(&storage, &store.get(&job).await?, &display).await,
         Jobs::Resume {
             job,
             report,
             yes,
+            detach,
             provisions,
         } => {
             let job = store.get(&job).await?;
+            if detach {
+                return hand_over(&storage, &job, yes, &display).await;
+            }
             let provisions = provisions.open(&storage.state_dir, false)?;
             resume(&storage, &job, report, yes, provisions, &display).await
         }
+        Jobs::Wait { jobs, timeout } => wait::wait(&storage, &jobs, timeout, &display).await,
         Jobs::Report { job, file } => {
             let job = store.get(&job).await?;
             write_report(&storage, &job, file, &display).await
@@ -101,16 +108,32 @@ fn list(page: &Page, place: &Place, filter: &JobFilter, display: &Display) -> Re
     Ok(FOUND)
 }
 
-fn show(job: &Job, display: &Display) -> Result<u8, CliError> {
+async fn show(storage: &Storage, job: &Job, display: &Display) -> Result<u8, CliError> {
+    let waits = match wait::by_workers(job) {
+        true => waiting(&storage.jobs, job).await?,
+        false => None,
+    };
+    let waits = waits.map(|waits| worker_list::in_words(&waits, worker_list::now()));
     if display.output == Output::Json {
-        print_json(shown(job));
+        let mut document = shown(job);
+        document["waits_for"] = json!(waits);
+        print_json(document);
         return Ok(FOUND);
     }
     output::print(format_args!("{}", job_list::about(job)));
+    if let Some(waits) = waits {
+        outln!("waiting: {waits}");
+    }
     match stored(job) {
         Some(result) => print_result(&result, display),
         None if job.state == JobState::Completed => {
             outln!("its result was stored by an earlier version and can't be shown");
+        }
+        None if wait::by_workers(job) && !matches!(job.state, JobState::Failed) => {
+            outln!(
+                "follow with:  {}",
+                job_command(display, "wait", job.id.as_str())
+            );
         }
         None => match in_python(job) {
             Some(hint) => outln!("resume in Python with:  {hint}"),
@@ -151,6 +174,33 @@ async fn resume(
     let result = session.run(display).await?;
     print_result(&result, display);
     Ok(exit_code(&result))
+}
+
+/// Leaves a job to the workers of its bot.
+async fn hand_over(
+    storage: &Storage,
+    job: &Job,
+    yes: bool,
+    display: &Display,
+) -> Result<u8, CliError> {
+    if job.state == JobState::Completed {
+        return Err(CliError::Input(format!("job {} is finished", job.id)));
+    }
+    if !wait::by_workers(job) {
+        return Err(CliError::Input(format!(
+            "job {} was not made for workers, with --bot: resume it without --detach",
+            job.id
+        )));
+    }
+    if job.imported {
+        trust::ask(job, yes).await?;
+        storage.jobs.trust(&job.id).await?;
+    }
+    let (owner, directory) = (storage.owner()?, storage.job_dir(&job.id));
+    let taken = TakenJob::take(&storage.jobs, &job.id, &owner, &directory).await?;
+    taken.hand_over().await?;
+    say_handed_over(&job.id, display);
+    Ok(FOUND)
 }
 
 async fn write_report(

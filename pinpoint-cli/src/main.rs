@@ -35,7 +35,10 @@ mod stop;
 mod storage;
 mod summary;
 mod text;
+mod wait;
 mod whole_file;
+mod worker;
+mod worker_list;
 
 use std::process::ExitCode;
 
@@ -119,6 +122,8 @@ async fn run(arguments: Arguments) -> Result<u8, CliError> {
         Command::Plan(plan) => plan::run(*plan, display).await,
         Command::Doctor(doctor) => doctor::run(doctor, display).await,
         Command::Jobs(command) => jobs::run(command, display).await,
+        Command::Worker(worker) => worker::run(*worker, display).await,
+        Command::Workers(command) => worker::list(command, display).await,
         Command::Bots(command) => bots::run(&command, &display),
         Command::Demo(demo) => demo::run(demo, display).await,
         Command::Clean(clean) => storage::clean(&clean, &display),

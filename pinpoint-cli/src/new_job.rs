@@ -7,16 +7,23 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pinpoint_backends::create_state_dir;
-use pinpoint_backends::job::{self, JobConfig};
+use pinpoint_backends::job::{self, JobConfig, JobError, PATCH};
 use pinpoint_backends::local::{CpuList, LocalConfig, MeasureChoice, Repository, RepositoryError};
 use pinpoint_backends::store::{JobId, NewJob};
+use pinpoint_core::job::JobResult;
 use pinpoint_core::{CombinedCommit, Commit, JobSpec, Patch};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::arguments::{Benchmark, JobOptions, MeasureArgument};
+use crate::arguments::{Assignment, Benchmark, Display, JobOptions, MeasureArgument, Output};
 use crate::command_line::quoted;
-use crate::error::CliError;
+use crate::error::{CliError, FOUND, with_advice};
+use crate::job::Session;
+use crate::job_result::{exit_code, print_result};
+use crate::output::{errln, outln, print_json};
 use crate::storage::{Storage, host};
+use crate::text::FOUND as WARNING;
+use crate::{bots, report, wait};
 
 /// The values of variables that are inherited.
 ///
@@ -24,25 +31,25 @@ use crate::storage::{Storage, host};
 ///
 /// When one of them is not set, or not text.
 pub(crate) fn values_of(inherited: &[String]) -> Result<BTreeMap<String, String>, CliError> {
-    let value = |name: &String| match std::env::var(name) {
-        Ok(value) => Ok((name.clone(), value)),
-        Err(VarError::NotPresent) => Err(CliError::Input(format!(
+    job::inherited_values(inherited).map_err(|error| match error {
+        JobError::Environment {
+            name,
+            source: VarError::NotPresent,
+        } => CliError::Input(format!(
             "--env {name}: the environment has no variable of this name; set it, or give its value as --env {name}=VALUE"
-        ))),
-        Err(VarError::NotUnicode(_)) => Err(CliError::Input(format!(
+        )),
+        JobError::Environment { name, .. } => CliError::Input(format!(
             "--env {name}: the value of this variable is not UTF-8"
-        ))),
-    };
-    inherited.iter().map(value).collect()
+        )),
+        error => error.into(),
+    })
 }
 
 impl Benchmark {
-    /// The variables that are inherited, which have to be there.
-    pub(crate) fn inherited_env(&self) -> Result<Vec<String>, CliError> {
+    /// The variables that are inherited.
+    pub(crate) fn inherited_env(&self) -> Vec<String> {
         let without_value = self.env.iter().filter(|it| it.value.is_none());
-        let names: Vec<String> = without_value.map(|it| it.name.clone()).collect();
-        values_of(&names)?;
-        Ok(names)
+        without_value.map(|it| it.name.clone()).collect()
     }
 
     /// The configuration with which an executor measures commits of this repository;
@@ -51,8 +58,7 @@ impl Benchmark {
     ///
     /// # Errors
     ///
-    /// When one of the clones named is in no repository, a processor does not exist, or the
-    /// measure can't be taken.
+    /// When one of the clones named is in no repository, or the measure can't be taken.
     pub(crate) fn into_config(
         self,
         repository: &Path,
@@ -61,8 +67,6 @@ impl Benchmark {
         command: Vec<String>,
         chart: Option<String>,
     ) -> Result<LocalConfig, CliError> {
-        // Before a job is made of it.
-        self.cpu.as_ref().map_or(Ok(()), CpuList::check)?;
         let repositories = self.repository.into_iter();
         let repositories = repositories
             .map(|(url, directory)| match Repository::discover(&directory) {
@@ -133,11 +137,12 @@ impl Benchmark {
 pub(crate) struct Names {
     job: String,
     benchmark: String,
+    bot: String,
 }
 
 impl Names {
     /// As given; else the benchmark is the program that is run.
-    pub(crate) fn of(options: &JobOptions, command: &[String]) -> Self {
+    pub(crate) fn of(options: &JobOptions, by: &CarriedOut, command: &[String]) -> Self {
         let program = || {
             let program = Path::new(command.first()?).file_name()?;
             Some(program.to_string_lossy().into_owned())
@@ -146,8 +151,101 @@ impl Names {
         Self {
             job: options.job_name.clone().unwrap_or_default(),
             benchmark: benchmark.unwrap_or_default(),
+            bot: match by {
+                CarriedOut::Here => host(),
+                CarriedOut::ByWorkers { bot, .. } => bot.clone(),
+            },
         }
     }
+}
+
+/// Who carries a new job out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CarriedOut {
+    /// This process.
+    Here,
+    /// The workers of a bot.
+    ByWorkers {
+        bot: String,
+        /// This process does not follow it.
+        detached: bool,
+    },
+}
+
+impl CarriedOut {
+    /// As the arguments say, which are checked to fit: what is needed here is here.
+    pub(crate) fn of(assignment: &Assignment, benchmark: &Benchmark) -> Result<Self, CliError> {
+        let Some(bot) = &assignment.bot else {
+            values_of(&benchmark.inherited_env())?;
+            benchmark.cpu.as_ref().map_or(Ok(()), CpuList::check)?;
+            return Ok(Self::Here);
+        };
+        let bots = bots::read(&assignment.config.bot_config)?;
+        Ok(Self::ByWorkers {
+            bot: bots::of_workers(&bots, bot)?.configured_as.to_owned(),
+            detached: assignment.detach,
+        })
+    }
+
+    pub(crate) fn by_workers(&self) -> bool {
+        matches!(self, Self::ByWorkers { .. })
+    }
+
+    /// Warns if workers on other machines can't fetch these commits. Some may see this
+    /// repository all the same.
+    pub(crate) fn warn_of_unpublished(&self, repository: &Repository, commits: &[&str]) {
+        if self.by_workers()
+            && let Err(error) = repository.published(commits)
+        {
+            errln!("{WARNING}warning:{WARNING:#} {}", with_advice(&error));
+        }
+    }
+
+    /// Carries a job out that was just stored, or leaves it to those who do; `report` is
+    /// the file of its report. No result when this process does not wait for it: then its
+    /// id is printed.
+    pub(crate) async fn run(
+        &self,
+        storage: &Storage,
+        id: &JobId,
+        report: Option<&Path>,
+        display: &Display,
+    ) -> Result<Option<JobResult>, CliError> {
+        match self {
+            Self::Here => Ok(Some(Session::take(storage, id).await?.run(display).await?)),
+            Self::ByWorkers { detached: true, .. } => {
+                say_handed_over(id, display);
+                Ok(None)
+            }
+            Self::ByWorkers { .. } => {
+                let result = wait::follow_one(storage, id, display).await;
+                if let Some(file) = report
+                    && !matches!(result, Err(CliError::Left { .. }))
+                    && let Err(error) = report::write(storage, id, file).await
+                {
+                    report::say_unwritten(&error, id);
+                }
+                result.map(Some)
+            }
+        }
+    }
+}
+
+/// Names a job that is left to workers.
+pub(crate) fn say_handed_over(id: &JobId, display: &Display) {
+    match display.output {
+        Output::Json => print_json(json!({ "job_id": id, "status": "pending" })),
+        Output::Text => outln!("{id}"),
+    }
+}
+
+/// Prints the result of a new job, if this process has waited for it, and returns the exit
+/// code.
+pub(crate) fn end(result: Option<&JobResult>, display: &Display) -> u8 {
+    result.map_or(FOUND, |result| {
+        print_result(result, display);
+        exit_code(result)
+    })
 }
 
 /// A patch, as it was when the job was made.
@@ -209,15 +307,17 @@ pub(crate) async fn store_job(
     spec: impl Into<JobSpec>,
     config: &JobConfig,
     names: Names,
+    patch: Option<&PatchFile>,
 ) -> Result<JobId, CliError> {
     let words = config.command_line.as_ref().map(|command| &*command.words);
     let job = NewJob {
         title: words.map(quoted).unwrap_or_default(),
         name: names.job,
         benchmark: names.benchmark,
-        bot: host(),
+        bot: names.bot,
         user: whoami::username().unwrap_or_default(),
         ..job::new_job(&spec.into(), config)?
     };
-    Ok(storage.jobs.create(&job).await?)
+    let patch = patch.map(|patch| (PATCH, &*patch.bytes));
+    Ok((storage.jobs).create_with(&job, patch.as_slice()).await?)
 }

@@ -11,9 +11,7 @@ use pinpoint_core::{
 use crate::arguments::{Display, Pairwise};
 use crate::command_line;
 use crate::error::CliError;
-use crate::job::Session;
-use crate::job_result::{exit_code, print_result};
-use crate::new_job::{Names, PatchFile, milliseconds, patched, store_job};
+use crate::new_job::{CarriedOut, Names, PatchFile, end, milliseconds, patched, store_job};
 use crate::report;
 use crate::storage::Storage;
 
@@ -51,8 +49,21 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         .map(report::destination)
         .transpose()?;
     let direction = arguments.job.direction;
-    let names = Names::of(&arguments.job, &arguments.command);
-    let inherited_env = arguments.benchmark.inherited_env()?;
+    let carried_out = CarriedOut::of(&arguments.job.assignment, &arguments.benchmark)?;
+    if made && carried_out.by_workers() {
+        return Err(CliError::Input(
+            "--base-build and --experiment-build are on this machine, where no worker of --bot may be: leave --bot out".into(),
+        ));
+    }
+    if carried_out.by_workers() {
+        let commits = [
+            &*base.commit.main.git_hash,
+            &*experiment.commit.main.git_hash,
+        ];
+        carried_out.warn_of_unpublished(&Repository::discover(&place)?, &commits);
+    }
+    let names = Names::of(&arguments.job, &carried_out, &arguments.command);
+    let inherited_env = arguments.benchmark.inherited_env();
     let aggregate = arguments.benchmark.aggregate.unwrap_or_default();
     let local = (arguments.benchmark).into_config(
         &place,
@@ -86,7 +97,9 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         local: Some(LocalConfig {
             good_arguments: base.arguments,
             good_env: base.env,
-            patch: patch.map(|patch| patch.keep(&storage)).transpose()?,
+            patch: (patch.as_ref())
+                .map(|patch| patch.keep(&storage))
+                .transpose()?,
             made,
             every_chart: local.chart.is_none() && !only_chart,
             trace: arguments.trace_reads,
@@ -98,14 +111,15 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
             only_chart,
         }),
         inherited_env,
-        report,
+        // Workers are on other machines.
+        report: report.clone().filter(|_| !carried_out.by_workers()),
+        by_workers: carried_out.by_workers(),
         command_line: Some(command_line::without_ends()),
         ..JobConfig::default()
     };
-    let id = store_job(&storage, spec, &config, names).await?;
-    let result = Session::take(&storage, &id).await?.run(&display).await?;
-    print_result(&result, &display);
-    Ok(exit_code(&result))
+    let id = store_job(&storage, spec, &config, names, patch.as_ref()).await?;
+    let result = carried_out.run(&storage, &id, report.as_deref(), &display);
+    Ok(end(result.await?.as_ref(), &display))
 }
 
 /// The states to compare.

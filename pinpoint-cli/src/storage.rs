@@ -1,6 +1,6 @@
 //! The place of jobs, and making room there.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
 use pinpoint_backends::local::{BuildStore, CleanOptions, CleanReport, clean as clean_builds};
@@ -26,10 +26,13 @@ impl Storage {
         let state_dir = state_dir(display)?;
         // A variable that is empty is as if it were not there.
         let jobs = match display.store.as_ref().filter(|url| !url.is_empty()) {
-            Some(url) => {
-                warn_of_password(url);
-                connect(url).await?
-            }
+            Some(url) => match url.strip_prefix("sqlite:") {
+                Some(directory) => JobStore::open(Path::new(directory)).await?,
+                None => {
+                    warn_of_password(url);
+                    connect(url).await?
+                }
+            },
             None => JobStore::open(&state_dir).await?,
         };
         Ok(Self { state_dir, jobs })
@@ -112,10 +115,15 @@ fn named_state_dir(display: &Display) -> Result<PathBuf, CliError> {
 
 /// The command that takes a job up again.
 pub(crate) fn resume_command(display: &Display, job: &str) -> String {
+    job_command(display, "resume", job)
+}
+
+/// The command that does something with a job.
+pub(crate) fn job_command(display: &Display, does: &str, job: &str) -> String {
     let mut words = vec![
         "pinpoint".to_owned(),
         "jobs".into(),
-        "resume".into(),
+        does.into(),
         job.into(),
     ];
     if let Some(told) = &display.state_dir {

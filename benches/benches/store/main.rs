@@ -153,7 +153,7 @@ async fn lists(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn E
             ..JobFilter::default()
         }),
         ("bot, kind, state canceled", |i| JobFilter {
-            bot: Some(format!("bot-{}", i % 23)),
+            bots: vec![format!("bot-{}", i % 23)],
             kind: Some("pairwise".into()),
             state: Some(JobState::Canceled),
             ..JobFilter::default()
@@ -165,7 +165,7 @@ async fn lists(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn E
         }),
         ("benchmark, bot, user: hardly any", |i| JobFilter {
             benchmark: Some(format!("benchmark-{}", i % 97)),
-            bot: Some(format!("bot-{}", i % 23)),
+            bots: vec![format!("bot-{}", i % 23)],
             user: Some(format!("user-{}", i % 211)),
             ..JobFilter::default()
         }),

@@ -1,12 +1,14 @@
 //! The configuration of a job: how it is carried out, beside its spec, which says what is
 //! asked.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use pinpoint_core::{FindMetric, JobSpec};
 use serde::{Deserialize, Serialize};
 
 use super::JobError;
+use super::files::PATCH;
 use super::stored::written;
 use crate::local::{
     LocalConfig, LocalError, LocalExecutor, Location, Provisions, default_machine_dir,
@@ -42,6 +44,10 @@ pub struct JobConfig {
     /// The file to which a report is written when the job ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<PathBuf>,
+    /// It waits for a worker of its bot, and is not carried out by the process that made
+    /// it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub by_workers: bool,
     /// The command that made the job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_line: Option<CommandLine>,
@@ -79,6 +85,22 @@ impl JobConfig {
     }
 }
 
+/// The values of variables that a job inherits, by their names.
+///
+/// # Errors
+///
+/// When one of them is not set here, or not text.
+pub fn inherited_values(names: &[String]) -> Result<BTreeMap<String, String>, JobError> {
+    let value = |name: &String| match std::env::var(name) {
+        Ok(value) => Ok((name.clone(), value)),
+        Err(source) => Err(JobError::Environment {
+            name: name.clone(),
+            source,
+        }),
+    };
+    names.iter().map(value).collect()
+}
+
 /// A new job as [`NewJob::new`] makes it, with this configuration and its repository.
 ///
 /// # Errors
@@ -103,7 +125,8 @@ pub fn open_local(
     state_dir: &Path,
     job: &JobId,
 ) -> Result<LocalExecutor, LocalError> {
-    LocalExecutor::open(config.clone(), location(state_dir, job), job.as_str())
+    let (config, location) = at(config, state_dir, job);
+    LocalExecutor::open(config, location, job.as_str())
 }
 
 /// As [`open_local`], with what this machine has for jobs that were created elsewhere.
@@ -120,16 +143,24 @@ pub async fn open_provided(
     job: &JobId,
     provisions: Provisions,
 ) -> Result<LocalExecutor, LocalError> {
-    let location = location(state_dir, job);
-    LocalExecutor::open_with(config.clone(), location, job.as_str(), provisions).await
+    let (config, location) = at(config, state_dir, job);
+    LocalExecutor::open_with(config, location, job.as_str(), provisions).await
 }
 
-fn location(state_dir: &Path, job: &JobId) -> Location {
-    Location {
-        state_dir: state_dir.to_owned(),
-        job_dir: job_dir(state_dir, job.as_str()),
-        machine_dir: default_machine_dir(),
+/// The place of a job on this machine, and its configuration with the patch that is there.
+fn at(config: &LocalConfig, state_dir: &Path, job: &JobId) -> (LocalConfig, Location) {
+    let mut config = config.clone();
+    let job_dir = job_dir(state_dir, job.as_str());
+    let patch = job_dir.join(PATCH);
+    if patch.exists() {
+        config.patch = Some(patch);
     }
+    let location = Location {
+        state_dir: state_dir.to_owned(),
+        job_dir,
+        machine_dir: default_machine_dir(),
+    };
+    (config, location)
 }
 
 fn is_false(value: &bool) -> bool {

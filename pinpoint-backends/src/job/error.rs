@@ -52,6 +52,22 @@ pub enum JobError {
     /// It paused: something can't be carried out, or its records can't be used.
     #[error(transparent)]
     Drive(DriveError),
+    /// Its creator alone can build or run for it.
+    #[error("job {job} calls functions of the program that made it, which has to resume it")]
+    NeedsFunctions {
+        /// The job.
+        job: JobId,
+    },
+    /// It inherits a variable that can't be had here.
+    #[error(
+        "the job inherits the variable {name} of the environment: {source}; set it where the job is carried out"
+    )]
+    Environment {
+        /// The variable.
+        name: String,
+        /// The reason.
+        source: std::env::VarError,
+    },
     /// Its result can't be assembled.
     #[error(transparent)]
     Result(#[from] ResultError),

@@ -3,12 +3,16 @@
 //!
 //! A job is taken ([`TakenJob::take`]), worked on until it ends or this process has to
 //! end ([`TakenJob::work`]), and released. One on which nothing is under way can be ended
-//! ([`TakenJob::cancel`]), and [`cancel`] ends any other. [`machine_of`] and [`stored_result`] show a job without taking
-//! it.
+//! ([`TakenJob::cancel`]), and [`cancel`] ends any other. [`machine_of`] and
+//! [`stored_result`] show a job without taking it, and [`waiting()`] says why nobody works
+//! on one.
 //!
 //! A job that is worked on is held by a lock, against other processes of this machine,
 //! and by a lease, against other machines. The lease is renewed for as long as the work
-//! goes on; a worker that lost it stops writing.
+//! goes on; a worker that lost it stops.
+//!
+//! The ends of the outputs of its runs, and the other small files that its report needs,
+//! go with it through the store: they are in the directory of whoever takes it.
 //!
 //! # Cancellation
 //!
@@ -101,13 +105,19 @@ mod cancel;
 #[cfg(feature = "local")]
 mod config;
 mod error;
+mod files;
 mod stored;
 mod taken;
+mod waiting;
 
 #[cfg(feature = "local")]
 pub use cancel::cancel;
 #[cfg(feature = "local")]
-pub use config::{CommandLine, JobConfig, new_job, open_local, open_provided};
+pub use config::{CommandLine, JobConfig, inherited_values, new_job, open_local, open_provided};
 pub use error::JobError;
+pub use files::{PATCH, fetch_files};
 pub use stored::{kind_of, machine_of, spec_of, stored_result};
+#[cfg(feature = "local")]
+pub(crate) use taken::message;
 pub use taken::{TakenJob, Worker};
+pub use waiting::{Waiting, waiting};

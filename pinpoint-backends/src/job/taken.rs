@@ -15,9 +15,12 @@ use pinpoint_core::{
 use serde_json::Value;
 
 use super::JobError;
+use super::files::{Keeper, Keeping};
 use super::stored::{kind_of, machine_of, renewed_config, stored_result};
-use crate::TokioClock;
-use crate::store::{Job, JobId, JobJournal, JobLock, JobStore, Lease, LockError};
+use crate::store::{
+    Job, JobFilter, JobId, JobJournal, JobLock, JobStore, Lease, LockError, StoreError,
+};
+use crate::{TokioClock, job_dir};
 
 /// The time that other machines wait for a machine that died before they may take its
 /// job. A store that is out of reach for less stops nothing.
@@ -41,6 +44,11 @@ pub struct TakenJob {
     store: JobStore,
     job: Job,
     lease: Lease,
+    /// How long the lease lasts unless it is renewed.
+    lease_time: Duration,
+    /// Taken by a worker that nobody asked to: a request to cancel it stands.
+    is_assigned: bool,
+    files: Keeper,
     /// Against others on this machine, as the lease is against other machines.
     _lock: JobLock,
 }
@@ -66,15 +74,19 @@ impl TakenJob {
         let lock = JobLock::acquire(job_dir)?;
         let lease = store.lease(id, owner, LEASE).await?;
         // Read only now: another process may have written to it until now.
-        let read = match store.get(id.as_str()).await {
-            Ok(job) => kind_of(&job).map(|_| job),
-            Err(error) => Err(error.into()),
+        let read = async {
+            let job = store.get(id.as_str()).await?;
+            kind_of(&job)?;
+            Ok((job, Keeper::begin(store, &lease, job_dir).await?))
         };
-        match read {
-            Ok(job) => Ok(Self {
+        match read.await {
+            Ok((job, files)) => Ok(Self {
                 store: store.clone(),
                 job,
                 lease,
+                lease_time: LEASE,
+                is_assigned: false,
+                files,
                 _lock: lock,
             }),
             Err(error) => {
@@ -83,6 +95,48 @@ impl TakenJob {
                 Err(error)
             }
         }
+    }
+
+    /// Takes the oldest job that fits and that no worker has, for this time unless the
+    /// lease is renewed, as [`work`](Self::work) does. A request to cancel the job stands,
+    /// and is carried out by that.
+    ///
+    /// # Errors
+    ///
+    /// When the store or the job's directory can't be used, or a suspended process of this
+    /// machine has the job: then nobody has it until the lease expires.
+    pub async fn take_next(
+        store: &JobStore,
+        filter: &JobFilter,
+        owner: &str,
+        state_dir: &Path,
+        lease_time: Duration,
+    ) -> Result<Option<Self>, JobError> {
+        let Some((job, lease)) = store.take(filter, owner, lease_time).await? else {
+            return Ok(None);
+        };
+        let job_dir = job_dir(state_dir, job.id.as_str());
+        fs::create_dir_all(&job_dir).map_err(|source| LockError::File {
+            path: job_dir.clone(),
+            source,
+        })?;
+        let lock = JobLock::acquire(&job_dir)?;
+        let files = match Keeper::begin(store, &lease, &job_dir).await {
+            Ok(files) => files,
+            Err(error) => {
+                store.give_up_damaged(&lease, &error).await?;
+                return Err(error.into());
+            }
+        };
+        Ok(Some(Self {
+            store: store.clone(),
+            job,
+            lease,
+            lease_time,
+            is_assigned: true,
+            files,
+            _lock: lock,
+        }))
     }
 
     /// The job as the store had it when it was taken.
@@ -114,8 +168,9 @@ impl TakenJob {
         let result = tokio::select! {
             biased;
             result = self.drive(worker, interrupted, watch) => result,
-            never = self.keep_lease() => match never {},
+            lost = self.keep_lease() => Err(lost.into()),
         };
+        self.files.keep().await;
         let (state, error, outcome) = match &result {
             Ok(result) => (result.state(), None, Some(to_value(result))),
             Err(JobError::Interrupted) => (JobState::Pending, None, None),
@@ -134,20 +189,22 @@ impl TakenJob {
     ///
     /// # Errors
     ///
-    /// [`JobError::Interrupted`], and when the store can't be written.
+    /// [`JobError::Interrupted`], when the lease is lost, and when the store can't be written.
     pub async fn prepare<T>(
         &self,
         interrupted: impl Future<Output = ()>,
         preparation: impl Future<Output = T>,
     ) -> Result<T, JobError> {
-        // Requests that came before: the job is to go on.
-        self.store.clear_cancel(&self.job.id).await?;
+        if !self.is_assigned {
+            // Requests that came before: the job is to go on.
+            self.store.clear_cancel(&self.job.id).await?;
+        }
         tokio::select! {
             biased;
             prepared = preparation => Ok(prepared),
             () = interrupted => Err(JobError::Interrupted),
             () = self.canceled() => Err(JobError::Interrupted),
-            never = self.keep_lease() => match never {},
+            lost = self.keep_lease() => Err(lost.into()),
         }
     }
 
@@ -159,15 +216,24 @@ impl TakenJob {
     ) -> Result<JobResult, JobError> {
         self.resume().await?;
         let (mut journal, machine) = self.open().await?;
+        let interrupted = async {
+            interrupted.await;
+            // What has just ended is about to be recorded.
+            self.files.at_rest().await;
+        };
         let stop = async {
             tokio::select! {
                 () = interrupted => Stop::Detach,
                 () = self.canceled() => Stop::Cancel,
             }
         };
-        let executor = worker.executor;
+        self.files.keep().await;
+        let executor = Keeping {
+            executor: worker.executor,
+            keeper: &self.files,
+        };
         let driven =
-            drive_watched(machine, executor, &mut journal, &TokioClock, stop, watch).await?;
+            drive_watched(machine, &executor, &mut journal, &TokioClock, stop, watch).await?;
         result(&driven.engine, driven.outcome, worker.source).await
     }
 
@@ -209,7 +275,7 @@ impl TakenJob {
         tokio::select! {
             biased;
             ended = self.end_elsewhere(worker.executor) => ended?,
-            never = self.keep_lease() => match never {},
+            lost = self.keep_lease() => return Err(lost.into()),
         }
         self.cancel(Some(worker.source)).await
     }
@@ -250,15 +316,31 @@ impl TakenJob {
         self.set_state(JobState::Failed, Some(reason), None).await
     }
 
-    /// Withdraws a cancellation, and requests that came before: the job is to go on.
+    /// Withdraws a cancellation, and requests that came before, where a user wants the job
+    /// to go on.
     async fn resume(&self) -> Result<(), JobError> {
         let id = &self.job.id;
-        if self.job.state == JobState::Canceled {
-            self.store.withdraw_cancellation(id).await?;
-        } else {
-            self.store.clear_cancel(id).await?;
+        match self.job.state {
+            _ if self.is_assigned => {}
+            JobState::Canceled => drop(self.store.withdraw_cancellation(id).await?),
+            _ => self.store.clear_cancel(id).await?,
         }
         self.set_running().await
+    }
+
+    /// Leaves the job to the next worker that looks for one, as if it had just been
+    /// interrupted.
+    ///
+    /// # Errors
+    ///
+    /// When the lease is lost.
+    pub async fn hand_over(self) -> Result<(), JobError> {
+        self.resume().await?;
+        self.store
+            .set_leased_state(&self.lease, JobState::Pending, None, None)
+            .await?;
+        self.release().await;
+        Ok(())
     }
 
     /// Gives the job back. If that fails the lease runs out by itself.
@@ -305,12 +387,15 @@ impl TakenJob {
             .await?)
     }
 
-    /// Renews the lease as long as this is polled. Its loss shows at the next record, and
-    /// the job is stopped cleanly.
-    async fn keep_lease(&self) -> std::convert::Infallible {
+    /// Renews the lease as long as this is polled, until it is lost. A store that does not
+    /// answer shows itself at the next record.
+    async fn keep_lease(&self) -> StoreError {
         loop {
-            tokio::time::sleep(LEASE / 4).await;
-            let _ = self.store.renew(&self.lease, LEASE).await;
+            tokio::time::sleep(self.lease_time / 4).await;
+            let renewed = self.store.renew(&self.lease, self.lease_time).await;
+            if let Err(lost @ StoreError::LeaseLost { .. }) = renewed {
+                return lost;
+            }
         }
     }
 
@@ -339,7 +424,7 @@ async fn result(
 const LONGEST_ERROR: usize = 4_096;
 
 /// An error with those of its sources that its own text does not contain.
-fn message(error: &JobError) -> String {
+pub(crate) fn message(error: &JobError) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(error) = source {

@@ -156,6 +156,12 @@ impl LocalExecutor {
         }
     }
 
+    /// Lets no run and no build begin any more, and returns when those under way have
+    /// ended and are about to be reported. The others wait until they are dropped.
+    pub async fn drain(&self) {
+        self.runner.machine.drain().await;
+    }
+
     /// Warnings about the runs of the job, a sentence each.
     ///
     /// # Errors

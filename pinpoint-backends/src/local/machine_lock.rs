@@ -10,13 +10,14 @@
 //! their order.
 
 use std::fs::{self, DirBuilder, File};
+use std::future::Future;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, watch};
 
 use super::error::LocalError;
 use super::files::{self, Locked, Mode};
@@ -74,6 +75,8 @@ pub(super) struct MachineLock {
     /// was.
     registers: PathBuf,
     in_process: Arc<RwLock<()>>,
+    /// Nothing more begins in this process.
+    draining: watch::Sender<bool>,
 }
 
 /// The machine, held by one run.
@@ -119,11 +122,34 @@ impl MachineLock {
             machine: directory.join("machine"),
             registers,
             in_process: Arc::default(),
+            draining: watch::Sender::default(),
         })
+    }
+
+    /// Lets nothing more begin in this process, and waits for the end of what holds the
+    /// machine.
+    pub(super) async fn drain(&self) {
+        self.draining.send_replace(true);
+        drop(self.in_process.write().await);
+    }
+
+    /// Waits for the machine; for ever, if nothing more is to begin until it is free.
+    async fn unless_draining<T>(&self, hold: impl Future<Output = T>) -> T {
+        let mut draining = self.draining.subscribe();
+        tokio::select! {
+            biased;
+            _ = draining.wait_for(|draining| *draining) => {}
+            hold = hold => return hold,
+        }
+        std::future::pending().await
     }
 
     /// Waits until nothing else runs or builds.
     pub(super) async fn for_run(&self) -> Result<RunHold, LocalError> {
+        self.unless_draining(self.run_hold()).await
+    }
+
+    async fn run_hold(&self) -> Result<RunHold, LocalError> {
         let in_process = Arc::clone(&self.in_process).write_owned().await;
         let turn = files::lock(&self.turnstile, Mode::Alone).await?;
         let machine = files::lock(&self.machine, Mode::Alone).await?;
@@ -148,6 +174,10 @@ impl MachineLock {
     /// Waits until nothing runs. The tree names the build: no other process may be
     /// building in it.
     pub(super) async fn for_build(&self, tree: &Path) -> Result<BuildHold, LocalError> {
+        self.unless_draining(self.build_hold(tree)).await
+    }
+
+    async fn build_hold(&self, tree: &Path) -> Result<BuildHold, LocalError> {
         let in_process = Arc::clone(&self.in_process).read_owned().await;
         let turn = files::lock(&self.turnstile, Mode::Alone).await?;
         let machine = files::lock(&self.machine, Mode::Shared).await?;
@@ -214,6 +244,10 @@ impl Drop for BuildHold {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
+    use futures_util::FutureExt;
+
     use super::*;
 
     #[tokio::test]
@@ -230,6 +264,34 @@ mod tests {
         assert_eq!(is_held(&place), Some(true));
         drop(build);
         assert_eq!(is_held(&place), Some(false));
+    }
+
+    #[tokio::test]
+    async fn what_has_begun_ends_and_nothing_more_begins() {
+        let directory = tempfile::tempdir().unwrap();
+        let lock = MachineLock::open(directory.path()).unwrap();
+        let run = lock.for_run().await.unwrap();
+        let mut next = pin!(lock.for_run());
+        assert!(next.as_mut().now_or_never().is_none());
+        let mut drain = pin!(lock.drain());
+        assert!(drain.as_mut().now_or_never().is_none());
+        drop(run);
+        tokio::select! {
+            _ = &mut next => panic!("it has begun"),
+            () = drain => {}
+        }
+        assert!(lock.for_build(Path::new("tree")).now_or_never().is_none());
+
+        // What still waits for another process has not begun.
+        let other = MachineLock::open(directory.path()).unwrap();
+        let _run = other.for_run().await.unwrap();
+        let lock = MachineLock::open(directory.path()).unwrap();
+        let mut waits = pin!(lock.for_run());
+        assert!(waits.as_mut().now_or_never().is_none());
+        tokio::select! {
+            _ = waits => panic!("two at once"),
+            () = lock.drain() => {}
+        }
     }
 
     #[test]

@@ -25,9 +25,11 @@
 //! | `JOB/runs/<action>.out`, `.err` | the output of a run that failed, its beginning and end when it is long; of a pair, `<action>-first` and `<action>-second` |
 //! | `JOB/runs/callgrind-…` | the counts of a run's instructions, while it runs under callgrind |
 //! | `JOB/runs/tails.jsonl` | how the output of each run ended, and what it left running |
+//! | `JOB/sessions.jsonl` | the processes that worked on the job, with machine and time |
 //! | `JOB/waits.json` | how long runs waited for a quiet machine |
 //! | `JOB/memory_floor.json` | the memory of pinpoint, when a run did not need more |
 //! | `JOB/metric.json` | the metric of a job of an earlier version; others have it in their journal |
+//! | `JOB/patch` | the patch, where another machine made the job |
 //! | `MACHINE/…` | the locks that all jobs on this machine share |
 //!
 //! # Locks
@@ -88,6 +90,7 @@ mod repository;
 mod result_source;
 mod results;
 mod run;
+mod sessions;
 mod settle;
 mod sources;
 mod supervisor;
@@ -116,6 +119,7 @@ pub use process::ignores_hangup;
 pub use remote_url::{RemoteUrl, RemoteUrlError, RepositoryPattern, RepositoryPatternError};
 pub use repository::{Repository, RepositoryError};
 pub use results::Results;
+pub use sessions::{Session, note_session, sessions};
 pub use settle::Waiting;
 pub use tails::{OutputTail, output_tails, run_warnings};
 pub use workspace::{CleanOptions, CleanReport, clean};

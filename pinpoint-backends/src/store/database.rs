@@ -22,6 +22,13 @@ use super::text::Wanted;
 pub(super) enum Value {
     Int(Option<i64>),
     Text(Option<String>),
+    Bytes(Vec<u8>),
+}
+
+impl From<Vec<u8>> for Value {
+    fn from(value: Vec<u8>) -> Self {
+        Self::Bytes(value)
+    }
 }
 
 impl From<i64> for Value {
@@ -153,6 +160,7 @@ macro_rules! bound {
             query = match value {
                 Value::Int(value) => query.bind(value),
                 Value::Text(value) => query.bind(value),
+                Value::Bytes(value) => query.bind(value),
             };
         }
         query
@@ -190,16 +198,6 @@ impl Database {
         values: impl IntoIterator<Item = Value>,
     ) -> Result<u64, StoreError> {
         self.execute_until(None, sql, values).await
-    }
-
-    /// Tried once, for operations that must not be done twice.
-    pub(super) async fn execute_once(
-        &self,
-        sql: &str,
-        values: impl IntoIterator<Item = Value>,
-    ) -> Result<u64, StoreError> {
-        let done = self.pool.execute(sql, values).await;
-        done.map_err(|source| self.failed(source))
     }
 
     /// As [`Self::execute`], until its lease expires.
@@ -580,6 +578,10 @@ impl Row {
     }
 
     pub(super) fn text(&self, column: usize) -> Result<String, sqlx::Error> {
+        either!(self, row => sqlx::Row::try_get(row, column))
+    }
+
+    pub(super) fn bytes(&self, column: usize) -> Result<Vec<u8>, sqlx::Error> {
         either!(self, row => sqlx::Row::try_get(row, column))
     }
 

@@ -175,6 +175,12 @@ pub enum StoreError {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// A file is too large to go with a job.
+    #[error("{name} has more than {} MiB, and can't be kept with the job", super::MOST_FILE_BYTES >> 20)]
+    FileTooLarge {
+        /// Its name.
+        name: String,
+    },
     /// The job cannot change from the one state to the other.
     #[error("job {id} is {from} and cannot become {to}")]
     Transition {

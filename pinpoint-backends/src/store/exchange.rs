@@ -1,25 +1,31 @@
 //! Jobs as JSON Lines: out of one store, into another.
 //!
 //! The first line names the format. Each job is a line, followed by a line for each
-//! of its records, and the last line counts both, so that a truncation is noticed.
+//! of its records and for each piece of its files, and the last line counts jobs and
+//! records, so that a truncation is noticed.
 //! JSON that the store keeps is passed on as the text it is: no number changes.
 //!
 //! Imports come from anywhere: they are checked line by line while they are read, within
 //! limits, and nothing of a refused import is kept.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, Read, Write};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as STANDARD;
 use pinpoint_core::JobState;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::database::{Access, Database, Row, Transaction};
 use super::error::brief;
+use super::files::Piece;
 use super::journal::{NewRow, insert, kind, parsed, record_of};
 use super::{JOURNAL_VERSION, Job, JobFilter, JobId, JobStore, Place, StoreError, jobs, text};
 
-/// The version of the lines that this program writes and reads.
-const VERSION: u32 = 1;
+/// The version of the lines that this program writes. It reads the first one, too, in
+/// which jobs have no files.
+const VERSION: u32 = 2;
 
 /// The end of the year 9999, in milliseconds since 1970.
 const LAST_TIME: i64 = 253_402_300_799_999;
@@ -48,6 +54,8 @@ enum Line {
     Job(Box<JobLine>),
     /// Belongs to the last job before it.
     Record(RecordLine),
+    /// A piece of a file of the last job before it.
+    File(FileLine),
     /// The last one.
     End {
         jobs: u64,
@@ -78,6 +86,19 @@ struct JobLine {
     config: Box<RawValue>,
     outcome: Option<Box<RawValue>>,
     records: u64,
+    /// Pieces of files.
+    #[serde(default)]
+    files: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileLine {
+    name: String,
+    /// Of the file up to the end of this piece.
+    size: i64,
+    /// Compressed, in Base64.
+    content: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -151,7 +172,7 @@ impl JobStore {
         };
         let database = self.database.unhurried();
         let mut tries = database.tries(None);
-        let (rows, records) = loop {
+        let (rows, records, files) = loop {
             match rows_of(&database, id).await {
                 Err(error) if tries.again(&error).await => {}
                 rows => break rows?,
@@ -185,6 +206,7 @@ impl JobStore {
             config: raw("config", text(16)?)?,
             outcome: outcome.map(|text| raw("outcome", text)).transpose()?,
             records: records.len() as u64,
+            files: files.len() as u64,
         };
         write_line(output, &Line::Job(Box::new(line)))?;
         for row in &records {
@@ -196,6 +218,15 @@ impl JobStore {
                 withdrawn: row.int(3).map_err(failed)? != 0,
             };
             write_line(output, &Line::Record(line))?;
+        }
+        for row in &files {
+            let piece = Piece::of(row).map_err(failed)?;
+            let line = FileLine {
+                name: piece.name,
+                size: piece.size,
+                content: STANDARD.encode(piece.content),
+            };
+            write_line(output, &Line::File(line))?;
         }
         Ok(Some(records.len() as u64))
     }
@@ -217,10 +248,12 @@ impl JobStore {
     ) -> Result<Imported, StoreError> {
         let mut lines = Lines::new(input);
         match lines.next()? {
-            Some(Line::PinpointJobs { version: VERSION }) => {}
+            Some(Line::PinpointJobs {
+                version: 1..=VERSION,
+            }) => {}
             Some(Line::PinpointJobs { version }) => {
                 return Err(lines.wrong(format!(
-                    "the export has version {version}, and this pinpoint reads version {VERSION}"
+                    "the export has version {version}, and this pinpoint reads up to version {VERSION}"
                 )));
             }
             _ => return Err(lines.wrong("this is not an export of jobs")),
@@ -247,6 +280,9 @@ impl JobStore {
                 Some(Line::Record(_)) => {
                     return Err(lines.wrong("the job before has fewer records"));
                 }
+                Some(Line::File(_)) => {
+                    return Err(lines.wrong("the job before has fewer files"));
+                }
                 Some(Line::PinpointJobs { .. }) => {
                     return Err(lines.wrong("a second export begins before the first has ended"));
                 }
@@ -261,8 +297,11 @@ impl JobStore {
     }
 }
 
-/// A job and its records, as they were at one instant.
-async fn rows_of(database: &Database, id: &JobId) -> Result<(Vec<Row>, Vec<Row>), StoreError> {
+/// A job, its records and its files, as they were at one instant.
+async fn rows_of(
+    database: &Database,
+    id: &JobId,
+) -> Result<(Vec<Row>, Vec<Row>, Vec<Row>), StoreError> {
     let mut transaction = database.begin(Access::Read).await?;
     let rows = transaction
         .fetch(
@@ -272,21 +311,18 @@ async fn rows_of(database: &Database, id: &JobId) -> Result<(Vec<Row>, Vec<Row>)
             [id.as_str().into()],
         )
         .await?;
-    let records = match rows.first() {
-        None => Vec::new(),
-        Some(row) => {
-            let number = row.int(18).map_err(|source| database.failed(source))?;
-            transaction
-                .fetch(
-                    "SELECT recorded, event, detail, withdrawn FROM records WHERE job = $1 \
-                     ORDER BY sequence",
-                    [number.into()],
-                )
-                .await?
-        }
-    };
+    let (mut records, mut files) = (Vec::new(), Vec::new());
+    if let Some(row) = rows.first() {
+        let number = row.int(18).map_err(|source| database.failed(source))?;
+        let sql = "SELECT recorded, event, detail, withdrawn FROM records WHERE job = $1 \
+                   ORDER BY sequence";
+        records = transaction.fetch(sql, [number.into()]).await?;
+        let sql = "SELECT name, size, content FROM job_files WHERE job = $1 \
+                   ORDER BY name, sequence";
+        files = transaction.fetch(sql, [number.into()]).await?;
+    }
     transaction.commit().await?;
-    Ok((rows, records))
+    Ok((rows, records, files))
 }
 
 /// The job of a line, with its contents parsed as JSON.
@@ -423,7 +459,40 @@ async fn import_job(
     if !there {
         jobs::count_anew(transaction, &id).await?;
     }
+    let mut names = BTreeSet::new();
+    let (mut name, mut file, mut sequence) = (None, Vec::new(), 0);
+    for _ in 0..job.files {
+        let Some(Line::File(line)) = lines.next()? else {
+            return Err(lines.wrong(format!("a file of job {id} is missing")));
+        };
+        if name.as_ref() != Some(&line.name) {
+            if !names.insert(line.name.clone()) {
+                return Err(lines.wrong("the pieces of a file are not in one place"));
+            }
+            (file, sequence) = (Vec::new(), 0);
+            name = Some(line.name.clone());
+        }
+        let piece = piece_of(lines, line, &mut file)?;
+        if !there {
+            piece.insert(transaction, number, sequence).await?;
+        }
+        sequence += 1;
+    }
     Ok(!there)
+}
+
+/// Nothing is imported that could not be read.
+fn piece_of(lines: &Lines<'_>, line: FileLine, file: &mut Vec<u8>) -> Result<Piece, StoreError> {
+    let content = STANDARD.decode(line.content);
+    let piece = Piece {
+        name: line.name,
+        size: line.size,
+        content: content.map_err(|error| lines.wrong(format!("not a valid file: {error}")))?,
+    };
+    piece
+        .read_into(file)
+        .map_err(|reason| lines.wrong(format!("not a valid file: {reason}")))?;
+    Ok(piece)
 }
 
 /// Nothing is imported that could not be replayed.

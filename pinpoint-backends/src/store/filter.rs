@@ -11,8 +11,8 @@ pub struct JobFilter {
     pub name: Option<String>,
     /// The benchmark.
     pub benchmark: Option<String>,
-    /// The bot.
-    pub bot: Option<String>,
+    /// The bots, any of which will do; all bots when empty.
+    pub bots: Vec<String>,
     /// The user who asked for it.
     pub user: Option<String>,
     /// The machine that runs it.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use pinpoint_core::JobState;
 
 use super::database::{Access, Database, Row, Transaction};
+use super::files::Piece;
 use super::journal::{damaged, parsed};
 use super::text::{Names, words};
 use super::{JOURNAL_VERSION, Job, JobId, JobJournal, JobSummary, Lease, NewJob, StoreError, now};
@@ -57,45 +58,29 @@ impl JobStore {
     /// # Errors
     ///
     /// When the job does not exist afterwards.
-    #[tracing::instrument(name = "store::create", level = "debug", skip_all)]
     pub async fn create(&self, job: &NewJob) -> Result<JobId, StoreError> {
+        self.create_with(job, &[]).await
+    }
+
+    /// Adds a pending job with files, by their names, which it has from its beginning.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::FileTooLarge`]; the same.
+    #[tracing::instrument(name = "store::create", level = "debug", skip_all)]
+    pub async fn create_with(
+        &self,
+        job: &NewJob,
+        files: &[(&str, &[u8])],
+    ) -> Result<JobId, StoreError> {
+        let files = files
+            .iter()
+            .map(|(name, content)| Piece::first(name, content))
+            .collect::<Result<Vec<_>, _>>()?;
         let mut tries = self.database.tries(None);
         let mut id = JobId::new();
         loop {
-            let names = Names {
-                name: &job.name,
-                benchmark: &job.benchmark,
-                bot: &job.bot,
-                user: &job.user,
-            };
-            let added = self
-                .database
-                .execute_once(
-                    "INSERT INTO jobs (number, id, kind, state, created, updated, name, benchmark, \
-                     bot, username, repository, title, words, spec, config, journal_version, \
-                     written_by) VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, $12, \
-                     $13, $14, $15, $16) ON CONFLICT DO NOTHING",
-                    [
-                        id.number().into(),
-                        id.as_str().into(),
-                        job.kind.as_str().into(),
-                        JobState::Pending.as_str().into(),
-                        id.created().into(),
-                        job.name.as_str().into(),
-                        job.benchmark.as_str().into(),
-                        job.bot.as_str().into(),
-                        job.user.as_str().into(),
-                        job.repository.as_str().into(),
-                        job.title.as_str().into(),
-                        words(names, [&*job.repository, &job.title]).into(),
-                        job.spec.to_string().into(),
-                        job.config.to_string().into(),
-                        i64::from(JOURNAL_VERSION).into(),
-                        env!("CARGO_PKG_VERSION").into(),
-                    ],
-                )
-                .await;
-            match added {
+            match self.try_create(&id, job, &files).await {
                 Err(error) if tries.again(&error).await => {
                     // An operation that was not acknowledged may have been done.
                     let sql = "SELECT 1 FROM jobs WHERE id = $1";
@@ -106,10 +91,60 @@ impl JobStore {
                 }
                 Err(error) => return Err(error),
                 // Another process made one in the same quarter of a microsecond.
-                Ok(0) => id = JobId::new(),
-                Ok(_) => return Ok(id),
+                Ok(false) => id = JobId::new(),
+                Ok(true) => return Ok(id),
             }
         }
+    }
+
+    /// False when there is a job of this number.
+    async fn try_create(
+        &self,
+        id: &JobId,
+        job: &NewJob,
+        files: &[Piece],
+    ) -> Result<bool, StoreError> {
+        let names = Names {
+            name: &job.name,
+            benchmark: &job.benchmark,
+            bot: &job.bot,
+            user: &job.user,
+        };
+        let mut transaction = self.database.begin(Access::Write).await?;
+        let added = transaction
+            .execute(
+                "INSERT INTO jobs (number, id, kind, state, created, updated, name, benchmark, \
+                 bot, username, repository, title, words, spec, config, journal_version, \
+                 written_by) VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, $12, \
+                 $13, $14, $15, $16) ON CONFLICT DO NOTHING",
+                [
+                    id.number().into(),
+                    id.as_str().into(),
+                    job.kind.as_str().into(),
+                    JobState::Pending.as_str().into(),
+                    id.created().into(),
+                    job.name.as_str().into(),
+                    job.benchmark.as_str().into(),
+                    job.bot.as_str().into(),
+                    job.user.as_str().into(),
+                    job.repository.as_str().into(),
+                    job.title.as_str().into(),
+                    words(names, [&*job.repository, &job.title]).into(),
+                    job.spec.to_string().into(),
+                    job.config.to_string().into(),
+                    i64::from(JOURNAL_VERSION).into(),
+                    env!("CARGO_PKG_VERSION").into(),
+                ],
+            )
+            .await?;
+        if added == 0 {
+            return Ok(false);
+        }
+        for file in files {
+            file.insert(&mut transaction, id.number(), 0).await?;
+        }
+        transaction.commit().await?;
+        Ok(true)
     }
 
     /// The job whose id begins with `prefix`. Case and hyphens do not matter.

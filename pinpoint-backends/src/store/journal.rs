@@ -90,6 +90,22 @@ impl JobJournal {
         Ok(records)
     }
 
+    /// The records after those that were read last, oldest first: all, the first time.
+    ///
+    /// # Errors
+    ///
+    /// As of [`JobJournal::records`].
+    pub async fn more_records(&mut self) -> Result<Vec<Record>, StoreError> {
+        let from = match self.next {
+            Next::Known(next) => next,
+            Next::Unread | Next::BrokenOff => 0,
+        };
+        let mut records = Vec::new();
+        self.read_from(from, &mut |record| records.push(record))
+            .await?;
+        Ok(records)
+    }
+
     /// Adds records, all of them or none. Many at once take hardly longer than one.
     ///
     /// # Errors
@@ -201,11 +217,19 @@ impl JobJournal {
         }
     }
 
-    /// Hands out every record once, also when the connection breaks meanwhile.
-    #[tracing::instrument(name = "store::journal::read", level = "debug", skip_all, fields(job = %self.lease.id))]
     async fn read(&mut self, each: &mut (dyn FnMut(Record) + Send)) -> Result<(), StoreError> {
+        self.read_from(0, each).await
+    }
+
+    /// Hands out every record from this number on, once, also when the connection breaks
+    /// meanwhile.
+    #[tracing::instrument(name = "store::journal::read", level = "debug", skip_all, fields(job = %self.lease.id))]
+    async fn read_from(
+        &mut self,
+        mut next: i64,
+        each: &mut (dyn FnMut(Record) + Send),
+    ) -> Result<(), StoreError> {
         let mut tries = self.database.tries(self.lease.until());
-        let mut next = 0;
         loop {
             match self.try_read(&mut next, each).await {
                 Err(error) if tries.again(&error).await => {}

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use pinpoint_core::JobState;
+
 use super::database::{Row, Value};
 use super::jobs::{JobStore, unknown};
 use super::list::Query;
-use super::{Job, JobFilter, JobId, Lease, StoreError};
+use super::{JOURNAL_VERSION, Job, JobFilter, JobId, Lease, StoreError};
 
 /// The columns that a statement returns of the job it has taken.
 const TAKEN: &str = "RETURNING id, number, lease";
@@ -21,15 +23,26 @@ fn without_the_gap(now: &str) -> String {
     )
 }
 
+/// The conditions on jobs that need a worker: their worker has gone, or they wait for one.
+fn without_worker(now: &str) -> [String; 2] {
+    [
+        format!("state = 'running' AND lease_owner IS NOT NULL AND lease_expires < {now}"),
+        format!("state = 'pending' AND (lease_owner IS NULL OR lease_expires < {now})"),
+    ]
+}
+
 impl JobStore {
     /// Takes the oldest job that matches the filter and needs a worker: a pending one
     /// that no worker holds, or one whose worker let its lease expire while the job was
     /// running. Of many workers that ask at once each gets another job. None when there
-    /// is nothing to do.
+    /// is nothing to do, which is cheap to find out.
+    ///
+    /// A job that was imported, and that no user has trusted since, is not taken, nor one
+    /// whose journal is of a later version. One that is damaged is left failed.
     ///
     /// # Errors
     ///
-    /// When the store cannot be read or written.
+    /// When the store cannot be read or written, or the job is damaged.
     #[tracing::instrument(name = "store::take", level = "debug", skip_all)]
     pub async fn take(
         &self,
@@ -39,34 +52,111 @@ impl JobStore {
     ) -> Result<Option<(Job, Lease)>, StoreError> {
         let dialect = self.database.dialect();
         let now = dialect.now();
+        let query = Query::new(dialect, filter);
+        let from = format!(
+            "FROM {} WHERE {}",
+            query.from,
+            query.conditions.join(" AND ")
+        );
+        let known = format!("lease >= 0 AND journal_version <= {JOURNAL_VERSION}");
         // Jobs whose worker has gone come first.
-        for there in [
-            format!("state = 'running' AND lease_owner IS NOT NULL AND lease_expires < {now}"),
-            format!("state = 'pending' AND (lease_owner IS NULL OR lease_expires < {now})"),
-        ] {
-            let query = Query::new(dialect, filter);
+        let waiting = without_worker(now).map(|waits| format!("{from} AND {waits} AND {known}"));
+        // Those who find nothing keep nobody from writing.
+        let sql = format!(
+            "SELECT 1 WHERE EXISTS (SELECT 1 {}) OR EXISTS (SELECT 1 {})",
+            waiting[0], waiting[1],
+        );
+        if (self.database.fetch(&sql, query.values.clone()).await?).is_empty() {
+            return Ok(None);
+        }
+        for waiting in waiting {
             let count = query.values.len();
             let sql = format!(
                 "UPDATE jobs SET lease = lease + 1, lease_owner = ${}, lease_expires = {now} + ${}, \
-                 {} WHERE number = (SELECT jobs.number FROM {} WHERE {} AND {there} \
-                                 ORDER BY jobs.number LIMIT 1{}) {TAKEN}",
+                 {} WHERE number = (SELECT jobs.number {waiting} ORDER BY jobs.number LIMIT 1{}) \
+                 {TAKEN}",
                 count + 1,
                 count + 2,
                 without_the_gap(now),
-                query.from,
-                query.conditions.join(" AND "),
                 dialect.skip_locked(),
             );
             let last = [owner.into(), milliseconds(time).into()];
-            let values = query.values.into_iter().chain(last);
+            let values = query.values.iter().cloned().chain(last);
             let rows = self.database.fetch(&sql, values).await?;
             if let Some(row) = rows.first() {
                 let lease = self.lease_of(row, time)?;
-                let job = self.get(lease.id.as_str()).await?;
-                return Ok(Some((job, lease)));
+                return match self.get(lease.id.as_str()).await {
+                    Ok(job) => Ok(Some((job, lease))),
+                    Err(error) => {
+                        self.give_up_damaged(&lease, &error).await?;
+                        Err(error)
+                    }
+                };
             }
         }
         Ok(None)
+    }
+
+    /// Leaves a job that was taken failed, if what the store has of it is damaged: it must
+    /// not be taken over and over.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    pub(crate) async fn give_up_damaged(
+        &self,
+        lease: &Lease,
+        error: &StoreError,
+    ) -> Result<(), StoreError> {
+        if !matches!(error, StoreError::Damaged { .. }) {
+            return Ok(());
+        }
+        let running = self.set_leased_state(lease, JobState::Running, None, None);
+        match running.await {
+            // It is so, if a worker has died over it.
+            Ok(()) | Err(StoreError::Transition { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let reason = error.to_string();
+        self.set_leased_state(lease, JobState::Failed, Some(&reason), None)
+            .await?;
+        self.release(lease).await
+    }
+
+    /// The number of pending jobs of the same bot that are taken before this one; none
+    /// where this one needs no worker, as of [`JobStore::take`].
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    #[tracing::instrument(name = "store::waiting_before", level = "debug", skip_all, fields(job = %id))]
+    pub async fn waiting_before(&self, id: &JobId) -> Result<Option<u64>, StoreError> {
+        let now = self.database.dialect().now();
+        let [running, pending] = without_worker(now);
+        let sql = format!(
+            "SELECT number, bot, state FROM jobs WHERE id = $1 AND (({running}) OR ({pending}))"
+        );
+        let failed = |source| self.database.failed(source);
+        let rows = self.database.fetch(&sql, [id.as_str().into()]).await?;
+        let Some(row) = rows.first() else {
+            return Ok(None);
+        };
+        // Those whose worker has gone come first.
+        if row.text(2).map_err(failed)? == JobState::Running.as_str() {
+            return Ok(Some(0));
+        }
+        let (number, bot) = (row.int(0).map_err(failed)?, row.text(1).map_err(failed)?);
+        let sql = format!(
+            "SELECT count(*) FROM jobs WHERE number < $1 AND bot = $2 AND {pending} AND lease >= 0"
+        );
+        let rows = self
+            .database
+            .fetch(&sql, [number.into(), bot.into()])
+            .await?;
+        let before = rows.first().map_or(Ok(0), |row| row.int(0));
+        Ok(Some(
+            u64::try_from(before.map_err(failed)?).unwrap_or_default(),
+        ))
     }
 
     /// Takes a certain job, if no other worker holds it. An owner who holds it already
@@ -174,7 +264,7 @@ impl JobStore {
     }
 }
 
-fn milliseconds(time: Duration) -> i64 {
+pub(super) fn milliseconds(time: Duration) -> i64 {
     // A time beyond the range of clocks means no end.
     i64::try_from(time.as_millis()).map_or(i64::MAX / 4, |time| time.min(i64::MAX / 4))
 }

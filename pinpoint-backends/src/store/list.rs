@@ -112,7 +112,6 @@ impl Query {
         let exact = [
             ("name", filter.name.as_deref()),
             ("benchmark", filter.benchmark.as_deref()),
-            ("bot", filter.bot.as_deref()),
             ("username", filter.user.as_deref()),
             ("kind", filter.kind.as_deref()),
             ("state", filter.state.map(pinpoint_core::JobState::as_str)),
@@ -121,6 +120,17 @@ impl Query {
             if let Some(value) = value {
                 query.add(&format!("{column} ="), value);
             }
+        }
+        if !filter.bots.is_empty() {
+            let first = query.values.len() + 1;
+            query
+                .values
+                .extend(filter.bots.iter().map(|bot| Value::from(&**bot)));
+            let places: Vec<_> = (first..=query.values.len())
+                .map(|place| format!("${place}"))
+                .collect();
+            let places = places.join(", ");
+            query.conditions.push(format!("bot IN ({places})"));
         }
         let wanted = text::wanted(filter.text.as_deref().unwrap_or_default());
         if !wanted.is_empty() {
@@ -158,7 +168,10 @@ impl Query {
                 let names = Names {
                     name: filter.name.as_deref().unwrap_or_default(),
                     benchmark: filter.benchmark.as_deref().unwrap_or_default(),
-                    bot: filter.bot.as_deref().unwrap_or_default(),
+                    bot: match &filter.bots[..] {
+                        [only] => only,
+                        _ => "",
+                    },
                     user: filter.user.as_deref().unwrap_or_default(),
                 };
                 wanted.extend(names.tags().map(|word| Wanted {

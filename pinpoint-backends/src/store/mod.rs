@@ -72,6 +72,7 @@ mod address;
 mod database;
 mod error;
 mod exchange;
+mod files;
 mod filter;
 mod job;
 mod jobs;
@@ -88,10 +89,12 @@ mod server;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod text;
+mod workers;
 
 pub use address::without_password;
 pub use error::StoreError;
 pub use exchange::{Check, Imported};
+pub use files::{JobFile, KnownFile, MOST_FILE_BYTES};
 pub use filter::{JobFilter, Page, Place, Total};
 pub use job::{Job, JobId, JobSummary, NewJob, NoJobId};
 pub use jobs::JobStore;
@@ -103,6 +106,7 @@ pub use schema::SCHEMA_VERSION;
 pub use server::Patience;
 #[cfg(feature = "sqlite")]
 pub use sqlite::Durability;
+pub use workers::{Announcement, WorkerEntry};
 
 /// Milliseconds since 1970, as every time in the file is kept.
 fn now() -> i64 {

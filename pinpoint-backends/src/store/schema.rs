@@ -8,18 +8,27 @@ pub(super) mod sqlite;
 use super::database::Dialect;
 
 /// The version of the tables that this program reads and writes.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
-/// The tables of version 2.
-const TABLES: &str = include_str!("schema/2.sql");
+/// The tables of version 2, and what each later version adds.
+const TABLES: [(u32, &str); 2] = [
+    (2, include_str!("schema/2.sql")),
+    (3, include_str!("schema/3.sql")),
+];
+
+/// The statements that bring the tables of this version, 0 for none, up to date.
+fn statements(dialect: Dialect, found: u32) -> impl Iterator<Item = String> {
+    let missing = TABLES.iter().filter(move |(version, _)| *version > found);
+    missing.flat_map(move |(_, source)| statements_of(dialect, source))
+}
 
 /// The source as statements for one database.
-fn statements(dialect: Dialect) -> impl Iterator<Item = String> {
+fn statements_of(dialect: Dialect, source: &'static str) -> impl Iterator<Item = String> {
     let name = match dialect {
         Dialect::Sqlite => "sqlite",
         Dialect::Postgres => "postgres",
     };
-    TABLES.split(";\n\n").filter_map(move |source| {
+    source.split(";\n\n").filter_map(move |source| {
         let only = source
             .lines()
             .find_map(|line| line.strip_prefix("-- only: "));
@@ -37,7 +46,7 @@ fn statements(dialect: Dialect) -> impl Iterator<Item = String> {
         if dialect == Dialect::Sqlite {
             // Only a column of this type and name is the number of the row, and only
             // strict tables hold to their types.
-            sql = sql.replace("BIGINT", "INTEGER");
+            sql = sql.replace("BIGINT", "INTEGER").replace("BYTEA", "BLOB");
             if sql.starts_with("CREATE TABLE") {
                 sql.push_str(" STRICT");
             }

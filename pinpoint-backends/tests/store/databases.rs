@@ -34,7 +34,7 @@ async fn a_database_of_another_program_or_a_newer_one_is_refused() {
     // A schema of our name with something else in it.
     for sql in [
         "DROP TABLE pinpoint_schema",
-        "DROP TABLE jobs, records; CREATE TYPE jobs AS ENUM ('a')",
+        "DROP TABLE job_files, jobs, records, workers; CREATE TYPE jobs AS ENUM ('a')",
     ] {
         let error = refused(sql).await;
         assert!(matches!(error, StoreError::NotOurs { .. }), "{error}");
@@ -46,6 +46,27 @@ async fn a_database_of_another_program_or_a_newer_one_is_refused() {
     ] {
         let error = refused(sql).await;
         assert!(matches!(error, StoreError::NotOurs { .. }), "{error}");
+    }
+}
+
+/// As version 2 left it, with a job; several processes find it so at once.
+#[tokio::test]
+async fn a_database_of_version_2_becomes_one_of_this_version() {
+    let fixture = Fixture::of(Backend::Postgres).await;
+    let id = fixture.job().await;
+    fixture
+        .behind_its_back("DROP TABLE workers, job_files; UPDATE pinpoint_schema SET version = 2")
+        .await;
+    let mut opening = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let url = fixture.place();
+        opening.spawn(async move { JobStore::connect(&url).await });
+    }
+    while let Some(store) = opening.join_next().await {
+        let store = store.unwrap().unwrap();
+        assert_eq!(all(&store).await[0].id, id);
+        assert_eq!(store.workers().await.unwrap(), []);
+        assert_eq!(store.files(&id).await.unwrap(), []);
     }
 }
 
@@ -70,9 +91,11 @@ async fn tables_are_made_in_a_schema_of_their_own() {
     assert_eq!(
         tables,
         [
+            "pinpoint.job_files",
             "pinpoint.jobs",
             "pinpoint.pinpoint_schema",
             "pinpoint.records",
+            "pinpoint.workers",
             "public.jobs"
         ]
     );
@@ -85,11 +108,13 @@ async fn tables_that_an_earlier_version_made_elsewhere_are_used() {
     fixture
         .behind_its_back(
             "ALTER TABLE jobs SET SCHEMA public; ALTER TABLE records SET SCHEMA public; \
-             ALTER TABLE pinpoint_schema SET SCHEMA public; DROP SCHEMA pinpoint",
+             ALTER TABLE pinpoint_schema SET SCHEMA public; DROP SCHEMA pinpoint CASCADE; \
+             UPDATE pinpoint_schema SET version = 2",
         )
         .await;
     let store = crate::common::open(&fixture.place()).await;
     assert_eq!(all(&store).await[0].id, id);
+    assert_eq!(store.workers().await.unwrap(), []);
     let lease = store
         .lease(&id, "ada", std::time::Duration::from_secs(60))
         .await;

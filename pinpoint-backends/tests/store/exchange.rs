@@ -198,7 +198,7 @@ async fn damaged_input_is_refused_with_its_line(fixture: Fixture) {
     refused("{}\n".into(), 1, "").await;
     refused("\n".into(), 1, "").await;
     refused(lines[1..].join("\n"), 1, "not an export of jobs").await;
-    refused(changed("\"version\":1", "\"version\":2"), 1, "version 2").await;
+    refused(changed("\"version\":2", "\"version\":3"), 1, "version 3").await;
     refused(changed("\"id\":\"0", "\"id\":\"x"), 2, "whole job id").await;
     refused(
         changed("\"journal_version\":2", "\"journal_version\":8"),

@@ -300,6 +300,25 @@ async fn a_file_of_version_1_becomes_one_of_this_version() {
 }
 
 #[tokio::test]
+async fn a_file_of_version_2_becomes_one_of_this_version() {
+    let fixture = Fixture::new().await;
+    let id = fixture.job().await;
+    let schema = "SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY name";
+    let before = fixture.seen_behind_its_back(schema).await;
+    for sql in [
+        "DROP TABLE workers",
+        "DROP TABLE job_files",
+        "PRAGMA user_version = 2",
+    ] {
+        fixture.behind_its_back(sql).await;
+    }
+    let store = JobStore::open(fixture.directory.path()).await.unwrap();
+    assert_eq!(all(&store).await[0].id, id);
+    assert_eq!(store.workers().await.unwrap(), []);
+    assert_eq!(fixture.seen_behind_its_back(schema).await, before);
+}
+
+#[tokio::test]
 async fn a_migration_that_fails_changes_nothing() {
     let directory = tempfile::tempdir().unwrap();
     of_version_1(directory.path()).await;

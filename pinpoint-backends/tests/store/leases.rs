@@ -162,7 +162,7 @@ async fn the_oldest_that_fits_is_taken_first(fixture: Fixture) {
         .unwrap();
     let take = async |bot: Option<&str>| {
         let filter = JobFilter {
-            bot: bot.map(str::to_owned),
+            bots: bot.into_iter().map(str::to_owned).collect(),
             ..JobFilter::default()
         };
         let taken = store.take(&filter, "ada", LONG).await.unwrap();

@@ -69,7 +69,7 @@ async fn each_filter_finds_its_jobs(fixture: Fixture) {
             ..JobFilter::default()
         },
         JobFilter {
-            bot: x(),
+            bots: vec!["x".into()],
             ..JobFilter::default()
         },
         JobFilter {
@@ -149,7 +149,7 @@ fn any_filter(ids: Vec<JobId>, times: Vec<i64>) -> impl Strategy<Value = (JobFil
         (
             rarely(any_of(NAMES)),
             rarely(any_of(NAMES)),
-            rarely(any_of(NAMES)),
+            prop::option::weighted(0.3, prop::collection::vec(any_of(NAMES), 1..=2)),
             rarely(any_of(NAMES)),
             rarely(any_of(KINDS)),
         ),
@@ -159,11 +159,11 @@ fn any_filter(ids: Vec<JobId>, times: Vec<i64>) -> impl Strategy<Value = (JobFil
         place,
     )
         .prop_map(
-            |((name, benchmark, bot, user, kind), state, (since, until), text, place)| {
+            |((name, benchmark, bots, user, kind), state, (since, until), text, place)| {
                 let filter = JobFilter {
                     name,
                     benchmark,
-                    bot,
+                    bots: bots.unwrap_or_default(),
                     user,
                     kind,
                     state,
@@ -219,7 +219,7 @@ fn fits(filter: &JobFilter, job: &JobSummary) -> bool {
     };
     equal(&filter.name, &job.name)
         && equal(&filter.benchmark, &job.benchmark)
-        && equal(&filter.bot, &job.bot)
+        && (filter.bots.is_empty() || filter.bots.contains(&job.bot))
         && equal(&filter.user, &job.user)
         && equal(&filter.kind, &job.kind)
         && filter.state.is_none_or(|state| state == job.state)

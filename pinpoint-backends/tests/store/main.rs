@@ -11,6 +11,7 @@ mod common;
 mod databases;
 mod exchange;
 mod files;
+mod job_files;
 mod jobs;
 mod journals;
 mod leases;
@@ -22,3 +23,4 @@ mod processes;
 #[allow(dead_code)]
 mod proxy;
 mod versions;
+mod workers;

@@ -10,7 +10,7 @@ use pinpoint_backends::local::{CpuList, RunMeasure};
 use pinpoint_core::results::Format;
 use pinpoint_core::{Aggregate, Direction, Magnitude};
 
-use super::{BENCHMARK, BUDGET, OUTPUT, QUESTION, STORAGE, STRATEGY};
+use super::{Assignment, BENCHMARK, BUDGET, OUTPUT, QUESTION, STORAGE, STRATEGY};
 
 // The benchmark: how it is built and run, and how its results are read. (As
 // documentation, clap would print this as what the command does.)
@@ -95,6 +95,8 @@ pub(crate) struct JobOptions {
     /// The number of parallel builds. Nothing is measured during a build.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = STRATEGY)]
     pub(crate) build_jobs: u32,
+    #[command(flatten)]
+    pub(crate) assignment: Assignment,
     /// The name of the benchmark in lists of jobs [default: the program that is run].
     #[arg(long = "benchmark", value_name = "NAME", help_heading = STORAGE)]
     pub(crate) benchmark_name: Option<String>,

@@ -77,8 +77,25 @@ Examples:
         /// Resume an imported job without asking for confirmation.
         #[arg(long)]
         yes: bool,
+        /// Leave the job to the workers of its bot, and end.
+        #[arg(long, conflicts_with = "report")]
+        detach: bool,
         #[command(flatten)]
         provisions: ProvisionOptions,
+    },
+    /// Follow jobs to their ends, whoever carries them out.
+    ///
+    /// Ctrl-C stops following, and the jobs go on. A job that waits says for what.
+    #[command(after_help = "\
+Exit codes: those of the job, as in `pinpoint help`; of several jobs, that of the first whose
+code is not 0; 124 if --timeout came first; 130 if this command was interrupted.")]
+    Wait {
+        /// The job id, or its beginning.
+        #[arg(required = true, value_name = "JOB")]
+        jobs: Vec<String>,
+        /// Stop following after this time; the jobs go on.
+        #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+        timeout: Option<Duration>,
     },
     /// Write the report on a job as it is now, finished or not.
     ///
@@ -107,7 +124,7 @@ pub(crate) struct Select {
     /// Jobs created with this --name.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Jobs of this bot: the name of the machine.
+    /// Jobs of this bot; of jobs without one, it is the name of the machine.
     #[arg(long, value_name = "NAME")]
     bot: Option<String>,
     /// Jobs of this user.
@@ -138,7 +155,7 @@ impl From<Select> for JobFilter {
         Self {
             name: select.name,
             benchmark: select.benchmark,
-            bot: select.bot,
+            bots: select.bot.into_iter().collect(),
             user: select.user,
             kind: select.kind,
             state: select.state,

@@ -10,6 +10,7 @@ mod midpoint;
 mod pairwise;
 mod plan;
 mod provisions;
+mod workers;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ pub(crate) use self::midpoint::{Midpoint, StateArgument};
 pub(crate) use self::pairwise::Pairwise;
 pub(crate) use self::plan::Plan;
 pub(crate) use self::provisions::ProvisionOptions;
+pub(crate) use self::workers::{Assignment, Worker, Workers};
 
 /// Find the commit that made a benchmark slower.
 ///
@@ -49,6 +51,7 @@ const BENCHMARK: &str = "Benchmark";
 const QUESTION: &str = "Question";
 const BUDGET: &str = "Budget";
 const STRATEGY: &str = "Strategy";
+const WORKERS: &str = "Workers";
 const STORAGE: &str = "Storage";
 const OUTPUT: &str = "Output";
 
@@ -82,9 +85,13 @@ Examples:
     /// Estimate the cost and accuracy of a bisection before running it.
     Plan(Box<Plan>),
     Doctor(Doctor),
-    /// List, inspect, resume and cancel jobs.
+    /// List, inspect, follow, resume and cancel jobs.
     #[command(subcommand)]
     Jobs(Jobs),
+    Worker(Box<Worker>),
+    /// List the workers that carry out jobs.
+    #[command(subcommand)]
+    Workers(Workers),
     /// List and inspect the bots that run benchmarks.
     Bots(Bots),
     /// Bisect a sample repository.
@@ -117,7 +124,8 @@ pub(crate) struct Display {
     /// many machines [default: a file in the state directory]. Every user of this machine
     /// can see a password in it: give the URL in PINPOINT_STORE, or the password in
     /// PGPASSWORD or in the file ~/.pgpass or PGPASSFILE. Tables are made in a schema
-    /// named pinpoint.
+    /// named pinpoint. `sqlite:DIR` names the file of another state directory on this
+    /// machine.
     #[arg(
         long,
         global = true,

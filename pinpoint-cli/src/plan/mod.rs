@@ -3,7 +3,7 @@
 mod report;
 mod scatter;
 
-use pinpoint_backends::local::{Repository, RepositoryError, RunMeasure};
+use pinpoint_backends::local::{CpuList, Repository, RepositoryError, RunMeasure};
 use pinpoint_core::simulation::{Plan as Planned, PlanError, Scatter, ScatterError};
 use pinpoint_core::{BisectionSpec, CombinedCommit, Direction, Magnitude, Range, SpecError};
 
@@ -141,7 +141,8 @@ async fn scatter(
         Scatter::of_values(scatter::read(path)?, None).map_err(unfit)?
     } else if let (Some((repository, good)), false) = (&question.good, arguments.command.is_empty())
     {
-        let inherited = values_of(&arguments.benchmark.inherited_env()?)?;
+        let inherited = values_of(&arguments.benchmark.inherited_env())?;
+        (arguments.benchmark.cpu.as_ref()).map_or(Ok(()), CpuList::check)?;
         let aggregate = arguments.benchmark.aggregate.unwrap_or_default();
         let mut config = (arguments.benchmark).into_config(
             repository.path(),

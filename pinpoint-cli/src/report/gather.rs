@@ -1,9 +1,12 @@
 //! Collects what a report shows, from the store, the state directory and git.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use pinpoint_backends::job::{JobConfig, kind_of, machine_of};
-use pinpoint_backends::local::{LocalExecutor, OutputTail, Repository, output_tails, run_warnings};
+use pinpoint_backends::job::{JobConfig, fetch_files, kind_of, machine_of};
+use pinpoint_backends::local::{
+    LocalExecutor, OutputTail, Repository, output_tails, run_warnings, sessions,
+};
 use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{
@@ -16,7 +19,6 @@ use super::link::commit_page;
 use super::model::{Pair, Place, Report, Run, Source};
 use super::order::Order;
 use super::replay::{Answered, Replayed, replay};
-use super::sessions::{now, sessions};
 use crate::error::{CliError, message};
 use crate::job::open_executor;
 use crate::job_result::{add_commands, stored};
@@ -38,6 +40,7 @@ pub(super) async fn gather(storage: &Storage, id: &JobId) -> Result<Report, CliE
     let mut gathered = known(storage, &job, &config, journal.job(), records).await?;
     gathered.missing.extend(damage);
     let job_dir = storage.job_dir(id);
+    fetch_files(&storage.jobs, id, &job_dir).await?;
     let tails = output_tails(&job_dir)?;
     let (places, runs, pairs) = gathered.runs(tails);
     let local = config.local.as_ref();
@@ -264,6 +267,12 @@ fn joined(tail: &OutputTail) -> String {
         Some(left) => format!("{text}\n\n[after its end {}]", output(left)),
         None => text,
     }
+}
+
+/// Milliseconds since 1970.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    i64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
 }
 
 /// The facts that git knows of the commits to blame.

@@ -22,7 +22,6 @@ mod posterior;
 mod replay;
 mod runs;
 mod search;
-mod sessions;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -35,7 +34,6 @@ use crate::storage::Storage;
 use crate::whole_file;
 
 pub(crate) use picture::PictureError;
-pub(crate) use sessions::note_session;
 
 /// The file that a report is to be written to, found to be writable before any
 /// work is done for it.

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use pinpoint_backends::local::FileChange;
+use pinpoint_backends::local::{FileChange, Session};
 use pinpoint_backends::store::Job;
 use pinpoint_core::{CombinedCommit, Commit, Position, Posterior, RunReport};
 
-use super::sessions::Session;
 use pinpoint_backends::job::JobConfig;
 use pinpoint_core::JobKind;
 use pinpoint_core::job::BisectionResult;

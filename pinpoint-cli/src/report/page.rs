@@ -91,12 +91,11 @@ fn facts(report: &Report) -> Markup {
 mod tests {
     use std::collections::BTreeSet;
 
-    use pinpoint_backends::local::{FileChange, Host};
+    use pinpoint_backends::local::{FileChange, Host, Session};
     use pinpoint_core::{CombinedCommit, Commit, ModifiedDependency, Position, RunReport, Series};
     use serde_json::json;
 
     use super::super::model::{Place, Run, Source};
-    use super::super::sessions::Session;
     use super::*;
 
     /// Text that would be a script, end one, leave an attribute, hide, or turn

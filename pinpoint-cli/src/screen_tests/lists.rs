@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::slice::from_ref;
 
-use pinpoint_backends::store::{Job, JobFilter, JobId, Page, Place};
+use pinpoint_backends::job::Waiting;
+use pinpoint_backends::store::{Job, JobFilter, JobId, Page, Place, WorkerEntry};
 use pinpoint_core::results::{CompareOptions, compare};
 use pinpoint_core::{Direction, Series};
 use serde_json::{Value, json};
 
 use super::{styles_shown, without_styles};
-use crate::{comparison_table, job_list};
+use crate::{comparison_table, job_list, worker_list};
 
 const FIRST: &str = "0199f3c1a2b37f0e8d1c2b3a49586776";
 
@@ -58,6 +59,52 @@ fn jobs_in_a_list() {
     .map(|note| without_styles(&note.unwrap()))
     .into();
     insta::assert_snapshot!("jobs_list_notes", notes.join("\n"));
+}
+
+#[test]
+fn workers_in_a_list() {
+    const NOW: i64 = 1_769_860_900_000;
+    let worker = |name: &str, bots: &[&str], ago: i64, gone: bool, job: Option<&str>| {
+        json!({
+            "name": name, "machine": name, "bots": bots, "host": {}, "version": "0.1.0",
+            "started": 0, "seen": NOW - ago, "gone": gone, "job": job,
+            "activity": if job.is_some() { "runs" } else { "" },
+        })
+    };
+    let workers: Vec<WorkerEntry> = [
+        worker("rack-1", &["lab"], 400, false, None),
+        worker("rack-1.2", &["lab", "nightly"], 7_000, false, Some(FIRST)),
+        worker("rack-2", &["lab"], 600_000, true, Some(FIRST)),
+        worker("rack\u{1b}[31m-3", &["lab"], 200_000_000, true, None),
+    ]
+    .map(|worker| serde_json::from_value(worker).unwrap())
+    .into();
+    let list = worker_list::of(&workers, NOW);
+    insta::assert_snapshot!("workers_list", without_styles(&list));
+    insta::assert_snapshot!("workers_list_in_colour", styles_shown(&list));
+    let bot = || "lab".to_owned();
+    let reasons = [
+        Waiting::Untrusted,
+        Waiting::NoWorker {
+            bot: bot(),
+            last_seen: None,
+        },
+        Waiting::NoWorker {
+            bot: bot(),
+            last_seen: Some(NOW - 7_300_000),
+        },
+        Waiting::Queued {
+            workers: 1,
+            place: 1,
+        },
+        Waiting::Queued {
+            workers: 5,
+            place: 3,
+        },
+        Waiting::AboutToBegin,
+    ]
+    .map(|waiting| worker_list::in_words(&waiting, NOW));
+    insta::assert_snapshot!("waiting", reasons.join("\n"));
 }
 
 #[test]

@@ -48,4 +48,5 @@ mod stop;
 #[cfg(feature = "postgres")]
 mod stores;
 mod versions;
+mod workers;
 mod world;

@@ -285,14 +285,9 @@ fn what_is_gone_by_then_is_said_and_the_rest_is_shown() {
     let world = World::with_step(4, 2);
     world.bisect(&[], BENCHMARK).ends_with(0);
     let job = world.only_job()["id"].as_str().unwrap().to_owned();
-    fs::remove_file(
-        world
-            .state_dir()
-            .join("jobs")
-            .join(&job)
-            .join("sessions.jsonl"),
-    )
-    .unwrap();
+    // What a report needs of it is in the store, too.
+    let job_dir = world.state_dir().join("jobs").join(&job);
+    fs::remove_dir_all(&job_dir).unwrap();
     let elsewhere = world.path("elsewhere");
     fs::rename(&world.repository, &elsewhere).unwrap();
     let finished = world
@@ -305,6 +300,8 @@ fn what_is_gone_by_then_is_said_and_the_rest_is_shown() {
     let text = read(&file);
     assert!(answer(&text).contains("changed latency"));
     assert!(text.contains("This report is not complete"));
-    assert!(text.contains("The machine is not known"));
+    assert!(!text.contains("The machine is not known"));
+    let tails = fs::read_to_string(job_dir.join("runs/tails.jsonl")).unwrap();
+    assert!(tails.contains("latency: "), "{tails}");
     assert!(text.contains("its repository is not available"));
 }

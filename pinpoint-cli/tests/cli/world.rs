@@ -297,9 +297,16 @@ impl World {
         runs
     }
 
-    /// Stores a job once more as one of another kind, and says how that is called.
     /// Stores a job like another, with functions that only a program has, or without.
     pub(crate) fn store_as(&self, job: &str, kind: &str, has_functions: bool) -> String {
+        self.store_like(job, |new| {
+            new.kind = kind.into();
+            new.config["runs"] = has_functions.into();
+        })
+    }
+
+    /// Stores a job like another, changed.
+    pub(crate) fn store_like(&self, job: &str, change: impl FnOnce(&mut NewJob)) -> String {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -307,16 +314,16 @@ impl World {
         runtime.block_on(async {
             let store = JobStore::open(&self.state_dir()).await.unwrap();
             let job = store.get(job).await.unwrap();
-            let mut config = job.config;
-            config["runs"] = has_functions.into();
-            let new = NewJob {
-                kind: kind.into(),
+            let mut new = NewJob {
+                kind: job.kind,
                 title: job.title,
                 repository: job.repository,
+                bot: job.bot,
                 spec: job.spec,
-                config,
+                config: job.config,
                 ..NewJob::default()
             };
+            change(&mut new);
             let id = store.create(&new).await.unwrap();
             store.close().await;
             id.to_string()

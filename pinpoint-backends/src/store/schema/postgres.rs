@@ -1,4 +1,4 @@
-//! The tables of a PostgreSQL database.
+//! The tables of a PostgreSQL database, and the upgrade of older ones.
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
@@ -9,27 +9,36 @@ use super::{SCHEMA_VERSION, statements};
 /// Held while the tables are made: "PINP" in ASCII.
 const LOCK: i64 = 0x5049_4e50;
 
+/// The first version that had PostgreSQL.
+const FIRST: u32 = 2;
+
 /// The schema of the tables.
 const SCHEMA: &str = "pinpoint";
 
-/// Makes the tables if there are none, all of them or none. Returns the schema to look
-/// for them in, unless they are where the search path finds them: an earlier version
-/// made them there.
+/// Makes the tables if there are none, and those that an earlier version lacked; all of
+/// them or none. Returns the schema to look for them in, unless they are where the search
+/// path finds them: an earlier version made them there.
 pub(in crate::store) async fn prepare(
     connection: &mut PgConnection,
     store: &str,
 ) -> Result<Option<&'static str>, StoreError> {
     let failed = |source| failed(store, source);
     if is_visible(connection).await.map_err(failed)? {
-        check(connection, store).await?;
+        if check(connection, store).await? < SCHEMA_VERSION {
+            let mut transaction = connection.begin().await.map_err(failed)?;
+            lock(&mut transaction).await.map_err(failed)?;
+            // Beside the tables that are there, wherever the search path begins.
+            let sql = "SELECT set_config('search_path', CAST(relnamespace::regnamespace AS TEXT), true) \
+                       FROM pg_catalog.pg_class \
+                       WHERE relname = 'pinpoint_schema' AND pg_catalog.pg_table_is_visible(oid)";
+            run(&mut transaction, sql.into()).await.map_err(failed)?;
+            bring_up_to_date(&mut transaction, store).await?;
+            transaction.commit().await.map_err(failed)?;
+        }
         return Ok(None);
     }
     let mut transaction = connection.begin().await.map_err(failed)?;
-    sqlx::query("SELECT pg_advisory_xact_lock($1)")
-        .bind(LOCK)
-        .execute(&mut *transaction)
-        .await
-        .map_err(failed)?;
+    lock(&mut transaction).await.map_err(failed)?;
     if !has_schema(&mut transaction).await.map_err(failed)? {
         run(&mut transaction, format!("CREATE SCHEMA {SCHEMA}"))
             .await
@@ -42,23 +51,46 @@ pub(in crate::store) async fn prepare(
     .await
     .map_err(failed)?;
     if is_visible(&mut transaction).await.map_err(failed)? {
-        check(&mut transaction, store).await?;
+        bring_up_to_date(&mut transaction, store).await?;
+        transaction.commit().await.map_err(failed)?;
         return Ok(Some(SCHEMA));
     }
     // A schema of this name with other contents belongs to another program.
     if !is_empty(&mut transaction).await.map_err(failed)? {
         return Err(not_ours(store));
     }
-    for statement in statements(Dialect::Postgres) {
-        run(&mut transaction, statement).await.map_err(failed)?;
+    make(&mut transaction, 0).await.map_err(failed)?;
+    transaction.commit().await.map_err(failed)?;
+    Ok(Some(SCHEMA))
+}
+
+/// Of several processes, one at a time makes tables.
+async fn lock(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query("SELECT pg_advisory_xact_lock($1)")
+        .bind(LOCK)
+        .execute(connection)
+        .await
+        .map(drop)
+}
+
+/// Adds what the tables in the first schema of the search path lack.
+async fn bring_up_to_date(connection: &mut PgConnection, store: &str) -> Result<(), StoreError> {
+    // Another process may have done it meanwhile.
+    match check(connection, store).await? {
+        SCHEMA_VERSION => Ok(()),
+        found => (make(connection, found).await).map_err(|source| failed(store, source)),
+    }
+}
+
+async fn make(connection: &mut PgConnection, found: u32) -> Result<(), sqlx::Error> {
+    for statement in statements(Dialect::Postgres, found) {
+        run(connection, statement).await?;
     }
     sqlx::query("INSERT INTO pinpoint_schema (version) VALUES ($1)")
         .bind(i64::from(SCHEMA_VERSION))
-        .execute(&mut *transaction)
+        .execute(connection)
         .await
-        .map_err(failed)?;
-    transaction.commit().await.map_err(failed)?;
-    Ok(Some(SCHEMA))
+        .map(drop)
 }
 
 async fn run(connection: &mut PgConnection, statement: String) -> Result<(), sqlx::Error> {
@@ -97,13 +129,14 @@ async fn is_empty(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
     .await
 }
 
-async fn check(connection: &mut PgConnection, store: &str) -> Result<(), StoreError> {
+/// The version of the tables, if this program can use them.
+async fn check(connection: &mut PgConnection, store: &str) -> Result<u32, StoreError> {
     let found: Result<i64, _> =
         sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM pinpoint_schema")
             .fetch_one(connection)
             .await;
     match found.map(u32::try_from) {
-        Ok(Ok(SCHEMA_VERSION)) => Ok(()),
+        Ok(Ok(found @ FIRST..=SCHEMA_VERSION)) => Ok(found),
         Ok(Ok(found)) if found > SCHEMA_VERSION => Err(StoreError::Newer {
             found,
             supported: SCHEMA_VERSION,

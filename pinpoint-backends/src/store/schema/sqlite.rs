@@ -63,7 +63,9 @@ pub(in crate::store) async fn bring_up_to_date(
     };
     let marks =
         format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}");
-    let tables = statements(Dialect::Sqlite);
+    // The tables of version 1 step aside for new ones.
+    let made = if found == 1 { 0 } else { found };
+    let tables = statements(Dialect::Sqlite, made);
     let steps = [before.to_owned()].into_iter().chain(tables);
     for step in steps.chain([after.to_owned(), marks]) {
         sqlx::raw_sql(AssertSqlSafe(step))

@@ -7,27 +7,28 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pinpoint_backends::local::Host;
-use pinpoint_backends::local::doctor::Diagnosis;
 use serde::{Deserialize, Serialize};
 
-use crate::error::CliError;
+use super::doctor::Diagnosis;
+use super::error::LocalError;
+use super::host::Host;
 
 /// The work of one process on a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Session {
+pub struct Session {
     /// Milliseconds since 1970.
-    pub(super) began: i64,
+    pub began: i64,
     /// The version of pinpoint.
-    pub(super) pinpoint: String,
+    pub pinpoint: String,
     /// The version of git; absent where there was none, and in older notes.
     #[serde(default)]
-    pub(super) git: Option<String>,
-    pub(super) host: Host,
+    pub git: Option<String>,
+    /// The machine.
+    pub host: Host,
     /// What disturbed measurements when it began; absent where that was not looked at, and
     /// in older notes.
     #[serde(default)]
-    pub(super) diagnosis: Option<Diagnosis>,
+    pub diagnosis: Option<Diagnosis>,
 }
 
 fn path(job_dir: &Path) -> PathBuf {
@@ -35,7 +36,11 @@ fn path(job_dir: &Path) -> PathBuf {
 }
 
 /// Notes that this process begins to work on a job.
-pub(crate) fn note_session(job_dir: &Path, diagnosis: Option<Diagnosis>) -> Result<(), CliError> {
+///
+/// # Errors
+///
+/// When the note can't be written.
+pub fn note_session(job_dir: &Path, diagnosis: Option<Diagnosis>) -> Result<(), LocalError> {
     let session = Session {
         began: now(),
         pinpoint: env!("CARGO_PKG_VERSION").into(),
@@ -52,7 +57,7 @@ pub(crate) fn note_session(job_dir: &Path, diagnosis: Option<Diagnosis>) -> Resu
         let mut file = OpenOptions::new().append(true).create(true).open(&path)?;
         file.write_all(&line)
     };
-    write().map_err(CliError::file("write", &path))
+    write().map_err(LocalError::io("write", &path))
 }
 
 /// As git says it: `2.39.5`. Builds that were made already need no git.
@@ -69,12 +74,17 @@ fn git_version() -> Option<String> {
     Some(answer.trim().strip_prefix("git version ")?.to_owned())
 }
 
-/// Oldest first; none of a job that was made before these were noted.
-pub(super) fn sessions(job_dir: &Path) -> Result<Vec<Session>, CliError> {
+/// The processes that worked on a job, oldest first; none of a job that was made before
+/// these were noted.
+///
+/// # Errors
+///
+/// When the notes can't be read.
+pub fn sessions(job_dir: &Path) -> Result<Vec<Session>, LocalError> {
     let path = path(job_dir);
     let content = match fs::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(CliError::file("read", &path))?,
+        other => other.map_err(LocalError::io("read", &path))?,
     };
     let lines = content.split(|byte| *byte == b'\n');
     Ok(lines
@@ -83,7 +93,7 @@ pub(super) fn sessions(job_dir: &Path) -> Result<Vec<Session>, CliError> {
 }
 
 /// Milliseconds since 1970.
-pub(super) fn now() -> i64 {
+fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     i64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
 }

@@ -1,0 +1,203 @@
+//! The files of a job's directory that go with it through the store, so that any machine
+//! can go on with it, and make a report that is whole.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use pinpoint_core::{Executor, ExecutorError, Heartbeat, Report, Request, Ticket};
+use tokio::sync::Mutex;
+
+use crate::store::{JobFile, JobId, JobStore, KnownFile, Lease, StoreError};
+
+/// The name of the patch that the commits of a job name, in the store and in the job's
+/// directory.
+pub const PATCH: &str = "patch";
+
+/// Files that only grow: they are added to.
+const GROWING: [&str; 2] = ["runs/tails.jsonl", "sessions.jsonl"];
+
+/// Small files that are written anew.
+const CHANGING: [&str; 2] = ["waits.json", "memory_floor.json"];
+
+/// The most that is read of a file at once.
+const MOST_AT_ONCE: u64 = 1 << 20;
+
+/// Writes the files of a job to its directory, where they are missing or less than in the
+/// store.
+///
+/// # Errors
+///
+/// When the store cannot be read, or the directory written.
+pub async fn fetch_files(store: &JobStore, id: &JobId, job_dir: &Path) -> Result<(), StoreError> {
+    fetch(store, id, job_dir).await.map(drop)
+}
+
+async fn fetch(store: &JobStore, id: &JobId, job_dir: &Path) -> Result<Vec<JobFile>, StoreError> {
+    let mut files = store.files(id).await?;
+    // Names from elsewhere lead nowhere else.
+    files.retain(|file| {
+        let name = &*file.known.name;
+        GROWING.contains(&name) || CHANGING.contains(&name) || name == PATCH
+    });
+    for file in &files {
+        let path = job_dir.join(&file.known.name);
+        bring_up_to_date(&path, file).map_err(|source| StoreError::Directory { path, source })?;
+    }
+    Ok(files)
+}
+
+fn bring_up_to_date(path: &Path, file: &JobFile) -> io::Result<()> {
+    let here = match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        here => Some(here?),
+    };
+    let is_whole = here.is_some_and(|here| match GROWING.contains(&&*file.known.name) {
+        // What this machine has besides is added to the store when it goes on.
+        true => here.starts_with(&file.content),
+        false => here == file.content,
+    });
+    if is_whole {
+        return Ok(());
+    }
+    let directory = path.parent().unwrap_or(path);
+    fs::create_dir_all(directory)?;
+    let mut new = tempfile::NamedTempFile::new_in(directory)?;
+    new.write_all(&file.content)?;
+    new.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Keeps the files of a job that is worked on, in the store.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    store: JobStore,
+    lease: Lease,
+    job_dir: PathBuf,
+    kept: Mutex<Kept>,
+}
+
+/// What the store has.
+#[derive(Debug, Default)]
+struct Kept {
+    growing: BTreeMap<String, KnownFile>,
+    changing: BTreeMap<String, Vec<u8>>,
+    /// Files that have grown beyond what is kept.
+    full: Vec<String>,
+}
+
+impl Keeper {
+    /// Brings the directory up to date first.
+    pub(super) async fn begin(
+        store: &JobStore,
+        lease: &Lease,
+        job_dir: &Path,
+    ) -> Result<Self, StoreError> {
+        let mut kept = Kept::default();
+        for file in fetch(store, lease.id(), job_dir).await? {
+            let name = file.known.name.clone();
+            if CHANGING.contains(&&*name) {
+                kept.changing.insert(name, file.content);
+            } else {
+                kept.growing.insert(name, file.known);
+            }
+        }
+        Ok(Self {
+            store: store.clone(),
+            lease: lease.clone(),
+            job_dir: job_dir.to_owned(),
+            kept: Mutex::new(kept),
+        })
+    }
+
+    /// Adds to the store what the directory has besides. What fails is tried again the
+    /// next time: it must not end the job.
+    pub(super) async fn keep(&self) {
+        let mut kept = self.kept.lock().await;
+        for name in GROWING {
+            let _ = self.keep_growing(&mut kept, name).await;
+        }
+        for name in CHANGING {
+            let _ = self.keep_changing(&mut kept, name).await;
+        }
+    }
+
+    /// Returns when what is being kept has been.
+    pub(super) async fn at_rest(&self) {
+        drop(self.kept.lock().await);
+    }
+
+    async fn keep_growing(&self, kept: &mut Kept, name: &str) -> io::Result<()> {
+        let known = (kept.growing).entry(name.into()).or_insert(KnownFile {
+            name: name.into(),
+            size: 0,
+            pieces: 0,
+        });
+        let mut file = File::open(self.job_dir.join(name))?;
+        loop {
+            file.seek(SeekFrom::Start(known.size))?;
+            let mut more = Vec::new();
+            (&mut file).take(MOST_AT_ONCE).read_to_end(&mut more)?;
+            if more.is_empty() || kept.full.iter().any(|full| full == name) {
+                return Ok(());
+            }
+            let added = self.store.append_file(&self.lease, known, &more).await;
+            if !added.map_err(io::Error::other)? {
+                kept.full.push(name.into());
+                return Ok(());
+            }
+            known.size += more.len() as u64;
+            known.pieces += 1;
+        }
+    }
+
+    async fn keep_changing(&self, kept: &mut Kept, name: &str) -> io::Result<()> {
+        let mut content = Vec::new();
+        let file = File::open(self.job_dir.join(name))?;
+        file.take(MOST_AT_ONCE).read_to_end(&mut content)?;
+        if kept.changing.get(name) == Some(&content) {
+            return Ok(());
+        }
+        let anew = KnownFile {
+            name: name.into(),
+            size: 0,
+            pieces: 0,
+        };
+        let added = self.store.append_file(&self.lease, &anew, &content).await;
+        added.map_err(io::Error::other)?;
+        kept.changing.insert(name.into(), content);
+        Ok(())
+    }
+}
+
+/// An executor whose runs leave their files in the store before they are reported.
+pub(super) struct Keeping<'a> {
+    pub(super) executor: &'a dyn Executor,
+    pub(super) keeper: &'a Keeper,
+}
+
+#[async_trait]
+impl Executor for Keeping<'_> {
+    async fn start(&self, request: &Request) -> Result<Ticket, ExecutorError> {
+        self.executor.start(request).await
+    }
+
+    async fn wait(
+        &self,
+        request: &Request,
+        ticket: &Ticket,
+        heartbeat: &Heartbeat,
+    ) -> Result<Report, ExecutorError> {
+        let report = self.executor.wait(request, ticket, heartbeat).await?;
+        if !matches!(report, Report::Listed(_) | Report::Built(_)) {
+            self.keeper.keep().await;
+        }
+        Ok(report)
+    }
+
+    async fn cancel(&self, ticket: &Ticket) -> Result<(), ExecutorError> {
+        self.executor.cancel(ticket).await
+    }
+}

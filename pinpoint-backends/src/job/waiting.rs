@@ -1,0 +1,107 @@
+//! What a job waits for that no worker has.
+
+use crate::store::{Job, JobStore, StoreError, WorkerEntry};
+
+/// The reason why nobody works on a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Waiting {
+    /// It was imported, and no user has allowed its commands to run.
+    Untrusted,
+    /// No worker serves its bot.
+    NoWorker {
+        /// The bot.
+        bot: String,
+        /// When the last one was seen, in milliseconds since 1970.
+        last_seen: Option<i64>,
+    },
+    /// All workers of its bot are busy.
+    Queued {
+        /// The workers.
+        workers: u64,
+        /// The place of the job among those that wait, from 1.
+        place: u64,
+    },
+    /// A worker is free, and about to take it.
+    AboutToBegin,
+}
+
+/// What a job waits for; nothing where a process works on it, or it has ended.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub async fn waiting(store: &JobStore, job: &Job) -> Result<Option<Waiting>, StoreError> {
+    let Some(before) = store.waiting_before(&job.id).await? else {
+        return Ok(None);
+    };
+    if job.imported {
+        return Ok(Some(Waiting::Untrusted));
+    }
+    let workers = store.workers().await?;
+    Ok(Some(in_queue(&job.bot, before, &workers)))
+}
+
+/// `before` jobs of the bot are taken before this one.
+fn in_queue(bot: &str, before: u64, workers: &[WorkerEntry]) -> Waiting {
+    let of_bot = |worker: &&WorkerEntry| worker.bots.iter().any(|name| name == bot);
+    let (gone, there): (Vec<_>, Vec<_>) =
+        (workers.iter().filter(of_bot)).partition(|worker| worker.gone);
+    let free = there.iter().filter(|worker| worker.job.is_none()).count() as u64;
+    if there.is_empty() {
+        Waiting::NoWorker {
+            bot: bot.to_owned(),
+            last_seen: gone.iter().map(|worker| worker.seen).max(),
+        }
+    } else if before < free {
+        Waiting::AboutToBegin
+    } else {
+        Waiting::Queued {
+            workers: there.len() as u64,
+            place: before - free + 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::store::JobId;
+
+    fn worker(bot: &str, seen: i64, gone: bool, busy: bool) -> WorkerEntry {
+        let job = JobId::parse("0199f3c1a2b37f0e8d1c2b3a49586776");
+        WorkerEntry {
+            name: "rack-1".into(),
+            machine: "rack-1".into(),
+            bots: vec!["other".into(), bot.into()],
+            host: Value::Null,
+            version: "0.1.0".into(),
+            started: 0,
+            seen,
+            gone,
+            job: job.ok().filter(|_| busy),
+            activity: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_job_waits_for_a_worker_of_its_bot() {
+        let nobody = |last_seen| Waiting::NoWorker {
+            bot: "lab".into(),
+            last_seen,
+        };
+        let queued = |workers, place| Waiting::Queued { workers, place };
+        let mut workers = vec![worker("desk", 9, false, false)];
+        assert_eq!(in_queue("lab", 0, &workers), nobody(None));
+        workers.push(worker("lab", 5, true, true));
+        workers.push(worker("lab", 4, true, false));
+        assert_eq!(in_queue("lab", 0, &workers), nobody(Some(5)));
+        workers.push(worker("lab", 9, false, true));
+        assert_eq!(in_queue("lab", 0, &workers), queued(1, 1));
+        assert_eq!(in_queue("lab", 2, &workers), queued(1, 3));
+        workers.push(worker("lab", 9, false, false));
+        assert_eq!(in_queue("lab", 0, &workers), Waiting::AboutToBegin);
+        assert_eq!(in_queue("lab", 2, &workers), queued(2, 2));
+    }
+}

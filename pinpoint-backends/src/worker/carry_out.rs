@@ -1,0 +1,113 @@
+//! Carrying out one job.
+
+use std::future::Future;
+use std::time::Duration;
+
+use pinpoint_core::job::JobResult;
+use pinpoint_core::{DriveError, DriveEvent, Task};
+
+use super::Serving;
+use crate::job::{JobConfig, JobError, TakenJob, Worker, inherited_values, message, open_provided};
+use crate::job_dir;
+use crate::local::doctor::{Diagnosis, examine};
+use crate::local::{CpuList, LocalConfig, LocalExecutor, default_machine_dir, note_session};
+use crate::store::Job;
+
+/// How long the state of the machine is looked at before a job.
+const LOOK: Duration = Duration::from_millis(250);
+
+impl Serving<'_> {
+    /// Works on a job until it has a result, or until the worker has to end.
+    pub(super) async fn carry_out(
+        &self,
+        taken: &TakenJob,
+        stop: impl Future<Output = ()> + Clone,
+    ) -> Result<JobResult, JobError> {
+        let opened = taken.prepare(stop.clone(), self.open(taken.job())).await;
+        let executor = match opened {
+            Ok(Ok(executor)) => executor,
+            Ok(Err(error)) => {
+                let machine = &self.options.machine;
+                taken
+                    .fail(&format!("on {machine}: {}", message(&error)))
+                    .await?;
+                return Err(error);
+            }
+            Err(error) => {
+                if self.store.cancel_requested(&taken.job().id).await? {
+                    taken.cancel(None).await?;
+                }
+                return Err(error);
+            }
+        };
+        let worker = Worker {
+            executor: &executor,
+            source: &executor,
+        };
+        let interrupted = async {
+            stop.await;
+            // What does not end by then is ended.
+            let _ = tokio::time::timeout(self.options.drain, executor.drain()).await;
+        };
+        let result = taken.work(worker, interrupted, |event, _| {
+            if let DriveEvent::Started(action) = event {
+                self.presence.does(in_words(&action.task));
+            }
+        });
+        let result = result.await;
+        // Nothing else waits for a child that does not want to end.
+        executor.end().await;
+        result
+    }
+
+    /// The executor of a job on this machine.
+    async fn open(&self, job: &Job) -> Result<LocalExecutor, JobError> {
+        let config = JobConfig::of(job)?;
+        let local = match config.local {
+            Some(local) if !config.builds && !config.runs => local,
+            _ => {
+                return Err(JobError::NeedsFunctions {
+                    job: job.id.clone(),
+                });
+            }
+        };
+        let mut local = self.on_this_machine(local);
+        local.env.extend(inherited_values(&config.inherited_env)?);
+        let diagnosis = match self.options.diagnose {
+            true => diagnosis(local.cpus.clone()).await,
+            false => None,
+        };
+        let (state_dir, id) = (self.state_dir(), &job.id);
+        let opened = async {
+            note_session(&job_dir(state_dir, id.as_str()), diagnosis)?;
+            open_provided(&local, state_dir, id, self.options.provisions.clone()).await
+        };
+        (opened.await).map_err(|error| JobError::Drive(DriveError::Refused(error.into())))
+    }
+
+    /// The configuration of a job for this machine.
+    fn on_this_machine(&self, local: LocalConfig) -> LocalConfig {
+        let most = self.options.build_jobs.unwrap_or(u32::MAX);
+        LocalConfig {
+            build_jobs: local.build_jobs.min(most),
+            ..local
+        }
+    }
+}
+
+fn in_words(task: &Task) -> &'static str {
+    match task {
+        Task::FindMetric { .. } => "finds the metric",
+        Task::List { .. } => "lists commits",
+        Task::Build { .. } => "builds",
+        Task::Run { .. } => "runs",
+        Task::RunPair { .. } => "runs a pair",
+        Task::Cancel { .. } => "ends a run or build",
+    }
+}
+
+/// The state of the machine, where it can be seen.
+async fn diagnosis(cpus: Option<CpuList>) -> Option<Diagnosis> {
+    let look = move || examine(LOOK, cpus.as_ref(), &default_machine_dir());
+    tokio::task::spawn_blocking(look).await.ok()?.ok()
+}

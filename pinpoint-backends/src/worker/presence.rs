@@ -1,0 +1,138 @@
+//! A worker's entry in the store.
+
+use std::convert::Infallible;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::json;
+use tokio::sync::Notify;
+
+use super::{WorkerError, WorkerOptions};
+use crate::local::Host;
+use crate::owner;
+use crate::store::{Announcement, JobId, JobLock, JobStore, LockError, StoreError};
+
+/// The time between two signs of life.
+const BEAT: Duration = Duration::from_secs(10);
+
+/// The time after which a worker without one counts as gone.
+const GONE: Duration = Duration::from_secs(35);
+
+/// The time between two announcements, at least.
+const SHORTEST: Duration = Duration::from_secs(1);
+
+/// A place among the workers that share a state directory.
+pub(super) struct Place {
+    /// The owner of all leases of the state directory.
+    pub(super) owner: String,
+    /// From 1.
+    number: u32,
+    _lock: JobLock,
+}
+
+impl Place {
+    /// The first that is free.
+    pub(super) fn take(options: &WorkerOptions) -> Result<Self, WorkerError> {
+        let state_dir = &options.state_dir;
+        let unusable = |source| WorkerError::StateDir {
+            path: state_dir.clone(),
+            source,
+        };
+        let owner = owner(state_dir, &options.machine).map_err(unusable)?;
+        let mut number = 1;
+        loop {
+            let directory = state_dir.join("workers").join(number.to_string());
+            std::fs::create_dir_all(&directory).map_err(unusable)?;
+            match JobLock::acquire(&directory) {
+                Ok(lock) => {
+                    return Ok(Self {
+                        owner,
+                        number,
+                        _lock: lock,
+                    });
+                }
+                Err(LockError::Held { .. }) => number += 1,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// Tells the store that a worker is there, and what it is at.
+pub(super) struct Presence<'a> {
+    store: &'a JobStore,
+    announcement: Mutex<Announcement>,
+    /// It has another job than was announced.
+    changed: Notify,
+}
+
+impl<'a> Presence<'a> {
+    pub(super) fn new(store: &'a JobStore, place: &Place, options: &WorkerOptions) -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let started = since.unwrap_or_default().as_millis();
+        Self {
+            store,
+            announcement: Mutex::new(Announcement {
+                id: format!("{} {}", place.owner, place.number),
+                name: match place.number {
+                    1 => options.machine.clone(),
+                    number => format!("{}.{number}", options.machine),
+                },
+                machine: options.machine.clone(),
+                bots: options.bots.clone(),
+                host: json!(Host::now()),
+                started: i64::try_from(started).unwrap_or(i64::MAX),
+                job: None,
+                activity: String::new(),
+            }),
+            changed: Notify::new(),
+        }
+    }
+
+    pub(super) fn announcement(&self) -> Announcement {
+        self.change(|announcement| announcement.clone())
+    }
+
+    pub(super) fn works_on(&self, job: Option<&JobId>) {
+        self.change(|announcement| {
+            announcement.job = job.cloned();
+            announcement.activity.clear();
+        });
+        self.changed.notify_one();
+    }
+
+    /// Told with the next sign of life.
+    pub(super) fn does(&self, activity: &str) {
+        self.change(|announcement| activity.clone_into(&mut announcement.activity));
+    }
+
+    pub(super) async fn announce(&self) -> Result<(), StoreError> {
+        self.store.announce(&self.announcement(), GONE).await
+    }
+
+    /// Announces the worker for as long as it is polled. A store that does not answer
+    /// hears of it the next time.
+    pub(super) async fn keep(&self) -> Infallible {
+        loop {
+            tokio::time::sleep(SHORTEST).await;
+            let _ = tokio::time::timeout(BEAT - SHORTEST, self.changed.notified()).await;
+            let _ = self.announce().await;
+        }
+    }
+
+    /// The worker is gone from now on.
+    pub(super) async fn end(&self) {
+        let ended = self.announcement();
+        // If this can't be told, its time runs out.
+        let _ = self.store.announce(&ended, Duration::ZERO).await;
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Announcement) -> T) -> T {
+        change(
+            &mut self
+                .announcement
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+}

@@ -1,0 +1,92 @@
+//! `pinpoint worker`, `pinpoint workers`, and the choice of workers for a new job.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use super::{ProvisionOptions, WORKERS};
+
+/// Take jobs from the store and carry them out on this machine, until it is stopped.
+///
+/// Jobs are made with --bot. The worker takes those of its bots, the oldest first, and
+/// works on one at a time. Any number of workers share a machine: one benchmark runs at a
+/// time, and none beside a build.
+///
+/// SIGTERM or Ctrl-C lets the run and the builds under way end, and leaves the job to the
+/// next worker; a second one ends at once. When a worker dies, another goes on from the
+/// journal.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example, on two machines that share a store:
+  export PINPOINT_STORE=postgres://ada@db/pinpoint PINPOINT_BOT_CONFIG=bots.toml
+  pinpoint worker --bot lab
+  pinpoint workers list
+
+Exit codes: 0 it was stopped; 1 the store or the state directory can't be used;
+2 the command line was wrong; 130 it was stopped twice.")]
+pub(crate) struct Worker {
+    /// A bot whose jobs to take; may be repeated.
+    #[arg(long, required = true, num_args = 1.., value_name = "NAME")]
+    pub(crate) bot: Vec<String>,
+    /// The name of this machine, by which bots list their machines [default: the host name].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) machine: Option<String>,
+    /// The maximum number of parallel builds, however many a job allows.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) build_jobs: Option<u32>,
+    /// How long a run or build under way may go on once the worker is stopped.
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = humantime::parse_duration)]
+    pub(crate) drain: Duration,
+    #[command(flatten)]
+    pub(crate) config: BotConfig,
+    #[command(flatten)]
+    pub(crate) provisions: ProvisionOptions,
+    // How long others wait for a worker that died.
+    #[arg(long, hide = true, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    pub(crate) lease: Option<Duration>,
+}
+
+// The bots.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct BotConfig {
+    /// A file of bot configurations, TOML or (named *.json) JSON, instead of the
+    /// built-in ones; may be repeated.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "PINPOINT_BOT_CONFIG",
+        hide_env_values = true,
+        help_heading = WORKERS
+    )]
+    pub(crate) bot_config: Vec<PathBuf>,
+}
+
+// Who carries a new job out.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Assignment {
+    /// Leave the job to the workers of this bot (see `pinpoint worker`), and follow it to
+    /// its end; Ctrl-C stops following, and the job goes on [default: this process carries
+    /// the job out].
+    #[arg(long, value_name = "NAME", help_heading = WORKERS)]
+    pub(crate) bot: Option<String>,
+    /// Print the id of the job, and do not follow it; `pinpoint jobs wait` does.
+    #[arg(long, requires = "bot", conflicts_with = "report", help_heading = WORKERS)]
+    pub(crate) detach: bool,
+    #[command(flatten)]
+    pub(crate) config: BotConfig,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Workers {
+    /// List the workers of the store, and what each is at; those that have gone, too, for
+    /// a week.
+    List {
+        /// Workers that take the jobs of this bot.
+        #[arg(long, value_name = "NAME")]
+        bot: Option<String>,
+        /// Workers on this machine.
+        #[arg(long, value_name = "NAME")]
+        machine: Option<String>,
+    },
+}

@@ -1,0 +1,239 @@
+//! Following jobs to their ends, whoever carries them out.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pinpoint_backends::job::{JobConfig, JobError, Waiting, machine_of, waiting};
+use pinpoint_backends::store::{Job, JobId, JobJournal};
+use pinpoint_core::job::JobResult;
+use pinpoint_core::{DriveEvent, Engine, JobMachine, JobState, Journal};
+use serde_json::{Value, json};
+
+use crate::arguments::{Display, Output};
+use crate::error::{CliError, FOUND, TIMED_OUT, without_result};
+use crate::job_result::{exit_code, print_result, stored};
+use crate::output::{errln, print_json};
+use crate::reporter::Reporter;
+use crate::stop::Interrupt;
+use crate::storage::Storage;
+use crate::text::{DIM, text};
+use crate::worker_list::{in_words, now};
+
+/// The time between two looks at a job.
+const POLL: Duration = Duration::from_millis(500);
+
+/// Looks at a job between two questions what it waits for.
+const LOOKS: u32 = 4;
+
+/// Follows a job to its result.
+pub(crate) async fn follow_one(
+    storage: &Storage,
+    id: &JobId,
+    display: &Display,
+) -> Result<JobResult, CliError> {
+    let interrupt = Interrupt::listen().map_err(|_| CliError::Interrupted)?;
+    tokio::select! {
+        ended = follow(storage, id, display) => result_of(&ended?),
+        () = interrupt.interrupted() => Err(left(id)),
+    }
+}
+
+/// `pinpoint jobs wait`.
+pub(crate) async fn wait(
+    storage: &Storage,
+    jobs: &[String],
+    timeout: Option<Duration>,
+    display: &Display,
+) -> Result<u8, CliError> {
+    let mut ids = Vec::new();
+    for job in jobs {
+        ids.push(storage.jobs.get(job).await?.id);
+    }
+    let first = ids[0].clone();
+    // The live view has room for one job.
+    let each = Display {
+        quiet: display.quiet || ids.len() > 1,
+        ..display.clone()
+    };
+    let all = join_all(ids.iter().map(async |id| {
+        let job = follow(storage, id, &each).await?;
+        if ids.len() > 1 && !display.quiet {
+            errln!("job {id}: {}", job.state);
+        }
+        Ok::<_, CliError>(job)
+    }));
+    let interrupt = Interrupt::listen().map_err(|_| CliError::Interrupted)?;
+    let jobs = tokio::select! {
+        jobs = all => jobs,
+        () = interrupt.interrupted() => return Err(left(&first)),
+        () = after(timeout) => {
+            errln!("not ended yet; the rest goes on without this command");
+            return Ok(TIMED_OUT);
+        }
+    };
+    let jobs = jobs.into_iter().collect::<Result<Vec<_>, _>>()?;
+    if let [job] = &jobs[..] {
+        let result = result_of(job)?;
+        print_result(&result, display);
+        return Ok(exit_code(&result));
+    }
+    if display.output == Output::Json {
+        let documents: Vec<_> = jobs.iter().map(document).collect();
+        print_json(format_args!("{:#}", json!({ "jobs": documents })));
+    }
+    let mut code = FOUND;
+    for job in &jobs {
+        let result = result_of(job);
+        let own = match &result {
+            Ok(result) => exit_code(result),
+            Err(error) => error.exit_code(),
+        };
+        if display.output == Output::Text {
+            match result {
+                Ok(result) => print_result(&result, display),
+                Err(error) => error.print(display),
+            }
+        }
+        if code == FOUND {
+            code = own;
+        }
+    }
+    Ok(code)
+}
+
+async fn after(timeout: Option<Duration>) {
+    match timeout {
+        Some(timeout) => tokio::time::sleep(timeout).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn document(job: &Job) -> Value {
+    match stored(job) {
+        Some(result) => json!(result),
+        None => without_result(Some(job.id.as_str()), false, &reason(job)),
+    }
+}
+
+fn left(id: &JobId) -> CliError {
+    CliError::Left {
+        job: id.to_string(),
+    }
+}
+
+/// The result of a job that has ended.
+fn result_of(job: &Job) -> Result<JobResult, CliError> {
+    stored(job).ok_or_else(|| CliError::Ended {
+        job: job.id.to_string(),
+        message: reason(job),
+        is_canceled: job.state == JobState::Canceled,
+    })
+}
+
+fn reason(job: &Job) -> String {
+    match &job.error {
+        Some(error) => error.clone(),
+        None => format!("job {} is {} and has no result", job.id, job.state),
+    }
+}
+
+/// Shows what happens to a job until it has ended, and returns it as it is then.
+async fn follow(storage: &Storage, id: &JobId, display: &Display) -> Result<Job, CliError> {
+    let mut job = storage.jobs.get(id.as_str()).await?;
+    let mut progress = Progress::begin(storage, &job, display).await?;
+    let mut looks = 0_u32;
+    while !has_ended(&job) {
+        progress.read().await?;
+        if looks.is_multiple_of(LOOKS) {
+            progress.tell_waiting(storage, &job).await?;
+        }
+        looks += 1;
+        tokio::time::sleep(POLL).await;
+        job = storage.jobs.get(id.as_str()).await?;
+    }
+    progress.read().await?;
+    progress.reporter.finish();
+    Ok(job)
+}
+
+fn has_ended(job: &Job) -> bool {
+    match job.state {
+        JobState::Pending | JobState::Running => false,
+        JobState::Completed | JobState::Failed | JobState::Canceled => true,
+    }
+}
+
+/// What was seen of a job.
+struct Progress {
+    journal: JobJournal,
+    /// Absent once the journal was not what it had been.
+    engine: Option<Engine<JobMachine>>,
+    reporter: Reporter,
+    /// What it waited for when that was told.
+    waits: Option<Waiting>,
+}
+
+impl Progress {
+    async fn begin(storage: &Storage, job: &Job, display: &Display) -> Result<Self, CliError> {
+        let mut journal = storage.jobs.journal(&job.id).await?;
+        let mut reporter = Reporter::new(display, &job.id);
+        let machine = machine_of(job, journal.is_empty().await?);
+        let mut engine = machine
+            .ok()
+            .map(|machine| Engine::new(journal.job(), machine));
+        if let Some(engine) = &mut engine {
+            for record in &journal.more_records().await? {
+                engine.apply(record).map_err(JobError::from)?;
+            }
+            reporter.watch(&DriveEvent::Replayed(engine.records()), engine);
+        }
+        Ok(Self {
+            journal,
+            engine,
+            reporter,
+            waits: None,
+        })
+    }
+
+    /// Shows what is new in the journal.
+    async fn read(&mut self) -> Result<(), CliError> {
+        for record in &self.journal.more_records().await? {
+            let Some(engine) = &mut self.engine else {
+                return Ok(());
+            };
+            // A cancellation may have been withdrawn.
+            let Ok(applied) = engine.apply(record) else {
+                self.engine = None;
+                return Ok(());
+            };
+            let event = DriveEvent::Recorded {
+                record,
+                event: applied.event.as_ref(),
+                task: applied.task.as_ref(),
+            };
+            self.reporter.watch(&event, engine);
+        }
+        Ok(())
+    }
+
+    /// Says what the job waits for, when that has changed.
+    async fn tell_waiting(&mut self, storage: &Storage, job: &Job) -> Result<(), CliError> {
+        let waits = waiting(&storage.jobs, job).await?;
+        if waits == self.waits {
+            return Ok(());
+        }
+        self.waits = waits;
+        let told = match &self.waits {
+            None => return Ok(()),
+            Some(waits) if by_workers(job) => in_words(waits, now()),
+            Some(_) => format!("nobody works on it; `pinpoint jobs resume {}` does", job.id),
+        };
+        self.reporter.tell(text!("{DIM}waiting: {told}{DIM:#}"));
+        Ok(())
+    }
+}
+
+/// Is the job one for workers?
+pub(crate) fn by_workers(job: &Job) -> bool {
+    JobConfig::of(job).is_ok_and(|config| config.by_workers)
+}

@@ -1,0 +1,104 @@
+//! `pinpoint worker` and `pinpoint workers`.
+
+use pinpoint_backends::job::JobError;
+use pinpoint_backends::worker::{LEASE, WorkerEvent, WorkerOptions, serve};
+use pinpoint_core::bots::Workers;
+use pinpoint_core::job::JobResult;
+use serde_json::json;
+
+use crate::arguments::{self, Display, Output, Worker};
+use crate::bots;
+use crate::doctor;
+use crate::error::{CliError, FOUND, with_advice};
+use crate::job_result::in_words;
+use crate::output::{errln, print, print_json};
+use crate::stop::Interrupt;
+use crate::storage::{Storage, host};
+use crate::text::{BOLD, DIM, ERROR};
+use crate::worker_list;
+
+pub(crate) async fn run(arguments: Worker, display: Display) -> Result<u8, CliError> {
+    let machine = arguments.machine.unwrap_or_else(host);
+    let known = bots::read(&arguments.config.bot_config)?;
+    let mut names = Vec::new();
+    for name in &arguments.bot {
+        let bot = bots::of_workers(&known, name)?;
+        if let Workers::Machines(machines) = bot.workers
+            && !machines.contains(&machine)
+        {
+            return Err(CliError::Input(format!(
+                "the machines of bot `{name}` are {}, and this one is called `{machine}`; \
+                 say which of them it is with --machine",
+                machines.join(", ")
+            )));
+        }
+        names.push(bot.configured_as.to_owned());
+    }
+    let storage = Storage::open(&display).await?;
+    let provisions = arguments.provisions.open(&storage.state_dir, false)?;
+    let options = WorkerOptions {
+        bots: names,
+        machine,
+        state_dir: storage.state_dir.clone(),
+        build_jobs: arguments.build_jobs,
+        drain: arguments.drain,
+        lease: arguments.lease.unwrap_or(LEASE),
+        diagnose: doctor::is_wanted(),
+        provisions,
+    };
+    let interrupt = Interrupt::listen().map_err(|_| CliError::Interrupted)?;
+    let tell = |event: WorkerEvent<'_>| {
+        if !display.quiet {
+            say(&event);
+        }
+    };
+    serve(&storage.jobs, &options, interrupt.interrupted(), tell).await?;
+    Ok(FOUND)
+}
+
+fn say(event: &WorkerEvent<'_>) {
+    match event {
+        WorkerEvent::Began(worker) => errln!(
+            "{BOLD}{}{BOLD:#} takes jobs of {}",
+            worker.name,
+            worker.bots.join(", ")
+        ),
+        WorkerEvent::Took(job) => errln!(
+            "job {}: began  {DIM}{}{DIM:#}",
+            job.id,
+            job.title.replace(['\n', '\r'], " ")
+        ),
+        WorkerEvent::Ended(job, result) => errln!("job {job}: {}", ended(result)),
+        WorkerEvent::NotTaken(error) => {
+            errln!("{ERROR}error:{ERROR:#} {}", with_advice(*error));
+        }
+        _ => {}
+    }
+}
+
+fn ended(result: &Result<JobResult, JobError>) -> String {
+    match result {
+        Ok(result) => in_words(result).into(),
+        Err(JobError::Interrupted) => "left to the next worker".into(),
+        Err(error) => with_advice(error),
+    }
+}
+
+pub(crate) async fn list(command: arguments::Workers, display: Display) -> Result<u8, CliError> {
+    let arguments::Workers::List { bot, machine } = command;
+    let storage = Storage::open(&display).await?;
+    let mut workers = storage.jobs.workers().await?;
+    workers.retain(|worker| {
+        bot.as_ref().is_none_or(|bot| worker.bots.contains(bot))
+            && (machine.as_ref()).is_none_or(|machine| worker.machine == *machine)
+    });
+    match display.output {
+        Output::Json => print_json(json!({ "workers": workers })),
+        Output::Text if workers.is_empty() => errln!("no workers"),
+        Output::Text => print(format_args!(
+            "{}",
+            worker_list::of(&workers, worker_list::now())
+        )),
+    }
+    Ok(FOUND)
+}

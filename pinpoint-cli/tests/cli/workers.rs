@@ -1,0 +1,588 @@
+//! Jobs that are left to workers, on two "machines": each has a state directory and machine
+//! locks of its own, and they share a store.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use libc::{SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM};
+use serde_json::{Value, json};
+
+use crate::world::{
+    BENCHMARK, Dice, Finished, Pinpoint, Running, World, attacks, processes_of, until,
+};
+
+const BOTS: &str = r#"
+[bots.desk]
+local = true
+
+[bots.lab]
+machines = ["rack-1", "rack-2"]
+
+[bots.nightly]
+alias = "lab"
+
+[bots.phones]
+browser = "release"
+bucket = "try"
+builder = "Android Builder"
+repository = "https://example.org/src.git"
+swarming_server = "https://example.org"
+dimensions = [{ key = "pool", value = "phones" }]
+"#;
+
+/// Machines that share a store.
+struct Pool {
+    world: World,
+    store: String,
+}
+
+impl Pool {
+    fn new(world: World) -> Self {
+        let store = format!("sqlite:{}", world.state_dir().display());
+        Self::with_store(world, store)
+    }
+
+    fn with_store(world: World, store: String) -> Self {
+        fs::write(world.path("bots.toml"), BOTS).unwrap();
+        Self { world, store }
+    }
+
+    /// The command on the machine of this name.
+    fn on(&self, machine: &str, arguments: &[&str]) -> Pinpoint {
+        self.at(machine, self.world.pinpoint(arguments))
+    }
+
+    fn at(&self, machine: &str, pinpoint: Pinpoint) -> Pinpoint {
+        pinpoint
+            .env("XDG_STATE_HOME", self.world.path(machine).join("state"))
+            .env("XDG_RUNTIME_DIR", self.world.path(machine).join("runtime"))
+            .env("PINPOINT_STORE", &self.store)
+            .env("PINPOINT_BOT_CONFIG", self.world.path("bots.toml"))
+    }
+
+    /// A worker of `lab`, whose job others may take soon after its death.
+    fn worker(&self, machine: &str) -> Running {
+        let options = ["worker", "--bot", "lab", "--lease", "2s", "--machine"];
+        self.on(machine, &options).and(&[machine]).start()
+    }
+
+    /// Leaves a bisection to the workers, and returns its id.
+    fn detach(&self, options: &[&str], script: &str) -> String {
+        let bisect = ["--bot", "lab", "--detach"];
+        let bisect = self.world.bisect(&[&bisect[..], options].concat(), script);
+        let detached = self.at("desk", bisect).ends_with(0);
+        detached.stdout.trim().to_owned()
+    }
+
+    fn wait(&self, job: &str) -> Pinpoint {
+        self.on("desk", &["jobs", "wait", job])
+    }
+
+    fn show(&self, job: &str) -> Value {
+        let show = self.on("desk", &["jobs", "show", job, "--output", "json"]);
+        show.ends_with(0).document()
+    }
+
+    fn list(&self) -> Vec<Value> {
+        let list = self.on("desk", &["workers", "list", "--output", "json"]);
+        list.ends_with(0).document()["workers"]
+            .as_array()
+            .unwrap()
+            .clone()
+    }
+}
+
+/// Ends a worker that has nothing under way.
+fn stop(worker: Running) -> Finished {
+    worker.signal(SIGTERM);
+    worker.ends_with(0)
+}
+
+fn a_job_is_left_to_workers(pool: &Pool) {
+    let job = pool.detach(&[], BENCHMARK);
+    let shown = pool.on("desk", &["jobs", "show", &job]).ends_with(0);
+    shown.says("waiting: no worker serves bot `lab`");
+    let waited = pool.wait(&job).and(&["--timeout", "1ms"]).start().wait();
+    assert_eq!(waited.status.code(), Some(124), "{waited}");
+
+    let waiting = pool.wait(&job).start();
+    until("the reason", || {
+        waiting.stderr().contains("no worker serves bot")
+    });
+    let worker = pool.worker("rack-1");
+    let culprit = format!("culprit {}", pool.world.commits[9]);
+    waiting.ends_with(0).says(&culprit).tells("metric latency");
+    // Once more, by one that looks at the end alone.
+    let document = pool.wait(&job).and(&["--output", "json"]).ends_with(0);
+    assert_eq!(document.document()["status"], "culprit_found");
+
+    until("the end of its work", || pool.list()[0]["job"].is_null());
+    let listed = &pool.list()[0];
+    assert_eq!(
+        (&listed["name"], &listed["bots"], &listed["gone"]),
+        (&json!("rack-1"), &json!(["lab"]), &json!(false))
+    );
+    assert!(listed["host"]["kernel"].is_string(), "{listed}");
+    let list = |options: &[&str]| {
+        let list = pool.on("desk", &["workers", "list"]).and(options);
+        list.ends_with(0)
+    };
+    list(&["--bot", "lab"]).says("rack-1  idle  lab");
+    list(&["--bot", "desk"]).says_nothing().tells("no workers");
+
+    // The journal and the files of its runs are in the store.
+    let report = pool.world.path("report.html");
+    let make = ["jobs", "report", &job, report.to_str().unwrap()];
+    pool.on("elsewhere", &make).ends_with(0);
+    let tails = pool.world.path("elsewhere/state/pinpoint/jobs").join(&job);
+    let tails = fs::read_to_string(tails.join("runs/tails.jsonl")).unwrap();
+    let runs = pool.show(&job)["runs"].as_u64().unwrap() as usize;
+    assert_eq!(tails.matches("latency: ").count(), runs);
+
+    stop(worker).tells("culprit found");
+    list(&[]).says("gone");
+    let job = pool.detach(&[], BENCHMARK);
+    let shown = pool.on("desk", &["jobs", "show", &job]).ends_with(0);
+    shown.says("no worker serves bot `lab` (the last was seen ");
+    let canceled = pool.on("desk", &["jobs", "cancel", &job]).ends_with(0);
+    canceled.says("is canceled");
+    pool.wait(&job).ends_with(130);
+}
+
+#[test]
+fn a_job_is_left_to_workers_that_share_a_file() {
+    a_job_is_left_to_workers(&Pool::new(World::with_step(16, 9)));
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn a_job_is_left_to_workers_that_share_a_database() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let database = runtime.block_on(crate::postgres::Database::new());
+    let store = database.url().to_owned();
+    a_job_is_left_to_workers(&Pool::with_store(World::with_step(16, 9), store));
+}
+
+#[test]
+fn bots_that_no_worker_serves_are_refused() {
+    let pool = Pool::new(World::with_step(4, 2));
+    for (options, told) in [
+        (
+            &["--bot", "labs"][..],
+            "did you mean `lab`?; the bots are `desk`, `lab`, `nightly`, `phones`",
+        ),
+        (&["--bot", "phones"], "is one of Swarming"),
+        (&["--detach"], "--bot <NAME>"),
+        (
+            &["--bot", "lab", "--detach", "--report", "r.html"],
+            "cannot be used with",
+        ),
+    ] {
+        let bisect = pool.at("desk", pool.world.bisect(options, BENCHMARK));
+        bisect.ends_with(2).says_nothing().tells(told);
+    }
+    assert_eq!(pool.world.jobs(), [] as [Value; 0]);
+    let worker = |options: &[&str]| pool.on("rack-1", &["worker"]).and(options).ends_with(2);
+    worker(&["--bot", "lab", "--machine", "attic"]).tells("rack-1, rack-2");
+    worker(&["--bot", "attic"]).tells("there is no bot `attic`");
+    worker(&["--bot", "desk", "--bot", "phones"]).tells("is one of Swarming");
+    let build = pool.world.path("build");
+    fs::create_dir(&build).unwrap();
+    let build = build.to_str().unwrap();
+    let builds = [
+        "pairwise",
+        "--base-build",
+        build,
+        "--experiment-build",
+        build,
+        "--bot",
+        "lab",
+    ];
+    let refused = pool.on("desk", &builds).and(&["--", "true"]).ends_with(2);
+    refused.tells("leave --bot out");
+}
+
+#[test]
+fn an_alias_is_the_same_bot_and_every_machine_serves_a_local_one() {
+    let pool = Pool::new(World::with_step(4, 2));
+    let worker = pool
+        .on(
+            "attic",
+            &[
+                "worker",
+                "--bot",
+                "desk",
+                "--bot",
+                "nightly",
+                "--machine",
+                "rack-2",
+            ],
+        )
+        .start();
+    for bot in ["desk", "nightly", "lab"] {
+        let bisect = pool.world.bisect(&["--bot", bot], BENCHMARK);
+        let done = pool.at("desk", bisect).ends_with(0);
+        done.says(&format!("culprit {}", pool.world.commits[2]));
+    }
+    stop(worker);
+}
+
+/// The benchmark waits in a run until a file is gone.
+struct Gate {
+    file: PathBuf,
+    reached: PathBuf,
+}
+
+impl Gate {
+    fn closed(world: &World) -> Self {
+        let gate = Self {
+            file: world.path("gate"),
+            reached: world.path("reached"),
+        };
+        fs::write(&gate.file, "").unwrap();
+        gate
+    }
+
+    fn script(&self) -> String {
+        format!(
+            "if [ \"$PINPOINT_RUN\" = 1 ]; then : > {reached}; \
+             while [ -e {gate} ]; do sleep 0.01; done; fi; {BENCHMARK}",
+            gate = self.file.display(),
+            reached = self.reached.display(),
+        )
+    }
+
+    fn wait(&self) {
+        until("the gate", || self.reached.exists());
+    }
+
+    fn open(&self) {
+        fs::remove_file(&self.file).unwrap();
+    }
+}
+
+#[test]
+fn a_worker_that_is_stopped_ends_its_run_and_leaves_the_job() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let gate = Gate::closed(&pool.world);
+    let job = pool.detach(&[], &gate.script());
+    let worker = pool.worker("rack-1");
+    gate.wait();
+    let before = pool.world.recorded_runs(&job);
+    worker.signal(SIGTERM);
+    gate.open();
+    worker.ends_with(0).tells("left to the next worker");
+    let after = pool.world.recorded_runs(&job);
+    assert_eq!(after.len(), before.len() + 1, "{before:?} {after:?}");
+    assert_eq!(processes_of(&job), [] as [String; 0]);
+    assert_eq!(pool.show(&job)["state"], "pending");
+
+    let worker = pool.worker("rack-2");
+    let culprit = format!("culprit {}", pool.world.commits[9]);
+    pool.wait(&job).ends_with(0).says(&culprit);
+    assert!(pool.world.recorded_runs(&job).is_superset(&after));
+    stop(worker);
+}
+
+#[test]
+fn a_run_that_takes_too_long_is_ended_and_so_is_a_worker_that_is_stopped_twice() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let gate = Gate::closed(&pool.world);
+    let job = pool.detach(&[], &gate.script());
+    let drain = [
+        "worker",
+        "--bot",
+        "lab",
+        "--machine",
+        "rack-1",
+        "--drain",
+        "10ms",
+    ];
+    let worker = pool.on("rack-1", &drain).start();
+    gate.wait();
+    stop(worker).tells("left to the next worker");
+    assert_eq!(processes_of(&job), [] as [String; 0]);
+
+    fs::remove_file(&gate.reached).unwrap();
+    let worker = pool.worker("rack-2");
+    gate.wait();
+    worker.signal(SIGTERM);
+    worker.signal(SIGINT);
+    let mut status = None;
+    let mut worker = Some(worker);
+    // Of two signals that come at once one may be heard.
+    until("the end of the worker", || {
+        let running = worker.as_mut().unwrap();
+        if running.has_ended() {
+            status = worker.take().unwrap().wait().status.code();
+            return true;
+        }
+        running.signal(SIGINT);
+        false
+    });
+    assert_eq!(status, Some(130));
+    gate.open();
+    until("the end of the run", || processes_of(&job).is_empty());
+}
+
+#[test]
+fn what_a_worker_says_after_its_lease_counts_for_nothing() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let gate = Gate::closed(&pool.world);
+    let job = pool.detach(&[], &gate.script());
+    let asleep = pool.worker("rack-1");
+    gate.wait();
+    asleep.signal(SIGSTOP);
+    gate.open();
+    let awake = pool.worker("rack-2");
+    let culprit = format!("culprit {}", pool.world.commits[9]);
+    pool.wait(&job).ends_with(0).says(&culprit);
+    let (shown, runs) = (pool.show(&job), pool.world.recorded_runs(&job));
+    stop(awake);
+
+    asleep.signal(SIGCONT);
+    until("the loss", || {
+        asleep.stderr().contains("another worker has taken over")
+    });
+    assert_eq!(pool.show(&job), shown);
+    assert_eq!(pool.world.recorded_runs(&job), runs);
+    // It takes the next one.
+    let next = pool.detach(&[], BENCHMARK);
+    pool.wait(&next).ends_with(0).says(&culprit);
+    stop(asleep);
+}
+
+#[test]
+fn a_bad_job_is_left_failed_and_holds_up_no_other() {
+    let pool = Pool::new(World::with_step(4, 2));
+    let elsewhere = World::with_step(4, 2);
+    let bisect = elsewhere.bisect(&["--bot", "lab", "--detach"], BENCHMARK);
+    let gone = pool.at("desk", bisect).ends_with(0).stdout;
+    let gone = gone.trim();
+    fs::remove_dir_all(&elsewhere.repository).unwrap();
+    let without_value = ["--env", "PINPOINT_TEST_SECRET"];
+    let secret = pool.detach(&without_value, BENCHMARK);
+    let missing = pool.detach(&[], "exit 3");
+    let good = pool.detach(&[], BENCHMARK);
+    let functions = pool
+        .world
+        .store_like(&good, |new| new.config["runs"] = true.into());
+    let unreadable = pool
+        .world
+        .store_like(&good, |new| new.spec = json!({ "version": 99 }));
+    let worker = pool.worker("rack-1");
+    for (job, told) in [
+        (gone, "is not in a git repository"),
+        (&secret, "PINPOINT_TEST_SECRET"),
+        (&missing, "exit code 3"),
+        (&functions, "calls functions"),
+        (&unreadable, "spec"),
+    ] {
+        let failed = pool.wait(job).ends_with(1);
+        failed.says_nothing().tells(told).tells("jobs resume");
+        assert_eq!(pool.show(job)["state"], "failed");
+    }
+    let culprit = format!("culprit {}", pool.world.commits[2]);
+    pool.wait(&good).ends_with(0).says(&culprit);
+    let several = pool
+        .wait(&good)
+        .and(&[&missing, "--output", "json"])
+        .ends_with(1);
+    let documents = &several.document()["jobs"];
+    assert_eq!(documents[0]["status"], "culprit_found");
+    assert_eq!(documents[1]["status"], "failed");
+
+    // Once it can be carried out, it is left to them again.
+    let said = stop(worker);
+    assert_eq!(said.stderr.matches(": began").count(), 6, "{said}");
+    let resume = ["jobs", "resume", &secret, "--detach"];
+    assert_eq!(pool.on("desk", &resume).ends_with(0).stdout.trim(), secret);
+    let worker = pool
+        .on("rack-2", &["worker", "--bot", "lab", "--machine", "rack-2"])
+        .env("PINPOINT_TEST_SECRET", "1")
+        .start();
+    pool.wait(&secret).ends_with(0).says(&culprit);
+    stop(worker);
+}
+
+#[test]
+fn a_patch_goes_with_the_job() {
+    let pool = Pool::new(World::with_values([1, 1]));
+    let patch = pool.world.path("slow.diff");
+    let diff = "--- a/value\n+++ b/value\n@@ -1 +1 @@\n-1\n+2\n";
+    fs::write(&patch, diff).unwrap();
+    let worker = pool.worker("rack-1");
+    let pairwise = [
+        "pairwise",
+        "main",
+        "--patch",
+        patch.to_str().unwrap(),
+        "--pairs",
+        "6",
+        "--bot",
+        "lab",
+    ];
+    let compared = pool
+        .on("desk", &pairwise)
+        .and(&["--", "sh", "-c", BENCHMARK]);
+    compared.ends_with(0).says("latency");
+    stop(worker);
+}
+
+#[test]
+fn a_job_that_is_followed_goes_on_without_its_follower() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let bisect = pool.world.bisect(&["--bot", "lab"], BENCHMARK);
+    let following = pool.at("desk", bisect).start();
+    let job = following.job();
+    following.signal(SIGINT);
+    let left = following.ends_with(130);
+    left.says_nothing().tells("the job goes on");
+    let (wait, cancel) = (left.command("jobs wait"), left.command("jobs cancel"));
+    let worker = pool.worker("rack-1");
+    let culprit = format!("culprit {}", pool.world.commits[9]);
+    pool.at("desk", pool.world.paste(&wait))
+        .ends_with(0)
+        .says(&culprit);
+    let canceled = pool.at("desk", pool.world.paste(&cancel)).ends_with(2);
+    canceled.tells(&format!("job {job} is finished"));
+    stop(worker);
+}
+
+#[test]
+fn a_worker_ends_a_job_that_is_canceled() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let gate = Gate::closed(&pool.world);
+    let job = pool.detach(&[], &gate.script());
+    let worker = pool.worker("rack-1");
+    gate.wait();
+    until("what it is at", || pool.list()[0]["job"] == *job);
+    let second = pool.detach(&[], BENCHMARK);
+    let shown = pool.on("desk", &["jobs", "show", &second]).ends_with(0);
+    shown.says("the only worker of its bot is busy, and it is next");
+    pool.on("desk", &["jobs", "cancel", &job]).ends_with(0);
+    assert_eq!(processes_of(&job), [] as [String; 0]);
+    pool.wait(&job).ends_with(130).says("canceled");
+    pool.wait(&second).ends_with(0);
+    stop(worker);
+}
+
+/// Builds and runs leave a mark while they last, and say so when they see another's.
+#[test]
+fn workers_of_one_machine_run_one_benchmark_at_a_time_and_none_beside_a_build() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let [runs, builds, overlap] = ["runs", "builds", "overlap"].map(|name| pool.world.path(name));
+    fs::create_dir(&builds).unwrap();
+    let script = format!(
+        "mkdir {runs} || echo run >> {overlap}; \
+         [ -z \"$(ls {builds})\" ] || echo build >> {overlap}; \
+         sleep 0.01; {BENCHMARK}; rmdir {runs}",
+        runs = runs.display(),
+        builds = builds.display(),
+        overlap = overlap.display(),
+    );
+    let build = format!(
+        ": > {builds}/$$; [ ! -e {runs} ] || echo run >> {overlap}; sleep 0.01; \
+         [ ! -e {runs} ] || echo run >> {overlap}; rm {builds}/$$",
+        runs = runs.display(),
+        builds = builds.display(),
+        overlap = overlap.display(),
+    );
+    let jobs: Vec<_> = (0..4)
+        .map(|_| pool.detach(&["--build", &build], &script))
+        .collect();
+    // State directories of their own, and the locks of one machine.
+    let runtime = pool.world.path("rack-1/runtime");
+    let workers: Vec<_> = ["rack-1", "beside", "above"]
+        .map(|place| {
+            let worker = ["worker", "--bot", "lab", "--machine", "rack-1"];
+            let worker = pool.on(place, &worker).env("XDG_RUNTIME_DIR", &runtime);
+            worker.start()
+        })
+        .into();
+    let all: Vec<&str> = jobs.iter().map(String::as_str).collect();
+    pool.on("desk", &["jobs", "wait"]).and(&all).ends_with(0);
+    assert_eq!(fs::read_to_string(&overlap).unwrap_or_default(), "");
+    for worker in workers {
+        stop(worker);
+    }
+    assert_eq!(pool.list().len(), 3);
+}
+
+/// A document without what is never the same twice.
+fn comparable(finished: &Finished) -> Value {
+    let mut document = finished.document();
+    let fields = document.as_object_mut().unwrap();
+    for field in ["job_id", "duration_s"] {
+        assert!(fields.remove(field).is_some(), "{field}\n{finished}");
+    }
+    document
+}
+
+#[test]
+fn workers_that_are_killed_at_any_moment_find_what_one_process_finds() {
+    // The longest that a worker is let live, in milliseconds.
+    const LONGEST: u64 = 3000;
+    let mut dice = Dice::new();
+    // Distinct numbers, so that each commit has noise of its own.
+    let values = (0..32).map(|number| number + if number < 19 { 100 } else { 200 });
+    let pool = Pool::new(World::with_values(values));
+    let script = "sleep 0.02; n=$(cat built); r=${PINPOINT_RUN:-0}; \
+                  echo \"v: $((n / 100 * 14 + (n * 31 + r * 37) % 41)) ms\"";
+    let build = ["--build", "cp value built"];
+    let reference = pool
+        .world
+        .bisect(&[&build[..], &["--output", "json"]].concat(), script);
+    let reference = pool.at("desk", reference).ends_with(0);
+    let expected = comparable(&reference);
+
+    let most = attacks(12);
+    let (mut kills, mut took) = (0, 0);
+    let mut workers: Vec<_> = ["rack-1", "rack-2"]
+        .map(|machine| (machine, pool.worker(machine)))
+        .into();
+    while kills < most {
+        let job = pool.detach(&build, script);
+        let mut waiting = pool.wait(&job).and(&["--output", "json"]).start();
+        while kills < most && !waiting.has_ended() {
+            std::thread::sleep(std::time::Duration::from_millis(dice.below(LONGEST)));
+            let killed = dice.below(workers.len() as u64) as usize;
+            let (machine, worker) = workers.swap_remove(killed);
+            worker.signal(SIGKILL);
+            took += worker.wait().stderr.matches(": began").count();
+            workers.push((machine, pool.worker(machine)));
+            kills += 1;
+        }
+        let ended = waiting.ends_with(0);
+        let mut found = comparable(&ended);
+        // Their commands have other words.
+        for culprit in found["culprits"].as_array_mut().unwrap() {
+            culprit["reproduce"] = expected["culprits"][0]["reproduce"].clone();
+        }
+        assert_eq!(found, expected, "{ended}");
+        // None was made twice, as far as the journal knows.
+        pool.world.recorded_runs(&job);
+        assert_eq!(processes_of(&job), [] as [String; 0]);
+        let report = pool.world.path("report.html");
+        let make = ["jobs", "report", &job, report.to_str().unwrap()];
+        pool.on("elsewhere", &make).ends_with(0);
+        let tails = pool.world.path("elsewhere/state/pinpoint/jobs").join(&job);
+        let tails = fs::read_to_string(tails.join("runs/tails.jsonl")).unwrap();
+        let named: BTreeMap<String, Value> = tails
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect();
+        let runs = expected["runs"].as_u64().unwrap() as usize;
+        assert!(named.len() >= runs, "{} of {runs}", named.len());
+    }
+    for (_, worker) in workers {
+        took += stop(worker).stderr.matches(": began").count();
+    }
+    println!("{took} times a worker took a job, in spite of {kills} kills");
+    let leases = pool.list();
+    assert!(
+        leases.iter().all(|worker| worker["gone"] == true),
+        "{leases:?}"
+    );
+}
