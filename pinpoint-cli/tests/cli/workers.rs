@@ -9,7 +9,7 @@ use libc::{SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM};
 use serde_json::{Value, json};
 
 use crate::world::{
-    BENCHMARK, Dice, Finished, Pinpoint, Running, World, attacks, processes_of, until,
+    BENCHMARK, Dice, Finished, Pinpoint, Running, World, attacks, git, processes_of, until,
 };
 
 const BOTS: &str = r#"
@@ -585,4 +585,46 @@ fn workers_that_are_killed_at_any_moment_find_what_one_process_finds() {
         leases.iter().all(|worker| worker["gone"] == true),
         "{leases:?}"
     );
+}
+
+#[test]
+fn a_worker_without_its_creators_clone_fetches_what_it_may() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let upstream = pool.world.path("upstream").display().to_string();
+    let clone = ["clone", "-q", "--bare", "repository", "upstream"];
+    git(&pool.world.path(""), &clone);
+    let detach = || {
+        let bisect = ["--bot", "lab", "--detach", "--build", "cp value built"];
+        pool.at("desk", pool.world.bisect(&bisect, BENCHMARK))
+            .ends_with(0)
+    };
+    detach().tells("has no remote");
+    let remote = ["remote", "add", "origin", &upstream];
+    git(&pool.world.repository, &remote);
+    detach().tells("push it");
+    git(&pool.world.repository, &["fetch", "-q", "origin"]);
+    let detached = detach();
+    assert!(!detached.stderr.contains("warning"), "{detached}");
+    let job = detached.stdout.trim();
+    fs::rename(&pool.world.repository, pool.world.path("away")).unwrap();
+
+    let store = pool.world.path("store").display().to_string();
+    let worker = |machine: &str, permitted: &str| {
+        let options = ["worker", "--bot", "lab", "--machine", machine];
+        let worker = pool.on(machine, &options).in_dir(&pool.world.path(""));
+        let provisions = ["--allow-repository", permitted, "--build-store", &store];
+        worker.and(&provisions).start()
+    };
+    let wait = || pool.wait(job).in_dir(&pool.world.path(""));
+    let refusing = worker("rack-1", "https://host.example/**");
+    wait().ends_with(1).tells("may not fetch");
+    stop(refusing).tells("--allow-repository");
+    let resume = pool.on("desk", &["jobs", "resume", job, "--yes", "--detach"]);
+    resume.in_dir(&pool.world.path("")).ends_with(0);
+    let permitted = worker("rack-2", &upstream);
+    wait()
+        .ends_with(0)
+        .says(&format!("culprit {}", pool.world.commits[9]));
+    stop(permitted);
+    assert!(pool.world.path("store").read_dir().unwrap().count() > 0);
 }
