@@ -111,7 +111,7 @@ impl Prior {
         let commits: u64 = less.iter().map(|group| group.commits).sum();
         (commits > 0).then(|| {
             format!(
-                "{commits} of {} touch only documents, tests or CI, and are suspected less \
+                "{commits} of {} touch no code, or only tests, and are suspected less \
                  (--prior none: all alike)",
                 count(self.changes.len() as u64, "commit")
             )
@@ -132,8 +132,7 @@ const UNNAMED: f64 = 1.0;
 /// The weights of the commits between two ends, the bad one last.
 ///
 /// The file names a commit and its weight on each line, with a blank between:
-/// `HEAD~3 10`. Empty lines and those that begin with `#` are ignored. Without a
-/// commit between the ends there is nothing to weigh.
+/// `HEAD~3 10`. Empty lines and those that begin with `#` are ignored.
 fn read(
     path: &Path,
     repository: &Repository,
@@ -141,19 +140,20 @@ fn read(
     paths: &[String],
 ) -> Result<Option<Vec<f64>>, CliError> {
     let text = fs::read_to_string(path).map_err(|error| {
-        CliError::Input(format!("--prior: can't read {}: {error}", path.display()))
+        CliError::Input(format!(
+            "--prior: can't read {:?}: {error}; name a file, or say `changes` or `none`",
+            path.display().to_string()
+        ))
     })?;
     let mut commits = repository.commits_between(good, bad, paths)?;
-    if commits.is_empty() {
-        return Ok(None);
-    }
     commits.push(bad.to_owned());
     let offsets: HashMap<&str, usize> = commits
         .iter()
         .enumerate()
         .map(|(offset, hash)| (hash.as_str(), offset))
         .collect();
-    let mut weights = vec![UNNAMED; commits.len()];
+    let mut named = BTreeMap::new();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -189,15 +189,25 @@ fn read(
                 commits.len()
             ))
         })?;
-        weights[*offset] = weight;
+        if let Some((first, _)) = named.insert(*offset, (number, weight)) {
+            return Err(wrong(format!("{revision} was named in line {first}")));
+        }
     }
-    if weights.iter().all(|weight| *weight == 0.0) {
+    let weight = |offset| named.get(&offset).map_or(UNNAMED, |(_, weight)| *weight);
+    let weights: Vec<f64> = (0..commits.len()).map(weight).collect();
+    let sum: f64 = weights.iter().sum();
+    if sum == 0.0 || sum.is_infinite() {
+        let wrong = match sum {
+            0.0 => "leaves no commit that may be the culprit",
+            _ => "has weights that are too large to be added up",
+        };
         return Err(CliError::Input(format!(
-            "--prior: {} leaves no commit that may be the culprit",
+            "--prior: {} {wrong}",
             path.display()
         )));
     }
-    Ok(Some(weights))
+    // Without a commit between the ends there is nothing to weigh.
+    Ok((commits.len() > 1).then_some(weights))
 }
 
 #[cfg(test)]
@@ -238,7 +248,7 @@ mod tests {
         assert_eq!(
             prior.summary().as_deref(),
             Some(
-                "4 of 7 commits touch only documents, tests or CI, and are suspected less \
+                "4 of 7 commits touch no code, or only tests, and are suspected less \
                  (--prior none: all alike)"
             )
         );

@@ -196,7 +196,7 @@ fn write_largest_change(
 ) -> std::fmt::Result {
     writeln!(
         text,
-        "  no change of more than {}, {} sure",
+        "  no lasting change for the worse of more than {}, {} sure",
         size(largest, unit),
         level(largest.confidence)
     )?;
@@ -217,6 +217,7 @@ fn write_largest_change(
 pub(crate) fn size(largest: &LargestChange, unit: Option<&str>) -> String {
     let amount = quantity(largest.amount, unit);
     match largest.relative {
+        Some(relative) if relative < 0.001 => format!("0.1 % ({amount})"),
         Some(relative) => format!("{:.1} % ({amount})", 100.0 * relative),
         None => amount,
     }

@@ -71,7 +71,9 @@ pub struct Posterior<C = Position> {
 }
 
 /// The largest change for the worse that may be there although none was found. Where the
-/// direction is not known, it is one in either.
+/// direction is not known, every change is one for the worse.
+///
+/// It is one that lasts: a change that another undoes before the bad end is not limited.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LargestChange {
     /// The size, in the chart's unit. Wherever between the ends the change is, it is not

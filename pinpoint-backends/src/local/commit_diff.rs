@@ -3,13 +3,18 @@
 use super::repository::{Repository, RepositoryError};
 
 /// The words of git for a log in which a merge changes what it brings to its first parent,
-/// in all versions and whatever the user's settings.
-pub(super) const FIRST_PARENT: [&str; 5] = [
+/// and a root commit all that it holds, in all versions and whatever the user's settings.
+pub(super) const FIRST_PARENT: [&str; 10] = [
     "-c",
     "log.diffMerges=first-parent",
+    "-c",
+    "log.showRoot=true",
+    "-c",
+    "diff.relative=false",
     "log",
     "--first-parent",
     "-m",
+    "-O/dev/null",
 ];
 
 /// A file that a commit changes.
@@ -29,8 +34,7 @@ impl Repository {
     ///
     /// [`RepositoryError::Git`] when the commit does not exist.
     pub fn changed_files(&self, hash: &str) -> Result<Vec<FileChange>, RepositoryError> {
-        let mut arguments = vec!["-c", "log.showRoot=true"];
-        arguments.extend(FIRST_PARENT);
+        let mut arguments = FIRST_PARENT.to_vec();
         arguments.extend(["-1", "--format=", "--numstat", "-z"]);
         arguments.extend(["--no-renames", "--no-ext-diff", "--no-textconv"]);
         arguments.extend(["--no-show-signature", "--end-of-options", hash, "--"]);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::Read;
 use std::process::Stdio;
+use std::thread;
 
 use pinpoint_core::suspicion::{FileKind, Touched};
 
@@ -69,6 +70,14 @@ impl Repository {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(RepositoryError::not_started)?;
+        // Read meanwhile: git waits until what it says is read.
+        let errors = child.stderr.take().map(|mut stderr| {
+            thread::spawn(move || {
+                let mut errors = Vec::new();
+                let _ = stderr.read_to_end(&mut errors);
+                errors
+            })
+        });
         let mut answer = Vec::new();
         if let Some(stdout) = child.stdout.take() {
             (stdout.take(MOST).read_to_end(&mut answer)).map_err(RepositoryError::NotStarted)?;
@@ -78,7 +87,8 @@ impl Repository {
             // It would end by itself, too: nobody reads the rest.
             let _ = child.kill();
         }
-        let output = (child.wait_with_output()).map_err(RepositoryError::NotStarted)?;
+        let mut output = (child.wait_with_output()).map_err(RepositoryError::NotStarted)?;
+        output.stderr = (errors.and_then(|errors| errors.join().ok())).unwrap_or_default();
         match (is_too_long, output.status.success()) {
             (true, _) => Ok(None),
             (false, true) => Ok(Some(String::from_utf8_lossy(&answer).into_owned())),

@@ -34,8 +34,11 @@ fn each_commit_of_a_line_counts_with_what_it_changes() {
     git(place, &["config", "diff.ignoreSubmodules", "all"]);
     git(place, &["config", "log.diffMerges", "off"]);
     git(place, &["config", "log.showSignature", "true"]);
+    git(place, &["config", "diff.relative", "true"]);
+    git(place, &["config", "diff.orderFile", "/nowhere"]);
     let repository = Repository::discover(place).unwrap();
-    let touched = |good: &str, bad: &str, paths: &[&str]| {
+    let below = Repository::discover(&place.join("tests")).unwrap();
+    let touched_in = |repository: &Repository, good: &str, bad: &str, paths: &[&str]| {
         let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
         let found = repository
             .touched_between(good, bad, &paths)
@@ -46,16 +49,19 @@ fn each_commit_of_a_line_counts_with_what_it_changes() {
             .map(|it| (it.kind(), it.weight()))
             .collect::<Vec<_>>()
     };
-    assert_eq!(
-        touched(&good, &bad, &[]),
-        [
-            (Some(FileKind::Document), 0.1),
-            (None, 0.1),
-            (Some(FileKind::Code), 1.4),
-            (Some(FileKind::Test), 0.2),
-            (Some(FileKind::Build), 2.0),
-        ]
-    );
+    let touched = |good: &str, bad: &str, paths: &[&str]| touched_in(&repository, good, bad, paths);
+    for place in [&repository, &below] {
+        assert_eq!(
+            touched_in(place, &good, &bad, &[]),
+            [
+                (Some(FileKind::Document), 0.1),
+                (None, 0.1),
+                (Some(FileKind::Code), 1.4),
+                (Some(FileKind::Test), 0.2),
+                (Some(FileKind::Build), 2.0),
+            ]
+        );
+    }
     // The bad end counts in any case, as it does for the search.
     assert_eq!(
         touched(&good, &bad, &["list.c"]),
@@ -93,4 +99,30 @@ fn commits_that_touch_too_many_files_are_not_looked_at() {
     let repository = Repository::discover(&world.repository).unwrap();
     let bad = git(&world.repository, &["rev-parse", "main"]);
     assert_eq!(repository.touched_between(&good, &bad, &[]).unwrap(), None);
+}
+
+#[test]
+fn a_root_commit_in_the_line_counts_with_all_that_it_holds() {
+    let world = World::new();
+    let good = world.commit("README.md", "1");
+    let place = &world.repository;
+    git(place, &["checkout", "-q", "--orphan", "other"]);
+    world.commit("list.c", "1");
+    git(place, &["config", "log.showRoot", "false"]);
+    let unrelated = [
+        "merge",
+        "-q",
+        "--no-ff",
+        "--allow-unrelated-histories",
+        "-m",
+        "merge",
+    ];
+    git(place, &[&unrelated[..], &[good.as_str()]].concat());
+    let bad = git(place, &["rev-parse", "HEAD"]);
+    let repository = Repository::discover(place).unwrap();
+    let found = repository
+        .touched_between(&good, &bad, &[])
+        .unwrap()
+        .unwrap();
+    assert_eq!(found[0].kind(), Some(FileKind::Code));
 }

@@ -118,7 +118,7 @@ fn of_search(document: &BisectionResult) -> Answer {
                 @if let Some(posterior) = &document.posterior {
                     ", with a probability of " (percent(posterior.no_change))
                     @if let Some(largest) = &posterior.largest_change {
-                        ". A change of more than " (size(largest, document.unit.as_deref()))
+                        ". A lasting change for the worse of more than " (size(largest, document.unit.as_deref()))
                         " is excluded with " (level(largest.confidence))
                     }
                 }

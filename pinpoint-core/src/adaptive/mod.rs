@@ -46,8 +46,9 @@
 //! Each change found splits the line in two segments with levels of their own, and each
 //! is searched for one more change, with a smaller prior probability. With every new run,
 //! each change found is examined again given the others, and given up if it is no longer
-//! certain; at the end, each is certain given all others. The search for a further one ends when it has made as many runs as the last one
-//! had taken, or twice as many while one more is likelier than not.
+//! certain; at the end, each is certain given all others. The search for a further one ends
+//! when it has made as many runs as the last one had taken, or twice as many while one more is
+//! likelier than not.
 //!
 //! # Builds that are the same
 //!

@@ -194,6 +194,8 @@ pub(super) const OLD_ASSUMPTIONS: Assumptions = Assumptions {
 /// 1.4: limits stated with 95 % hold in 86 % of the searches in the noise of `python quiet`,
 /// and in 90 % in outliers; now in 94 % and 96 %.
 pub(super) const LIMIT_VARIANCE: f64 = 2.1;
+/// A limit of more than this, as a fraction of the level, says nothing and is not stated.
+pub(super) const MOST_LIMITED: f64 = 10.0;
 
 // The shape of the noise.
 

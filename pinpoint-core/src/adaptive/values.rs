@@ -29,7 +29,7 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-use libm::{erfc, exp, expm1, log, log1p};
+use libm::{erfc, exp, expm1, log, log1p, sinh};
 use pinpoint_compare::{Direction, normal_upper_quantile};
 
 use super::cholesky::{backward, factorise, forward};
@@ -39,8 +39,8 @@ use super::memory::{self, Assumptions, Difference, Memory};
 use super::tuning::{
     BOT_OFFSET, CHEAP_SIZE, DRIFT_PER_RUN, FIT_ROUNDS, FREEDOM, IMPOSSIBLE_MEMORY, LARGEST_VALUE,
     LEAST_REST, LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, LIMIT_VARIANCE,
-    MODEL_ERROR, MOST_DRIFT, NO_PENALTY, PREFERENCE, QUARTILES, SCALE_OF_MEDIAN_DEVIATION,
-    SCALE_ROUNDS, SIZE_SPREAD, SIZES, SMALL_SIZE, VALUES_FOR_MEMORY,
+    MODEL_ERROR, MOST_DRIFT, MOST_LIMITED, NO_PENALTY, PREFERENCE, QUARTILES,
+    SCALE_OF_MEDIAN_DEVIATION, SCALE_ROUNDS, SIZE_SPREAD, SIZES, SMALL_SIZE, VALUES_FOR_MEMORY,
 };
 use crate::outcome::LargestChange;
 
@@ -299,13 +299,21 @@ pub(crate) fn largest_change(
         (true, Direction::Down) => -level * expm1(-size * model.unit),
         (true, _) => level * expm1(size * model.unit),
     };
+    let range = model.noise.scale * QUARTILES * model.unit;
     let found = LargestChange {
         amount: amount(most),
         relative: Some(amount(most) / level).filter(|relative| relative.is_finite()),
         confidence,
-        scatter: amount(model.noise.scale * QUARTILES),
+        scatter: if model.is_logarithmic {
+            2.0 * level * sinh(range / 2.0)
+        } else {
+            range
+        },
     };
-    (found.amount.is_finite() && found.scatter.is_finite()).then_some(found)
+    let says_something = found
+        .relative
+        .is_none_or(|relative| relative < MOST_LIMITED);
+    (says_something && found.amount.is_finite() && found.scatter.is_finite()).then_some(found)
 }
 
 /// The values relative to their median, in units of their spread, with the unit and

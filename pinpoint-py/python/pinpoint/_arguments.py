@@ -167,9 +167,11 @@ def _numbers(name: str, values: Any) -> list[float]:
     return [_number(f"{name}[{index}]", value) for index, value in enumerate(values)]
 
 
-def _priors(name: str, priors: Any) -> str | dict[str, list[float]]:
+def _priors(name: str, priors: Any) -> str | dict[str, list[float]] | None:
+    if priors == "none":
+        return None
     if isinstance(priors, str):
-        return _one_of("changes")(name, priors)
+        return _one_of("changes", "none")(name, priors)
     return {"weights": _numbers(name, priors)}
 
 

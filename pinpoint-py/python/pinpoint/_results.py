@@ -256,7 +256,8 @@ class Span(NamedTuple):
 class LargestChange(NamedTuple):
     """The largest change for the worse that may be there although none was found.
 
-    Where the direction is not known, it is one in either.
+    Where the direction is not known, every change is one for the worse. It is one that
+    lasts: a change that another undoes before the bad end is not limited.
 
     Attributes
     ----------

@@ -146,7 +146,8 @@ impl Search {
             (Some(Priors::Changes), Some(repository)) if self.strategy == Strategy::Adaptive => {
                 let (good, bad) = (&good.git_hash, &bad.git_hash);
                 let paths = repository.paths_between(good, bad, &self.paths)?;
-                let touched = repository.touched_between(good, bad, &paths)?;
+                // All commits are alike where it can't be seen.
+                let touched = repository.touched_between(good, bad, &paths).ok().flatten();
                 Ok(touched.and_then(|touched| suspicion::priors(&touched)))
             }
             _ => Ok(None),
