@@ -1,6 +1,6 @@
 //! Making a build, or finding it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -182,16 +182,16 @@ impl Builder {
         if self.config.build.is_none() || self.config.trace || !made.left_out.is_empty() {
             return None;
         }
-        let commit = by_url(commit, &self.config.urls)?;
-        let urls: BTreeSet<_> = self
-            .config
-            .urls
-            .values()
-            .map(|it| normal_form(it))
-            .collect();
-        let urls: Vec<_> = urls.into_iter().collect();
-        let mut name = Sha256::new_with_prefix("pinpoint stored build 1");
-        name.update(key(&commit, &self.config, &urls));
+        let urls = &self.config.urls;
+        let commit = by_url(commit, urls)?;
+        // Which dependencies were laid out depends on the clones of the machine.
+        let mut checkouts = Vec::new();
+        for (place, (name, hash)) in &made.checkouts {
+            let place = place.to_str()?.to_owned();
+            checkouts.extend([place, url_of(name, urls)?, hash.clone()]);
+        }
+        let mut name = Sha256::new_with_prefix("pinpoint stored build 2");
+        name.update(key(&commit, &self.config, &checkouts));
         name.update(host::system());
         Some((store, hexadecimal(&name.finalize())))
     }
@@ -470,6 +470,8 @@ impl Builder {
         let borrowed = steps.check_out(repository, &hash, tree).await?;
         let mut made = steps.place_dependencies().await?;
         made.repositories.insert(borrowed);
+        let checkout = (commit.main.repository.clone(), hash);
+        made.checkouts.insert("tree".into(), checkout);
         if let Some(Patch::File { name, sha256 }) = &commit.patch {
             let patch = self.patch_file(name, sha256)?;
             let ended = steps
@@ -743,10 +745,7 @@ pub(super) fn by_url(
     commit: &CombinedCommit,
     urls: &BTreeMap<String, String>,
 ) -> Option<CombinedCommit> {
-    let url = |name: &str| {
-        let url = urls.get(name).or_else(|| urls.get(&normal_form(name)));
-        url.map(|url| normal_form(url))
-    };
+    let url = |name: &str| url_of(name, urls);
     let mut commit = commit.clone();
     commit.main.repository = url(&commit.main.repository)?;
     for held in &mut commit.modified_deps {
@@ -756,13 +755,20 @@ pub(super) fn by_url(
     Some(commit)
 }
 
+/// The URL of the repository that has this name in a job, in normal form.
+fn url_of(name: &str, urls: &BTreeMap<String, String>) -> Option<String> {
+    let url = urls.get(name).or_else(|| urls.get(&normal_form(name)));
+    url.map(|url| normal_form(url))
+}
+
 /// Is it a commit of the main repository's history, and nothing else?
 fn is_plain(commit: &CombinedCommit) -> bool {
     commit.modified_deps.is_empty() && commit.main.merged.is_empty() && commit.patch.is_none()
 }
 
 /// The name of a build: SHA-256 over the state of the commit, the build command, which
-/// repositories are available locally and the declared environment.
+/// repositories are available locally (in the store: what is checked out) and the declared
+/// environment.
 /// Each part is preceded by its length and each list by its count, so that no
 /// two states read alike.
 ///

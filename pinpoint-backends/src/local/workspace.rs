@@ -15,7 +15,7 @@
 //! A build that is damaged while other jobs use it, or whose remains can't be
 //! removed, stays where it is: the next one is made in a further place.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -422,6 +422,9 @@ pub(super) fn milliseconds(time: Duration) -> u64 {
 pub(super) struct LaidOut {
     /// Our repositories that it needs from now on.
     pub(super) repositories: BTreeSet<PathBuf>,
+    /// The name and the hash of what is checked out, by its place in the directory of the
+    /// build.
+    pub(super) checkouts: BTreeMap<PathBuf, (String, String)>,
     /// Dependencies whose revision was not there.
     pub(super) left_out: BTreeSet<(String, String)>,
     /// The entries before the benchmark was run in it, if it was.

@@ -6,7 +6,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use pinpoint_backends::local::{BuildStore, LocalConfig, LocalExecutor, Location, Provisions};
+use pinpoint_backends::local::{
+    BuildStore, LocalConfig, LocalExecutor, Location, Mirrors, Provisions, Repository,
+};
 use pinpoint_core::{Artifact, BuildReport, CombinedCommit};
 use sha2::{Digest, Sha256};
 
@@ -29,13 +31,18 @@ impl Machines {
         world.commit("removed", "");
         world.commit("kept", "");
         let first = world.commit("file", "1");
+        let commit = world.combined(&first);
+        Self::of(world, commit)
+    }
+
+    /// Those of a world whose repository has no remote yet.
+    fn of(world: World, commit: CombinedCommit) -> Self {
         let upstream = world.path("upstream").display().to_string();
         git(
             &world.path(""),
             &["clone", "-q", "--bare", "repository", "upstream"],
         );
         git(&world.repository, &["remote", "add", "origin", &upstream]);
-        let commit = world.combined(&first);
         Self {
             world,
             commit,
@@ -60,18 +67,45 @@ impl Machines {
         self.world.path("store")
     }
 
-    /// The job of this configuration, on a machine of this name.
-    async fn open(&self, config: &LocalConfig, machine: &str) -> LocalExecutor {
+    fn location(&self, machine: &str) -> Location {
         let place = |name: &str| self.world.path(machine).join(name);
-        let location = Location {
+        Location {
             state_dir: place("state"),
             job_dir: place("job"),
             machine_dir: place("machine"),
-        };
+        }
+    }
+
+    /// The job of this configuration, on a machine of this name.
+    async fn open(&self, config: &LocalConfig, machine: &str) -> LocalExecutor {
+        self.open_with(config, machine, None).await
+    }
+
+    /// The same on a machine without a clone of the creator's.
+    async fn open_elsewhere(&self, config: &LocalConfig, machine: &str) -> LocalExecutor {
+        let location = self.location(machine);
+        let permitted = self.world.path("*").display().to_string();
+        let mirrors = Mirrors::open(
+            &location.state_dir,
+            &location.machine_dir,
+            Vec::new(),
+            vec![permitted.parse().unwrap()],
+        );
+        self.open_with(config, machine, Some(mirrors.unwrap()))
+            .await
+    }
+
+    async fn open_with(
+        &self,
+        config: &LocalConfig,
+        machine: &str,
+        mirrors: Option<Mirrors>,
+    ) -> LocalExecutor {
         let provisions = Provisions {
             build_store: Some(BuildStore::open(&self.store(), self.most).unwrap()),
-            ..Provisions::default()
+            mirrors,
         };
+        let location = self.location(machine);
         let opened = LocalExecutor::open_with(config.clone(), location, "job", provisions);
         opened.await.unwrap()
     }
@@ -254,13 +288,72 @@ fn without_times(contents: &Contents) -> Vec<(&Path, &[u8], u32)> {
         .collect()
 }
 
+/// Writes a list with these entries, whose files have this many bytes.
+fn write_list(list: &Path, entries: &str, bytes: u64) {
+    let key = list.file_name().unwrap().to_str().unwrap();
+    let json = format!(r#"{{"version":1,"key":"{key}","directory":null,"entries":{{{entries}}}}}"#);
+    let sum = Sha256::digest(&json);
+    let sum: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+    fs::write(list, format!("{sum} {bytes}\n{json}")).unwrap();
+}
+
+#[tokio::test]
+async fn a_dependency_that_not_all_machines_have_tells_builds_apart() {
+    let world = World::new();
+    let library = world.path("library");
+    git(&world.path(""), &["init", "-q", "-b", "main", "library"]);
+    fs::write(library.join("value"), "1").unwrap();
+    git(&library, &["add", "-A"]);
+    git(&library, &["commit", "-q", "-m", "Change"]);
+    let allow = ["-c", "protocol.file.allow=always", "submodule", "--quiet"];
+    let add = [&allow[..], &["add", library.to_str().unwrap(), "library"]].concat();
+    git(&world.repository, &add);
+    git(&world.repository, &["commit", "-q", "-m", "Add library"]);
+    // The user's clone of it has no remote any more: the job has no URL for it.
+    let clone = world.repository.join("library");
+    git(&clone, &["remote", "remove", "origin"]);
+    let commit = world.combined("HEAD");
+    let machines = Machines::of(world, commit);
+    let repository = Repository::discover(&machines.world.repository).unwrap();
+    let config = LocalConfig {
+        urls: repository.urls(&Default::default()).unwrap(),
+        ..machines.config("echo made >> $COUNTER; ls library > built")
+    };
+    let built = |report: &BuildReport| fs::read_to_string(tree(report).join("built")).unwrap();
+    for (machine, made) in [("worker", 1), ("other worker", 1)] {
+        let worker = machines.open_elsewhere(&config, machine).await;
+        let report = build(&worker, 1, &machines.commit).await.unwrap();
+        assert_eq!((built(&report).as_str(), machines.made()), ("", made));
+    }
+    let (report, _) = machines.build(&config, "creator").await;
+    assert_eq!((built(&report).as_str(), machines.made()), ("value\n", 2));
+    // Its build is no worker's either.
+    let worker = machines.open_elsewhere(&config, "third worker").await;
+    let report = build(&worker, 1, &machines.commit).await.unwrap();
+    assert_eq!((built(&report).as_str(), machines.made()), ("", 2));
+
+    // With a URL, they all have the same.
+    git(
+        &clone,
+        &["remote", "add", "origin", library.to_str().unwrap()],
+    );
+    let config = LocalConfig {
+        urls: repository.urls(&Default::default()).unwrap(),
+        ..config
+    };
+    let (report, _) = machines.build(&config, "creator again").await;
+    assert_eq!((built(&report).as_str(), machines.made()), ("value\n", 3));
+    let worker = machines.open_elsewhere(&config, "fourth worker").await;
+    let report = build(&worker, 1, &machines.commit).await.unwrap();
+    assert_eq!((built(&report).as_str(), machines.made()), ("value\n", 3));
+}
+
 #[tokio::test]
 async fn a_hostile_list_writes_nothing_elsewhere() {
     let machines = Machines::new();
     let config = machines.config(BUILD);
     machines.build(&config, "one").await;
     let list = files(&machines.store().join("builds")).remove(0);
-    let key = list.file_name().unwrap().to_str().unwrap();
     let blob = files(&machines.store().join("blobs")).remove(0);
     let size = fs::metadata(&blob).unwrap().len();
     let digest = blob.file_name().unwrap().to_str().unwrap();
@@ -283,12 +376,8 @@ async fn a_hostile_list_writes_nothing_elsewhere() {
     .into_iter()
     .enumerate()
     {
-        let json =
-            format!(r#"{{"version":1,"key":"{key}","directory":null,"entries":{{{entries}}}}}"#);
-        let sum = Sha256::digest(&json);
-        let sum: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
-        let sizes = json.matches("sha256").count() as u64 * size;
-        fs::write(&list, format!("{sum} {sizes}\n{json}")).unwrap();
+        let sizes = entries.matches("sha256").count() as u64 * size;
+        write_list(&list, &entries, sizes);
         let (_, warnings) = machines.build(&config, &format!("machine {number}")).await;
         assert!(
             warnings[0].contains("is not valid"),

@@ -359,6 +359,7 @@ impl<'a> Layout<'a> {
         };
         let ours = self.steps.check_out(&repository, &hash, &place).await?;
         self.made.repositories.insert(ours);
+        self.note(&place, &entry.url, &hash);
         self.placed.insert(place.clone());
         self.open.push_back(Holder {
             repository: entry.url,
@@ -368,6 +369,13 @@ impl<'a> Layout<'a> {
             level: holder.level + 1,
         });
         Ok(held.map(|_| hash))
+    }
+
+    /// Notes what is checked out at a place.
+    fn note(&mut self, place: &Path, url: &str, hash: &str) {
+        let place = place.strip_prefix(&self.steps.dir.path).unwrap_or(place);
+        let checkout = (url.to_owned(), hash.to_owned());
+        self.made.checkouts.insert(place.to_owned(), checkout);
     }
 
     fn hold_in_cargo_lock(
@@ -444,6 +452,7 @@ impl<'a> Layout<'a> {
                     let ours = self.steps.check_out(&repository, &hash, &checkout).await?;
                     self.modules += 1;
                     self.made.repositories.insert(ours);
+                    self.note(&checkout, url, &hash);
                     checkouts.insert(repository.path().into(), checkout.clone());
                     checkout
                 }
