@@ -463,8 +463,8 @@ impl Builder {
         }
     }
 
-    /// Fills the work tree and runs the build command in it.
-    async fn take(&self, steps: &BuildSteps<'_>) -> Result<LaidOut, Trouble> {
+    /// Fills the work tree: the commit, its dependencies and its patch.
+    async fn lay_out(&self, steps: &BuildSteps<'_>) -> Result<LaidOut, Trouble> {
         let (commit, repository, tree) = (steps.commit, &self.repository, &steps.dir.tree);
         let hash = steps.hash_of(repository, &commit.main).await?;
         let borrowed = steps.check_out(repository, &hash, tree).await?;
@@ -484,6 +484,13 @@ impl Builder {
                 )));
             }
         }
+        Ok(made)
+    }
+
+    /// Fills the work tree and runs the build command in it.
+    async fn take(&self, steps: &BuildSteps<'_>) -> Result<LaidOut, Trouble> {
+        let (commit, tree) = (steps.commit, &steps.dir.tree);
+        let mut made = self.lay_out(steps).await?;
         let stored = self.stored_key(commit, &made);
         if let Some((store, key)) = &stored {
             let (store, key, dir) = (store.clone(), key.clone(), steps.dir.clone());
@@ -496,7 +503,17 @@ impl Builder {
                     return Ok(made);
                 }
                 Taken::Nothing => {}
-                Taken::Damaged(reason) => self.note_damage(steps, &reason)?,
+                Taken::Damaged(reason) => {
+                    self.note_damage(steps, &reason)?;
+                    let dir = steps.dir.clone();
+                    let again = move || dir.remove().and_then(|()| dir.create());
+                    blocking(Arc::clone(&steps.holds), again).await?;
+                    made = self.lay_out(steps).await?;
+                }
+                Taken::Unreadable(reason) => {
+                    let problem = format!("the stored build can't be read: {reason}");
+                    note(steps.log, problem)?;
+                }
             }
         }
         let before = match &stored {

@@ -20,6 +20,9 @@ const VERSION: u32 = 1;
 /// The longest path, and the longest target of a link, in bytes.
 const LONGEST_PATH: usize = 4_096;
 
+/// The longest name in a path, in bytes.
+const LONGEST_NAME: usize = 255;
+
 /// The files of a build, by their paths in its directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildManifest {
@@ -69,6 +72,9 @@ pub enum BuildManifestError {
     /// An entry could be made nowhere, or leads elsewhere.
     #[error("its entry {0:?} is not valid")]
     Entry(String),
+    /// It has no work tree.
+    #[error("it has no work tree")]
+    NoTree,
 }
 
 impl BuildManifest {
@@ -82,7 +88,7 @@ impl BuildManifest {
     }
 
     /// As it is stored.
-    pub(super) fn write(&self) -> Result<Vec<u8>, serde_json::Error> {
+    pub(super) fn write(&self) -> Result<Vec<u8>, BuildManifestError> {
         let json = serde_json::to_vec(self)?;
         let mut bytes = self.first_line(&json).into_bytes();
         bytes.extend(json);
@@ -122,12 +128,22 @@ impl BuildManifest {
         if manifest.key != key {
             return Err(BuildManifestError::Key);
         }
-        for (path, entry) in &manifest.entries {
-            if !is_sound_path(path) || !is_sound(entry) || !manifest.has_place_for(path, entry) {
+        manifest.check()?;
+        Ok(manifest)
+    }
+
+    /// Can the build be made of the entries, without harm?
+    pub(super) fn check(&self) -> Result<(), BuildManifestError> {
+        for (path, entry) in &self.entries {
+            if !is_sound_path(path) || !is_sound(entry) || !self.has_place_for(path, entry) {
                 return Err(BuildManifestError::Entry(path.clone()));
             }
         }
-        Ok(manifest)
+        // The work tree. It is a directory: all entries at the top are.
+        match self.entries.contains_key("tree") {
+            true => Ok(()),
+            false => Err(BuildManifestError::NoTree),
+        }
     }
 
     /// The paths of its entries, in the directory of the build.
@@ -164,9 +180,9 @@ impl BuildManifest {
 }
 
 /// Does the path name something below the directory of a build, and nothing of git's?
-pub(super) fn is_sound_path(path: &str) -> bool {
+fn is_sound_path(path: &str) -> bool {
     let is_sound = |part: Component<'_>| match part {
-        Component::Normal(name) => !name.eq_ignore_ascii_case(".git"),
+        Component::Normal(name) => name.len() <= LONGEST_NAME && !name.eq_ignore_ascii_case(".git"),
         _ => false,
     };
     let is_spelled_out = || {
@@ -182,15 +198,18 @@ pub(super) fn is_sound_path(path: &str) -> bool {
 
 fn is_sound(entry: &Entry) -> bool {
     const PERMISSIONS: u32 = 0o777;
+    /// Its owner can list and enter it: a build with another can't be used.
+    const USABLE: u32 = 0o500;
     match entry {
-        Entry::Directory { mode } => *mode <= PERMISSIONS,
+        Entry::Directory { mode } => *mode <= PERMISSIONS && mode & USABLE == USABLE,
         Entry::File {
             mode,
-            modified: (_, nanoseconds),
+            modified: (seconds, nanoseconds),
             sha256,
             ..
         } => {
             *mode <= PERMISSIONS
+                && i64::try_from(*seconds).is_ok()
                 && *nanoseconds < 1_000_000_000
                 && sha256.as_deref().is_none_or(is_digest)
         }
@@ -304,7 +323,36 @@ mod tests {
                 sha256: Some("../../../etc/passwd".into()),
             },
         ] {
-            assert!(read(&manifest(&[("tree", entry)])).is_err());
+            let entries = [("tree", directory()), ("tree/a", entry)];
+            assert!(read(&manifest(&entries)).is_err());
+        }
+    }
+
+    #[test]
+    fn what_can_be_made_nowhere_is_refused() {
+        let at = |seconds| Entry::File {
+            mode: 0o755,
+            size: 3,
+            modified: (seconds, 0),
+            sha256: None,
+        };
+        let (last, longest) = (i64::MAX.unsigned_abs(), "a".repeat(255));
+        let longest = format!("tree/{longest}");
+        let sound = [("tree", directory()), (&longest, at(last))];
+        read(&manifest(&sound)).unwrap();
+        let longer = format!("{longest}a");
+        for (path, entry) in [
+            ("tree/a", at(last + 1)),
+            ("tree/a", at(u64::MAX)),
+            (&longer, at(0)),
+            ("tree/a", Entry::Directory { mode: 0o300 }),
+        ] {
+            let error = read(&manifest(&[("tree", directory()), (path, entry)])).unwrap_err();
+            assert!(matches!(error, BuildManifestError::Entry(_)), "{path:?}");
+        }
+        for entries in [&[][..], &[("modules", directory())]] {
+            let error = read(&manifest(entries)).unwrap_err();
+            assert!(matches!(error, BuildManifestError::NoTree), "{entries:?}");
         }
     }
 

@@ -30,7 +30,7 @@ use memchr::memmem;
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
-use super::build_manifest::{BuildManifest, Entry, is_digest, is_sound_path};
+use super::build_manifest::{BuildManifest, BuildManifestError, Entry, is_digest};
 use super::error::LocalError;
 use super::files;
 use super::trace::Before;
@@ -60,8 +60,39 @@ pub(super) enum Taken {
     Whole,
     /// There is none that could be used here.
     Nothing,
-    /// There is one, which can't be used for this reason.
+    /// There is one, which can't be used for this reason, and was dropped. Part of it may
+    /// be in place.
     Damaged(String),
+    /// There is one, which can't be read now for this reason.
+    Unreadable(String),
+}
+
+/// The reason why a build of the store can't be had.
+enum Unfit {
+    Damaged(String),
+    Unreadable(String),
+}
+
+impl Unfit {
+    /// That of a file of the build.
+    fn of(self, file: &str) -> Self {
+        match self {
+            Self::Damaged(reason) => Self::Damaged(format!("{file}: {reason}")),
+            Self::Unreadable(reason) => Self::Unreadable(format!("{file}: {reason}")),
+        }
+    }
+}
+
+impl From<io::Error> for Unfit {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            // A file that is gone, or something else in its place.
+            io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => {
+                Self::Damaged(error.to_string())
+            }
+            _ => Self::Unreadable(error.to_string()),
+        }
+    }
 }
 
 /// What kept a build from being stored; it is none the worse.
@@ -71,6 +102,10 @@ pub(super) enum NotStored {
     Unfit(String),
     #[error("it has more than {0} bytes")]
     TooLarge(u64),
+    #[error("it has too many files")]
+    TooManyFiles,
+    #[error("{0}")]
+    Manifest(#[from] BuildManifestError),
     #[error("`{0}` changed while it was stored")]
     Changed(String),
     #[error("{path}: {source}", path = .path.display())]
@@ -113,11 +148,7 @@ impl BuildStore {
         let manifest = match read_manifest(&path, key) {
             Ok(Some(manifest)) => manifest,
             Ok(None) => return Ok(Taken::Nothing),
-            Err(reason) => {
-                // Whoever makes the build stores it again.
-                let _ = fs::remove_file(&path);
-                return Ok(Taken::Damaged(reason));
-            }
+            Err(unfit) => return Ok(drop_if_damaged(&path, unfit)),
         };
         let is_elsewhere = |it: &String| Path::new(it) != directory;
         if manifest.directory.as_ref().is_some_and(is_elsewhere) || manifest.size() > self.most {
@@ -129,20 +160,22 @@ impl BuildStore {
         let mut arrived = BTreeMap::new();
         for (number, (name, size, sha256)) in (0_u64..).zip(manifest.stored()) {
             let to = arriving.join(number.to_string());
-            if let Err(reason) = self.fetch(sha256, size, &to)? {
-                let _ = fs::remove_file(&path);
+            if let Err(unfit) = self.fetch(sha256, size, &to)? {
                 files::remove(&arriving)?;
-                return Ok(Taken::Damaged(format!("{name}: {reason}")));
+                return Ok(drop_if_damaged(&path, unfit.of(name)));
             }
             arrived.insert(name, to);
         }
         let taken = match has_checkout(directory, &manifest) {
-            true => {
-                put_in_place(directory, &manifest, &arrived)?;
-                // For `shrink`, if it may be written.
-                let _ = File::open(&path).and_then(|it| it.set_modified(SystemTime::now()));
-                Taken::Whole
-            }
+            true => match put_in_place(directory, &manifest, &arrived) {
+                Ok(()) => {
+                    // For `shrink`, if it may be written.
+                    let _ = File::open(&path).and_then(|it| it.set_modified(SystemTime::now()));
+                    Taken::Whole
+                }
+                Err(error) if is_full(&error) => return Err(error),
+                Err(error) => drop_if_damaged(&path, Unfit::Damaged(reason_of(&error))),
+            },
             false => Taken::Nothing,
         };
         files::remove(&arriving)?;
@@ -150,7 +183,7 @@ impl BuildStore {
     }
 
     /// Copies a file, or says what is wrong with it.
-    fn fetch(&self, sha256: &str, size: u64, to: &Path) -> Result<Result<(), String>, LocalError> {
+    fn fetch(&self, sha256: &str, size: u64, to: &Path) -> Result<Result<(), Unfit>, LocalError> {
         let path = self.blob(sha256);
         let read = || {
             let from = files::open_regular(&path)?;
@@ -159,12 +192,12 @@ impl BuildStore {
         };
         let (from, length) = match read() {
             Ok(opened) => opened,
-            Err(error) => return Ok(Err(error.to_string())),
+            Err(error) => return Ok(Err(error.into())),
         };
         let damaged = |reason: String| {
             // So that it is stored anew.
             let _ = fs::remove_file(&path);
-            Ok(Err(reason))
+            Ok(Err(Unfit::Damaged(reason)))
         };
         if length != size {
             return damaged(format!("it has {length} bytes in place of {size}"));
@@ -178,7 +211,7 @@ impl BuildStore {
                 Ok(0) => break,
                 Ok(read) => &buffer[..read],
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Ok(Err(error.to_string())),
+                Err(error) => return Ok(Err(error.into())),
             };
             digest.update(read);
             file.write_all(read).map_err(LocalError::io("write", to))?;
@@ -209,8 +242,7 @@ impl BuildStore {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 other => other.map_err(at(&path))?,
             };
-            if !is_sound_path(&place) {
-                // Git's own.
+            if is_gits(&path) {
                 continue;
             }
             let mode = metadata.permissions().mode() & 0o777;
@@ -260,6 +292,11 @@ impl BuildStore {
             // State directories have names that are text.
             manifest.directory = Some(directory.to_string_lossy().into_owned());
         }
+        manifest.check()?;
+        let list = manifest.write()?;
+        if list.len() as u64 > LARGEST_MANIFEST {
+            return Err(NotStored::TooManyFiles);
+        }
         for (name, size, sha256) in manifest.stored() {
             self.store(&directory.join(name), size, sha256)
                 .map_err(|error| error.unwrap_or_else(|| NotStored::Changed(name.into())))?;
@@ -267,7 +304,7 @@ impl BuildStore {
         let path = self.manifest(key);
         let written = || {
             let mut file = self.unfinished()?;
-            file.write_all(&manifest.write()?)?;
+            file.write_all(&list)?;
             file.persist(&path)?;
             Ok(())
         };
@@ -409,22 +446,61 @@ pub(super) fn files_before(directory: &Path) -> Result<Option<Before>, LocalErro
 }
 
 /// The list of a build, if there is one; else what is wrong with it.
-fn read_manifest(path: &Path, key: &str) -> Result<Option<BuildManifest>, String> {
-    let read = || {
-        let mut bytes = Vec::new();
-        let file = files::open_regular(path)?;
-        file.take(LARGEST_MANIFEST + 1).read_to_end(&mut bytes)?;
-        Ok::<_, io::Error>(bytes)
+fn read_manifest(path: &Path, key: &str) -> Result<Option<BuildManifest>, Unfit> {
+    let bytes = match read_list(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
     };
-    match read() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error.to_string()),
-        Ok(bytes) if bytes.len() as u64 > LARGEST_MANIFEST => Err("it is too long".into()),
-        Ok(bytes) => match BuildManifest::read(&bytes, key) {
-            Ok(manifest) => Ok(Some(manifest)),
-            Err(error) => Err(format!("its list of files can't be used: {error}")),
-        },
+    let damaged = |error| Unfit::Damaged(format!("its list of files can't be used: {error}"));
+    BuildManifest::read(&bytes, key).map(Some).map_err(damaged)
+}
+
+/// The bytes of a list.
+fn read_list(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = files::open_regular(path)?;
+    file.take(LARGEST_MANIFEST + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > LARGEST_MANIFEST {
+        true => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is too long",
+        )),
+        false => Ok(bytes),
     }
+}
+
+/// Removes the list of a damaged build: it is stored again when it is made.
+fn drop_if_damaged(list: &Path, unfit: Unfit) -> Taken {
+    match unfit {
+        Unfit::Damaged(reason) => {
+            let _ = fs::remove_file(list);
+            Taken::Damaged(reason)
+        }
+        Unfit::Unreadable(reason) => Taken::Unreadable(reason),
+    }
+}
+
+/// Is it the machine that lacks room?
+fn is_full(error: &LocalError) -> bool {
+    use io::ErrorKind::{QuotaExceeded, StorageFull};
+    matches!(error, LocalError::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
+}
+
+/// The reason without advice for this machine.
+fn reason_of(error: &LocalError) -> String {
+    match error {
+        LocalError::Io {
+            action,
+            path,
+            source,
+        } => format!("can't {action} {}: {source}", path.display()),
+        other => other.to_string(),
+    }
+}
+
+/// Does it belong to git? It is not stored.
+fn is_gits(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == ".git")
 }
 
 /// Is each file there that the build has from its checkout?
@@ -467,7 +543,8 @@ fn put_in_place(
             Entry::File { mode, modified, .. } => {
                 let new = arrived.get(place.as_str());
                 let file = new.unwrap_or(&path);
-                let modified = UNIX_EPOCH + Duration::new(modified.0, modified.1);
+                let modified = UNIX_EPOCH.checked_add(Duration::new(modified.0, modified.1));
+                let modified = modified.ok_or(io::ErrorKind::InvalidInput)?;
                 File::open(file)?.set_modified(modified)?;
                 fs::set_permissions(file, Permissions::from_mode(*mode))?;
                 match new {
@@ -499,7 +576,7 @@ fn remove_others(directory: &Path, manifest: &BuildManifest) -> Result<(), Local
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             other => other.map_err(unreadable)?,
         };
-        if !is_sound_path(&place) {
+        if is_gits(&path) {
             continue;
         }
         let is_same = match manifest.entries.get(&place) {

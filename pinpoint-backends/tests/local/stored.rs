@@ -233,7 +233,8 @@ async fn damage_to_any_file_is_found_and_mended() {
     let mut seed = 7_usize;
     let mut made = 1;
     let mut machine = 0;
-    for file in files(&machines.store()) {
+    let parts = ["builds", "blobs"].map(|part| files(&machines.store().join(part)));
+    for file in parts.concat() {
         for damage in 0..4 {
             let whole = fs::read(&file).unwrap();
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -346,6 +347,74 @@ async fn a_dependency_that_not_all_machines_have_tells_builds_apart() {
     let worker = machines.open_elsewhere(&config, "fourth worker").await;
     let report = build(&worker, 1, &machines.commit).await.unwrap();
     assert_eq!((built(&report).as_str(), machines.made()), ("value\n", 3));
+}
+
+#[tokio::test]
+async fn a_list_that_cannot_be_followed_is_dropped() {
+    let machines = Machines::new();
+    let config = machines.config(BUILD);
+    let (one, _) = machines.build(&config, "one").await;
+    let expected = contents(&tree(&one));
+    let list = files(&machines.store().join("builds")).remove(0);
+    let blob = files(&machines.store().join("blobs")).remove(0);
+    let size = fs::metadata(&blob).unwrap().len();
+    let digest = blob.file_name().unwrap().to_str().unwrap();
+    let file = |modified: &str| {
+        format!(
+            r#"{{"file":{{"mode":493,"size":{size},"modified":{modified},"sha256":"{digest}"}}}}"#
+        )
+    };
+    let directory = r#"{"directory":{"mode":493}}"#;
+    let long = "a".repeat(300);
+    // Each name and each path is short enough, but not below a state directory.
+    let deep = (0..20).scan("tree".to_owned(), |path, _| {
+        *path = format!("{path}/{}", "a".repeat(200));
+        Some(format!(r#","{path}":{directory}"#))
+    });
+    let lists = [
+        (
+            format!(
+                r#""tree":{directory},"tree/a":{}"#,
+                file("[18446744073709551615,0]")
+            ),
+            size,
+        ),
+        (
+            format!(r#""tree":{directory},"tree/{long}":{}"#, file("[1,2]")),
+            size,
+        ),
+        (
+            format!(r#""tree":{directory}{}"#, deep.collect::<String>()),
+            0,
+        ),
+        (format!(r#""modules":{directory}"#), 0),
+        (r#""tree":{"directory":{"mode":0}}"#.into(), 0),
+        (String::new(), 0),
+    ];
+    for (number, (entries, bytes)) in (1..).zip(lists) {
+        write_list(&list, &entries, bytes);
+        let (report, warnings) = machines.build(&config, &format!("maker {number}")).await;
+        assert_eq!(warnings.len(), 1, "{number}: {warnings:?}");
+        let found = contents(&tree(&report));
+        assert_eq!(without_times(&found), without_times(&expected), "{number}");
+        assert_eq!(machines.made(), number + 1);
+        let (report, warnings) = machines.build(&config, &format!("user {number}")).await;
+        assert_eq!((report.cached, warnings), (true, Vec::new()), "{number}");
+        assert_eq!(machines.made(), number + 1);
+    }
+}
+
+#[tokio::test]
+async fn a_build_without_a_work_tree_is_not_stored() {
+    let machines = Machines::new();
+    let config = machines.config("echo made >> $COUNTER; rm -rf ../tree");
+    for (number, machine) in (1..).zip(["one", "other"]) {
+        let executor = machines.open(&config, machine).await;
+        let report = build(&executor, 1, &machines.commit).await.unwrap();
+        assert!(report.failure.is_some());
+        assert_eq!(machines.made(), number);
+        assert!(files(&machines.store().join("builds")).is_empty());
+    }
 }
 
 #[tokio::test]
