@@ -552,15 +552,23 @@ impl Builder {
             let dir = steps.dir.clone();
             let put = move || {
                 let put = store.put(&key, &dir.path, &before);
-                Ok((put, store.shrink()))
+                Ok((put, store.shrink_after_put()))
             };
             let (put, shrunk) = blocking(Arc::clone(&steps.holds), put).await?;
             // The build is none the worse.
             if let Err(reason) = put {
                 note(steps.log, format!("the build is not stored: {reason}"))?;
             }
-            if let Err(reason) = shrunk {
-                note(steps.log, reason)?;
+            match shrunk {
+                Ok(report) => {
+                    for (path, reason) in report.failed {
+                        note(
+                            steps.log,
+                            format!("can't remove {}: {reason}", path.display()),
+                        )?;
+                    }
+                }
+                Err(reason) => note(steps.log, reason)?,
             }
         }
         if let Some(tracer) = tracer

@@ -5,6 +5,7 @@
 //! | `builds/<key>` | the list of a build's files: [`BuildManifest`] |
 //! | `blobs/<2 digits>/<sha256>` | a file |
 //! | `unfinished/` | what is being written |
+//! | `swept` | nothing; it is as old as the last search for what no list has |
 //!
 //! The key is made of all that decides a build and of the system (see `build.rs`). Of a
 //! build, the files are stored that the build command made or changed; those of the
@@ -45,6 +46,10 @@ const PIECE: usize = 1 << 20;
 /// What is not in any list stays for this long: another machine may be about to finish
 /// its own.
 const GRACE: Duration = Duration::from_hours(1);
+
+/// Machines that store builds look this often for what is not in any list: it takes
+/// reading all lists.
+const BETWEEN_SWEEPS: Duration = Duration::from_hours(1);
 
 /// A directory in which machines keep builds for each other.
 #[derive(Debug, Clone)]
@@ -356,12 +361,35 @@ impl BuildStore {
     }
 
     /// Removes the builds that were not used for the longest time, until those that stay
-    /// have no more bytes than the store may have.
+    /// have no more bytes than the store may have; and files that no build has.
     ///
     /// # Errors
     ///
-    /// When the store can't be read.
+    /// When the store can't be read or written.
     pub fn shrink(&self) -> Result<CleanReport, LocalError> {
+        let mut report = self.make_room()?;
+        self.sweep(&mut report)?;
+        Ok(report)
+    }
+
+    /// As [`shrink`](Self::shrink), but files that no build has are looked for only if
+    /// nobody did so lately.
+    pub(super) fn shrink_after_put(&self) -> Result<CleanReport, LocalError> {
+        let mut report = self.make_room()?;
+        let swept = fs::metadata(self.swept()).and_then(|metadata| metadata.modified());
+        let age = swept.ok().and_then(|it| it.elapsed().ok());
+        if age.is_none_or(|age| age > BETWEEN_SWEEPS) {
+            self.sweep(&mut report)?;
+        }
+        Ok(report)
+    }
+
+    fn swept(&self) -> PathBuf {
+        self.root.join("swept")
+    }
+
+    /// Removes the builds for which there is no room.
+    fn make_room(&self) -> Result<CleanReport, LocalError> {
         let mut report = CleanReport::default();
         let mut builds = Vec::new();
         for path in entries(&self.root.join("builds"))? {
@@ -377,37 +405,38 @@ impl BuildStore {
         }
         builds.sort();
         let mut occupied = { builds.iter() }.fold(0_u64, |sum, it| sum.saturating_add(it.2));
-        let mut stay = Vec::new();
         for (_, path, size) in builds {
             if occupied <= self.most {
-                stay.push(path);
-                continue;
+                break;
             }
             occupied = occupied.saturating_sub(size);
             report.take(path);
-        }
-        if !report.removed.is_empty() {
-            self.sweep(&stay, &mut report)?;
         }
         Ok(report)
     }
 
     /// Removes files that no build has, and what was never finished.
-    fn sweep(&self, builds: &[PathBuf], report: &mut CleanReport) -> Result<(), LocalError> {
-        let mut needed = BTreeSet::new();
-        for path in builds {
-            let key = path.file_name().unwrap_or_default().to_string_lossy();
-            if let Ok(Some(manifest)) = read_manifest(path, &key) {
-                needed.extend(manifest.stored().map(|(.., sha256)| sha256.to_owned()));
-            }
-        }
+    ///
+    /// Cost: reading all lists and directories.
+    fn sweep(&self, report: &mut CleanReport) -> Result<(), LocalError> {
+        // First, so that other machines don't do the same meanwhile. A new file, since this
+        // one may be another user's.
+        let swept = self.swept();
+        let renewed = { self.unfinished() }.and_then(|file| Ok(file.persist(&swept)?));
+        renewed.map_err(LocalError::io("write", &swept))?;
         let mut files = entries(&self.root.join("unfinished"))?;
-        for directory in entries(&self.root.join("blobs"))? {
-            let blobs = entries(&directory)?;
-            files.extend(blobs.into_iter().filter(|path| {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                is_digest(&name) && !needed.contains(&*name)
-            }));
+        match self.needed() {
+            Ok(needed) => {
+                for directory in entries(&self.root.join("blobs"))? {
+                    let blobs = entries(&directory)?;
+                    files.extend(blobs.into_iter().filter(|path| {
+                        let name = path.file_name().unwrap_or_default().to_string_lossy();
+                        is_digest(&name) && !needed.contains(&*name)
+                    }));
+                }
+            }
+            // It may need any of them.
+            Err((list, error)) => report.failed.push((list, error.to_string())),
         }
         for path in files {
             let modified = fs::metadata(&path).and_then(|metadata| metadata.modified());
@@ -417,6 +446,29 @@ impl BuildStore {
             }
         }
         Ok(())
+    }
+
+    /// The files that lists name, also damaged ones and those of other versions; or a list
+    /// that can't be read.
+    fn needed(&self) -> Result<BTreeSet<String>, (PathBuf, io::Error)> {
+        let builds = self.root.join("builds");
+        let listed = || {
+            let entries = fs::read_dir(&builds)?;
+            entries.map(|entry| entry.map(|it| it.path())).collect()
+        };
+        let lists: io::Result<Vec<_>> = listed();
+        let mut needed = BTreeSet::new();
+        for list in lists.map_err(|error| (builds.clone(), error))? {
+            let bytes = match read_list(&list) {
+                // Another machine may be at the same work.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                other => other.map_err(|error| (list, error))?,
+            };
+            let texts = bytes.split(|byte| *byte == b'"');
+            let digests = texts.filter_map(|text| str::from_utf8(text).ok());
+            needed.extend(digests.filter(|it| is_digest(it)).map(str::to_owned));
+        }
+        Ok(needed)
     }
 }
 

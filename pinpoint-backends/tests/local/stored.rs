@@ -417,6 +417,104 @@ async fn a_build_without_a_work_tree_is_not_stored() {
     }
 }
 
+/// Puts something in the place of a file that nobody can read, not even root.
+fn make_unreadable(file: &Path) {
+    fs::rename(file, file.with_extension("away")).unwrap();
+    symlink(file, file).unwrap();
+}
+
+fn restore(file: &Path) {
+    fs::rename(file.with_extension("away"), file).unwrap();
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_now_is_kept() {
+    let machines = Machines::new();
+    let config = machines.config(BUILD);
+    machines.build(&config, "one").await;
+    let list = files(&machines.store().join("builds")).remove(0);
+    let blob = files(&machines.store().join("blobs")).remove(0);
+    let unfinished = machines.store().join("unfinished");
+    for (number, file) in (2..).zip([&list, &blob]) {
+        make_unreadable(file);
+        let executor = machines.open(&config, &number.to_string()).await;
+        // Nothing new is stored.
+        fs::remove_dir(&unfinished).unwrap();
+        fs::write(&unfinished, "").unwrap();
+        let report = build(&executor, 1, &machines.commit).await.unwrap();
+        assert_eq!((report.cached, report.failure), (false, None));
+        assert_eq!(executor.warnings().unwrap(), [] as [String; 0]);
+        assert_eq!(machines.made(), number);
+        let log = fs::read_to_string(report.log.unwrap()).unwrap();
+        assert!(log.contains("the stored build can't be read: "), "{log}");
+        restore(file);
+        fs::remove_file(&unfinished).unwrap();
+        let again = machines.build(&config, &format!("{number} again")).await;
+        assert_eq!((again.0.cached, again.1), (true, Vec::new()));
+    }
+    // Nor is what it may need.
+    for file in files(&machines.store()) {
+        set_old(&file);
+    }
+    make_unreadable(&list);
+    let blobs = files(&machines.store().join("blobs"));
+    let store = || BuildStore::open(&machines.store(), machines.most).unwrap();
+    let report = store().shrink().unwrap();
+    assert_eq!(report.removed, [] as [PathBuf; 0]);
+    assert_eq!(report.failed.len(), 1, "{report:?}");
+    assert_eq!(files(&machines.store().join("blobs")), blobs);
+    restore(&list);
+    // One of another version names them, too.
+    let text = fs::read_to_string(&list).unwrap();
+    fs::write(&list, text.replace("\"version\":1", "\"version\":2")).unwrap();
+    let report = store().shrink().unwrap();
+    assert_eq!((report.removed, report.failed), (Vec::new(), Vec::new()));
+    assert_eq!(files(&machines.store().join("blobs")), blobs);
+}
+
+/// Makes a file one that was modified two hours ago.
+fn set_old(file: &Path) {
+    let then = SystemTime::now() - Duration::from_secs(7_200);
+    fs::File::open(file).unwrap().set_modified(then).unwrap();
+}
+
+#[tokio::test]
+async fn what_no_list_has_goes() {
+    let machines = Machines::new();
+    let (number, config) = ("ab".repeat(32), |name: &str| {
+        machines.config(&format!("echo {name} > {name}"))
+    });
+    let orphans = [
+        machines.store().join("blobs").join("ab").join(&number),
+        machines.store().join("unfinished").join("left"),
+    ];
+    let orphan = || {
+        for path in &orphans {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+            set_old(path);
+        }
+    };
+    let are_there = || orphans.iter().filter(|path| path.exists()).count();
+    // The first build that is stored looks for them, and those of the next hour do not.
+    orphan();
+    machines.build(&config("a"), "one").await;
+    assert_eq!(are_there(), 0);
+    orphan();
+    machines.build(&config("b"), "one").await;
+    assert_eq!(are_there(), 2);
+    set_old(&machines.store().join("swept"));
+    machines.build(&config("c"), "one").await;
+    assert_eq!(are_there(), 0);
+    // Cleaning always does.
+    orphan();
+    let store = BuildStore::open(&machines.store(), machines.most).unwrap();
+    assert_eq!(store.shrink().unwrap().removed.len(), 2);
+    assert_eq!(are_there(), 0);
+    assert_eq!(files(&machines.store().join("builds")).len(), 3);
+    assert_eq!(files(&machines.store().join("blobs")).len(), 3);
+}
+
 #[tokio::test]
 async fn a_hostile_list_writes_nothing_elsewhere() {
     let machines = Machines::new();
