@@ -322,8 +322,11 @@ impl BuildStore {
         let copy = || {
             if fs::metadata(&blob).is_ok_and(|metadata| metadata.len() == size) {
                 // Still needed: see `GRACE`.
-                File::open(&blob)?.set_modified(SystemTime::now())?;
-                return Ok(true);
+                return match File::open(&blob)?.set_modified(SystemTime::now()) {
+                    // Another user stored it. It stays as long as it is in a list.
+                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(true),
+                    other => other.map(|()| true),
+                };
             }
             if let Some(directory) = blob.parent() {
                 fs::create_dir_all(directory)?;
@@ -677,4 +680,56 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>, LocalError> {
     let entries = fs::read_dir(directory).map_err(unreadable)?;
     let paths: io::Result<Vec<_>> = entries.map(|entry| entry.map(|it| it.path())).collect();
     paths.map_err(unreadable)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    /// Makes this thread that of a user who owns nothing here, where that is allowed.
+    #[expect(unsafe_code, reason = "the standard library has no such call")]
+    fn becomes_another_user() -> bool {
+        const NOBODY: libc::uid_t = 65_534;
+        let change = || {
+            // SAFETY: no memory is involved, and it counts for this thread alone.
+            unsafe { libc::setfsuid(NOBODY) }
+        };
+        change();
+        // It returns the user until now, whether it succeeds or not.
+        u32::try_from(change()) == Ok(NOBODY)
+    }
+
+    #[test]
+    fn a_file_that_another_user_stored_is_shared() {
+        let root = tempfile::tempdir().unwrap();
+        let store = BuildStore::open(&root.path().join("store"), u64::MAX).unwrap();
+        let build = root.path().join("build");
+        fs::create_dir_all(build.join("tree")).unwrap();
+        let before = Before::of(&build).unwrap();
+        fs::write(build.join("tree/program"), "program").unwrap();
+        store.put("one", &build, &before).unwrap();
+        let mut open = vec![root.path().to_owned()];
+        while let Some(directory) = open.pop() {
+            fs::set_permissions(&directory, Permissions::from_mode(0o777)).unwrap();
+            open.extend(
+                entries(&directory)
+                    .unwrap()
+                    .into_iter()
+                    .filter(|it| it.is_dir()),
+            );
+        }
+        let put = || becomes_another_user().then(|| store.put("other", &build, &before));
+        let put = thread::scope(|scope| scope.spawn(put).join().unwrap());
+        let Some(put) = put else {
+            println!("skipped: nobody but root can act as another user");
+            return;
+        };
+        put.unwrap();
+        let taken = root.path().join("taken");
+        fs::create_dir_all(taken.join("tree")).unwrap();
+        assert_eq!(store.take("other", &taken).unwrap(), Taken::Whole);
+        assert_eq!(fs::read(taken.join("tree/program")).unwrap(), b"program");
+    }
 }
