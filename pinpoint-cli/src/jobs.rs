@@ -129,7 +129,9 @@ async fn show(storage: &Storage, job: &Job, display: &Display) -> Result<u8, Cli
         None if job.state == JobState::Completed => {
             outln!("its result was stored by an earlier version and can't be shown");
         }
-        None if wait::by_workers(job) && !matches!(job.state, JobState::Failed) => {
+        None if wait::by_workers(job)
+            && matches!(job.state, JobState::Pending | JobState::Running) =>
+        {
             outln!(
                 "follow with:  {}",
                 job_command(display, "wait", job.id.as_str())

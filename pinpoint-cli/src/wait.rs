@@ -94,11 +94,17 @@ pub(crate) async fn wait(
                 Err(error) => error.print(display),
             }
         }
-        if code == FOUND {
-            code = own;
-        }
+        code = worse(code, own);
     }
     Ok(code)
+}
+
+/// The exit code that says more: a script must not take a job that failed for one without a
+/// regression.
+fn worse(one: u8, other: u8) -> u8 {
+    const WORST_FIRST: [u8; 6] = [130, 1, 2, 4, 3, 0];
+    let is_one_of = |code: &&u8| **code == one || **code == other;
+    WORST_FIRST.iter().find(is_one_of).copied().unwrap_or(one)
 }
 
 async fn after(timeout: Option<Duration>) {

@@ -32,7 +32,10 @@ pub(crate) async fn run(arguments: Worker, display: Display) -> Result<u8, CliEr
                 machines.join(", ")
             )));
         }
-        names.push(bot.configured_as.to_owned());
+        let name = bot.configured_as.to_owned();
+        if !names.contains(&name) {
+            names.push(name);
+        }
     }
     let storage = Storage::open(&display).await?;
     let provisions = arguments.provisions.open(&storage.state_dir, false)?;

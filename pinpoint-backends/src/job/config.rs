@@ -111,6 +111,7 @@ pub fn new_job(spec: &JobSpec, config: &JobConfig) -> Result<NewJob, JobError> {
     Ok(NewJob {
         repository: repository.unwrap_or_default(),
         config: written(config)?,
+        by_workers: config.by_workers,
         ..NewJob::new(spec.clone())?
     })
 }

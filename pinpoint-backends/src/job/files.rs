@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use pinpoint_core::{Executor, ExecutorError, Heartbeat, Report, Request, Ticket};
@@ -72,7 +73,10 @@ fn bring_up_to_date(path: &Path, file: &JobFile) -> io::Result<()> {
 
 /// Keeps the files of a job that is worked on, in the store.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct Keeper(Arc<Files>);
+
+#[derive(Debug)]
+struct Files {
     store: JobStore,
     lease: Lease,
     job_dir: PathBuf,
@@ -104,17 +108,31 @@ impl Keeper {
                 kept.growing.insert(name, file.known);
             }
         }
-        Ok(Self {
+        Ok(Self(Arc::new(Files {
             store: store.clone(),
             lease: lease.clone(),
             job_dir: job_dir.to_owned(),
             kept: Mutex::new(kept),
-        })
+        })))
     }
 
     /// Adds to the store what the directory has besides. What fails is tried again the
     /// next time: it must not end the job.
     pub(super) async fn keep(&self) {
+        let files = Arc::clone(&self.0);
+        // In a task of its own: a transaction that has begun has to go on while the caller is
+        // not polled, as when that waits for its turn to write.
+        let _ = tokio::spawn(async move { files.keep().await }).await;
+    }
+
+    /// Returns when what is being kept has been.
+    pub(super) async fn at_rest(&self) {
+        drop(self.0.kept.lock().await);
+    }
+}
+
+impl Files {
+    async fn keep(&self) {
         let mut kept = self.kept.lock().await;
         for name in GROWING {
             let _ = self.keep_growing(&mut kept, name).await;
@@ -122,11 +140,6 @@ impl Keeper {
         for name in CHANGING {
             let _ = self.keep_changing(&mut kept, name).await;
         }
-    }
-
-    /// Returns when what is being kept has been.
-    pub(super) async fn at_rest(&self) {
-        drop(self.kept.lock().await);
     }
 
     async fn keep_growing(&self, kept: &mut Kept, name: &str) -> io::Result<()> {
@@ -199,5 +212,48 @@ impl Executor for Keeping<'_> {
 
     async fn cancel(&self, ticket: &Ticket) -> Result<(), ExecutorError> {
         self.executor.cancel(ticket).await
+    }
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use std::future::{Future, poll_fn};
+    use std::pin::pin;
+    use std::task::Poll;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::store::NewJob;
+
+    #[tokio::test]
+    async fn keeping_a_file_goes_on_while_its_caller_waits_for_something_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = JobStore::open(directory.path()).await.unwrap();
+        let job = NewJob {
+            kind: "bisection".into(),
+            ..NewJob::default()
+        };
+        let id = store.create(&job).await.unwrap();
+        let time = Duration::from_secs(3600);
+        let lease = store.lease(&id, "ada", time).await.unwrap();
+        let file = directory.path().join("sessions.jsonl");
+        for polls in 0..20 {
+            let keeper = Keeper::begin(&store, &lease, directory.path())
+                .await
+                .unwrap();
+            fs::write(&file, vec![b' '; polls + 1]).unwrap();
+            let mut keeping = pin!(keeper.keep());
+            let mut polled = 0;
+            let some = poll_fn(|context| {
+                polled += 1;
+                match keeping.as_mut().poll(context) {
+                    Poll::Pending if polled <= polls => Poll::Pending,
+                    _ => Poll::Ready(()),
+                }
+            });
+            some.await;
+            // It would wait for half a minute, and then fail.
+            store.create(&job).await.unwrap();
+        }
     }
 }

@@ -116,11 +116,20 @@ impl TakenJob {
             return Ok(None);
         };
         let job_dir = job_dir(state_dir, job.id.as_str());
-        fs::create_dir_all(&job_dir).map_err(|source| LockError::File {
-            path: job_dir.clone(),
-            source,
-        })?;
-        let lock = JobLock::acquire(&job_dir)?;
+        let lock = fs::create_dir_all(&job_dir)
+            .map_err(|source| LockError::File {
+                path: job_dir.clone(),
+                source,
+            })
+            .and_then(|()| JobLock::acquire(&job_dir));
+        let lock = match lock {
+            Ok(lock) => lock,
+            Err(error) => {
+                // Another machine may be able to do it.
+                store.release(&lease).await?;
+                return Err(error.into());
+            }
+        };
         let files = match Keeper::begin(store, &lease, &job_dir).await {
             Ok(files) => files,
             Err(error) => {

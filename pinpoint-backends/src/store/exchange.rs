@@ -402,13 +402,15 @@ async fn import_job(
         let texts = [&job.repository, &job.title].into_iter().chain(&job.error);
         let texts = texts.map(String::as_str);
         let outcome = job.outcome.map(|outcome| outcome.get().to_owned());
+        let config: serde_json::Value = serde_json::from_str(job.config.get()).unwrap_or_default();
+        let by_workers = config["by_workers"] == true;
         transaction
             .execute(
                 "INSERT INTO jobs (number, id, kind, state, created, updated, duration, name, \
                  benchmark, bot, username, repository, title, error, words, journal_version, \
-                 written_by, cancel_requested, spec, config, outcome, lease) VALUES ($1, $2, $3, \
-                 $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, \
-                 $21, $22)",
+                 written_by, cancel_requested, spec, config, outcome, lease, by_workers) VALUES \
+                 ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, \
+                 $18, $19, $20, $21, $22, $23)",
                 [
                     number.into(),
                     id.as_str().into(),
@@ -432,6 +434,7 @@ async fn import_job(
                     job.config.get().into(),
                     outcome.into(),
                     jobs::IMPORTED.into(),
+                    i64::from(by_workers).into(),
                 ],
             )
             .await?;

@@ -13,6 +13,8 @@ pub struct JobFilter {
     pub benchmark: Option<String>,
     /// The bots, any of which will do; all bots when empty.
     pub bots: Vec<String>,
+    /// Only jobs that the workers of their bots carry out.
+    pub by_workers: bool,
     /// The user who asked for it.
     pub user: Option<String>,
     /// The machine that runs it.

@@ -115,8 +115,8 @@ impl JobStore {
             .execute(
                 "INSERT INTO jobs (number, id, kind, state, created, updated, name, benchmark, \
                  bot, username, repository, title, words, spec, config, journal_version, \
-                 written_by) VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, $12, \
-                 $13, $14, $15, $16) ON CONFLICT DO NOTHING",
+                 written_by, by_workers) VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, \
+                 $12, $13, $14, $15, $16, $17) ON CONFLICT DO NOTHING",
                 [
                     id.number().into(),
                     id.as_str().into(),
@@ -134,6 +134,7 @@ impl JobStore {
                     job.config.to_string().into(),
                     i64::from(JOURNAL_VERSION).into(),
                     env!("CARGO_PKG_VERSION").into(),
+                    i64::from(job.by_workers).into(),
                 ],
             )
             .await?;

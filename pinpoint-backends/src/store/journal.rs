@@ -192,7 +192,7 @@ impl JobJournal {
         // First: who holds the job can't change from here to the commit.
         let held = transaction
             .execute(
-                "UPDATE jobs SET runs = runs + $3, builds = builds + $4 \
+                "UPDATE jobs SET runs = runs + $3, builds = builds + $4, deaths = 0 \
                  WHERE number = $1 AND lease = $2",
                 [
                     self.lease.job.into(),

@@ -10,7 +10,10 @@ use super::list::Query;
 use super::{JOURNAL_VERSION, Job, JobFilter, JobId, Lease, StoreError};
 
 /// The columns that a statement returns of the job it has taken.
-const TAKEN: &str = "RETURNING id, number, lease";
+const TAKEN: &str = "RETURNING id, number, lease, deaths";
+
+/// A job is left failed once this many workers in a row have died over it.
+const MOST_DEATHS: i64 = 3;
 
 /// In an update of a job that is taken or kept: where its lease had expired, the time
 /// from then on was not spent running. The process was killed, or suspended.
@@ -38,7 +41,8 @@ impl JobStore {
     /// is nothing to do, which is cheap to find out.
     ///
     /// A job that was imported, and that no user has trusted since, is not taken, nor one
-    /// whose journal is of a later version. One that is damaged is left failed.
+    /// whose journal is of a later version. One that is damaged is left failed, and so is one
+    /// over which three workers in a row have died without a record: it is likely the reason.
     ///
     /// # Errors
     ///
@@ -73,7 +77,7 @@ impl JobStore {
             let count = query.values.len();
             let sql = format!(
                 "UPDATE jobs SET lease = lease + 1, lease_owner = ${}, lease_expires = {now} + ${}, \
-                 {} WHERE number = (SELECT jobs.number {waiting} ORDER BY jobs.number LIMIT 1{}) \
+                 deaths = CASE WHEN state = 'running' THEN deaths + 1 ELSE deaths END, {} WHERE number = (SELECT jobs.number {waiting} ORDER BY jobs.number LIMIT 1{}) \
                  {TAKEN}",
                 count + 1,
                 count + 2,
@@ -85,6 +89,12 @@ impl JobStore {
             let rows = self.database.fetch(&sql, values).await?;
             if let Some(row) = rows.first() {
                 let lease = self.lease_of(row, time)?;
+                let deaths = row.int(3).map_err(|source| self.database.failed(source))?;
+                if deaths >= MOST_DEATHS {
+                    let reason = format!("{deaths} workers in a row have died over it");
+                    self.give_up(&lease, &reason).await?;
+                    return Ok(None);
+                }
                 return match self.get(lease.id.as_str()).await {
                     Ok(job) => Ok(Some((job, lease))),
                     Err(error) => {
@@ -97,8 +107,8 @@ impl JobStore {
         Ok(None)
     }
 
-    /// Leaves a job that was taken failed, if what the store has of it is damaged: it must
-    /// not be taken over and over.
+    /// Lets go of a job that was taken and can't be opened. If what the store has of it is
+    /// damaged, it is left failed: it must not be taken over and over.
     ///
     /// # Errors
     ///
@@ -108,17 +118,20 @@ impl JobStore {
         lease: &Lease,
         error: &StoreError,
     ) -> Result<(), StoreError> {
-        if !matches!(error, StoreError::Damaged { .. }) {
-            return Ok(());
+        match error {
+            StoreError::Damaged { .. } => self.give_up(lease, &error.to_string()).await,
+            _ => self.release(lease).await,
         }
+    }
+
+    async fn give_up(&self, lease: &Lease, reason: &str) -> Result<(), StoreError> {
         let running = self.set_leased_state(lease, JobState::Running, None, None);
         match running.await {
             // It is so, if a worker has died over it.
             Ok(()) | Err(StoreError::Transition { .. }) => {}
             Err(error) => return Err(error),
         }
-        let reason = error.to_string();
-        self.set_leased_state(lease, JobState::Failed, Some(&reason), None)
+        self.set_leased_state(lease, JobState::Failed, Some(reason), None)
             .await?;
         self.release(lease).await
     }
@@ -147,7 +160,8 @@ impl JobStore {
         }
         let (number, bot) = (row.int(0).map_err(failed)?, row.text(1).map_err(failed)?);
         let sql = format!(
-            "SELECT count(*) FROM jobs WHERE number < $1 AND bot = $2 AND {pending} AND lease >= 0"
+            "SELECT count(*) FROM jobs WHERE number < $1 AND bot = $2 AND {pending} AND lease >= 0 \
+             AND by_workers = 1"
         );
         let rows = self
             .database
@@ -195,7 +209,7 @@ impl JobStore {
             // was sent first may arrive last.
             let sql = format!(
                 "UPDATE jobs SET lease = lease + 1, lease_owner = $2, lease_expires = {now} + $3, \
-                 {} WHERE id = $1 AND lease = $4 {TAKEN}",
+                 deaths = 0, {} WHERE id = $1 AND lease = $4 {TAKEN}",
                 without_the_gap(now)
             );
             let values: [Value; 4] = [
@@ -240,7 +254,8 @@ impl JobStore {
         }
     }
 
-    /// Releases a job. It is not an error if the lease was lost already.
+    /// Releases a job; one that was running waits again, for whoever takes it next. It is
+    /// not an error if the lease was lost already.
     ///
     /// # Errors
     ///
@@ -248,11 +263,18 @@ impl JobStore {
     #[tracing::instrument(name = "store::release", level = "debug", skip_all, fields(job = %lease.id))]
     pub async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
         // The number rises, so that no more writes under the lease are possible.
-        let sql = "UPDATE jobs SET lease = lease + 1, lease_owner = NULL, lease_expires = 0 \
-                   WHERE number = $1 AND lease = $2";
+        let now = self.database.dialect().now();
+        let sql = format!(
+            "UPDATE jobs SET lease = lease + 1, lease_owner = NULL, lease_expires = 0, \
+             duration = CASE WHEN state = 'running' THEN coalesce(duration, 0) + {now} - updated \
+             ELSE duration END, \
+             updated = CASE WHEN state = 'running' THEN {now} ELSE updated END, \
+             state = CASE WHEN state = 'running' THEN 'pending' ELSE state END \
+             WHERE number = $1 AND lease = $2"
+        );
         let values: [Value; 2] = [lease.job.into(), lease.token.into()];
         let until = lease.until();
-        self.database.execute_until(until, sql, values).await?;
+        self.database.execute_until(until, &sql, values).await?;
         Ok(())
     }
 

@@ -121,6 +121,9 @@ impl Query {
                 query.add(&format!("{column} ="), value);
             }
         }
+        if filter.by_workers {
+            query.conditions.push("by_workers = 1".into());
+        }
         if !filter.bots.is_empty() {
             let first = query.values.len() + 1;
             query

@@ -3,11 +3,13 @@
 use std::future::Future;
 use std::time::Duration;
 
-use pinpoint_core::job::JobResult;
+use pinpoint_core::job::{JobResult, ResultSource};
 use pinpoint_core::{DriveError, DriveEvent, Task};
 
 use super::Serving;
-use crate::job::{JobConfig, JobError, TakenJob, Worker, inherited_values, message, open_provided};
+use crate::job::{
+    JobConfig, JobError, TakenJob, Worker, inherited_values, message, open_local, open_provided,
+};
 use crate::job_dir;
 use crate::local::doctor::{Diagnosis, examine};
 use crate::local::{CpuList, LocalConfig, LocalExecutor, default_machine_dir, note_session};
@@ -35,7 +37,9 @@ impl Serving<'_> {
             }
             Err(error) => {
                 if self.store.cancel_requested(&taken.job().id).await? {
-                    taken.cancel(None).await?;
+                    let source = self.without_repository(taken.job()).await;
+                    let source = source.as_ref().map(|source| source as &dyn ResultSource);
+                    taken.cancel(source).await?;
                 }
                 return Err(error);
             }
@@ -83,6 +87,14 @@ impl Serving<'_> {
             open_provided(&local, state_dir, id, self.options.provisions.clone()).await
         };
         (opened.await).map_err(|error| JobError::Drive(DriveError::Refused(error.into())))
+    }
+
+    /// The executor of a job at the path where it was made, if that is on this machine.
+    async fn without_repository(&self, job: &Job) -> Option<LocalExecutor> {
+        let local = JobConfig::of(job).ok()?.local?;
+        let (state_dir, id) = (self.state_dir().to_owned(), job.id.clone());
+        let open = move || open_local(&local, &state_dir, &id);
+        tokio::task::spawn_blocking(open).await.ok()?.ok()
     }
 
     /// The configuration of a job for this machine.

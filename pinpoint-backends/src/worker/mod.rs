@@ -144,6 +144,7 @@ impl Serving<'_> {
         let stop = stop.shared();
         let filter = JobFilter {
             bots: self.options.bots.clone(),
+            by_workers: true,
             ..JobFilter::default()
         };
         tell(WorkerEvent::Began(&self.presence.announcement()));

@@ -101,9 +101,9 @@ impl<'a> Presence<'a> {
         self.changed.notify_one();
     }
 
-    /// Told with the next sign of life.
     pub(super) fn does(&self, activity: &str) {
         self.change(|announcement| activity.clone_into(&mut announcement.activity));
+        self.changed.notify_one();
     }
 
     pub(super) async fn announce(&self) -> Result<(), StoreError> {

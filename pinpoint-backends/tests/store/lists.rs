@@ -164,6 +164,7 @@ fn any_filter(ids: Vec<JobId>, times: Vec<i64>) -> impl Strategy<Value = (JobFil
                     name,
                     benchmark,
                     bots: bots.unwrap_or_default(),
+                    by_workers: false,
                     user,
                     kind,
                     state,

@@ -4,15 +4,17 @@
 
 use std::collections::BTreeSet;
 use std::env;
+use std::future::{Future, poll_fn};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use pinpoint_backends::store::{
-    Job, JobFilter, JobId, JobLock, JobStore, Lease, LockError, StoreError, Total,
+    Job, JobFilter, JobId, JobLock, JobStore, KnownFile, Lease, LockError, StoreError, Total,
 };
 use pinpoint_core::{JobState, Journal};
 
@@ -25,6 +27,38 @@ on_both! {
     jobs_are_finished_whoever_is_killed_meanwhile,
     a_worker_that_slept_too_long_writes_nothing_more,
     a_process_that_was_suspended_writes_nothing_more,
+    what_is_dropped_half_way_locks_nobody_out,
+}
+
+/// Work that is canceled is dropped wherever it waits.
+async fn what_is_dropped_half_way_locks_nobody_out(fixture: Fixture) {
+    let store = &fixture.store;
+    let other = open(&fixture.place()).await;
+    let id = fixture.job().await;
+    let lease = store
+        .lease(&id, "ada", Duration::from_secs(3600))
+        .await
+        .unwrap();
+    let file = KnownFile {
+        name: "sessions.jsonl".into(),
+        size: 0,
+        pieces: 0,
+    };
+    for most in 0..60 {
+        let mut written = Box::pin(store.append_file(&lease, &file, b"content"));
+        let mut polls = 0;
+        let half = poll_fn(|context| {
+            polls += 1;
+            match written.as_mut().poll(context) {
+                Poll::Pending if polls <= most => Poll::Pending,
+                _ => Poll::Ready(()),
+            }
+        });
+        half.await;
+        drop(written);
+        // As another process has it: it waits for half a minute at most, and then fails.
+        other.create(&new_job("another")).await.unwrap();
+    }
 }
 
 const STORE: &str = "PINPOINT_TEST_STORE";

@@ -87,8 +87,8 @@ Examples:
     ///
     /// Ctrl-C stops following, and the jobs go on. A job that waits says for what.
     #[command(after_help = "\
-Exit codes: those of the job, as in `pinpoint help`; of several jobs, that of the first whose
-code is not 0; 124 if --timeout came first; 130 if this command was interrupted.")]
+Exit codes: that of the job, as in `pinpoint help`; of several jobs the worst: 1 before 2, 4, 3
+and 0; 124 if --timeout came first; 130 if a job or this command was interrupted.")]
     Wait {
         /// The job id, or its beginning.
         #[arg(required = true, value_name = "JOB")]
@@ -156,6 +156,7 @@ impl From<Select> for JobFilter {
             name: select.name,
             benchmark: select.benchmark,
             bots: select.bot.into_iter().collect(),
+            by_workers: false,
             user: select.user,
             kind: select.kind,
             state: select.state,

@@ -25,3 +25,10 @@ CREATE TABLE job_files (
     PRIMARY KEY (job, name, sequence),
     FOREIGN KEY (job) REFERENCES jobs (number) ON DELETE CASCADE
 );
+
+-- Whether the workers of its bot carry it out; jobs made before were carried out by the
+-- processes that made them.
+ALTER TABLE jobs ADD COLUMN by_workers BIGINT NOT NULL DEFAULT 0;
+
+-- Times in a row that its worker has died before it recorded anything.
+ALTER TABLE jobs ADD COLUMN deaths BIGINT NOT NULL DEFAULT 0;
