@@ -10,7 +10,8 @@
 //! branch has left since. So a commit that is found once stays.
 //!
 //! To clone and to fetch takes the processor, so it holds the machine as a build does, and
-//! never happens beside a measurement.
+//! never happens beside a measurement. The machine is taken before a mirror's lock, as a
+//! build holds it already when it needs a mirror.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,7 +27,7 @@ use super::build_steps::BuildSteps;
 use super::error::LocalError;
 use super::files::{self, Locked, Mode};
 use super::history::url::normal_form;
-use super::machine_lock::MachineLock;
+use super::machine_lock::{BuildHold, MachineLock};
 use super::process::{self, CancelGuard, Ended, Launch, NotRun, Processes};
 use super::remote_url::{RemoteUrl, RemoteUrlError, RepositoryPattern, TRANSPORTS};
 use super::repository::{self, Repository, RepositoryError};
@@ -205,6 +206,18 @@ impl PartialEq for Mirror {
 
 impl Eq for Mirror {}
 
+/// All that is held while a mirror changes, dropped in this order.
+struct Alone<'a> {
+    machine: Machine<'a>,
+    lock: Arc<Locked>,
+}
+
+enum Machine<'a> {
+    /// A build has it.
+    Build(&'a BuildSteps<'a>),
+    Own(Arc<BuildHold>),
+}
+
 impl Mirror {
     /// Clones it, where that was not done yet.
     async fn make(&self, build: Option<&BuildSteps<'_>>) -> Result<(), LocalError> {
@@ -213,14 +226,14 @@ impl Mirror {
         if is_whole() {
             return Ok(());
         }
-        let alone = Arc::new(files::lock(&self.0.lock, Mode::Alone).await?);
+        let alone = self.lock(build).await?;
         if is_whole() {
             return Ok(());
         }
         let new = path.with_extension("new");
         let remains = new.clone();
         // Of a process that was killed. Git can't go on with half a clone.
-        blocking(Arc::clone(&alone), move || files::remove(&remains)).await?;
+        blocking(Arc::clone(&alone.lock), move || files::remove(&remains)).await?;
         let mut clone = self.git(&self.0.mirrors.0.workspace.mirrors());
         clone
             .args([
@@ -233,10 +246,10 @@ impl Mirror {
             ])
             .arg(self.0.url.as_str())
             .arg(&new);
-        self.run(&alone, clone, build).await?;
+        self.run(&alone, clone).await?;
         let mut index = self.git(&new);
         index.args(["commit-graph", "write", "--reachable"]);
-        self.run(&alone, index, build).await?;
+        self.run(&alone, index).await?;
         fs::rename(&new, path).map_err(LocalError::io("write", path))
     }
 
@@ -260,7 +273,7 @@ impl Mirror {
         if self.has(revision).await? {
             return Ok(());
         }
-        let alone = Arc::new(files::lock(&self.0.lock, Mode::Alone).await?);
+        let alone = self.lock(build).await?;
         // Another process may have fetched it meanwhile.
         if self.has(revision).await? {
             return Ok(());
@@ -273,15 +286,15 @@ impl Mirror {
             };
         }
         let path = self.0.path.clone();
-        blocking(Arc::clone(&alone), move || remove_remains(&path)).await?;
+        blocking(Arc::clone(&alone.lock), move || remove_remains(&path)).await?;
         let all = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
-        self.run(&alone, self.fetch(&all), build).await?;
+        self.run(&alone, self.fetch(&all)).await?;
         let mut found = self.has(revision).await?;
         if !found && is_hash {
             // One that no branch holds any more, or never did, such as a change under
             // review.
             let kept = format!("{revision}:refs/pinpoint/{revision}");
-            match self.run(&alone, self.fetch(&[&kept]), build).await {
+            match self.run(&alone, self.fetch(&[&kept])).await {
                 Ok(()) => found = self.has(revision).await?,
                 Err(LocalError::Mirror(MirrorError::Fetch { .. })) => {}
                 Err(error) => return Err(error),
@@ -300,7 +313,7 @@ impl Mirror {
             let mut repack = self.git(&self.0.path);
             repack.args(["repack", "--quiet", "--geometric=2", "-d"]);
             // Tidiness only, which git before 2.32 does not know.
-            let _ = self.run(&alone, repack, build).await;
+            let _ = self.run(&alone, repack).await;
         }
         Ok(())
     }
@@ -358,18 +371,31 @@ impl Mirror {
         command
     }
 
-    async fn run(
-        &self,
-        alone: &Arc<Locked>,
-        command: Command,
-        build: Option<&BuildSteps<'_>>,
-    ) -> Result<(), LocalError> {
-        let (ended, said) = match build {
-            Some(build) => {
-                let ended = build.step(command, Some(LONGEST)).await?;
+    /// Takes the machine, unless the build holds it, and then the mirror.
+    async fn lock<'a>(&self, build: Option<&'a BuildSteps<'_>>) -> Result<Alone<'a>, LocalError> {
+        let Some(build) = build else {
+            let machine = self.0.mirrors.0.machine.shared().await?;
+            let lock = files::lock(&self.0.lock, Mode::Alone).await?;
+            let machine = machine.build_in(&self.0.path).await?;
+            return Ok(Alone {
+                machine: Machine::Own(Arc::new(machine)),
+                lock: Arc::new(lock),
+            });
+        };
+        Ok(Alone {
+            machine: Machine::Build(build),
+            lock: Arc::new(files::lock(&self.0.lock, Mode::Alone).await?),
+        })
+    }
+
+    async fn run(&self, alone: &Alone<'_>, command: Command) -> Result<(), LocalError> {
+        let lock = Arc::clone(&alone.lock);
+        let (ended, said) = match &alone.machine {
+            Machine::Build(build) => {
+                let ended = build.step_holding(lock, command, Some(LONGEST)).await?;
                 (ended, super::build_steps::last_line(build.log)?)
             }
-            None => self.run_alone(alone, command).await?,
+            Machine::Own(machine) => self.run_apart(machine, lock, command).await?,
         };
         match ended.failure(&said) {
             None => Ok(()),
@@ -383,16 +409,13 @@ impl Mirror {
     }
 
     /// Runs a command with the machine held as by a build.
-    async fn run_alone(
+    async fn run_apart(
         &self,
-        alone: &Arc<Locked>,
+        machine: &Arc<BuildHold>,
+        lock: Arc<Locked>,
         command: Command,
     ) -> Result<(Ended, String), LocalError> {
-        let Inner {
-            workspace, machine, ..
-        } = &*self.0.mirrors.0;
-        let hold = machine.for_build(&self.0.path).await?;
-        let directory = workspace.mirrors();
+        let directory = self.0.mirrors.0.workspace.mirrors();
         let (stdout, stderr) = (
             files::create_unnamed(&directory)?,
             files::create_unnamed(&directory)?,
@@ -407,13 +430,13 @@ impl Mirror {
             cpus: None,
             count_instructions: false,
         };
-        let register = hold.register()?;
+        let register = machine.register()?;
         let key = Key {
             job: "mirror".into(),
             action: 0,
         };
         let CancelGuard(processes) = &CancelGuard(Processes::new(key));
-        let holds = (Arc::clone(alone), hold);
+        let holds = (Arc::clone(machine), lock);
         let ended = process::execute(processes, launch, Some(LONGEST), register, holds).await;
         let ended = ended.map_err(|error| match error {
             NotRun::Failed(error) => error,

@@ -10,7 +10,7 @@ use pinpoint_backends::local::{
 use pinpoint_core::{CombinedCommit, InProcess, ListRequest, Located};
 use serde_json::json;
 
-use crate::world::{World, build, git, key, refusal, run};
+use crate::world::{World, build, git, key, refusal, run, until};
 
 /// A repository, `upstream`, and a user's clone of it.
 fn published() -> World {
@@ -213,6 +213,40 @@ async fn two_workers_clone_once() {
     let state = world.combined(&second);
     let (one, other) = tokio::join!(build(&one, 1, &state), build(&other, 1, &state));
     assert_eq!((one.unwrap().failure, other.unwrap().failure), (None, None));
+}
+
+#[tokio::test]
+async fn the_machine_is_taken_before_a_mirror() {
+    let world = published();
+    let first = world.commit("file", "1");
+    push(&world);
+    let job = config(&world, &first, "cp file built");
+    let executor = take(&world, job, "", &[]).await.unwrap();
+    let [mirror] = <[PathBuf; 1]>::try_from(mirrors(&world)).unwrap();
+    let second = world.commit("file", "2");
+    push(&world);
+    // A build has the mirror.
+    let lock = fs::File::open(mirror.with_extension("lock")).unwrap();
+    lock.lock().unwrap();
+    let request = ListRequest {
+        key: key(1),
+        lower: world.combined(&first),
+        higher: world.combined(&second),
+    };
+    let machine = fs::File::open(world.path("other/machine/machine")).unwrap();
+    let held = until("the machine", || match machine.try_lock() {
+        Ok(()) => {
+            machine.unlock().unwrap();
+            false
+        }
+        Err(_) => true,
+    });
+    let fetched = async { executor.list(&request).await.unwrap().count };
+    let released = async {
+        held.await;
+        lock.unlock().unwrap();
+    };
+    assert_eq!(tokio::join!(fetched, released).0, 0);
 }
 
 #[tokio::test]
