@@ -529,6 +529,29 @@ fn errors(said: &str) -> String {
     errors
 }
 
+/// Removes what a fetch that was killed leaves: git's locks, and halves of packs. Only for
+/// the holder of our lock.
+fn remove_remains(mirror: &Path) -> Result<(), LocalError> {
+    let mut open = vec![mirror.to_owned()];
+    while let Some(directory) = open.pop() {
+        let unreadable = |error| LocalError::io("read", &directory)(error);
+        for entry in fs::read_dir(&directory).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
+            if entry.file_type().map_err(unreadable)?.is_dir() {
+                // Those of loose objects have nothing of the kind.
+                if name.len() > 2 {
+                    open.push(path);
+                }
+            } else if name.ends_with(".lock") || name.starts_with("tmp_") {
+                files::remove(&path)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -559,27 +582,4 @@ mod tests {
             assert_eq!(errors(&said), expected);
         }
     }
-}
-
-/// Removes what a fetch that was killed leaves: git's locks, and halves of packs. Only for
-/// the holder of our lock.
-fn remove_remains(mirror: &Path) -> Result<(), LocalError> {
-    let mut open = vec![mirror.to_owned()];
-    while let Some(directory) = open.pop() {
-        let unreadable = |error| LocalError::io("read", &directory)(error);
-        for entry in fs::read_dir(&directory).map_err(unreadable)? {
-            let entry = entry.map_err(unreadable)?;
-            let (path, name) = (entry.path(), entry.file_name());
-            let name = name.to_string_lossy();
-            if entry.file_type().map_err(unreadable)?.is_dir() {
-                // Those of loose objects have nothing of the kind.
-                if name.len() > 2 {
-                    open.push(path);
-                }
-            } else if name.ends_with(".lock") || name.starts_with("tmp_") {
-                files::remove(&path)?;
-            }
-        }
-    }
-    Ok(())
 }
