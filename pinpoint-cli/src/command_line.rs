@@ -4,7 +4,7 @@ use clap::Parser;
 use pinpoint_backends::job::CommandLine;
 use pinpoint_backends::store::without_password;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, without_login};
 
 /// The command of this process, with the two ends found in it.
 pub(crate) fn of_this_process(good: &str, bad: &str) -> CommandLine {
@@ -54,10 +54,18 @@ pub(crate) fn with_ends(command: &CommandLine, good: &str, bad: &str) -> Option<
 }
 
 /// A command line without the values of `--env`, which may be secrets: with the name
-/// alone the variable is inherited, so that the command can still be given again.
+/// alone the variable is inherited, so that the command can still be given again. Nor are
+/// there passwords in `--repository`.
 fn without_values(mut words: Vec<String>) -> Vec<String> {
     let mut is_variable = false;
+    let mut is_repository = false;
     for word in words.iter_mut().take_while(|word| *word != "--") {
+        if is_repository {
+            *word = without_login(word);
+        } else if let Some(repository) = word.strip_prefix("--repository=") {
+            *word = format!("--repository={}", without_login(repository));
+        }
+        is_repository = !is_repository && word == "--repository";
         let from = if is_variable {
             Some(0)
         } else {
@@ -143,6 +151,9 @@ mod tests {
             "--env",
             "C",
             "--env=D",
+            "--repository",
+            "https://ada:secret@host/x=/a@b",
+            "--repository=https://ada:secret@host/y=/c",
             "a",
             "b",
             "--",
@@ -151,16 +162,31 @@ mod tests {
             "E=5",
         ];
         let kept = [
-            "pinpoint", "bisect", "--env", "A", "--env=B", "--env", "C", "--env=D", "a", "b", "--",
-            "env", "--env", "E=5",
+            "pinpoint",
+            "bisect",
+            "--env",
+            "A",
+            "--env=B",
+            "--env",
+            "C",
+            "--env=D",
+            "--repository",
+            "https://host/x=/a@b",
+            "--repository=https://host/y=/c",
+            "a",
+            "b",
+            "--",
+            "env",
+            "--env",
+            "E=5",
         ];
         let line = with_ends_found(words(&given), "a", "b");
         assert_eq!(line.words, words(&kept));
-        assert_eq!(line.ends, Some((8, 9)));
+        assert_eq!(line.ends, Some((11, 12)));
         // Of a job that was stored with values, too.
         let line = CommandLine {
             words: words(&given),
-            ends: Some((8, 9)),
+            ends: Some((11, 12)),
         };
         assert_eq!(shown(&line), words(&kept));
         let again = with_ends(&line, "x", "y").unwrap();

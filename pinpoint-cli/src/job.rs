@@ -7,7 +7,9 @@ use pinpoint_backends::job::{
     JobConfig, JobError, TakenJob, Worker, kind_of, open_local, open_provided,
 };
 use pinpoint_backends::local::doctor::Diagnosis;
-use pinpoint_backends::local::{InstructionCounter, LocalExecutor, Provisions, note_session};
+use pinpoint_backends::local::{
+    InstructionCounter, LocalExecutor, Provisions, Repository, note_session,
+};
 use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{DriveError, DriveEvent, Engine, JobKind, JobMachine};
@@ -207,7 +209,12 @@ impl Session {
     async fn executor(&self) -> Result<LocalExecutor, JobError> {
         let local = self.config.local.as_ref().ok_or_else(not_ours)?;
         let (state_dir, job) = (&self.storage.state_dir, &self.job().id);
-        let opened = open_provided(local, state_dir, job, self.provisions.clone());
+        let mut provisions = self.provisions.clone();
+        if Repository::discover(&local.repository).is_ok() {
+            // The clone of the user, who works on the job here.
+            provisions.mirrors = None;
+        }
+        let opened = open_provided(local, state_dir, job, provisions);
         opened.await.map_err(refused)
     }
 

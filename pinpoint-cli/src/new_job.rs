@@ -80,8 +80,15 @@ impl Benchmark {
                 Err(error) => Err(error.into()),
             })
             .collect::<Result<_, CliError>>()?;
+        let ends = [
+            Some(&good),
+            choice.as_ref().map(|choice| &choice.other.commit),
+        ];
+        let ends: Vec<_> = { ends.iter().flatten() }
+            .map(|end| end.main.git_hash.as_str())
+            .collect();
         let urls = match Repository::discover(repository) {
-            Ok(repository) => repository.urls(&repositories)?,
+            Ok(repository) => repository.urls(&repositories, &ends)?,
             // Existing builds are in none.
             Err(RepositoryError::NotARepository { .. }) => BTreeMap::new(),
             Err(error) => return Err(error.into()),

@@ -109,7 +109,8 @@ impl BuildSteps<'_> {
         self.step_holding((), command, timeout).await
     }
 
-    async fn step_holding<H: Send + 'static>(
+    /// The same; what is held is held until the command has ended.
+    pub(super) async fn step_holding<H: Send + 'static>(
         &self,
         hold: H,
         command: Command,

@@ -56,8 +56,13 @@ pub(super) fn create_unnamed(directory: &Path) -> Result<File, LocalError> {
 /// The end of a file that may be long: no more than a screen shows. Other readers' and
 /// writers' positions do not change.
 pub(super) fn tail(file: &File) -> io::Result<String> {
+    tail_after(file, 0)
+}
+
+/// The same, of what follows this many bytes.
+pub(super) fn tail_after(file: &File, before: u64) -> io::Result<String> {
     const BYTES: u64 = 2000;
-    let start = file.metadata()?.len().saturating_sub(BYTES);
+    let start = file.metadata()?.len().saturating_sub(BYTES).max(before);
     let bytes = read_at(file, start, BYTES)?;
     Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
 }

@@ -92,6 +92,13 @@ pub(super) struct RunHold {
 #[derive(Debug)]
 pub(super) struct BuildHold {
     register: PathBuf,
+    _shared: SharedHold,
+}
+
+/// The machine, shared with builds, before one begins.
+#[derive(Debug)]
+pub(super) struct SharedHold {
+    registers: PathBuf,
     _machine: Locked,
     _in_process: OwnedRwLockReadGuard<()>,
 }
@@ -174,22 +181,24 @@ impl MachineLock {
     /// Waits until nothing runs. The tree names the build: no other process may be
     /// building in it.
     pub(super) async fn for_build(&self, tree: &Path) -> Result<BuildHold, LocalError> {
-        self.unless_draining(self.build_hold(tree)).await
+        self.shared().await?.build_in(tree).await
     }
 
-    async fn build_hold(&self, tree: &Path) -> Result<BuildHold, LocalError> {
+    /// The same for what takes another lock before it begins in a tree. That lock comes
+    /// after the machine, as it does for builds: in the other order they wait for each
+    /// other for ever as soon as a run waits.
+    pub(super) async fn shared(&self) -> Result<SharedHold, LocalError> {
+        self.unless_draining(self.shared_hold()).await
+    }
+
+    async fn shared_hold(&self) -> Result<SharedHold, LocalError> {
         let in_process = Arc::clone(&self.in_process).read_owned().await;
         let turn = files::lock(&self.turnstile, Mode::Alone).await?;
         let machine = files::lock(&self.machine, Mode::Shared).await?;
         drop(turn);
-        let name = Sha256::digest(tree.as_os_str().as_encoded_bytes());
-        let register = self
-            .registers
-            .join(format!("build-{}", workspace::hexadecimal(&name)));
-        end_recorded(&register).await?;
         end_recorded(&self.registers.join("run")).await?;
-        Ok(BuildHold {
-            register,
+        Ok(SharedHold {
+            registers: self.registers.clone(),
             _machine: machine,
             _in_process: in_process,
         })
@@ -224,6 +233,20 @@ impl RunHold {
     /// process once that is dead.
     pub(super) fn register(&self) -> Result<File, LocalError> {
         files::open_or_create(&self.register)
+    }
+}
+
+impl SharedHold {
+    /// Begins in a tree, in which no other process may be building.
+    pub(super) async fn build_in(self, tree: &Path) -> Result<BuildHold, LocalError> {
+        let name = Sha256::digest(tree.as_os_str().as_encoded_bytes());
+        let name = format!("build-{}", workspace::hexadecimal(&name));
+        let register = self.registers.join(name);
+        end_recorded(&register).await?;
+        Ok(BuildHold {
+            register,
+            _shared: self,
+        })
     }
 }
 

@@ -10,10 +10,12 @@
 //! branch has left since. So a commit that is found once stays.
 //!
 //! To clone and to fetch takes the processor, so it holds the machine as a build does, and
-//! never happens beside a measurement.
+//! never happens beside a measurement. The machine is taken before a mirror's lock, as a
+//! build holds it already when it needs a mirror.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -26,7 +28,7 @@ use super::build_steps::BuildSteps;
 use super::error::LocalError;
 use super::files::{self, Locked, Mode};
 use super::history::url::normal_form;
-use super::machine_lock::MachineLock;
+use super::machine_lock::{BuildHold, MachineLock};
 use super::process::{self, CancelGuard, Ended, Launch, NotRun, Processes};
 use super::remote_url::{RemoteUrl, RemoteUrlError, RepositoryPattern, TRANSPORTS};
 use super::repository::{self, Repository, RepositoryError};
@@ -36,6 +38,9 @@ use super::workspace::{Workspace, check_room, hexadecimal};
 /// The longest that one call of git may take: the largest repositories are cloned in
 /// hours.
 const LONGEST: Duration = Duration::from_hours(4);
+
+/// The branches and tags of a URL.
+const ALL: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
 
 /// A mirror with more packs than this is repacked.
 const MOST_PACKS: usize = 32;
@@ -73,7 +78,7 @@ pub enum MirrorError {
     Fetch {
         /// The URL.
         url: String,
-        /// The last words of git.
+        /// The errors of git.
         reason: String,
     },
 }
@@ -205,22 +210,59 @@ impl PartialEq for Mirror {
 
 impl Eq for Mirror {}
 
+/// All that is held while a mirror changes, dropped in this order.
+struct Alone<'a> {
+    machine: Machine<'a>,
+    lock: Arc<Locked>,
+}
+
+enum Machine<'a> {
+    /// A build has it.
+    Build(&'a BuildSteps<'a>),
+    Own(Arc<BuildHold>),
+}
+
 impl Mirror {
-    /// Clones it, where that was not done yet.
+    pub(super) fn url(&self) -> &RemoteUrl {
+        &self.0.url
+    }
+
+    /// Clones it, where that was not done yet or git can't open it, and brings the rest of
+    /// a history that was cut off where it was cloned.
     async fn make(&self, build: Option<&BuildSteps<'_>>) -> Result<(), LocalError> {
+        let shallow = self.0.path.join("shallow");
+        if self.opens(&["rev-parse"]).await? && !shallow.exists() {
+            return Ok(());
+        }
+        let alone = self.lock(build).await?;
+        // Another process may have done so meanwhile.
+        if !self.opens(&["rev-parse"]).await? {
+            self.clone(&alone).await
+        } else if shallow.exists() {
+            self.run(&alone, self.fetch(&ALL)).await
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Does a command of git succeed in it?
+    async fn opens(&self, arguments: &[&str]) -> Result<bool, LocalError> {
+        let mut command = repository::git_at(&self.0.path);
+        command.args(arguments);
+        let path = self.0.path.clone();
+        blocking((), move || {
+            Ok(path.is_dir() && repository::run(&mut command)?.status.success())
+        })
+        .await
+    }
+
+    /// Clones it, in place of a damaged one.
+    async fn clone(&self, alone: &Alone<'_>) -> Result<(), LocalError> {
         let path = &self.0.path;
-        let is_whole = || path.join("HEAD").is_file();
-        if is_whole() {
-            return Ok(());
-        }
-        let alone = Arc::new(files::lock(&self.0.lock, Mode::Alone).await?);
-        if is_whole() {
-            return Ok(());
-        }
         let new = path.with_extension("new");
         let remains = new.clone();
         // Of a process that was killed. Git can't go on with half a clone.
-        blocking(Arc::clone(&alone), move || files::remove(&remains)).await?;
+        blocking(Arc::clone(&alone.lock), move || files::remove(&remains)).await?;
         let mut clone = self.git(&self.0.mirrors.0.workspace.mirrors());
         clone
             .args([
@@ -233,11 +275,17 @@ impl Mirror {
             ])
             .arg(self.0.url.as_str())
             .arg(&new);
-        self.run(&alone, clone, build).await?;
+        self.run(alone, clone).await?;
         let mut index = self.git(&new);
         index.args(["commit-graph", "write", "--reachable"]);
-        self.run(&alone, index, build).await?;
-        fs::rename(&new, path).map_err(LocalError::io("write", path))
+        self.run(alone, index).await?;
+        let damaged = path.with_extension("damaged");
+        files::remove(&damaged)?;
+        if path.exists() {
+            fs::rename(path, &damaged).map_err(LocalError::io("write", &damaged))?;
+        }
+        fs::rename(&new, path).map_err(LocalError::io("write", path))?;
+        blocking(Arc::clone(&alone.lock), move || files::remove(&damaged)).await
     }
 
     /// Fetches a commit, named by its full hash, or anything by its name, if it is not
@@ -260,7 +308,7 @@ impl Mirror {
         if self.has(revision).await? {
             return Ok(());
         }
-        let alone = Arc::new(files::lock(&self.0.lock, Mode::Alone).await?);
+        let alone = self.lock(build).await?;
         // Another process may have fetched it meanwhile.
         if self.has(revision).await? {
             return Ok(());
@@ -273,21 +321,13 @@ impl Mirror {
             };
         }
         let path = self.0.path.clone();
-        blocking(Arc::clone(&alone), move || remove_remains(&path)).await?;
-        let all = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
-        self.run(&alone, self.fetch(&all), build).await?;
-        let mut found = self.has(revision).await?;
-        if !found && is_hash {
-            // One that no branch holds any more, or never did, such as a change under
-            // review.
-            let kept = format!("{revision}:refs/pinpoint/{revision}");
-            match self.run(&alone, self.fetch(&[&kept]), build).await {
-                Ok(()) => found = self.has(revision).await?,
-                Err(LocalError::Mirror(MirrorError::Fetch { .. })) => {}
-                Err(error) => return Err(error),
-            }
+        blocking(Arc::clone(&alone.lock), move || remove_remains(&path)).await?;
+        let mut found = self.fetch_revision(&alone, revision, is_hash).await;
+        if !matches!(found, Ok(true)) && !self.opens(&["rev-list", "--count", "--all"]).await? {
+            self.clone(&alone).await?;
+            found = self.fetch_revision(&alone, revision, is_hash).await;
         }
-        if !found {
+        if !found? {
             locked(&self.0.missed).insert(revision.to_owned());
             return if is_hash {
                 Err(no_commit().into())
@@ -300,9 +340,29 @@ impl Mirror {
             let mut repack = self.git(&self.0.path);
             repack.args(["repack", "--quiet", "--geometric=2", "-d"]);
             // Tidiness only, which git before 2.32 does not know.
-            let _ = self.run(&alone, repack, build).await;
+            let _ = self.run(&alone, repack).await;
         }
         Ok(())
+    }
+
+    /// Fetches everything, and then a commit by its hash. Is it there now?
+    async fn fetch_revision(
+        &self,
+        alone: &Alone<'_>,
+        revision: &str,
+        is_hash: bool,
+    ) -> Result<bool, LocalError> {
+        self.run(alone, self.fetch(&ALL)).await?;
+        if !is_hash || self.has(revision).await? {
+            return self.has(revision).await;
+        }
+        // One that no branch holds any more, or never did, such as a change under review.
+        let kept = format!("{revision}:refs/pinpoint/{revision}");
+        match self.run(alone, self.fetch(&[&kept])).await {
+            Ok(()) => self.has(revision).await,
+            Err(LocalError::Mirror(MirrorError::Fetch { .. })) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     async fn has(&self, revision: &str) -> Result<bool, LocalError> {
@@ -333,9 +393,11 @@ impl Mirror {
                 "--no-tags",
                 "--no-write-fetch-head",
             ])
-            .args(["--no-auto-gc", "--"])
-            .arg(self.0.url.as_str())
-            .args(references);
+            .arg("--no-auto-gc");
+        if self.0.path.join("shallow").exists() {
+            fetch.arg("--unshallow");
+        }
+        fetch.arg("--").arg(self.0.url.as_str()).args(references);
         fetch
     }
 
@@ -350,6 +412,9 @@ impl Mirror {
                 "http.lowSpeedLimit=100",
                 "-c",
                 "http.lowSpeedTime=300",
+                // The place that a URL leads to may not be permitted.
+                "-c",
+                "http.followRedirects=false",
             ])
             .env("GIT_ALLOW_PROTOCOL", TRANSPORTS)
             .env("GIT_ASKPASS", "")
@@ -358,23 +423,44 @@ impl Mirror {
         command
     }
 
-    async fn run(
-        &self,
-        alone: &Arc<Locked>,
-        command: Command,
-        build: Option<&BuildSteps<'_>>,
-    ) -> Result<(), LocalError> {
-        let (ended, said) = match build {
-            Some(build) => {
-                let ended = build.step(command, Some(LONGEST)).await?;
-                (ended, super::build_steps::last_line(build.log)?)
-            }
-            None => self.run_alone(alone, command).await?,
+    /// Takes the machine, unless the build holds it, and then the mirror.
+    async fn lock<'a>(&self, build: Option<&'a BuildSteps<'_>>) -> Result<Alone<'a>, LocalError> {
+        let Some(build) = build else {
+            let machine = self.0.mirrors.0.machine.shared().await?;
+            let lock = files::lock(&self.0.lock, Mode::Alone).await?;
+            let machine = machine.build_in(&self.0.path).await?;
+            return Ok(Alone {
+                machine: Machine::Own(Arc::new(machine)),
+                lock: Arc::new(lock),
+            });
         };
-        match ended.failure(&said) {
+        Ok(Alone {
+            machine: Machine::Build(build),
+            lock: Arc::new(files::lock(&self.0.lock, Mode::Alone).await?),
+        })
+    }
+
+    async fn run(&self, alone: &Alone<'_>, command: Command) -> Result<(), LocalError> {
+        let lock = Arc::clone(&alone.lock);
+        let (ended, said) = match &alone.machine {
+            Machine::Build(build) => {
+                let before = fs::metadata(build.log).map_or(0, |log| log.len());
+                let ended = build.step_holding(lock, command, Some(LONGEST)).await?;
+                let said = File::open(build.log).and_then(|log| files::tail_after(&log, before));
+                (ended, said.map_err(LocalError::io("read", build.log))?)
+            }
+            Machine::Own(machine) => self.run_apart(machine, lock, command).await?,
+        };
+        match ended.failure(&errors(&said)) {
             None => Ok(()),
             Some(failure) => {
-                check_room(&self.0.mirrors.0.workspace.mirrors())?;
+                let directory = self.0.mirrors.0.workspace.mirrors();
+                // Git may have made room again by removing what it wrote.
+                if NO_ROOM.iter().any(|words| said.contains(words)) {
+                    let full = io::Error::from(io::ErrorKind::StorageFull);
+                    return Err(LocalError::io("write to", &directory)(full));
+                }
+                check_room(&directory)?;
                 let url = self.0.url.to_string();
                 let reason = format!("git {failure}");
                 Err(MirrorError::Fetch { url, reason }.into())
@@ -383,16 +469,13 @@ impl Mirror {
     }
 
     /// Runs a command with the machine held as by a build.
-    async fn run_alone(
+    async fn run_apart(
         &self,
-        alone: &Arc<Locked>,
+        machine: &Arc<BuildHold>,
+        lock: Arc<Locked>,
         command: Command,
     ) -> Result<(Ended, String), LocalError> {
-        let Inner {
-            workspace, machine, ..
-        } = &*self.0.mirrors.0;
-        let hold = machine.for_build(&self.0.path).await?;
-        let directory = workspace.mirrors();
+        let directory = self.0.mirrors.0.workspace.mirrors();
         let (stdout, stderr) = (
             files::create_unnamed(&directory)?,
             files::create_unnamed(&directory)?,
@@ -407,21 +490,43 @@ impl Mirror {
             cpus: None,
             count_instructions: false,
         };
-        let register = hold.register()?;
+        let register = machine.register()?;
         let key = Key {
             job: "mirror".into(),
             action: 0,
         };
         let CancelGuard(processes) = &CancelGuard(Processes::new(key));
-        let holds = (Arc::clone(alone), hold);
+        let holds = (Arc::clone(machine), lock);
         let ended = process::execute(processes, launch, Some(LONGEST), register, holds).await;
         let ended = ended.map_err(|error| match error {
             NotRun::Failed(error) => error,
             NotRun::Spawn(source) => RepositoryError::not_started(source).into(),
         })?;
         let said = files::tail(&said).map_err(LocalError::io("read", &directory))?;
-        Ok((ended, said.lines().last().unwrap_or_default().to_owned()))
+        Ok((ended, said))
     }
+}
+
+/// The words of the C library when a disk or a quota is full.
+const NO_ROOM: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
+
+/// The errors in the output of git, in one line: its last line is often advice.
+fn errors(said: &str) -> String {
+    let is_error = |line: &&str| {
+        let marks = ["fatal:", "error:", "ERROR:", "ssh:"];
+        let refusals = ["Permission denied", "Host key verification failed"];
+        marks.iter().any(|mark| line.starts_with(mark))
+            || refusals.iter().any(|refusal| line.contains(refusal))
+    };
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(is_error).collect();
+    let mut errors = match lines.is_empty() {
+        true => said.lines().last().unwrap_or_default().to_owned(),
+        false => lines.join("; "),
+    };
+    if errors.contains("The requested URL returned error: 3") {
+        errors += "; it leads to another URL, which is not followed: name that one as the remote";
+    }
+    errors
 }
 
 /// Removes what a fetch that was killed leaves: git's locks, and halves of packs. Only for
@@ -445,4 +550,36 @@ fn remove_remains(mirror: &Path) -> Result<(), LocalError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_errors_of_git_are_told_from_its_advice() {
+        let advice =
+            "\n\nPlease make sure you have the correct access rights\nand the repository exists.";
+        let unread = "fatal: Could not read from remote repository.";
+        for (said, expected) in [
+            (
+                format!(
+                    "ssh: Could not resolve hostname x: Name or service not known\n{unread}{advice}"
+                ),
+                format!("ssh: Could not resolve hostname x: Name or service not known; {unread}"),
+            ),
+            (
+                format!("banner\ngit@host: Permission denied (publickey).\n{unread}{advice}"),
+                format!("git@host: Permission denied (publickey).; {unread}"),
+            ),
+            (
+                format!("ERROR: Repository not found.\n{unread}{advice}"),
+                format!("ERROR: Repository not found.; {unread}"),
+            ),
+            ("first\nlast".into(), "last".into()),
+            (String::new(), String::new()),
+        ] {
+            assert_eq!(errors(&said), expected);
+        }
+    }
 }

@@ -18,7 +18,7 @@ use std::str::FromStr;
 
 use glob::{MatchOptions, Pattern};
 
-use super::history::url::{local_path, normal_form};
+use super::history::url::{local_path, normal_form, without_links};
 
 /// The transports that git is left with: none of them runs a command that a URL names.
 pub(super) const TRANSPORTS: &str = "file:git:http:https:ssh";
@@ -45,6 +45,9 @@ pub enum RemoteUrlError {
     /// No path, or one with `.` or `..`.
     #[error("its path is empty, or has `.`, `..` or an encoded `/` in it")]
     Path,
+    /// Git would go on from the path to another place.
+    #[error("its `.git` is not a directory but leads to another place; name that place")]
+    Link,
     /// A query or a fragment, in which tokens are sent.
     #[error("it has a query (`?`) or a fragment (`#`)")]
     Query,
@@ -78,9 +81,14 @@ impl FromStr for RemoteUrl {
         if let Some(path) = local_path(text) {
             let written = path.to_str().ok_or(RemoteUrlError::Path)?;
             check_path(written, false)?;
-            let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-            let real = real.into_os_string().into_string();
-            return real.map(Self).map_err(|_| RemoteUrlError::Path);
+            let real = without_links(&path).into_os_string().into_string();
+            let real = real.map_err(|_| RemoteUrlError::Path)?;
+            // Git looks there first, or if there is nothing at the path itself.
+            let places = ["/.git", ".git/.git", ".git"].map(|end| format!("{real}{end}"));
+            return match places.iter().any(|place| leads_away(Path::new(place))) {
+                true => Err(RemoteUrlError::Link),
+                false => Ok(Self(real)),
+            };
         }
         let Some((scheme, rest)) = text.split_once("://") else {
             // `user@host:path`, as ssh takes it. A second colon would name a program that
@@ -167,6 +175,11 @@ impl fmt::Display for Authority {
             None => Ok(()),
         }
     }
+}
+
+/// Is there something other than a directory: a link, or a file that names another place?
+fn leads_away(place: &Path) -> bool {
+    place.symlink_metadata().is_ok_and(|found| !found.is_dir())
 }
 
 /// Does no part of a path lead elsewhere? Git decodes the paths of URLs, and servers do.
@@ -376,7 +389,18 @@ mod tests {
             (
                 "git@host:acme/*",
                 &["git@HOST:acme/a.git", "ssh://git@host:22/acme/a"],
-                &["root@host:acme/a", "host:acme/a", "git@host:a"],
+                &[
+                    "root@host:acme/a",
+                    "host:acme/a",
+                    "git@host:a",
+                    "git@host:/acme/a",
+                    "ssh://git@host//acme/a",
+                ],
+            ),
+            (
+                "git@host:/acme/*",
+                &["git@host:/acme/a.git"],
+                &["git@host:acme/a", "git@host:/a"],
             ),
             (
                 "/missing/git/*.git",
@@ -428,6 +452,27 @@ mod tests {
         };
         assert!(permits("open/a"));
         assert!(!permits("open/link") && !permits("closed/a"));
+        // Git tries other endings than the one that is written.
+        let link = |from: &str, to: &str| {
+            std::os::unix::fs::symlink(root.join(to), root.join(from)).unwrap();
+        };
+        let below = format!("{}/open/**", root.display());
+        let below: RepositoryPattern = below.parse().unwrap();
+        let parsed = |name: &str| root.join(name).display().to_string().parse::<RemoteUrl>();
+        std::fs::create_dir_all(root.join("closed/b.git")).unwrap();
+        link("open/all", "closed");
+        let b = parsed("open/all/b").unwrap();
+        assert!(!below.permits(&b), "{b}");
+        assert!(below.permits(&parsed("open/missing/b").unwrap()));
+        link("open/b.git", "closed/b.git");
+        assert_eq!(parsed("open/b"), Err(RemoteUrlError::Link));
+        assert!(!below.permits(&parsed("open/b.git").unwrap()));
+        link("open/a/.git", "closed/b.git");
+        assert_eq!(parsed("open/a"), Err(RemoteUrlError::Link));
+        std::fs::remove_file(root.join("open/a/.git")).unwrap();
+        std::fs::write(root.join("open/a/.git"), "gitdir: ../../closed/b.git").unwrap();
+        assert_eq!(parsed("open/a"), Err(RemoteUrlError::Link));
+        std::fs::remove_file(root.join("open/a/.git")).unwrap();
         // The directory of the pattern may be reached by a link itself.
         std::os::unix::fs::symlink(root.join("open"), root.join("entry")).unwrap();
         let entry = format!("{}/entry/*", root.display());

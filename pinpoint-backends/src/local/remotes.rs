@@ -11,7 +11,8 @@ impl Repository {
     /// The URLs from which other machines can fetch this repository and those around it
     /// (see [`LocalRepositories`](super::LocalRepositories)), by the names that they have
     /// here; `named` are clones that the user named. Those without a usable remote are
-    /// left out. No credentials are in them.
+    /// left out. No credentials are in them. Of several remotes the repository's is the
+    /// one that has these commits (see [`published`](Self::published)), if there is one.
     ///
     /// # Errors
     ///
@@ -19,9 +20,16 @@ impl Repository {
     pub fn urls(
         &self,
         named: &BTreeMap<String, PathBuf>,
+        commits: &[&str],
     ) -> Result<BTreeMap<String, String>, RepositoryError> {
         let mut urls = urls_around(self, named);
-        if let Some((_, url)) = self.remotes()?.into_iter().next() {
+        let mut remotes = self.remotes()?;
+        if remotes.len() > 1
+            && let Ok(url) = self.published(commits)
+        {
+            remotes.retain(|(_, other)| *other == url);
+        }
+        if let Some((_, url)) = remotes.into_iter().next() {
             urls.insert(self.name(), url.to_string());
             urls.insert(url.normal_form(), url.to_string());
         }

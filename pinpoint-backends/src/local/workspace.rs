@@ -248,10 +248,12 @@ impl Workspace {
                 Some(_alone) => report.take(path),
             }
         }
-        for name in names_before(&self.mirrors(), ".new")? {
-            let path = self.mirrors().join(name);
-            if let Some(_alone) = files::try_lock(&path.with_extension("lock"), Mode::Alone)? {
-                report.take(path.with_extension("new"));
+        for end in ["new", "damaged"] {
+            for name in names_before(&self.mirrors(), &format!(".{end}"))? {
+                let path = self.mirrors().join(name);
+                if let Some(_alone) = files::try_lock(&path.with_extension("lock"), Mode::Alone)? {
+                    report.take(path.with_extension(end));
+                }
             }
         }
         for end in ["lock", "used"] {

@@ -10,7 +10,7 @@ use pinpoint_backends::local::{
 use pinpoint_core::{CombinedCommit, InProcess, ListRequest, Located};
 use serde_json::json;
 
-use crate::world::{World, build, git, key, refusal, run};
+use crate::world::{World, build, git, key, refusal, run, until};
 
 /// A repository, `upstream`, and a user's clone of it.
 fn published() -> World {
@@ -34,7 +34,7 @@ fn push(world: &World) {
 fn config(world: &World, good: &str, build: &str) -> LocalConfig {
     let repository = Repository::discover(&world.repository).unwrap();
     LocalConfig {
-        urls: repository.urls(&Default::default()).unwrap(),
+        urls: repository.urls(&Default::default(), &[]).unwrap(),
         build: Some(build.into()),
         command: vec![
             "sh".into(),
@@ -197,6 +197,63 @@ async fn half_a_clone_is_thrown_away() {
 }
 
 #[tokio::test]
+async fn a_damaged_mirror_is_cloned_again() {
+    let world = published();
+    let first = world.commit("file", "1");
+    push(&world);
+    let job = config(&world, &first, "cp file built");
+    let head = |mirror: &Path| fs::write(mirror.join("HEAD"), "").unwrap();
+    let packs = |mirror: &Path| {
+        let entries = fs::read_dir(mirror.join("objects/pack")).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        for path in paths.filter(|path| path.extension().is_some_and(|it| it == "pack")) {
+            fs::remove_file(&path).unwrap();
+            fs::write(&path, "PACK").unwrap();
+        }
+    };
+    drop(take(&world, job.clone(), "", &[]).await.unwrap());
+    let [mirror] = <[PathBuf; 1]>::try_from(mirrors(&world)).unwrap();
+    for damage in [&head as &dyn Fn(&Path), &packs] {
+        damage(&mirror);
+        let executor = take(&world, job.clone(), "", &[]).await.unwrap();
+        let made = build(&executor, 1, &world.combined(&first)).await.unwrap();
+        assert_eq!(made.failure, None);
+        fs::remove_dir_all(world.path("other/state/builds")).unwrap();
+        assert_eq!(mirrors(&world).as_slice(), std::slice::from_ref(&mirror));
+        git(&mirror, &["fsck", "--no-dangling"]);
+    }
+}
+
+#[tokio::test]
+async fn a_mirror_gets_the_history_that_its_upstream_lacked() {
+    let world = published();
+    let hashes = ["1", "2", "3"].map(|text| world.commit("file", text));
+    push(&world);
+    let upstream = world.path("upstream");
+    let whole = away(&world, "upstream");
+    let source = format!("file://{}", whole.display());
+    let branch = ["--branch", "main"];
+    let clone = ["clone", "-q", "--bare", "--depth", "1"];
+    let places = [&*source, "upstream"];
+    git(&world.path(""), &[&clone[..], &branch, &places].concat());
+    let last = config(&world, &hashes[2], "cp file built");
+    drop(take(&world, last.clone(), "", &[]).await.unwrap());
+    let [mirror] = <[PathBuf; 1]>::try_from(mirrors(&world)).unwrap();
+    assert!(mirror.join("shallow").exists());
+    // As long as it lacks that itself, it is no obstacle.
+    drop(take(&world, last.clone(), "", &[]).await.unwrap());
+    git(&upstream, &["fetch", "-q", "--unshallow"]);
+    let executor = take(&world, last, "", &[]).await.unwrap();
+    assert!(!mirror.join("shallow").exists());
+    let request = ListRequest {
+        key: key(1),
+        lower: world.combined(&hashes[0]),
+        higher: world.combined(&hashes[2]),
+    };
+    assert_eq!(executor.list(&request).await.unwrap().count, 1);
+}
+
+#[tokio::test]
 async fn two_workers_clone_once() {
     let world = published();
     let first = world.commit("file", "1");
@@ -213,6 +270,40 @@ async fn two_workers_clone_once() {
     let state = world.combined(&second);
     let (one, other) = tokio::join!(build(&one, 1, &state), build(&other, 1, &state));
     assert_eq!((one.unwrap().failure, other.unwrap().failure), (None, None));
+}
+
+#[tokio::test]
+async fn the_machine_is_taken_before_a_mirror() {
+    let world = published();
+    let first = world.commit("file", "1");
+    push(&world);
+    let job = config(&world, &first, "cp file built");
+    let executor = take(&world, job, "", &[]).await.unwrap();
+    let [mirror] = <[PathBuf; 1]>::try_from(mirrors(&world)).unwrap();
+    let second = world.commit("file", "2");
+    push(&world);
+    // A build has the mirror.
+    let lock = fs::File::open(mirror.with_extension("lock")).unwrap();
+    lock.lock().unwrap();
+    let request = ListRequest {
+        key: key(1),
+        lower: world.combined(&first),
+        higher: world.combined(&second),
+    };
+    let machine = fs::File::open(world.path("other/machine/machine")).unwrap();
+    let held = until("the machine", || match machine.try_lock() {
+        Ok(()) => {
+            machine.unlock().unwrap();
+            false
+        }
+        Err(_) => true,
+    });
+    let fetched = async { executor.list(&request).await.unwrap().count };
+    let released = async {
+        held.await;
+        lock.unlock().unwrap();
+    };
+    assert_eq!(tokio::join!(fetched, released).0, 0);
 }
 
 #[tokio::test]
@@ -269,6 +360,16 @@ async fn what_cannot_be_had_is_named() {
     // What can't be reached may be another time.
     push(&world);
     let executor = take(&world, job, "", &[]).await.unwrap();
+    let mut missing = world.combined(&first);
+    missing.main.git_hash = "1".repeat(40);
+    let request = ListRequest {
+        key: key(2),
+        lower: world.combined(&first),
+        higher: missing,
+    };
+    let error = executor.list(&request).await.err().unwrap().to_string();
+    let expected = format!("{upstream} has no commit {}; push it there", "1".repeat(40));
+    assert!(error.contains(&expected), "{error}");
     let second = world.combined(&world.commit("file", "2"));
     away(&world, "upstream");
     let error = build(&executor, 2, &second).await.err().unwrap();
@@ -406,6 +507,12 @@ fn the_url_is_that_of_a_remote_which_has_the_commits() {
     git(&world.repository, &["remote", "add", "fork", &fork]);
     git(&world.repository, &["push", "-q", "fork", "main"]);
     assert_eq!(url(&[&first, &second]).unwrap(), fork);
+    let main = world.repository.display().to_string();
+    let noted = |commits: &[&str]| repository.urls(&Default::default(), commits).unwrap();
+    assert_eq!(noted(&[&first, &second])[&main], fork);
+    assert_eq!(noted(&[&first])[&main], upstream);
+    let unpushed = world.commit("file", "2");
+    assert_eq!(noted(&[&unpushed])[&main], upstream);
     assert_eq!(url(&[&first]).unwrap(), upstream);
 }
 
@@ -414,7 +521,7 @@ fn no_credentials_are_kept() {
     let world = World::new();
     world.commit("file", "0");
     let repository = Repository::discover(&world.repository).unwrap();
-    let urls = |repository: &Repository| repository.urls(&Default::default()).unwrap();
+    let urls = |repository: &Repository| repository.urls(&Default::default(), &[]).unwrap();
     assert!(urls(&repository).is_empty());
     let error = repository.published(&[]).unwrap_err();
     assert!(matches!(error, RepositoryError::NoRemote { .. }), "{error}");

@@ -214,15 +214,46 @@ pub(super) fn magnitude(text: &str) -> Result<Magnitude, String> {
 pub(super) fn repository(text: &str) -> Result<(String, PathBuf), String> {
     match text.rsplit_once('=') {
         Some((url, directory)) if !url.is_empty() && !directory.is_empty() => {
-            Ok((url.to_owned(), directory.into()))
+            Ok((without_login(url), directory.into()))
         }
         _ => Err("URL=DIR is needed".to_owned()),
+    }
+}
+
+/// A URL without the password and, but for ssh, the user: jobs keep it.
+pub(crate) fn without_login(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let Some((login, host)) = authority.rsplit_once('@') else {
+        return url.to_owned();
+    };
+    let user = login.split(':').next().unwrap_or_default();
+    match scheme.eq_ignore_ascii_case("ssh") {
+        true => format!("{scheme}://{user}@{host}{path}"),
+        false => format!("{scheme}://{host}{path}"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_repository_is_named_without_a_password() {
+        for (given, kept) in [
+            ("https://ada:secret@host/x", "https://host/x"),
+            ("https://token@host", "https://host"),
+            ("ssh://ada:secret@host:22/x", "ssh://ada@host:22/x"),
+            ("https://host/a@b", "https://host/a@b"),
+            ("git@host:x", "git@host:x"),
+            ("/src/a:b@c", "/src/a:b@c"),
+        ] {
+            let parsed = repository(&format!("{given}=/home/a@b"));
+            assert_eq!(parsed, Ok((kept.to_owned(), "/home/a@b".into())));
+        }
+    }
 
     #[test]
     fn a_variable_has_a_value_or_is_inherited() {

@@ -1,8 +1,11 @@
 //! Jobs on machines that have no clone of their creator's: a state directory each.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use libc::{SIGINT, SIGKILL};
@@ -115,6 +118,70 @@ fn a_job_goes_on_where_its_repository_is_not() {
     assert_eq!(fs::read_dir(&mirrors).unwrap().count(), 0);
     let nowhere = job.on("one", &["clean", "--build-store", "/nowhere"]);
     nowhere.ends_with(1).tells("can't read /nowhere");
+}
+
+#[test]
+fn a_job_goes_on_with_its_clone_where_that_is() {
+    let job = Abandoned::new("cp value built");
+    fs::rename(job.world.path("away"), &job.world.repository).unwrap();
+    let other = ["--allow-repository", "https://host.example/**"];
+    job.import("one");
+    job.resume("one", &other).ends_with(0).says(&job.culprit());
+}
+
+#[test]
+fn a_redirect_to_another_url_is_not_followed() {
+    let world = World::with_step(4, 2);
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", server.local_addr().unwrap());
+    let origin = format!("{url}/open/a");
+    git(&world.repository, &["remote", "add", "origin", &origin]);
+    world.bisect(&[], "false").ends_with(1);
+    let job = world.only_job()["id"].as_str().unwrap().to_owned();
+    fs::rename(&world.repository, world.path("away")).unwrap();
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let requests = Arc::clone(&asked);
+    std::thread::spawn(move || {
+        for stream in server.incoming() {
+            let mut stream = stream.unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            let first = lines.next().unwrap().unwrap();
+            // It closes the connection once all of the request is read.
+            let _ = lines.find(|line| line.as_ref().is_ok_and(String::is_empty));
+            requests.lock().unwrap().push(first.clone());
+            let path = first.split(' ').nth(1).unwrap();
+            let closed = path.replace("/open/", "/closed/");
+            let head = "Content-Length: 0\r\nConnection: close\r\n\r\n";
+            let answer = match path == closed {
+                true => format!("HTTP/1.1 404 Not Found\r\n{head}"),
+                false => format!("HTTP/1.1 302 Found\r\nLocation: {closed}\r\n{head}"),
+            };
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    let pattern = format!("{url}/open/*");
+    let resume = ["jobs", "resume", &job, "--allow-repository", &pattern];
+    let refused = world.pinpoint(&resume).in_dir(&world.path(""));
+    let refused = refused.env("no_proxy", "127.0.0.1").ends_with(1);
+    refused.tells("it leads to another URL, which is not followed");
+    let asked = asked.lock().unwrap();
+    assert!(!asked.is_empty());
+    assert!(asked.iter().all(|it| it.contains("/open/")), "{asked:?}");
+}
+
+#[test]
+fn no_password_of_a_repository_is_stored() {
+    let world = World::with_step(4, 2);
+    let clone = world.repository.display().to_string();
+    let secret = format!("https://ada:hunter2@host.example/x={clone}");
+    world
+        .bisect(&["--repository", &secret], "false")
+        .ends_with(1);
+    let file = world.path("jobs").display().to_string();
+    world.pinpoint(&["jobs", "export", &file]).ends_with(0);
+    let stored = fs::read_to_string(&file).unwrap();
+    assert!(stored.contains("https://host.example/x"), "{stored}");
+    assert!(!stored.contains("hunter2"), "{stored}");
 }
 
 #[test]

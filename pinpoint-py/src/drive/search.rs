@@ -227,7 +227,7 @@ impl Search {
             .collect::<Result<_, Failure>>()?;
         let mut config = LocalConfig {
             paths: repository.paths_between(&good.git_hash, &bad.git_hash, &self.paths)?,
-            urls: repository.urls(&self.repositories)?,
+            urls: repository.urls(&self.repositories, &[&good.git_hash, &bad.git_hash])?,
             repository: repository.path().to_owned(),
             repositories: self.repositories,
             made: false,

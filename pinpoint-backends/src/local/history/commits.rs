@@ -46,6 +46,8 @@ const UNREAD: u32 = u32::MAX - 1;
 pub(super) struct Commits {
     /// For messages.
     name: String,
+    /// Is it a mirror, whose name is its URL?
+    is_mirror: bool,
     git_dir: PathBuf,
     store: Arc<gix_odb::Store>,
     graph: Option<Graph>,
@@ -74,7 +76,8 @@ struct Newer {
 
 impl Commits {
     pub(super) fn open(repository: &Repository) -> Result<Self, HistoryError> {
-        let name = &*repository.path().to_string_lossy();
+        let mirror = repository.mirror();
+        let name = &*mirror.map_or_else(|| repository.name(), |mirror| mirror.url().to_string());
         let git_dir = repository.common_dir();
         let store = objects::open(repository).map_err(|error| unreadable(name, error))?;
         let hash = store.object_hash();
@@ -105,6 +108,7 @@ impl Commits {
         }
         Ok(Self {
             name: name.into(),
+            is_mirror: mirror.is_some(),
             git_dir: git_dir.into(),
             indexed: graph.as_ref().map_or(0, Graph::num_commits),
             store,
@@ -149,7 +153,11 @@ impl Commits {
         HistoryError::UnknownRevision {
             repository: self.name.clone(),
             revision: revision.into(),
-            hint: super::super::repository::fetch_hint(self.shallow).into(),
+            hint: match self.is_mirror {
+                true => "push it there",
+                false => super::super::repository::fetch_hint(self.shallow),
+            }
+            .into(),
         }
     }
 }

@@ -8,9 +8,10 @@
 //! | `file:///src/a` | `/src/a` |
 //!
 //! Nothing else is: the same path by `https` and by `ssh` may be two
-//! repositories, and so may `http` and `https`.
+//! repositories, and so may `http` and `https`. `git@host:a` is seen from the
+//! user's home, and `git@host:/a` from the root.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The path that a `file://` URL or an absolute path names.
 pub(in super::super) fn local_path(name: &str) -> Option<PathBuf> {
@@ -23,11 +24,22 @@ pub(in super::super) fn local_path(name: &str) -> Option<PathBuf> {
     path.starts_with('/').then(|| path.into())
 }
 
+/// A path without symbolic links, as far as it exists.
+pub(in super::super) fn without_links(path: &Path) -> PathBuf {
+    let real = path.ancestors().find_map(|existing| {
+        let rest = path.strip_prefix(existing).ok()?;
+        let real = existing.canonicalize().ok()?;
+        // A separator would be added to it.
+        let is_whole = rest.as_os_str().is_empty();
+        Some(if is_whole { real } else { real.join(rest) })
+    });
+    real.unwrap_or_else(|| path.to_owned())
+}
+
 /// The same text for all names of a repository.
 pub(in super::super) fn normal_form(name: &str) -> String {
     if let Some(path) = local_path(name) {
-        let path = path.canonicalize().unwrap_or(path);
-        return trimmed(&path.to_string_lossy()).to_owned();
+        return trimmed(&without_links(&path).to_string_lossy()).to_owned();
     }
     let (scheme, authority, path) = match name.split_once("://") {
         Some((scheme, rest)) => {
@@ -53,14 +65,15 @@ pub(in super::super) fn normal_form(name: &str) -> String {
     };
     let host = host.strip_suffix(port).unwrap_or(&host);
     // To the web, the user is how one logs in; to ssh, it is whose files.
-    let user = user
-        .filter(|_| scheme == "ssh")
-        .map(|user| format!("{user}@"));
-    let user = user.unwrap_or_default();
-    format!(
-        "{scheme}://{user}{host}/{}",
-        trimmed(path.trim_start_matches('/'))
-    )
+    let user = user.filter(|_| scheme == "ssh");
+    let user = user.map(|login| login.split_once(':').map_or(login, |(user, _)| user));
+    let user = user.map(|user| format!("{user}@")).unwrap_or_default();
+    let below = trimmed(path.trim_start_matches('/'));
+    let root = match scheme == "ssh" && path.starts_with('/') && !below.is_empty() {
+        true => "/",
+        false => "",
+    };
+    format!("{scheme}://{user}{host}/{root}{below}")
 }
 
 fn trimmed(path: &str) -> &str {
@@ -121,7 +134,8 @@ mod tests {
                 "git@host.example:a/b",
                 "git@HOST.example:a/b.git",
                 "ssh://git@host.example/a/b",
-                "ssh://git@host.example:22//a/b.git",
+                "ssh://git@host.example:22/a/b.git",
+                "ssh://git:secret@host.example/a/b",
             ],
             &[
                 "/missing/a",
@@ -146,6 +160,7 @@ mod tests {
             "https://other.example/a",
             "ssh://host.example/a",
             "ada@host.example:a",
+            "ada@host.example:/a",
             "git://host.example/a",
             "/host.example/a",
             "host.example/a",
