@@ -317,7 +317,7 @@ async fn a_dependency_that_not_all_machines_have_tells_builds_apart() {
     let machines = Machines::of(world, commit);
     let repository = Repository::discover(&machines.world.repository).unwrap();
     let config = LocalConfig {
-        urls: repository.urls(&Default::default()).unwrap(),
+        urls: repository.urls(&Default::default(), &[]).unwrap(),
         ..machines.config("echo made >> $COUNTER; ls library > built")
     };
     let built = |report: &BuildReport| fs::read_to_string(tree(report).join("built")).unwrap();
@@ -339,7 +339,7 @@ async fn a_dependency_that_not_all_machines_have_tells_builds_apart() {
         &["remote", "add", "origin", library.to_str().unwrap()],
     );
     let config = LocalConfig {
-        urls: repository.urls(&Default::default()).unwrap(),
+        urls: repository.urls(&Default::default(), &[]).unwrap(),
         ..config
     };
     let (report, _) = machines.build(&config, "creator again").await;
