@@ -13,7 +13,7 @@ use super::{JOURNAL_VERSION, Job, JobFilter, JobId, Lease, StoreError};
 const TAKEN: &str = "RETURNING id, number, lease, deaths";
 
 /// A job is left failed once this many workers in a row have died over it.
-const MOST_DEATHS: i64 = 3;
+const MOST_DEATHS: i64 = 5;
 
 /// In an update of a job that is taken or kept: where its lease had expired, the time
 /// from then on was not spent running. The process was killed, or suspended.
@@ -42,7 +42,7 @@ impl JobStore {
     ///
     /// A job that was imported, and that no user has trusted since, is not taken, nor one
     /// whose journal is of a later version. One that is damaged is left failed, and so is one
-    /// over which three workers in a row have died without a record: it is likely the reason.
+    /// over which five workers in a row have died without a record: it is likely the reason.
     ///
     /// # Errors
     ///

@@ -55,7 +55,11 @@ async fn a_database_of_version_2_becomes_one_of_this_version() {
     let fixture = Fixture::of(Backend::Postgres).await;
     let id = fixture.job().await;
     fixture
-        .behind_its_back("DROP TABLE workers, job_files; UPDATE pinpoint_schema SET version = 2")
+        .behind_its_back(
+            "DROP TABLE workers, job_files; \
+             ALTER TABLE jobs DROP COLUMN by_workers, DROP COLUMN deaths; \
+             UPDATE pinpoint_schema SET version = 2",
+        )
         .await;
     let mut opening = tokio::task::JoinSet::new();
     for _ in 0..4 {
@@ -109,7 +113,7 @@ async fn tables_that_an_earlier_version_made_elsewhere_are_used() {
         .behind_its_back(
             "ALTER TABLE jobs SET SCHEMA public; ALTER TABLE records SET SCHEMA public; \
              ALTER TABLE pinpoint_schema SET SCHEMA public; DROP SCHEMA pinpoint CASCADE; \
-             UPDATE pinpoint_schema SET version = 2",
+             ALTER TABLE jobs DROP COLUMN by_workers, DROP COLUMN deaths; UPDATE pinpoint_schema SET version = 2",
         )
         .await;
     let store = crate::common::open(&fixture.place()).await;

@@ -308,6 +308,8 @@ async fn a_file_of_version_2_becomes_one_of_this_version() {
     for sql in [
         "DROP TABLE workers",
         "DROP TABLE job_files",
+        "ALTER TABLE jobs DROP COLUMN by_workers",
+        "ALTER TABLE jobs DROP COLUMN deaths",
         "PRAGMA user_version = 2",
     ] {
         fixture.behind_its_back(sql).await;

@@ -16,6 +16,9 @@ on_both! {
     a_journal_ends_when_the_job_is_taken,
     the_oldest_that_fits_is_taken_first,
     what_a_dead_worker_held_is_taken_again,
+    a_running_job_that_is_let_go_waits_again,
+    workers_take_what_was_left_to_them_alone,
+    a_job_that_its_workers_die_of_is_left_failed,
     workers_never_take_the_same_job,
     old_jobs_are_removed_in_batches_with_all_that_is_theirs,
     a_job_whose_process_may_be_suspended_is_not_removed,
@@ -195,6 +198,80 @@ async fn what_a_dead_worker_held_is_taken_again(fixture: Fixture) {
             .unwrap();
         assert_eq!(taken.as_ref().map(|(job, _)| &job.id), expected);
     }
+}
+
+async fn a_running_job_that_is_let_go_waits_again(fixture: Fixture) {
+    let store = &fixture.store;
+    let id = fixture.job().await;
+    let lease = store.lease(&id, "ada", LONG).await.unwrap();
+    let running = store.set_leased_state(&lease, JobState::Running, None, None);
+    running.await.unwrap();
+    store.release(&lease).await.unwrap();
+    let job = store.get(id.as_str()).await.unwrap();
+    assert_eq!(job.state, JobState::Pending);
+    assert!(job.duration.is_some());
+    let taken = store.take(&JobFilter::default(), "bob", LONG).await;
+    assert_eq!(taken.unwrap().unwrap().0.id, id);
+}
+
+async fn workers_take_what_was_left_to_them_alone(fixture: Fixture) {
+    let store = &fixture.store;
+    fixture.job().await;
+    let left = NewJob {
+        by_workers: true,
+        ..new_job("left to workers")
+    };
+    let left = store.create(&left).await.unwrap();
+    let filter = JobFilter {
+        by_workers: true,
+        ..JobFilter::default()
+    };
+    for expected in [Some(&left), None] {
+        let taken = store.take(&filter, "bob", LONG).await.unwrap();
+        assert_eq!(taken.as_ref().map(|(job, _)| &job.id), expected);
+    }
+}
+
+async fn a_job_that_its_workers_die_of_is_left_failed(fixture: Fixture) {
+    let store = &fixture.store;
+    let id = fixture.job().await;
+    let mut taken = 0;
+    // The third one records something before it dies.
+    while let Some((_, lease)) = store
+        .take(&JobFilter::default(), "bob", OVER)
+        .await
+        .unwrap()
+    {
+        taken += 1;
+        assert!(taken < 20);
+        if taken == 1 {
+            let running = store.set_leased_state(&lease, JobState::Running, None, None);
+            running.await.unwrap();
+        }
+        if taken == 3 {
+            store.renew(&lease, LONG).await.unwrap();
+            let mut journal = store.leased_journal(&lease).await.unwrap();
+            append_all(&mut journal, &[tick(1)]).await;
+            store.renew(&lease, OVER).await.unwrap();
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let job = store.get(id.as_str()).await.unwrap();
+    assert_eq!((taken, job.state), (7, JobState::Failed));
+    let reason = job.error.unwrap();
+    assert!(reason.contains("5 workers in a row have died"), "{reason}");
+    // Whoever resumes it begins anew.
+    let lease = store.lease(&id, "ada", OVER).await.unwrap();
+    let running = store.set_leased_state(&lease, JobState::Running, None, None);
+    running.await.unwrap();
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    assert!(
+        store
+            .take(&JobFilter::default(), "bob", LONG)
+            .await
+            .unwrap()
+            .is_some()
+    );
 }
 
 async fn workers_never_take_the_same_job(fixture: Fixture) {
