@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use pinpoint_core::{Executor, ExecutorError, Heartbeat, Report, Request, Ticket};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, RwLock};
 
 use crate::store::{JobFile, JobId, JobStore, KnownFile, Lease, StoreError};
 
@@ -81,6 +81,8 @@ struct Files {
     lease: Lease,
     job_dir: PathBuf,
     kept: Mutex<Kept>,
+    /// Read by those who wait for something to be kept.
+    waiting: RwLock<()>,
 }
 
 /// What the store has.
@@ -113,21 +115,23 @@ impl Keeper {
             lease: lease.clone(),
             job_dir: job_dir.to_owned(),
             kept: Mutex::new(kept),
+            waiting: RwLock::default(),
         })))
     }
 
     /// Adds to the store what the directory has besides. What fails is tried again the
     /// next time: it must not end the job.
     pub(super) async fn keep(&self) {
+        let _waiting = self.0.waiting.read().await;
         let files = Arc::clone(&self.0);
         // In a task of its own: a transaction that has begun has to go on while the caller is
         // not polled, as when that waits for its turn to write.
         let _ = tokio::spawn(async move { files.keep().await }).await;
     }
 
-    /// Returns when what is being kept has been.
+    /// Returns when what is being kept has been, and its callers have gone on.
     pub(super) async fn at_rest(&self) {
-        drop(self.0.kept.lock().await);
+        drop(self.0.waiting.write().await);
     }
 }
 

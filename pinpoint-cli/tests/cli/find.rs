@@ -173,7 +173,7 @@ fn commits_that_touch_no_code_are_suspected_less() {
         show.ends_with(0).document()["spec"]["priors"].clone()
     };
     let (by_changes, alike) = (with(&[]), with(&["--prior", "none"]));
-    by_changes.tells("56 of 63 commits touch only documents, tests or CI");
+    by_changes.tells("56 of 63 commits touch no code, or only tests");
     assert!(!alike.stderr.contains("documents"), "{alike}");
     let weights: Vec<f64> = (1..64)
         .map(|number| match number {
