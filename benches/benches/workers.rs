@@ -16,7 +16,7 @@
 )]
 
 #[path = "../../pinpoint-backends/tests/store/postgres.rs"]
-#[allow(dead_code, reason = "tests need more of it")]
+#[expect(dead_code, reason = "tests need more of it")]
 mod postgres;
 
 use std::collections::BTreeMap;

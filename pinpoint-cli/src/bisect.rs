@@ -82,7 +82,7 @@ impl Search {
             .transpose()?;
         let direction = arguments.job.direction;
         let carried_out = CarriedOut::of(&arguments.job.assignment, &arguments.benchmark)?;
-        carried_out.warn_of_unpublished(&repository, &[&good.main.git_hash, &bad.main.git_hash]);
+        carried_out.warn_of_unpublished(repository.path(), [&good, &bad]);
         let names = Names::of(&arguments.job, &carried_out, &arguments.command);
         let inherited_env = arguments.benchmark.inherited_env();
         let spec = BisectionSpec {

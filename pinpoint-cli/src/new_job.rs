@@ -198,11 +198,13 @@ impl CarriedOut {
         matches!(self, Self::ByWorkers { .. })
     }
 
-    /// Warns if workers on other machines can't fetch these commits. Some may see this
+    /// Warns if workers on other machines can't fetch these ends. Some may see this
     /// repository all the same.
-    pub(crate) fn warn_of_unpublished(&self, repository: &Repository, commits: &[&str]) {
+    pub(crate) fn warn_of_unpublished(&self, repository: &Path, ends: [&CombinedCommit; 2]) {
+        let hashes = ends.map(|end| end.main.git_hash.as_str());
+        let published = || Repository::discover(repository)?.published(&hashes);
         if self.by_workers()
-            && let Err(error) = repository.published(commits)
+            && let Err(error) = published()
         {
             errln!("{WARNING}warning:{WARNING:#} {}", with_advice(&error));
         }

@@ -55,13 +55,7 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
             "--base-build and --experiment-build are on this machine, where no worker of --bot may be: leave --bot out".into(),
         ));
     }
-    if carried_out.by_workers() {
-        let commits = [
-            &*base.commit.main.git_hash,
-            &*experiment.commit.main.git_hash,
-        ];
-        carried_out.warn_of_unpublished(&Repository::discover(&place)?, &commits);
-    }
+    carried_out.warn_of_unpublished(&place, [&base.commit, &experiment.commit]);
     let names = Names::of(&arguments.job, &carried_out, &arguments.command);
     let inherited_env = arguments.benchmark.inherited_env();
     let aggregate = arguments.benchmark.aggregate.unwrap_or_default();

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use pinpoint_backends::local::Waiting;
+use pinpoint_backends::local::SettleWait;
 use pinpoint_core::{
     Action, Bisection, CombinedCommit, CommitNames, Comparison, CulpritFinder, DriveEvent, Engine,
     Event, JobMachine, Machine, Metric, OpenRange, Pairwise, Position, Progress, Range, Record,
@@ -103,7 +103,7 @@ impl Watch {
     }
 
     /// A run waits for a quiet machine, or waits no longer.
-    pub(crate) fn waits(&mut self, waiting: Option<Waiting>) {
+    pub(crate) fn waits(&mut self, waiting: Option<SettleWait>) {
         let Some(waiting) = waiting else {
             return self.show(self.now.clone());
         };

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use pinpoint_backends::local::Waiting;
+use pinpoint_backends::local::SettleWait;
 use pinpoint_backends::store::JobId;
 use pinpoint_core::{DriveEvent, Engine, JobMachine};
 
@@ -84,7 +84,7 @@ impl Reporter {
     }
 
     /// Shows that a run waits for a quiet machine, or waits no longer.
-    pub(crate) fn waits(&mut self, waiting: Option<Waiting>) {
+    pub(crate) fn waits(&mut self, waiting: Option<SettleWait>) {
         self.update(|watch| watch.waits(waiting));
     }
 

@@ -1,4 +1,4 @@
-//! Following jobs to their ends, whoever carries them out.
+//! Following jobs to their ends, wherever they are carried out.
 
 use std::time::Duration;
 
@@ -232,7 +232,10 @@ impl Progress {
         let told = match &self.waits {
             None => return Ok(()),
             Some(waits) if by_workers(job) => in_words(waits, now()),
-            Some(_) => format!("nobody works on it; `pinpoint jobs resume {}` does", job.id),
+            Some(_) => format!(
+                "no process works on it; `pinpoint jobs resume {}` goes on",
+                job.id
+            ),
         };
         self.reporter.tell(text!("{DIM}waiting: {told}{DIM:#}"));
         Ok(())

@@ -21,7 +21,7 @@
 mod a_run;
 mod fill;
 #[path = "../../../pinpoint-backends/tests/store/postgres.rs"]
-#[allow(dead_code, reason = "tests need more of it")]
+#[expect(dead_code, reason = "tests need more of it")]
 mod postgres;
 
 use std::error::Error;

@@ -45,7 +45,7 @@ pub struct JobConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<PathBuf>,
     /// It waits for a worker of its bot, and is not carried out by the process that made
-    /// it.
+    /// it. This never changes: the store finds such jobs by it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub by_workers: bool,
     /// The command that made the job.
@@ -111,7 +111,6 @@ pub fn new_job(spec: &JobSpec, config: &JobConfig) -> Result<NewJob, JobError> {
     Ok(NewJob {
         repository: repository.unwrap_or_default(),
         config: written(config)?,
-        by_workers: config.by_workers,
         ..NewJob::new(spec.clone())?
     })
 }

@@ -4,15 +4,15 @@
 //! A job is taken ([`TakenJob::take`]), worked on until it ends or this process has to
 //! end ([`TakenJob::work`]), and released. One on which nothing is under way can be ended
 //! ([`TakenJob::cancel`]), and [`cancel`] ends any other. [`machine_of`] and
-//! [`stored_result`] show a job without taking it, and [`waiting()`] says why nobody works
-//! on one.
+//! [`stored_result`] show a job without taking it, and [`waiting()`] says what one waits
+//! for.
 //!
 //! A job that is worked on is held by a lock, against other processes of this machine,
 //! and by a lease, against other machines. The lease is renewed for as long as the work
 //! goes on; a worker that lost it stops.
 //!
 //! The ends of the outputs of its runs, and the other small files that its report needs,
-//! go with it through the store: they are in the directory of whoever takes it.
+//! go with it through the store, into the directory of the next worker.
 //!
 //! # Cancellation
 //!

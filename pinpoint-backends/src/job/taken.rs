@@ -46,7 +46,7 @@ pub struct TakenJob {
     lease: Lease,
     /// How long the lease lasts unless it is renewed.
     lease_time: Duration,
-    /// Taken by a worker that nobody asked to: a request to cancel it stands.
+    /// Taken from the queue, and not at a user's request: a request to cancel it stands.
     is_assigned: bool,
     files: Keeper,
     /// Against others on this machine, as the lease is against other machines.
@@ -104,7 +104,7 @@ impl TakenJob {
     /// # Errors
     ///
     /// When the store or the job's directory can't be used, or a suspended process of this
-    /// machine has the job: then nobody has it until the lease expires.
+    /// machine has the job. The job is released then.
     pub async fn take_next(
         store: &JobStore,
         filter: &JobFilter,

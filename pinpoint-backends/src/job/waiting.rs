@@ -2,7 +2,7 @@
 
 use crate::store::{Job, JobStore, StoreError, WorkerEntry};
 
-/// The reason why nobody works on a job.
+/// The reason why no worker has a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Waiting {
     /// It was imported, and no user has allowed its commands to run.

@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
 use super::benchmark;
+use super::build_key::{key, stored_key};
 use super::build_steps::{BuildSteps, Holds, Trouble, hash_of, last_line, note};
 use super::build_store::{self, BuildStore, Taken};
 use super::config::LocalConfig;
@@ -23,8 +24,6 @@ use super::environment::Environment;
 use super::error::LocalError;
 use super::files::{self, Locked};
 use super::history::LocalHistory;
-use super::history::url::normal_form;
-use super::host;
 use super::local_clones::LocalClones;
 use super::machine_lock::MachineLock;
 use super::process::{Ended, Processes};
@@ -175,25 +174,14 @@ impl Builder {
         }
     }
 
-    /// The name of a build in the store; absent for one that is not stored.
+    /// The store, and the name of a build in it; absent for one that is not stored.
     fn stored_key(&self, commit: &CombinedCommit, made: &LaidOut) -> Option<(BuildStore, String)> {
-        let store = self.store.clone()?;
-        // What was left to the build command is not known, nor is what a trace read.
-        if self.config.build.is_none() || self.config.trace || !made.left_out.is_empty() {
+        // What was left to the build command is not known.
+        if !made.left_out.is_empty() {
             return None;
         }
-        let urls = &self.config.urls;
-        let commit = by_url(commit, urls)?;
-        // Which dependencies were laid out depends on the clones of the machine.
-        let mut checkouts = Vec::new();
-        for (place, (name, hash)) in &made.checkouts {
-            let place = place.to_str()?.to_owned();
-            checkouts.extend([place, url_of(name, urls)?, hash.clone()]);
-        }
-        let mut name = Sha256::new_with_prefix("pinpoint stored build 2");
-        name.update(key(&commit, &self.config, &checkouts));
-        name.update(host::system());
-        Some((store, hexadecimal(&name.finalize())))
+        let key = stored_key(commit, &self.config, &made.checkouts)?;
+        Some((self.store.clone()?, key))
     }
 
     fn log(&self, key: &str) -> PathBuf {
@@ -765,70 +753,7 @@ impl Builder {
     }
 }
 
-/// The commit, with each repository named by its URL; absent where one has none.
-pub(super) fn by_url(
-    commit: &CombinedCommit,
-    urls: &BTreeMap<String, String>,
-) -> Option<CombinedCommit> {
-    let url = |name: &str| url_of(name, urls);
-    let mut commit = commit.clone();
-    commit.main.repository = url(&commit.main.repository)?;
-    for held in &mut commit.modified_deps {
-        held.commit.repository = url(&held.commit.repository)?;
-        held.named_by = url(&held.named_by)?;
-    }
-    Some(commit)
-}
-
-/// The URL of the repository that has this name in a job, in normal form.
-fn url_of(name: &str, urls: &BTreeMap<String, String>) -> Option<String> {
-    let url = urls.get(name).or_else(|| urls.get(&normal_form(name)));
-    url.map(|url| normal_form(url))
-}
-
 /// Is it a commit of the main repository's history, and nothing else?
 fn is_plain(commit: &CombinedCommit) -> bool {
     commit.modified_deps.is_empty() && commit.main.merged.is_empty() && commit.patch.is_none()
-}
-
-/// The name of a build: SHA-256 over the state of the commit, the build command, which
-/// repositories are available locally (in the store: what is checked out) and the declared
-/// environment.
-/// Each part is preceded by its length and each list by its count, so that no
-/// two states read alike.
-///
-/// Those repositories decide which dependencies are laid out: a build from before one
-/// was cloned must not be measured against one from after.
-fn key(commit: &CombinedCommit, config: &LocalConfig, clones: &[String]) -> String {
-    let mut hash = Sha256::new();
-    let mut add = |part: &str| {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    };
-    // Raised when the same state is built in another way.
-    add("pinpoint build 3");
-    let identity = commit.identity();
-    add(&identity.len().to_string());
-    identity.iter().for_each(|field| add(field));
-    match &config.build {
-        None => add("no build command"),
-        Some(command) => {
-            add("build command");
-            add(command);
-        }
-    }
-    add(&clones.len().to_string());
-    clones.iter().for_each(|name| add(name));
-    if config.trace {
-        add("traced 2");
-        add(&config.command.len().to_string());
-        config.command.iter().for_each(|part| add(part));
-        let results = config.results.as_deref().unwrap_or(Path::new(""));
-        add(&results.to_string_lossy());
-    }
-    for (name, value) in &config.env {
-        add(name);
-        add(value);
-    }
-    hexadecimal(&hash.finalize())
 }

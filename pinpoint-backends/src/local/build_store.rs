@@ -376,7 +376,7 @@ impl BuildStore {
     }
 
     /// As [`shrink`](Self::shrink), but files that no build has are looked for only if
-    /// nobody did so lately.
+    /// that was not done lately.
     pub(super) fn shrink_after_put(&self) -> Result<CleanReport, LocalError> {
         let mut report = self.make_room()?;
         let swept = fs::metadata(self.swept()).and_then(|metadata| metadata.modified());

@@ -26,7 +26,7 @@ use super::machine_lock::MachineLock;
 use super::process::{CancelGuard, Processes};
 use super::repository::Repository;
 use super::run::Runner;
-use super::settle::Waiting;
+use super::settle::SettleWait;
 use super::sources::Sources;
 use super::sync::{blocking, locked};
 use super::workspace::{Workspace, hexadecimal};
@@ -136,7 +136,7 @@ impl LocalExecutor {
     }
 
     /// The wait of a run for a quiet machine, while one goes on.
-    pub fn waiting(&self) -> watch::Receiver<Option<Waiting>> {
+    pub fn waiting(&self) -> watch::Receiver<Option<SettleWait>> {
         self.runner.waiting.subscribe()
     }
 

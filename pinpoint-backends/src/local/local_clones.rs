@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use pinpoint_core::CombinedCommit;
 
-use super::build::by_url;
+use super::build_key::by_url;
 use super::build_steps::BuildSteps;
 use super::error::LocalError;
 use super::history::LocalRepositories;

@@ -140,7 +140,7 @@ impl MachineLock {
         drop(self.in_process.write().await);
     }
 
-    /// Waits for the machine; for ever, if nothing more is to begin until it is free.
+    /// Waits for the machine; forever, if nothing more is to begin until it is free.
     async fn unless_draining<T>(&self, hold: impl Future<Output = T>) -> T {
         let mut draining = self.draining.subscribe();
         tokio::select! {
@@ -186,7 +186,7 @@ impl MachineLock {
 
     /// The same for what takes another lock before it begins in a tree. That lock comes
     /// after the machine, as it does for builds: in the other order they wait for each
-    /// other for ever as soon as a run waits.
+    /// other forever as soon as a run waits.
     pub(super) async fn shared(&self) -> Result<SharedHold, LocalError> {
         self.unless_draining(self.shared_hold()).await
     }

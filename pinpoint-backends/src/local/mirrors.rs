@@ -124,39 +124,28 @@ impl Mirrors {
         })))
     }
 
-    /// The local repository of a URL, cloned if this is the first time that it is asked
-    /// for.
+    /// The local repository of a URL, with this commit, named by its full hash. It is cloned
+    /// if this is the first time that it is asked for.
     ///
     /// # Errors
     ///
-    /// [`LocalError::Mirror`], and when the clone that was given can't be read.
-    pub async fn repository(&self, url: &str) -> Result<Repository, LocalError> {
-        self.repository_during(url, None).await
-    }
-
-    /// As [`repository`](Self::repository), with these commits, named by their full
-    /// hashes.
-    ///
-    /// # Errors
-    ///
-    /// As [`repository`](Self::repository), and when it has no such commit.
-    pub async fn repository_with(
+    /// [`LocalError::Mirror`], and when the clone that was given can't be read or lacks the
+    /// commit.
+    pub(super) async fn repository_with(
         &self,
         url: &str,
-        commits: &[&str],
+        commit: &str,
     ) -> Result<Repository, LocalError> {
-        let repository = self.repository(url).await?;
-        for commit in commits {
-            if let Some(mirror) = repository.mirror() {
-                mirror.bring(commit, None).await?;
-            }
-            let (clone, commit) = (repository.clone(), (*commit).to_owned());
-            blocking((), move || Ok(clone.full_hash(&commit)?)).await?;
+        let repository = self.repository_during(url, None).await?;
+        if let Some(mirror) = repository.mirror() {
+            mirror.bring(commit, None).await?;
         }
+        let (clone, commit) = (repository.clone(), commit.to_owned());
+        blocking((), move || Ok(clone.full_hash(&commit)?)).await?;
         Ok(repository)
     }
 
-    /// The same while something is built.
+    /// The local repository of a URL, which a build needs, or none does.
     pub(super) async fn repository_during(
         &self,
         url: &str,
@@ -401,7 +390,7 @@ impl Mirror {
         fetch
     }
 
-    /// A git command that may reach the network, and asks nobody anything.
+    /// A git command that may reach the network, and asks for no password.
     fn git(&self, directory: &Path) -> Command {
         let mut command = repository::git(directory);
         command

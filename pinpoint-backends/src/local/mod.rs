@@ -59,6 +59,7 @@
 //! leaves its process group is not ended.
 mod benchmark;
 mod build;
+mod build_key;
 mod build_manifest;
 mod build_steps;
 mod build_store;
@@ -120,6 +121,6 @@ pub use remote_url::{RemoteUrl, RemoteUrlError, RepositoryPattern, RepositoryPat
 pub use repository::{Repository, RepositoryError};
 pub use results::Results;
 pub use sessions::{Session, note_session, sessions};
-pub use settle::Waiting;
+pub use settle::SettleWait;
 pub use tails::{OutputTail, output_tails, run_warnings};
 pub use workspace::{CleanOptions, CleanReport, clean};

@@ -1,6 +1,6 @@
 //! URLs from which repositories are fetched, and which of them are permitted.
 //!
-//! A URL comes from a job, and whoever writes to the job store can write any. So it is
+//! A URL comes from a job, and anybody who can write to the job store can write any. So it is
 //! taken apart and put together again: nothing of it can be an option of git or name a
 //! command, and no credentials stay in it.
 //!

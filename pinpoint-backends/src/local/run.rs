@@ -27,7 +27,7 @@ use super::measures::{self, Samples};
 use super::memory_floor;
 use super::metric::{self, Reader, Unfit, Wanted};
 use super::process::Processes;
-use super::settle::{Settling, Waiting};
+use super::settle::{SettleWait, Settling};
 use super::sync::{blocking, locked};
 use super::tails::{OutputTail, Tails, run_warnings};
 
@@ -66,7 +66,7 @@ pub(super) struct Runner {
     tails: Mutex<Tails>,
     settling: Option<Settling>,
     /// The wait for a quiet machine that goes on now.
-    pub(super) waiting: watch::Sender<Option<Waiting>>,
+    pub(super) waiting: watch::Sender<Option<SettleWait>>,
     /// Of a job that found it before that was journaled.
     pub(super) old_metric: Option<Metric>,
     /// The same instant on both clocks.

@@ -29,7 +29,7 @@ pub(super) struct Settling {
 
 /// A run that waits for a quiet machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Waiting {
+pub struct SettleWait {
     /// The number of processors that other processes kept busy lately.
     pub busy: f64,
     /// The number of processors that runs may use.
@@ -41,7 +41,7 @@ pub struct Waiting {
 }
 
 /// Ends what is shown of a wait, however that ends.
-struct Shown<'a>(&'a watch::Sender<Option<Waiting>>);
+struct Shown<'a>(&'a watch::Sender<Option<SettleWait>>);
 
 impl Drop for Shown<'_> {
     fn drop(&mut self) {
@@ -84,7 +84,7 @@ impl Settling {
     /// the machine. What it waits for is shown meanwhile.
     pub(super) async fn settle(
         &self,
-        shown: &watch::Sender<Option<Waiting>>,
+        shown: &watch::Sender<Option<SettleWait>>,
     ) -> Result<(), LocalError> {
         let began = Instant::now();
         let Shown(shown) = &Shown(shown);
@@ -128,7 +128,7 @@ async fn wait_for_quiet(
     look: Duration,
     most: Duration,
     mut used: impl FnMut() -> Result<Option<CpuUse>, LocalError>,
-    mut show: impl FnMut(Waiting),
+    mut show: impl FnMut(SettleWait),
 ) -> Result<Wait, LocalError> {
     let began = Instant::now();
     let mut quiet = Wait::None;
@@ -141,7 +141,7 @@ async fn wait_for_quiet(
         if waited >= most {
             return Ok(Wait::InVain);
         }
-        show(Waiting {
+        show(SettleWait {
             busy: used.busy,
             processors: used.processors,
             waited,
@@ -213,7 +213,7 @@ mod tests {
             };
             Ok(Some(used))
         };
-        let show = |waiting: Waiting| {
+        let show = |waiting: SettleWait| {
             assert_eq!((waiting.processors, waiting.most), (2, most));
             shown.push(waiting.busy);
         };

@@ -50,7 +50,7 @@ impl Sources {
             return Err(MirrorError::NoUrl { name }.into());
         };
         let good = config.good.main.git_hash.as_str();
-        let repository = mirrors.repository_with(url, &[good]).await?;
+        let repository = mirrors.repository_with(url, good).await?;
         let (main, urls) = (repository.clone(), config.urls.clone());
         let repositories = LocalRepositories::elsewhere(main, name, urls, mirrors, state_dir);
         Ok(Self::of(config, repository, repositories))

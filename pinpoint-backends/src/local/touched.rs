@@ -84,7 +84,7 @@ impl Repository {
         }
         let is_too_long = answer.len() as u64 == MOST;
         if is_too_long {
-            // It would end by itself, too: nobody reads the rest.
+            // It would end by itself, too: the rest is not read.
             let _ = child.kill();
         }
         let mut output = (child.wait_with_output()).map_err(RepositoryError::NotStarted)?;

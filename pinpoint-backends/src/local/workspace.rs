@@ -229,7 +229,7 @@ impl Workspace {
 }
 
 impl Workspace {
-    /// Removes the mirrors that nobody reads and no repository of ours borrows from, and
+    /// Removes the mirrors that no process reads and no repository of ours borrows from, and
     /// remains of clones.
     fn clean_mirrors(&self, report: &mut CleanReport) -> Result<(), LocalError> {
         let mut lenders = Vec::new();

@@ -403,7 +403,6 @@ async fn import_job(
         let texts = texts.map(String::as_str);
         let outcome = job.outcome.map(|outcome| outcome.get().to_owned());
         let config: serde_json::Value = serde_json::from_str(job.config.get()).unwrap_or_default();
-        let by_workers = config["by_workers"] == true;
         transaction
             .execute(
                 "INSERT INTO jobs (number, id, kind, state, created, updated, duration, name, \
@@ -434,7 +433,7 @@ async fn import_job(
                     job.config.get().into(),
                     outcome.into(),
                     jobs::IMPORTED.into(),
-                    i64::from(by_workers).into(),
+                    jobs::by_workers(&config).into(),
                 ],
             )
             .await?;

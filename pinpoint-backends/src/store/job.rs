@@ -90,8 +90,6 @@ pub struct NewJob {
     pub benchmark: String,
     /// The bot.
     pub bot: String,
-    /// Whether the workers of the bot carry it out, not the process that makes it.
-    pub by_workers: bool,
     /// The user who asked for it.
     pub user: String,
     /// The spec: what the machine is made from.

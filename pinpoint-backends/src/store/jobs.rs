@@ -43,6 +43,12 @@ pub struct JobStore {
     pub(super) database: Database,
 }
 
+/// 1 where the configuration of a job says that the workers of its bot carry it out (see
+/// [`JobConfig`](crate::job::JobConfig)), else 0: the column by which they find it.
+pub(super) fn by_workers(config: &serde_json::Value) -> i64 {
+    i64::from(config["by_workers"] == true)
+}
+
 impl JobStore {
     pub(super) fn new(database: Database) -> Self {
         Self { database }
@@ -134,7 +140,7 @@ impl JobStore {
                     job.config.to_string().into(),
                     i64::from(JOURNAL_VERSION).into(),
                     env!("CARGO_PKG_VERSION").into(),
-                    i64::from(job.by_workers).into(),
+                    by_workers(&job.config).into(),
                 ],
             )
             .await?;

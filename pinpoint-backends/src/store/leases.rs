@@ -65,7 +65,7 @@ impl JobStore {
         let known = format!("lease >= 0 AND journal_version <= {JOURNAL_VERSION}");
         // Jobs whose worker has gone come first.
         let waiting = without_worker(now).map(|waits| format!("{from} AND {waits} AND {known}"));
-        // Those who find nothing keep nobody from writing.
+        // Workers that find nothing to do take no lock.
         let sql = format!(
             "SELECT 1 WHERE EXISTS (SELECT 1 {}) OR EXISTS (SELECT 1 {})",
             waiting[0], waiting[1],
@@ -93,7 +93,7 @@ impl JobStore {
                 if deaths >= MOST_DEATHS {
                     let reason = format!("{deaths} workers in a row have died over it");
                     self.give_up(&lease, &reason).await?;
-                    return Ok(None);
+                    continue;
                 }
                 return match self.get(lease.id.as_str()).await {
                     Ok(job) => Ok(Some((job, lease))),
@@ -254,8 +254,8 @@ impl JobStore {
         }
     }
 
-    /// Releases a job; one that was running waits again, for whoever takes it next. It is
-    /// not an error if the lease was lost already.
+    /// Releases a job; one that was running is pending again. It is not an error if the
+    /// lease was lost already.
     ///
     /// # Errors
     ///

@@ -37,7 +37,7 @@ impl Serving<'_> {
             }
             Err(error) => {
                 if self.store.cancel_requested(&taken.job().id).await? {
-                    let source = self.without_repository(taken.job()).await;
+                    let source = self.where_it_was_made(taken.job()).await;
                     let source = source.as_ref().map(|source| source as &dyn ResultSource);
                     taken.cancel(source).await?;
                 }
@@ -67,14 +67,11 @@ impl Serving<'_> {
     /// The executor of a job on this machine.
     async fn open(&self, job: &Job) -> Result<LocalExecutor, JobError> {
         let config = JobConfig::of(job)?;
-        let local = match config.local {
-            Some(local) if !config.builds && !config.runs => local,
-            _ => {
-                return Err(JobError::NeedsFunctions {
-                    job: job.id.clone(),
-                });
-            }
-        };
+        let local = { config.local.clone() }
+            .filter(|_| !config.needs_functions())
+            .ok_or_else(|| JobError::NeedsFunctions {
+                job: job.id.clone(),
+            })?;
         let mut local = self.on_this_machine(local);
         local.env.extend(inherited_values(&config.inherited_env)?);
         let diagnosis = match self.options.diagnose {
@@ -90,7 +87,7 @@ impl Serving<'_> {
     }
 
     /// The executor of a job at the path where it was made, if that is on this machine.
-    async fn without_repository(&self, job: &Job) -> Option<LocalExecutor> {
+    async fn where_it_was_made(&self, job: &Job) -> Option<LocalExecutor> {
         let local = JobConfig::of(job).ok()?.local?;
         let (state_dir, id) = (self.state_dir().to_owned(), job.id.clone());
         let open = move || open_local(&local, &state_dir, &id);

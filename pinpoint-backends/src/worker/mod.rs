@@ -203,7 +203,7 @@ impl Pauses {
     }
 }
 
-/// Says the end of a job nothing against this machine?
+/// True when the end of a job is no sign of a broken machine.
 fn is_harmless(result: &Result<JobResult, JobError>) -> bool {
     matches!(
         result,

@@ -218,7 +218,7 @@ async fn workers_take_what_was_left_to_them_alone(fixture: Fixture) {
     let store = &fixture.store;
     fixture.job().await;
     let left = NewJob {
-        by_workers: true,
+        config: serde_json::json!({ "by_workers": true }),
         ..new_job("left to workers")
     };
     let left = store.create(&left).await.unwrap();
@@ -260,7 +260,7 @@ async fn a_job_that_its_workers_die_of_is_left_failed(fixture: Fixture) {
     assert_eq!((taken, job.state), (7, JobState::Failed));
     let reason = job.error.unwrap();
     assert!(reason.contains("5 workers in a row have died"), "{reason}");
-    // Whoever resumes it begins anew.
+    // When it is resumed, deaths are counted anew.
     let lease = store.lease(&id, "ada", OVER).await.unwrap();
     let running = store.set_leased_state(&lease, JobState::Running, None, None);
     running.await.unwrap();

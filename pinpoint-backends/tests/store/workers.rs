@@ -133,7 +133,7 @@ async fn a_job_knows_how_many_are_before_it(fixture: Fixture) {
     for bot in ["lab", "desk", "lab", "lab"] {
         let job = NewJob {
             bot: bot.into(),
-            by_workers: true,
+            config: serde_json::json!({ "by_workers": true }),
             ..new_job("a job")
         };
         ids.push(store.create(&job).await.unwrap());

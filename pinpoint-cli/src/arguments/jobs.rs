@@ -83,7 +83,7 @@ Examples:
         #[command(flatten)]
         provisions: ProvisionOptions,
     },
-    /// Follow jobs to their ends, whoever carries them out.
+    /// Follow jobs to their ends, wherever they are carried out.
     ///
     /// Ctrl-C stops following, and the jobs go on. A job that waits says for what.
     #[command(after_help = "\

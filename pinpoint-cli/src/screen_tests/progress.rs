@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pinpoint_backends::local::Waiting;
+use pinpoint_backends::local::SettleWait;
 use pinpoint_core::{
     BisectionSpec, BuildReport, CombinedCommit, CulpritFinderSpec, Direction, DriveEvent, Engine,
     FindMetric, JobKey, JobMachine, JobSpec, Listing, Located, Machine, Measure, Metric,
@@ -265,7 +265,7 @@ fn a_run_that_waits_for_a_quiet_machine() {
         let machine = bisection(Strategy::Adaptive);
         let mut job = Job::begin(machine, World::default(), terminal).go_on(4);
         let most = Duration::from_secs(60);
-        let wait = |seconds| Waiting {
+        let wait = |seconds| SettleWait {
             busy: 1.83,
             processors: 2,
             waited: Duration::from_secs(seconds),

@@ -319,7 +319,6 @@ impl World {
                 title: job.title,
                 repository: job.repository,
                 bot: job.bot,
-                by_workers: job.config["by_workers"] == true,
                 spec: job.spec,
                 config: job.config,
                 ..NewJob::default()

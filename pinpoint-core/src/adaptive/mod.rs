@@ -39,6 +39,7 @@
 //! | `posterior` | all of it together, as probabilities |
 //! | `choice` | what to run or build next |
 //! | `findings` | what the strategy reports |
+//! | `limit` | how large a change may be that was not found |
 //! | `tuning` | the constants, and the measurements that depend on each |
 //!
 //! # Several changes
@@ -65,6 +66,7 @@ mod choice;
 mod cholesky;
 mod failures;
 mod findings;
+mod limit;
 mod line;
 mod location;
 mod log_sum;
@@ -351,7 +353,7 @@ impl AdaptiveSearch {
             let prior = self.prior(&[]);
             let setting = self.setting(runs, &[], &prior);
             self.largest_change =
-                values::largest_change(&runs.values, setting, self.question.confidence);
+                limit::largest_change(&runs.values, setting, self.question.confidence);
         }
     }
 

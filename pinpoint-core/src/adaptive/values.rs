@@ -27,10 +27,8 @@
 //! means far from the *nearer* of the two levels around the best step, so that a
 //! slow commit's values are not taken for outliers of the fast ones.
 
-use std::f64::consts::FRAC_1_SQRT_2;
-
-use libm::{erfc, exp, expm1, log, log1p, sinh};
-use pinpoint_compare::{Direction, normal_upper_quantile};
+use libm::{exp, log, log1p};
+use pinpoint_compare::Direction;
 
 use super::cholesky::{backward, factorise, forward};
 use super::location::{self, FittedSegment, Residuals};
@@ -38,11 +36,10 @@ use super::log_sum::LogSum;
 use super::memory::{self, Assumptions, Difference, Memory};
 use super::tuning::{
     BOT_OFFSET, CHEAP_SIZE, DRIFT_PER_RUN, FIT_ROUNDS, FREEDOM, IMPOSSIBLE_MEMORY, LARGEST_VALUE,
-    LEAST_REST, LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, LIMIT_VARIANCE,
-    MODEL_ERROR, MOST_DRIFT, MOST_LIMITED, NO_PENALTY, PREFERENCE, QUARTILES,
-    SCALE_OF_MEDIAN_DEVIATION, SCALE_ROUNDS, SIZE_SPREAD, SIZES, SMALL_SIZE, VALUES_FOR_MEMORY,
+    LEAST_REST, LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, MOST_DRIFT, NO_PENALTY,
+    PREFERENCE, QUARTILES, SCALE_OF_MEDIAN_DEVIATION, SCALE_ROUNDS, SIZE_SPREAD, SIZES, SMALL_SIZE,
+    VALUES_FOR_MEMORY,
 };
-use crate::outcome::LargestChange;
 
 /// A run that gave values.
 #[derive(Debug, Clone, Copy)]
@@ -97,18 +94,18 @@ pub(crate) struct Evidence {
 
 /// Weighted least squares over level, known changes, drift and bots, and for
 /// each gap what a step there would add.
-struct Fit {
+pub(super) struct Fit {
     /// Log evidence of the nuisances, without a step.
     evidence: f64,
     /// Residual sum of squares without a step.
-    rest: f64,
+    pub(super) rest: f64,
     /// For each gap the step's cross product with the residuals, and its own
     /// square, both after the nuisances are taken out.
-    steps: Vec<(f64, f64)>,
+    pub(super) steps: Vec<(f64, f64)>,
     /// Coefficients of the nuisances.
     coefficients: Vec<f64>,
     /// Coefficients without a prior.
-    free: usize,
+    pub(super) free: usize,
     /// The standard deviation of the noise.
     scale: f64,
     /// The standard deviation of a value, given those before it.
@@ -156,18 +153,18 @@ impl Fit {
     }
 }
 
-struct Model<'a> {
+pub(super) struct Model<'a> {
     setting: Setting<'a>,
     /// Relative to their median, in units of their spread.
     values: Vec<Value>,
-    unit: f64,
+    pub(super) unit: f64,
     /// The smallest difference of two values.
     tick: f64,
     /// The values are logarithms of those that were measured.
-    is_logarithmic: bool,
+    pub(super) is_logarithmic: bool,
     previous: Vec<Option<usize>>,
     /// The noise without memory.
-    noise: Noise,
+    pub(super) noise: Noise,
     /// The values without drift and bots.
     plain: Vec<f64>,
     /// The segments between known changes.
@@ -176,13 +173,13 @@ struct Model<'a> {
 
 /// The noise, if it has this memory.
 #[derive(Default)]
-struct Noise {
+pub(super) struct Noise {
     /// Each value, compared with those before it.
     differences: Vec<Difference>,
     /// Of each difference.
     weights: Vec<f64>,
     /// The standard deviation.
-    scale: f64,
+    pub(super) scale: f64,
     /// The log likelihood of all values.
     likelihood: f64,
 }
@@ -242,80 +239,6 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
     evidence
 }
 
-/// The largest change for the worse that may be there although none was found; none where
-/// the values are too few, or all the same.
-///
-/// It is the upper end of the interval of the step in the gap where that is highest, so that
-/// it holds wherever the change is. A step for the better is not considered: a search ends the
-/// sooner the less a change for the worse shows, and would claim too much of the step then
-/// (Read, Journal of Physics G 28, 2002, on limits like this).
-pub(crate) fn largest_change(
-    values: &[Value],
-    setting: Setting<'_>,
-    confidence: f64,
-) -> Option<LargestChange> {
-    let model = Model::likelier(values, setting)?;
-    if values.windows(2).all(|pair| pair[0].value == pair[1].value) {
-        return None;
-    }
-    let with_memory = model.noises_with_memory();
-    let fits = model.fits(&model.noises(&with_memory));
-    let free = fits.iter().map(|(_, fit)| fit.free).max()?;
-    let freedom = values
-        .len()
-        .checked_sub(free + 1)
-        .filter(|left| *left > 0)? as f64;
-    let outside = (1.0 - confidence) * MODEL_ERROR;
-    let mut most = 0.0_f64;
-    for gap in (0..setting.sites - 1).filter(|gap| setting.prior[*gap] > 0.0) {
-        let (mut mean, mut mean_square) = (0.0, 0.0);
-        for (share, fit) in &fits {
-            let (cross, square) = fit.steps[gap];
-            if square <= 0.0 {
-                return None;
-            }
-            let step = cross / square;
-            let rest = (fit.rest - cross * step).max(0.0);
-            let variance = LIMIT_VARIANCE * rest / (freedom * square);
-            mean += share * step;
-            mean_square += share * (step * step + variance);
-        }
-        let deviation = (mean_square - mean * mean).max(0.0).sqrt();
-        let bound = |mean: f64, outside: f64| mean + deviation * normal_upper_quantile(outside);
-        let above_zero = |mean: f64| outside * 0.5 * erfc(-mean / deviation * FRAC_1_SQRT_2);
-        most = most.max(match setting.direction {
-            Direction::Unknown => bound(mean.abs(), outside / 2.0),
-            Direction::Up => bound(mean, above_zero(mean)),
-            Direction::Down => bound(-mean, above_zero(-mean)),
-        });
-    }
-    let mut good: Vec<f64> = (values.iter())
-        .filter(|value| value.site == 0)
-        .map(|value| value.value)
-        .collect();
-    let level = (!good.is_empty()).then(|| median(&mut good).abs())?;
-    let amount = |size: f64| match (model.is_logarithmic, setting.direction) {
-        (false, _) => size * model.unit,
-        (true, Direction::Down) => -level * expm1(-size * model.unit),
-        (true, _) => level * expm1(size * model.unit),
-    };
-    let range = model.noise.scale * QUARTILES * model.unit;
-    let found = LargestChange {
-        amount: amount(most),
-        relative: Some(amount(most) / level).filter(|relative| relative.is_finite()),
-        confidence,
-        scatter: if model.is_logarithmic {
-            2.0 * level * sinh(range / 2.0)
-        } else {
-            range
-        },
-    };
-    let says_something = found
-        .relative
-        .is_none_or(|relative| relative < MOST_LIMITED);
-    (says_something && found.amount.is_finite() && found.scatter.is_finite()).then_some(found)
-}
-
 /// The values relative to their median, in units of their spread, with the unit and
 /// the smallest step between two of them; none when there are fewer than two.
 fn normalise(values: &[Value]) -> Option<(f64, f64, Vec<Value>)> {
@@ -352,7 +275,7 @@ fn normalise(values: &[Value]) -> Option<(f64, f64, Vec<Value>)> {
 impl<'a> Model<'a> {
     /// The values, or their logarithms if those explain them clearly better; none without at
     /// least two of them.
-    fn likelier(values: &[Value], setting: Setting<'a>) -> Option<Self> {
+    pub(super) fn likelier(values: &[Value], setting: Setting<'a>) -> Option<Self> {
         let model = Self::of(values, setting)?;
         let may_be_logarithms =
             setting.assumptions.may_be_proportional && values.iter().all(|value| value.value > 0.0);
@@ -411,7 +334,7 @@ impl<'a> Model<'a> {
     }
 
     /// The noise with each memory that is not next to impossible, beside that without.
-    fn noises_with_memory(&self) -> Vec<(Memory, Noise)> {
+    pub(super) fn noises_with_memory(&self) -> Vec<(Memory, Noise)> {
         let mut noises: Vec<(Memory, Noise)> = (self.setting.assumptions.memories.iter())
             .filter(|memory| !memory.is_none())
             .map(|memory| {
@@ -434,7 +357,10 @@ impl<'a> Model<'a> {
     }
 
     /// The noise without memory, if that is one of the assumptions, and these.
-    fn noises<'b>(&'b self, with_memory: &'b [(Memory, Noise)]) -> Vec<(Memory, &'b Noise)> {
+    pub(super) fn noises<'b>(
+        &'b self,
+        with_memory: &'b [(Memory, Noise)],
+    ) -> Vec<(Memory, &'b Noise)> {
         let without = (self.setting.assumptions.memories.iter())
             .find(|memory| memory.is_none())
             .map(|memory| (*memory, &self.noise));
@@ -445,7 +371,7 @@ impl<'a> Model<'a> {
 
     /// The fits with each memory, without and, where there are several, with bots; each
     /// with its share of the posterior probability.
-    fn fits(&self, noises: &[(Memory, &Noise)]) -> Vec<(f64, Fit)> {
+    pub(super) fn fits(&self, noises: &[(Memory, &Noise)]) -> Vec<(f64, Fit)> {
         let trust = self.trust_in_memory();
         let mut fits = Vec::new();
         for (memory, noise) in noises {
@@ -772,7 +698,7 @@ impl<'a> Model<'a> {
     }
 }
 
-fn median(values: &mut [f64]) -> f64 {
+pub(super) fn median(values: &mut [f64]) -> f64 {
     let middle = values.len() / 2;
     *values.select_nth_unstable_by(middle, f64::total_cmp).1
 }
