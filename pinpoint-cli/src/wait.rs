@@ -246,3 +246,15 @@ impl Progress {
 pub(crate) fn by_workers(job: &Job) -> bool {
     JobConfig::of(job).is_ok_and(|config| config.by_workers)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::worse;
+
+    #[test]
+    fn a_failed_job_outweighs_all_that_ended() {
+        for (one, other, expected) in [(3, 1, 1), (0, 3, 3), (4, 3, 4), (1, 130, 130), (0, 0, 0)] {
+            assert_eq!((worse(one, other), worse(other, one)), (expected, expected));
+        }
+    }
+}
