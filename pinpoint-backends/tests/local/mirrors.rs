@@ -1,7 +1,11 @@
 //! Jobs on a machine that has no clone of their creator's.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pinpoint_backends::local::{
     CleanOptions, LocalConfig, LocalError, LocalExecutor, Location, MirrorError, Mirrors,
@@ -538,4 +542,54 @@ fn no_credentials_are_kept() {
         "https://host.example/a.git"
     );
     assert!(!format!("{urls:?}").contains("secret"), "{urls:?}");
+}
+
+/// Answers every connection with a redirection, and counts the connections.
+fn redirecting(to: &str) -> (std::net::SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let connections = Arc::new(AtomicUsize::new(0));
+    let (counted, to) = (Arc::clone(&connections), to.to_owned());
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let mut connection = connection.unwrap();
+            let mut request = [0; 4096];
+            let _ = connection.read(&mut request);
+            let answer = format!(
+                "HTTP/1.1 302 Found\r\nLocation: {to}/info/refs?service=git-upload-pack\r\n\
+                 Content-Length: 0\r\nConnection: close\r\n\r\n"
+            );
+            let _ = connection.write_all(answer.as_bytes());
+        }
+    });
+    (address, connections)
+}
+
+#[tokio::test]
+async fn a_permitted_url_that_leads_elsewhere_is_not_followed() {
+    let world = published();
+    let good = world.commit("file", "1");
+    let (elsewhere, reached) = redirecting("http://127.0.0.1:1/x");
+    let (permitted, asked) = redirecting(&format!("http://{elsewhere}/acme/tool"));
+    let mut config = config(&world, &good, "cp file built");
+    let url = format!("http://{permitted}/acme/tool");
+    let name = config.repository.display().to_string();
+    config.urls.insert(name, url.clone());
+    let location = Location {
+        state_dir: world.path("other/state"),
+        job_dir: world.path("other/job"),
+        machine_dir: world.path("other/machine"),
+    };
+    let pattern = format!("http://{permitted}/**").parse().unwrap();
+    let (state_dir, machine_dir) = (&location.state_dir, &location.machine_dir);
+    let provisions = Provisions {
+        mirrors: Some(Mirrors::open(state_dir, machine_dir, [], vec![pattern]).unwrap()),
+        ..Provisions::default()
+    };
+    let opened = LocalExecutor::open_with(config, location, "job", provisions).await;
+    let error = opened.err().unwrap().to_string();
+    assert!(error.contains("leads to another URL"), "{error}");
+    assert!(asked.load(Ordering::SeqCst) > 0);
+    assert_eq!(reached.load(Ordering::SeqCst), 0);
 }
