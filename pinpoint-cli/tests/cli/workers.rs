@@ -4,9 +4,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use libc::{SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM};
 use serde_json::{Value, json};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection};
 
 use crate::world::{
     BENCHMARK, Dice, Finished, Pinpoint, Running, World, attacks, git, processes_of, until,
@@ -82,6 +85,37 @@ impl Pool {
     fn show(&self, job: &str) -> Value {
         let show = self.on("desk", &["jobs", "show", job, "--output", "json"]);
         show.ends_with(0).document()
+    }
+
+    /// Stalls a worker, but not while it writes to the store: a process that stalls then
+    /// holds up all others until it goes on, as SQLite has one lock for all that is written.
+    fn stall(&self, worker: &Running) {
+        until("a moment at which nothing is written", || {
+            worker.signal(SIGSTOP);
+            worker.has_stalled();
+            let free = self.can_be_written();
+            if !free {
+                worker.signal(SIGCONT);
+            }
+            free
+        });
+    }
+
+    fn can_be_written(&self) -> bool {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let file = SqliteConnectOptions::new()
+                .filename(self.world.state_dir().join("pinpoint.db"))
+                .busy_timeout(Duration::ZERO);
+            let mut store = file.connect().await.unwrap();
+            let begun = sqlx::raw_sql("BEGIN IMMEDIATE; ROLLBACK").execute(&mut store);
+            let free = begun.await.is_ok();
+            store.close().await.unwrap();
+            free
+        })
     }
 
     fn list(&self) -> Vec<Value> {
@@ -333,7 +367,7 @@ fn what_a_worker_says_after_its_lease_counts_for_nothing() {
     let job = pool.detach(&[], &gate.script());
     let asleep = pool.worker("rack-1");
     gate.wait();
-    asleep.signal(SIGSTOP);
+    pool.stall(&asleep);
     gate.open();
     let awake = pool.worker("rack-2");
     let culprit = format!("culprit {}", pool.world.commits[9]);

@@ -504,6 +504,20 @@ impl Running {
         assert_eq!(unsafe { libc::kill(process, signal) }, 0);
     }
 
+    /// Waits until `SIGSTOP` has stopped all of it.
+    pub(crate) fn has_stalled(&self) {
+        until("the command to stall", || {
+            // SAFETY: all zeros is a value of it, and it is only written to.
+            let mut state: libc::siginfo_t = unsafe { std::mem::zeroed() };
+            let options = libc::WSTOPPED | libc::WNOHANG;
+            // SAFETY: `state` outlives the call, which waits for nothing.
+            let waited =
+                unsafe { libc::waitid(libc::P_PID, self.child.id(), &raw mut state, options) };
+            assert_eq!(waited, 0);
+            state.si_signo != 0
+        });
+    }
+
     /// Its messages so far.
     pub(crate) fn stderr(&self) -> String {
         fs::read_to_string(&self.stderr).unwrap()
