@@ -12,6 +12,8 @@ pub mod local;
 mod state_dir;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub mod store;
+#[cfg(feature = "temporal")]
+pub mod temporal;
 #[cfg(all(feature = "local", any(feature = "sqlite", feature = "postgres")))]
 pub mod worker;
 

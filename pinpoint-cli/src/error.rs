@@ -116,6 +116,9 @@ pub(crate) enum CliError {
     },
     #[error(transparent)]
     Worker(#[from] WorkerError),
+    #[cfg(feature = "temporal")]
+    #[error(transparent)]
+    Temporal(#[from] pinpoint_backends::temporal::TemporalError),
     /// The job stopped, and can be resumed when this is mended. The document says
     /// what it has done until then.
     #[error("{error}")]
@@ -203,6 +206,8 @@ impl CliError {
                 WRONG_INPUT
             }
             Self::Job(JobError::Kind { .. } | JobError::Spec(_)) => WRONG_INPUT,
+            #[cfg(feature = "temporal")]
+            Self::Temporal(_) => FAILED,
             Self::Store(_)
             | Self::Local(_)
             | Self::Job(_)

@@ -34,6 +34,7 @@ mod screen_tests;
 mod stop;
 mod storage;
 mod summary;
+mod temporal;
 mod text;
 mod wait;
 mod whole_file;

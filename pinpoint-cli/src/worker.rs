@@ -14,6 +14,7 @@ use crate::job_result::in_words;
 use crate::output::{errln, print, print_json};
 use crate::stop::Interrupt;
 use crate::storage::{Storage, host};
+use crate::temporal;
 use crate::text::{BOLD, DIM, ERROR};
 use crate::worker_list;
 
@@ -50,6 +51,10 @@ pub(crate) async fn run(arguments: Worker, display: Display) -> Result<u8, CliEr
         provisions,
     };
     let interrupt = Interrupt::listen().map_err(|_| CliError::Interrupted)?;
+    if arguments.temporal.temporal {
+        let (jobs, quiet) = (&storage.jobs, display.quiet);
+        return temporal::serve(jobs, &options, &arguments.temporal, interrupt, quiet).await;
+    }
     let tell = |event: WorkerEvent<'_>| {
         if !display.quiet {
             say(&event);

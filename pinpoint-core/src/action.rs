@@ -86,7 +86,7 @@ pub enum Task {
 
 impl Task {
     /// Its kind, for traces.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self {
             Self::FindMetric { .. } => "find_metric",
             Self::List { .. } => "list",

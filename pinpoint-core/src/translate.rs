@@ -15,7 +15,9 @@
 use std::collections::BTreeMap;
 
 use crate::aggregate::Aggregate;
-use crate::{BuildRequest, FindMetricRequest, ListRequest, RunPairRequest, RunRequest};
+use crate::{
+    BuildReport, BuildRequest, FindMetricRequest, ListRequest, RunPairRequest, RunRequest,
+};
 use crate::{
     Charts, CommitNames, Event, Key, Machine, Metric, PairReport, PairedRun, Position, Record,
     Report, Request, RunReport, Series, Task, Variant,
@@ -129,6 +131,48 @@ pub fn accept(charts: &Charts, report: Report) -> Report {
         })),
         report @ (Report::Metric(_) | Report::Listed(_) | Report::Built(_)) => report,
     }
+}
+
+/// The part of a record that an [`Engine`](crate::Engine) reads: it leads to the same event
+/// and names the same commits. For a driver that keeps whole records elsewhere.
+pub fn essential(record: Record, charts: &Charts) -> Record {
+    let Record::Reported { action, report } = record else {
+        return record;
+    };
+    let run = |report: RunReport| {
+        let (kept, failure) = match values(charts, &report) {
+            Ok(values) => (values, None),
+            Err(reason) => (BTreeMap::new(), Some(reason)),
+        };
+        let series = |values| Series {
+            values,
+            ..Series::default()
+        };
+        RunReport {
+            bot: report.bot,
+            chart: report.chart,
+            failure,
+            charts: (kept.into_iter())
+                .map(|(chart, values)| (chart, series(values)))
+                .collect(),
+            ..RunReport::new(report.started)
+        }
+    };
+    let report = match report {
+        Report::Ran(report) => Report::Ran(run(report)),
+        Report::RanPair(pair) => Report::RanPair(Box::new(PairReport {
+            first: run(pair.first),
+            second: run(pair.second),
+        })),
+        Report::Built(report) => Report::Built(BuildReport {
+            duration: 0,
+            log: None,
+            unproved: None,
+            ..report
+        }),
+        report @ (Report::Metric(_) | Report::Listed(_)) => report,
+    };
+    Record::Reported { action, report }
 }
 
 /// The event that a record leads to; absent when it means none.

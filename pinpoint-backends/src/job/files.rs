@@ -80,6 +80,8 @@ struct Files {
     store: JobStore,
     lease: Lease,
     job_dir: PathBuf,
+    /// Other machines keep files of the same job meanwhile.
+    shared: bool,
     kept: Mutex<Kept>,
     /// Read by those who wait for something to be kept.
     waiting: RwLock<()>,
@@ -95,6 +97,46 @@ struct Kept {
 }
 
 impl Keeper {
+    /// For one of several machines that work on the job under one lease. Files that grow have
+    /// in the store what all of them added, and in the directory what this one did.
+    #[cfg(feature = "temporal")]
+    pub(super) async fn begin_shared(
+        store: &JobStore,
+        lease: &Lease,
+        job_dir: &Path,
+    ) -> Result<Self, StoreError> {
+        let mut kept = Kept::default();
+        for file in store.files(lease.id()).await? {
+            let name = &*file.known.name;
+            if CHANGING.contains(&name) || name == PATCH {
+                let path = job_dir.join(name);
+                bring_up_to_date(&path, &file)
+                    .map_err(|source| StoreError::Directory { path, source })?;
+            }
+        }
+        for name in GROWING {
+            let size = fs::metadata(job_dir.join(name)).map_or(0, |file| file.len());
+            let known = KnownFile {
+                name: name.into(),
+                size,
+                pieces: 0,
+            };
+            kept.growing.insert(name.into(), known);
+        }
+        Ok(Self::of(store, lease, job_dir, kept, true))
+    }
+
+    fn of(store: &JobStore, lease: &Lease, job_dir: &Path, kept: Kept, shared: bool) -> Self {
+        Self(Arc::new(Files {
+            store: store.clone(),
+            lease: lease.clone(),
+            job_dir: job_dir.to_owned(),
+            shared,
+            kept: Mutex::new(kept),
+            waiting: RwLock::default(),
+        }))
+    }
+
     /// Brings the directory up to date first.
     pub(super) async fn begin(
         store: &JobStore,
@@ -110,13 +152,7 @@ impl Keeper {
                 kept.growing.insert(name, file.known);
             }
         }
-        Ok(Self(Arc::new(Files {
-            store: store.clone(),
-            lease: lease.clone(),
-            job_dir: job_dir.to_owned(),
-            kept: Mutex::new(kept),
-            waiting: RwLock::default(),
-        })))
+        Ok(Self::of(store, lease, job_dir, kept, false))
     }
 
     /// Adds to the store what the directory has besides. What fails is tried again the
@@ -160,7 +196,10 @@ impl Files {
             if more.is_empty() || kept.full.iter().any(|full| full == name) {
                 return Ok(());
             }
-            let added = self.store.append_file(&self.lease, known, &more).await;
+            let added = match self.shared {
+                true => self.store.add_to_file(&self.lease, name, &more).await,
+                false => self.store.append_file(&self.lease, known, &more).await,
+            };
             if !added.map_err(io::Error::other)? {
                 kept.full.push(name.into());
                 return Ok(());

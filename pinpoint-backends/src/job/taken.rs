@@ -7,6 +7,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
+#[cfg(feature = "temporal")]
+use pinpoint_core::Record;
 use pinpoint_core::job::{JobResult, ResultSource};
 use pinpoint_core::{
     DriveError, DriveEvent, Engine, Executor, JobMachine, JobOutcome, JobState, Journal, Machine,
@@ -17,6 +19,8 @@ use serde_json::Value;
 use super::JobError;
 use super::files::{Keeper, Keeping};
 use super::stored::{kind_of, machine_of, renewed_config, stored_result};
+#[cfg(feature = "temporal")]
+use crate::store::Placed;
 use crate::store::{
     Job, JobFilter, JobId, JobJournal, JobLock, JobStore, Lease, LockError, StoreError,
 };
@@ -146,6 +150,90 @@ impl TakenJob {
             files,
             _lock: lock,
         }))
+    }
+
+    /// Joins those who work on a job for the owner of its lease, each on a machine of its
+    /// own. Who holds the lease renews it.
+    ///
+    /// # Errors
+    ///
+    /// When the owner does not hold the job, or another process of this machine works on it.
+    #[cfg(feature = "temporal")]
+    pub(crate) async fn join(
+        store: &JobStore,
+        id: &JobId,
+        owner: &str,
+        state_dir: &Path,
+        lease_time: Duration,
+    ) -> Result<Self, JobError> {
+        let lease = store.share_lease(id, owner, lease_time).await?;
+        let job_dir = job_dir(state_dir, id.as_str());
+        fs::create_dir_all(&job_dir).map_err(|source| LockError::File {
+            path: job_dir.clone(),
+            source,
+        })?;
+        let lock = JobLock::acquire(&job_dir)?;
+        let files = Keeper::begin_shared(store, &lease, &job_dir).await?;
+        Ok(Self {
+            store: store.clone(),
+            job: store.get(id.as_str()).await?,
+            lease,
+            lease_time,
+            is_assigned: true,
+            files,
+            _lock: lock,
+        })
+    }
+
+    /// Records what happened to an action, as [`JobJournal::record_once`] does, after what
+    /// the action left in the job's directory.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    #[cfg(feature = "temporal")]
+    pub(crate) async fn record_once(
+        &self,
+        record: &Record,
+        after: Option<i64>,
+    ) -> Result<Placed, StoreError> {
+        self.files.keep().await;
+        self.journal().await?.record_once(record, after).await
+    }
+
+    /// The journal, for others to add to it as well.
+    #[cfg(feature = "temporal")]
+    pub(crate) async fn journal(&self) -> Result<JobJournal, StoreError> {
+        self.store.leased_journal(&self.lease).await
+    }
+
+    /// Ends a job whose journal has all that its machine needs, or leaves it failed, for
+    /// this reason, and lets it go.
+    ///
+    /// # Errors
+    ///
+    /// When the journal can't be read, or the lease is lost.
+    #[cfg(feature = "temporal")]
+    pub(crate) async fn end(
+        &self,
+        source: &dyn ResultSource,
+        refused: Option<&str>,
+    ) -> Result<JobState, JobError> {
+        let engine = self.replayed().await?.1;
+        let result = match (engine.machine().outcome().cloned(), refused) {
+            (Some(outcome), _) => Some(result(&engine, outcome, source).await?),
+            (None, Some(_)) => None,
+            (None, None) => {
+                return Err(JobError::NoOutcome {
+                    job: self.job.id.clone(),
+                });
+            }
+        };
+        let state = result.as_ref().map_or(JobState::Failed, JobResult::state);
+        let outcome = result.as_ref().map(to_value);
+        let error = refused.filter(|_| state == JobState::Failed);
+        self.set_state(state, error, outcome.as_ref()).await?;
+        Ok(state)
     }
 
     /// The job as the store had it when it was taken.

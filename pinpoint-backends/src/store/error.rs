@@ -274,7 +274,7 @@ enum Trouble {
 impl StoreError {
     /// Whether the same operation may succeed shortly: the connection broke, or the
     /// server is starting or stopping. What was being written then may have been written.
-    pub(super) fn is_passing(&self) -> bool {
+    pub(crate) fn is_passing(&self) -> bool {
         let (Self::Unreachable { source, .. }
         | Self::Busy {
             source: Some(source),

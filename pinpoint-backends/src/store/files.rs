@@ -116,6 +116,44 @@ impl JobStore {
         }
     }
 
+    /// Adds to the end of a file of a job to which others add as well, under the same lease.
+    /// False, with nothing written, when the file would have more than [`MOST_FILE_BYTES`].
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::LeaseLost`], or when the store cannot be written. Where the connection
+    /// broke, it may have been added.
+    #[tracing::instrument(name = "store::add_to_file", level = "debug", skip_all, fields(job = %lease.id()))]
+    pub async fn add_to_file(
+        &self,
+        lease: &Lease,
+        name: &str,
+        content: &[u8],
+    ) -> Result<bool, StoreError> {
+        let failed = |source| self.database.failed(source);
+        let mut transaction = self.database.begin(Access::Write).await?;
+        hold(&mut transaction, lease).await?;
+        let last = transaction
+            .fetch(
+                "SELECT sequence, size FROM job_files WHERE job = $1 AND name = $2 \
+                 ORDER BY sequence DESC LIMIT 1",
+                [lease.job.into(), name.into()],
+            )
+            .await?;
+        let (sequence, size) = match last.first() {
+            Some(row) => (row.int(0).map_err(failed)? + 1, row.int(1).map_err(failed)?),
+            None => (0, 0),
+        };
+        let size = u64::try_from(size).unwrap_or(u64::MAX);
+        if size.saturating_add(content.len() as u64) > MOST_FILE_BYTES {
+            return Ok(false);
+        }
+        let piece = Piece::new(name, size, content);
+        piece.insert(&mut transaction, lease.job, sequence).await?;
+        transaction.commit().await?;
+        Ok(true)
+    }
+
     /// Doing it twice is doing it once.
     async fn try_append_file(
         &self,
@@ -124,18 +162,7 @@ impl JobStore {
         sequence: i64,
     ) -> Result<(), StoreError> {
         let mut transaction = self.database.begin(Access::Write).await?;
-        // Who holds the job can't change from here to the commit.
-        let held = transaction
-            .execute(
-                "UPDATE jobs SET lease = lease WHERE number = $1 AND lease = $2",
-                [lease.job.into(), lease.token.into()],
-            )
-            .await?;
-        if held == 0 {
-            return Err(StoreError::LeaseLost {
-                id: lease.id.clone(),
-            });
-        }
+        hold(&mut transaction, lease).await?;
         transaction
             .execute(
                 "DELETE FROM job_files WHERE job = $1 AND name = $2 AND sequence >= $3",
@@ -186,6 +213,22 @@ impl JobStore {
             })
         };
         pieces.chunk_by(same).map(file).collect()
+    }
+}
+
+/// Who holds the job can't change from here to the commit.
+async fn hold(transaction: &mut Transaction, lease: &Lease) -> Result<(), StoreError> {
+    let held = transaction
+        .execute(
+            "UPDATE jobs SET lease = lease WHERE number = $1 AND lease = $2",
+            [lease.job.into(), lease.token.into()],
+        )
+        .await?;
+    match held {
+        0 => Err(StoreError::LeaseLost {
+            id: lease.id.clone(),
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -33,10 +33,10 @@ const ROWS: usize = 100;
 /// text, so that it is stored once.
 #[derive(Debug)]
 pub struct JobJournal {
-    database: Database,
-    lease: Lease,
+    pub(super) database: Database,
+    pub(super) lease: Lease,
     /// When the job was created, in milliseconds since 1970.
-    created: u64,
+    pub(super) created: u64,
     next: Next,
 }
 
@@ -331,7 +331,7 @@ pub(super) struct NewRow {
 }
 
 impl NewRow {
-    fn of(record: &Record, lease: &Lease) -> Result<Self, StoreError> {
+    pub(super) fn of(record: &Record, lease: &Lease) -> Result<Self, StoreError> {
         let id = &lease.id;
         check_finite(record).map_err(|(place, value)| StoreError::NotFinite {
             id: id.clone(),
@@ -413,7 +413,7 @@ fn is_taken(error: &sqlx::Error) -> bool {
 }
 
 /// Executions of the benchmark in a record of this name.
-fn runs(kind: &str) -> i64 {
+pub(super) fn runs(kind: &str) -> i64 {
     match kind {
         "ran" | "run_failed" => 1,
         "ran_pair" => 2,
@@ -422,7 +422,7 @@ fn runs(kind: &str) -> i64 {
 }
 
 /// Builds in a record of this name.
-fn builds(kind: &str) -> i64 {
+pub(super) fn builds(kind: &str) -> i64 {
     i64::from(kind == "built")
 }
 

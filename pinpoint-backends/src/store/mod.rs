@@ -69,6 +69,7 @@
 //! ```
 
 mod address;
+mod answers;
 mod database;
 mod error;
 mod exchange;
@@ -92,6 +93,7 @@ mod text;
 mod workers;
 
 pub use address::without_password;
+pub use answers::Placed;
 pub use error::StoreError;
 pub use exchange::{Check, Imported};
 pub use files::{JobFile, KnownFile, MOST_FILE_BYTES};

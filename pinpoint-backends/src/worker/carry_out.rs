@@ -6,7 +6,7 @@ use std::time::Duration;
 use pinpoint_core::job::{JobResult, ResultSource};
 use pinpoint_core::{DriveError, DriveEvent, Task};
 
-use super::Serving;
+use super::{Serving, WorkerOptions};
 use crate::job::{
     JobConfig, JobError, TakenJob, Worker, inherited_values, message, open_local, open_provided,
 };
@@ -25,7 +25,8 @@ impl Serving<'_> {
         taken: &TakenJob,
         stop: impl Future<Output = ()> + Clone,
     ) -> Result<JobResult, JobError> {
-        let opened = taken.prepare(stop.clone(), self.open(taken.job())).await;
+        let opened = open_executor(self.options, taken.job());
+        let opened = taken.prepare(stop.clone(), opened).await;
         let executor = match opened {
             Ok(Ok(executor)) => executor,
             Ok(Err(error)) => {
@@ -64,28 +65,6 @@ impl Serving<'_> {
         result
     }
 
-    /// The executor of a job on this machine.
-    async fn open(&self, job: &Job) -> Result<LocalExecutor, JobError> {
-        let config = JobConfig::of(job)?;
-        let local = { config.local.clone() }
-            .filter(|_| !config.needs_functions())
-            .ok_or_else(|| JobError::NeedsFunctions {
-                job: job.id.clone(),
-            })?;
-        let mut local = self.on_this_machine(local);
-        local.env.extend(inherited_values(&config.inherited_env)?);
-        let diagnosis = match self.options.diagnose {
-            true => diagnosis(local.cpus.clone()).await,
-            false => None,
-        };
-        let (state_dir, id) = (self.state_dir(), &job.id);
-        let opened = async {
-            note_session(&job_dir(state_dir, id.as_str()), diagnosis)?;
-            open_provided(&local, state_dir, id, self.options.provisions.clone()).await
-        };
-        (opened.await).map_err(|error| JobError::Drive(DriveError::Refused(error.into())))
-    }
-
     /// The executor of a job at the path where it was made, if that is on this machine.
     async fn where_it_was_made(&self, job: &Job) -> Option<LocalExecutor> {
         let local = JobConfig::of(job).ok()?.local?;
@@ -93,15 +72,35 @@ impl Serving<'_> {
         let open = move || open_local(&local, &state_dir, &id);
         tokio::task::spawn_blocking(open).await.ok()?.ok()
     }
+}
 
-    /// The configuration of a job for this machine.
-    fn on_this_machine(&self, local: LocalConfig) -> LocalConfig {
-        let most = self.options.build_jobs.unwrap_or(u32::MAX);
-        LocalConfig {
-            build_jobs: local.build_jobs.min(most),
-            ..local
-        }
-    }
+/// The executor of a job on this machine. Its repository may be fetched, which takes long.
+pub(crate) async fn open_executor(
+    options: &WorkerOptions,
+    job: &Job,
+) -> Result<LocalExecutor, JobError> {
+    let config = JobConfig::of(job)?;
+    let local = { config.local.clone() }
+        .filter(|_| !config.needs_functions())
+        .ok_or_else(|| JobError::NeedsFunctions {
+            job: job.id.clone(),
+        })?;
+    let most = options.build_jobs.unwrap_or(u32::MAX);
+    let mut local = LocalConfig {
+        build_jobs: local.build_jobs.min(most),
+        ..local
+    };
+    local.env.extend(inherited_values(&config.inherited_env)?);
+    let diagnosis = match options.diagnose {
+        true => diagnosis(local.cpus.clone()).await,
+        false => None,
+    };
+    let (state_dir, id) = (&options.state_dir, &job.id);
+    let opened = async {
+        note_session(&job_dir(state_dir, id.as_str()), diagnosis)?;
+        open_provided(&local, state_dir, id, options.provisions.clone()).await
+    };
+    (opened.await).map_err(|error| JobError::Drive(DriveError::Refused(error.into())))
 }
 
 fn in_words(task: &Task) -> &'static str {

@@ -28,7 +28,8 @@ use pinpoint_core::job::JobResult;
 use crate::job::{JobError, TakenJob};
 use crate::local::Provisions;
 use crate::store::{Announcement, Job, JobFilter, JobId, JobStore, LockError, StoreError};
-use presence::{Place, Presence};
+pub(crate) use carry_out::open_executor;
+pub(crate) use presence::{Place, Presence};
 
 /// The time between two questions whether there is a job, at least.
 const POLL: Duration = Duration::from_secs(1);
@@ -212,7 +213,7 @@ fn is_harmless(result: &Result<JobResult, JobError>) -> bool {
 }
 
 /// Up to a quarter longer, so that workers that began together do not ask together.
-fn jittered(pause: Duration) -> Duration {
+pub(crate) fn jittered(pause: Duration) -> Duration {
     let random = RandomState::new().build_hasher().finish();
     pause + pause.mul_f64(0.25 * (random >> 11) as f64 / (1_u64 << 53) as f64)
 }

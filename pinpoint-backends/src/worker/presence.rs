@@ -22,9 +22,9 @@ const GONE: Duration = Duration::from_secs(35);
 const SHORTEST: Duration = Duration::from_secs(1);
 
 /// A place among the workers that share a state directory.
-pub(super) struct Place {
+pub(crate) struct Place {
     /// The owner of all leases of the state directory.
-    pub(super) owner: String,
+    pub(crate) owner: String,
     /// From 1.
     number: u32,
     _lock: JobLock,
@@ -32,7 +32,7 @@ pub(super) struct Place {
 
 impl Place {
     /// The first that is free.
-    pub(super) fn take(options: &WorkerOptions) -> Result<Self, WorkerError> {
+    pub(crate) fn take(options: &WorkerOptions) -> Result<Self, WorkerError> {
         let state_dir = &options.state_dir;
         let unusable = |source| WorkerError::StateDir {
             path: state_dir.clone(),
@@ -59,7 +59,7 @@ impl Place {
 }
 
 /// Tells the store that a worker is there, and what it is at.
-pub(super) struct Presence<'a> {
+pub(crate) struct Presence<'a> {
     store: &'a JobStore,
     announcement: Mutex<Announcement>,
     /// It has another job than was announced.
@@ -67,7 +67,7 @@ pub(super) struct Presence<'a> {
 }
 
 impl<'a> Presence<'a> {
-    pub(super) fn new(store: &'a JobStore, place: &Place, options: &WorkerOptions) -> Self {
+    pub(crate) fn new(store: &'a JobStore, place: &Place, options: &WorkerOptions) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let started = since.unwrap_or_default().as_millis();
         Self {
@@ -89,11 +89,11 @@ impl<'a> Presence<'a> {
         }
     }
 
-    pub(super) fn announcement(&self) -> Announcement {
+    pub(crate) fn announcement(&self) -> Announcement {
         self.change(|announcement| announcement.clone())
     }
 
-    pub(super) fn works_on(&self, job: Option<&JobId>) {
+    pub(crate) fn works_on(&self, job: Option<&JobId>) {
         self.change(|announcement| {
             announcement.job = job.cloned();
             announcement.activity.clear();
@@ -101,18 +101,18 @@ impl<'a> Presence<'a> {
         self.changed.notify_one();
     }
 
-    pub(super) fn does(&self, activity: &str) {
+    pub(crate) fn does(&self, activity: &str) {
         self.change(|announcement| activity.clone_into(&mut announcement.activity));
         self.changed.notify_one();
     }
 
-    pub(super) async fn announce(&self) -> Result<(), StoreError> {
+    pub(crate) async fn announce(&self) -> Result<(), StoreError> {
         self.store.announce(&self.announcement(), GONE).await
     }
 
     /// Announces the worker for as long as it is polled. A store that does not answer
     /// hears of it the next time.
-    pub(super) async fn keep(&self) -> Infallible {
+    pub(crate) async fn keep(&self) -> Infallible {
         loop {
             tokio::time::sleep(SHORTEST).await;
             let _ = tokio::time::timeout(BEAT - SHORTEST, self.changed.notified()).await;
@@ -121,7 +121,7 @@ impl<'a> Presence<'a> {
     }
 
     /// The worker is gone from now on.
-    pub(super) async fn end(&self) {
+    pub(crate) async fn end(&self) {
         let ended = self.announcement();
         // If this can't be told, its time runs out.
         let _ = self.store.announce(&ended, Duration::ZERO).await;

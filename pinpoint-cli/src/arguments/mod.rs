@@ -30,7 +30,7 @@ pub(crate) use self::midpoint::{Midpoint, StateArgument};
 pub(crate) use self::pairwise::Pairwise;
 pub(crate) use self::plan::Plan;
 pub(crate) use self::provisions::ProvisionOptions;
-pub(crate) use self::workers::{Assignment, Worker, Workers};
+pub(crate) use self::workers::{Assignment, TemporalArguments, TemporalServer, Worker, Workers};
 
 /// Find the commit that made a benchmark slower.
 ///
@@ -54,6 +54,7 @@ const QUESTION: &str = "Question";
 const BUDGET: &str = "Budget";
 const STRATEGY: &str = "Strategy";
 const WORKERS: &str = "Workers";
+const TEMPORAL: &str = "Temporal";
 const STORAGE: &str = "Storage";
 const OUTPUT: &str = "Output";
 

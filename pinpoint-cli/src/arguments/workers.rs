@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::{ProvisionOptions, WORKERS};
+use super::{ProvisionOptions, TEMPORAL, WORKERS};
 
 /// Take jobs from the store and carry them out on this machine, until it is stopped.
 ///
@@ -42,9 +42,46 @@ pub(crate) struct Worker {
     pub(crate) config: BotConfig,
     #[command(flatten)]
     pub(crate) provisions: ProvisionOptions,
+    #[command(flatten)]
+    pub(crate) temporal: TemporalArguments,
     // How long others wait for a worker that died.
     #[arg(long, hide = true, value_name = "DURATION", value_parser = humantime::parse_duration)]
     pub(crate) lease: Option<Duration>,
+}
+
+// Temporal. What is not given comes from its own variables and configuration file.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TemporalArguments {
+    /// Carry jobs out on a Temporal server: each is a workflow, and its runs are spread over
+    /// all machines of its bot.
+    #[arg(long, help_heading = TEMPORAL)]
+    pub(crate) temporal: bool,
+    #[command(flatten)]
+    pub(crate) server: TemporalServer,
+    /// The longest build.
+    #[arg(long, help_heading = TEMPORAL, value_name = "DURATION", requires = "temporal", default_value = "4h", value_parser = humantime::parse_duration)]
+    pub(crate) build_limit: Duration,
+    /// The longest run.
+    #[arg(long, help_heading = TEMPORAL, value_name = "DURATION", requires = "temporal", default_value = "45m", value_parser = humantime::parse_duration)]
+    pub(crate) run_limit: Duration,
+    /// The longest wait until a machine is free.
+    #[arg(long, help_heading = TEMPORAL, value_name = "DURATION", requires = "temporal", default_value = "1d", value_parser = humantime::parse_duration)]
+    pub(crate) queue_limit: Duration,
+}
+
+// The address of Temporal.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TemporalServer {
+    /// The server [default: TEMPORAL_ADDRESS, else localhost:7233].
+    #[arg(long, help_heading = TEMPORAL, value_name = "HOST:PORT")]
+    pub(crate) temporal_address: Option<String>,
+    /// The namespace [default: TEMPORAL_NAMESPACE, else default].
+    #[arg(long, help_heading = TEMPORAL, value_name = "NAME")]
+    pub(crate) temporal_namespace: Option<String>,
+    /// The profile in Temporal's configuration file, where keys and certificates are, too
+    /// [default: TEMPORAL_PROFILE, else default].
+    #[arg(long, help_heading = TEMPORAL, value_name = "NAME")]
+    pub(crate) temporal_profile: Option<String>,
 }
 
 // The bots.

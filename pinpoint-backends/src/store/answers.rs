@@ -1,0 +1,279 @@
+//! Journals with many writers: those who carry out the actions of one job on several
+//! machines, under one lease that they share.
+//!
+//! The store gives each record its place. An answer is recorded once, however often the
+//! work was done: who comes second gets the first answer. Each record names the one
+//! before it, so that a reader who gets them in any order puts them back into theirs.
+
+use std::time::Duration;
+
+use pinpoint_core::Record;
+use serde::{Deserialize, Serialize};
+
+use super::database::{Access, Row, Value};
+use super::jobs::{JobStore, unknown};
+use super::journal::{NewRow, builds, damaged, insert, record_of, runs};
+use super::leases::milliseconds;
+use super::{JobId, JobJournal, Lease, StoreError};
+
+/// A record with its place in a journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Placed {
+    /// Its number.
+    pub sequence: i64,
+    /// The number of the record before it, those of [`Record::Started`] aside: they mean
+    /// nothing to a machine. Absent for the first one.
+    pub previous: Option<i64>,
+    /// The record.
+    pub record: Record,
+}
+
+impl JobStore {
+    /// The lease of an owner who holds the job, for another process that works for the same
+    /// owner. What happens to the lease happens to both.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Leased`] names another holder; [`StoreError::LeaseLost`] when there is
+    /// none.
+    #[tracing::instrument(name = "store::share_lease", level = "debug", skip_all, fields(job = %id))]
+    pub async fn share_lease(
+        &self,
+        id: &JobId,
+        owner: &str,
+        time: Duration,
+    ) -> Result<Lease, StoreError> {
+        let failed = |source| self.database.failed(source);
+        let now = self.database.dialect().now();
+        let sql = format!(
+            "SELECT number, lease, lease_owner, lease_expires - {now} FROM jobs WHERE id = $1"
+        );
+        let rows = self.database.fetch(&sql, [id.as_str().into()]).await?;
+        let row = rows.first().ok_or_else(|| unknown(id))?;
+        match row.optional_text(2).map_err(failed)? {
+            Some(holder) if holder == owner => {
+                let (job, token) = (row.int(0).map_err(failed)?, row.int(1).map_err(failed)?);
+                Ok(Lease::new(id.clone(), job, token, time))
+            }
+            Some(holder) => Err(StoreError::Leased {
+                id: id.clone(),
+                owner: holder,
+                seconds: (row.int(3).map_err(failed)?.max(0) + 999) / 1000,
+            }),
+            None => Err(StoreError::LeaseLost { id: id.clone() }),
+        }
+    }
+
+    /// The leases of an owner that expire within this time, or have expired: at most
+    /// `limit`, the oldest first.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    #[tracing::instrument(name = "store::expiring_leases", level = "debug", skip_all)]
+    pub async fn expiring_leases(
+        &self,
+        owner: &str,
+        within: Duration,
+        limit: u32,
+    ) -> Result<Vec<Lease>, StoreError> {
+        let failed = |source| self.database.failed(source);
+        let now = self.database.dialect().now();
+        let sql = format!(
+            "SELECT id, number, lease FROM jobs WHERE lease_owner = $1 \
+             AND lease_expires < {now} + $2 AND state IN ('pending', 'running') \
+             ORDER BY lease_expires LIMIT $3"
+        );
+        let values: [Value; 3] = [
+            owner.into(),
+            milliseconds(within).into(),
+            i64::from(limit).into(),
+        ];
+        let rows = self.database.fetch(&sql, values).await?;
+        let lease = |row: &Row| {
+            let id = JobId(row.text(0).map_err(failed)?);
+            let (job, token) = (row.int(1).map_err(failed)?, row.int(2).map_err(failed)?);
+            Ok(Lease::new(id, job, token, within))
+        };
+        rows.iter().map(lease).collect()
+    }
+
+    /// The jobs that an owner holds and that somebody asked to end: at most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    #[tracing::instrument(name = "store::cancel_requests", level = "debug", skip_all)]
+    pub async fn cancel_requests(&self, owner: &str, limit: u32) -> Result<Vec<JobId>, StoreError> {
+        let sql = "SELECT id FROM jobs WHERE lease_owner = $1 AND cancel_requested = 1 \
+                   AND state IN ('pending', 'running') ORDER BY number LIMIT $2";
+        let values: [Value; 2] = [owner.into(), i64::from(limit).into()];
+        let rows = self.database.fetch(sql, values).await?;
+        let id = |row: &Row| {
+            Ok(JobId(
+                row.text(0).map_err(|source| self.database.failed(source))?,
+            ))
+        };
+        rows.iter().map(id).collect()
+    }
+}
+
+impl JobJournal {
+    /// Records an answer, a ticket or another fact, unless the journal has it already after
+    /// the record of this number: an answer to the same action, or the same fact. Returns
+    /// what the journal has.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::LeaseLost`], or when the store can't be written.
+    #[tracing::instrument(name = "store::journal::record_once", level = "debug", skip_all, fields(job = %self.lease.id))]
+    pub async fn record_once(
+        &mut self,
+        record: &Record,
+        after: Option<i64>,
+    ) -> Result<Placed, StoreError> {
+        let row = NewRow::of(record, &self.lease)?;
+        let mut tries = self.database.tries(self.lease.until());
+        loop {
+            match self.try_record_once(record, &row, after).await {
+                Err(error) if tries.again(&error).await => {}
+                recorded => return recorded,
+            }
+        }
+    }
+
+    /// Doing it twice is doing it once.
+    async fn try_record_once(
+        &self,
+        record: &Record,
+        row: &NewRow,
+        after: Option<i64>,
+    ) -> Result<Placed, StoreError> {
+        let job = self.lease.job;
+        let failed = |source| self.database.failed(source);
+        let mut transaction = self.database.begin(Access::Write).await?;
+        // First: writers come one after the other from here on, and the lease can't change.
+        let held = transaction
+            .execute(
+                "UPDATE jobs SET deaths = 0 WHERE number = $1 AND lease = $2",
+                [job.into(), self.lease.token.into()],
+            )
+            .await?;
+        if held == 0 {
+            let id = self.lease.id.clone();
+            return Err(StoreError::LeaseLost { id });
+        }
+        let later = transaction
+            .fetch(
+                "SELECT sequence, kind, event, detail FROM records \
+                 WHERE job = $1 AND sequence > $2 AND withdrawn = 0 ORDER BY sequence",
+                [job.into(), after.unwrap_or(-1).into()],
+            )
+            .await?;
+        let mut previous = after;
+        for row in &later {
+            let sequence = row.int(0).map_err(failed)?;
+            let (event, detail) = (row.text(2).map_err(failed)?, row.optional_text(3));
+            let detail = detail.map_err(failed)?;
+            let known = self.parsed(sequence, &event, detail.as_deref())?;
+            if answers_the_same(&known, record) {
+                return Ok(Placed {
+                    sequence,
+                    previous,
+                    record: known,
+                });
+            }
+            if !matches!(known, Record::Started { .. }) {
+                previous = Some(sequence);
+            }
+        }
+        let next = transaction
+            .fetch(
+                "SELECT coalesce(max(sequence) + 1, 0) FROM records WHERE job = $1",
+                [job.into()],
+            )
+            .await?;
+        let sequence = next
+            .first()
+            .map_or(Ok(0), |row| row.int(0))
+            .map_err(failed)?;
+        let written = insert(&mut transaction, job, sequence, std::slice::from_ref(row)).await;
+        written.map_err(|error| transaction.failed(error))?;
+        if runs(row.kind) + builds(row.kind) > 0 {
+            transaction
+                .execute(
+                    "UPDATE jobs SET runs = runs + $2, builds = builds + $3 WHERE number = $1",
+                    [job.into(), runs(row.kind).into(), builds(row.kind).into()],
+                )
+                .await?;
+        }
+        transaction.commit().await?;
+        Ok(Placed {
+            sequence,
+            previous,
+            record: record.clone(),
+        })
+    }
+
+    /// The records after the one of this number, tickets aside: at most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// As of [`JobJournal::records`].
+    pub async fn records_after(
+        &self,
+        after: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<Placed>, StoreError> {
+        let failed = |source| self.database.failed(source);
+        let sql = "SELECT sequence, event, detail FROM records WHERE job = $1 AND sequence > $2 \
+                   AND withdrawn = 0 AND kind <> 'started' ORDER BY sequence LIMIT $3";
+        let values: [Value; 3] = [
+            self.lease.job.into(),
+            after.unwrap_or(-1).into(),
+            i64::from(limit).into(),
+        ];
+        let until = self.lease.until();
+        let rows = self.database.fetch_until(until, sql, values).await?;
+        let mut previous = after;
+        let mut records = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let sequence = row.int(0).map_err(failed)?;
+            let (event, detail) = (row.text(1).map_err(failed)?, row.optional_text(2));
+            let detail = detail.map_err(failed)?;
+            records.push(Placed {
+                sequence,
+                previous,
+                record: self.parsed(sequence, &event, detail.as_deref())?,
+            });
+            previous = Some(sequence);
+        }
+        Ok(records)
+    }
+
+    fn parsed(
+        &self,
+        sequence: i64,
+        event: &str,
+        detail: Option<&str>,
+    ) -> Result<Record, StoreError> {
+        record_of(event, detail, self.created).map_err(|source| {
+            let place = format!("record {sequence} of job {}", self.lease.id);
+            damaged(&self.database.name, place, &source.to_string())
+        })
+    }
+}
+
+/// Is one of these as good as the other?
+fn answers_the_same(known: &Record, new: &Record) -> bool {
+    let is_ticket = |record: &Record| matches!(record, Record::Started { .. });
+    match (known.action(), new.action()) {
+        (Some(known_action), Some(action)) => {
+            known_action == action
+                && is_ticket(known) == is_ticket(new)
+                && (!is_ticket(known) || known == new)
+        }
+        (None, None) => known == new,
+        _ => false,
+    }
+}

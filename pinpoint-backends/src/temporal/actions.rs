@@ -1,0 +1,290 @@
+//! The activities of a machine: an executor's methods.
+//!
+//! A worker may die at any moment, and another one does the activity again. So an answer is
+//! in the journal before the activity completes, and is recorded once: who comes second
+//! finds it there.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use pinpoint_core::job::{JobState, ResultSource};
+use pinpoint_core::translate::accept;
+use pinpoint_core::{Executor, ExecutorError, Heartbeat, Record, Report, Ticket};
+use temporalio_macros::activities;
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+
+use super::beating::{BEAT, Beating};
+use super::failures::{again, from_store, refused};
+use super::jobs_here::{InUse, JobsHere};
+use super::messages::{End, Work, essential_of, size};
+use crate::job::{JobError, message};
+use crate::store::{JobId, Placed, StoreError};
+
+/// Tries that end with their worker, one after the other: the work is likely the reason.
+const MOST_DEATHS: u32 = 5;
+
+/// The records that are looked through for an answer.
+const RECORDS: u32 = 500;
+
+/// The largest answer to an action, as text. Temporal refuses payloads of 2 MiB.
+const LARGEST_ANSWER: usize = 1 << 20;
+
+pub(crate) struct Actions {
+    pub(crate) jobs: Arc<JobsHere>,
+    /// The worker has to end: work elsewhere goes on.
+    pub(crate) stopping: Arc<AtomicBool>,
+}
+
+#[activities]
+impl Actions {
+    /// Carries out an action, and records its answer.
+    #[activity(name = "pinpoint.perform")]
+    pub(crate) async fn perform(
+        self: Arc<Self>,
+        ctx: ActivityContext,
+        work: Work,
+    ) -> Result<Placed, ActivityError> {
+        let beating = Beating::start(ctx.clone())?;
+        let done = self.performed(&work, &beating);
+        tokio::select! {
+            biased;
+            done = done => done,
+            never = beating.keep() => match never {},
+            () = ctx.cancelled() => Err(self.end_work(&work, &beating).await),
+        }
+    }
+
+    /// Ends a job, and lets it go.
+    #[activity(name = "pinpoint.end")]
+    pub(crate) async fn end(
+        self: Arc<Self>,
+        ctx: ActivityContext,
+        end: End,
+    ) -> Result<JobState, ActivityError> {
+        let beating = Beating::start(ctx.clone())?;
+        tokio::select! {
+            biased;
+            ended = self.ended(&end) => ended,
+            never = beating.keep() => match never {},
+            () = ctx.cancelled() => Err(ActivityError::cancelled()),
+        }
+    }
+}
+
+impl Actions {
+    async fn performed(&self, work: &Work, beating: &Beating) -> Result<Placed, ActivityError> {
+        let action = work.request.key().action;
+        let job = &self.jobs.read(&work.request.key().job).await?.id;
+        let here = self.open(job).await?;
+        let charts = work.request.charts().clone();
+        if let Some(placed) = self.answer_of(&here, work).await? {
+            return Ok(essential_of(placed, &charts));
+        }
+        let deaths = beating.deaths();
+        let record = if deaths >= MOST_DEATHS {
+            Record::GaveUp {
+                action,
+                reason: format!("{deaths} workers in a row have died over it"),
+            }
+        } else {
+            match self.tried(&here, work, beating).await? {
+                Ok(report) => Record::Reported {
+                    action,
+                    report: accept(&charts, report),
+                },
+                Err(error) => {
+                    let wait = work.retry.wait_after(beating.failed());
+                    if let Some(wait) = wait {
+                        let wait = match error {
+                            ExecutorError::Lost => Duration::ZERO,
+                            _ => Duration::from_millis(wait),
+                        };
+                        return Err(beating.again_after(wait, &error).await);
+                    }
+                    Record::GaveUp {
+                        action,
+                        reason: error.to_string(),
+                    }
+                }
+            }
+        };
+        if beating.has_stalled() {
+            return Err(again(
+                "the worker was stalled, and its work counts for nothing",
+            ));
+        }
+        let placed = self.record(&here, &record, work.after).await?;
+        let placed = essential_of(placed, &charts);
+        match size(&placed) {
+            size if size > LARGEST_ANSWER => Err(refused(&format!(
+                "the values of a run take {size} bytes as text, and {LARGEST_ANSWER} can be \
+                 handed on; name the chart that decides, or aggregate the values of a run"
+            ))),
+            _ => Ok(placed),
+        }
+    }
+
+    /// What the journal has for an action that was done before.
+    async fn answer_of(&self, here: &InUse, work: &Work) -> Result<Option<Placed>, ActivityError> {
+        let journal = here.taken.journal().await.map_err(from_store)?;
+        let records = journal.records_after(work.after, RECORDS).await;
+        let action = Some(work.request.key().action);
+        let mut records = records.map_err(from_store)?.into_iter();
+        Ok(records.find(|placed| placed.record.action() == action))
+    }
+
+    /// One try, and whether it answered.
+    async fn tried(
+        &self,
+        here: &InUse,
+        work: &Work,
+        beating: &Beating,
+    ) -> Result<Result<Report, ExecutorError>, ActivityError> {
+        let executor: &dyn Executor = &here.executor;
+        let ticket = match beating.tried().ticket {
+            Some(ticket) => ticket,
+            None => match executor.start(&work.request).await {
+                Ok(ticket) => {
+                    if ticket.is_durable() {
+                        let action = ticket.key.action;
+                        let started = Record::Started {
+                            action,
+                            ticket: ticket.clone(),
+                        };
+                        self.record(here, &started, work.after).await?;
+                        beating.goes_on(Some(ticket.clone())).await;
+                    }
+                    ticket
+                }
+                Err(ExecutorError::Refused(error)) => return Err(refused(&self.here(&*error))),
+                Err(error) => return Ok(Err(error)),
+            },
+        };
+        let heart = Heartbeat::default();
+        let answered = executor.wait(&work.request, &ticket, &heart);
+        let answered = match work.longest_try {
+            None => answered.await,
+            Some(longest) => {
+                match tokio::time::timeout(Duration::from_millis(longest), answered).await {
+                    Ok(answered) => answered,
+                    Err(_) => {
+                        let ended = executor.cancel(&ticket).await;
+                        let reason = format!("no answer after {} s", longest as f64 / 1000.0);
+                        ended.and(Err(ExecutorError::Unavailable(reason.into())))
+                    }
+                }
+            }
+        };
+        match answered {
+            Err(ExecutorError::Refused(error)) => Err(refused(&self.here(&*error))),
+            Err(error) => {
+                beating.goes_on(None).await;
+                Ok(Err(error))
+            }
+            Ok(report) => Ok(Ok(on_this_machine(report, self.jobs.machine()))),
+        }
+    }
+
+    fn here(&self, error: &dyn std::error::Error) -> String {
+        format!("on {}: {error}", self.jobs.machine())
+    }
+
+    /// Ends the work of an action, which may be done elsewhere.
+    async fn end_work(&self, work: &Work, beating: &Beating) -> ActivityError {
+        let ticket = beating.tried().ticket;
+        let ticket = ticket.unwrap_or_else(|| Ticket::in_process(work.request.key().clone()));
+        let goes_on = ticket.is_durable() && self.stopping.load(Ordering::Relaxed);
+        if !goes_on && let Ok(job) = self.jobs.read(&work.request.key().job).await {
+            // Nothing is left of work whose job can't be opened.
+            if let Ok(here) = self.open(&job.id).await
+                && let Err(error) = here.executor.cancel(&ticket).await
+            {
+                return again(error);
+            }
+        }
+        ActivityError::cancelled()
+    }
+
+    async fn open(&self, job: &JobId) -> Result<InUse, ActivityError> {
+        self.jobs.open(job).await.map_err(|error| match error {
+            JobError::Store(error) => from_store(error),
+            error => refused(&format!("on {}: {}", self.jobs.machine(), message(&error))),
+        })
+    }
+
+    /// Records something for as long as the store can't be reached: the work is done.
+    async fn record(
+        &self,
+        here: &InUse,
+        record: &Record,
+        after: Option<i64>,
+    ) -> Result<Placed, ActivityError> {
+        loop {
+            match here.taken.record_once(record, after).await {
+                Err(error) if error.is_passing() => tokio::time::sleep(BEAT / 10).await,
+                Err(error @ StoreError::LeaseLost { .. }) => {
+                    self.jobs.forget(&here.taken.job().id).await;
+                    // The owner may have taken it anew, when all of its workers were gone.
+                    self.jobs.lease(&here.taken.job().id).await?;
+                    return Err(again(error));
+                }
+                recorded => return recorded.map_err(from_store),
+            }
+        }
+    }
+
+    async fn ended(&self, end: &End) -> Result<JobState, ActivityError> {
+        let job = self.jobs.read(&end.job).await?;
+        if !matches!(job.state, JobState::Pending | JobState::Running) {
+            // By the same activity, whose worker died after that.
+            return Ok(job.state);
+        }
+        let refusal = end.refused.as_deref();
+        let state = match (self.open(&job.id).await, refusal) {
+            (Ok(here), _) => {
+                let source: &dyn ResultSource = &here.executor;
+                here.taken
+                    .end(source, refusal)
+                    .await
+                    .map_err(|error| match error {
+                        JobError::Store(error) => from_store(error),
+                        error => again(message(&error)),
+                    })?
+            }
+            // The repository may be what is missing.
+            (Err(_), Some(reason)) => {
+                let lease = self.jobs.lease(&job.id).await?;
+                let store = self.jobs.store();
+                let failed = store.set_leased_state(&lease, JobState::Failed, Some(reason), None);
+                failed.await.map_err(from_store)?;
+                JobState::Failed
+            }
+            (Err(error), None) => return Err(error),
+        };
+        self.jobs.forget(&job.id).await;
+        let lease = self.jobs.lease(&job.id).await?;
+        self.jobs
+            .store()
+            .release(&lease)
+            .await
+            .map_err(from_store)?;
+        Ok(state)
+    }
+}
+
+/// A report with the machine that made it, which tells the runs of several apart.
+fn on_this_machine(report: Report, machine: &str) -> Report {
+    let mut report = report;
+    let machine = || Some(machine.to_owned());
+    match &mut report {
+        Report::Ran(run) => run.bot = run.bot.take().or_else(machine),
+        Report::RanPair(pair) => {
+            for run in [&mut pair.first, &mut pair.second] {
+                run.bot = run.bot.take().or_else(machine);
+            }
+        }
+        _ => {}
+    }
+    report
+}

@@ -1,0 +1,222 @@
+//! Between the store and Temporal: starts the workflows of jobs, and sees to it that the
+//! two agree.
+//!
+//! A job waits in the store for a worker of its bot, whichever kind that is. A dispatcher
+//! takes it for Temporal, and starts a workflow with its id: starting twice is starting
+//! once. From then on the lease says that Temporal has the job. Dispatchers renew it for as
+//! long as the workflow runs. So when all of them are gone for longer than the lease lasts,
+//! another worker may take the job, and the workflow ends when it finds out.
+//!
+//! A workflow that was terminated, or was timed out, ended no job: a dispatcher does. One
+//! that the server has lost is started again, and goes on from the journal.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pinpoint_core::job::{JobState, ResultSource};
+use temporalio_client::errors::{WorkflowInteractionError, WorkflowStartError};
+use temporalio_client::{
+    Client, WorkflowDescribeOptions, WorkflowExecuteUpdateOptions, WorkflowExecutionStatus,
+    WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowStartOptions,
+};
+
+use super::jobs_here::JobsHere;
+use super::messages::{CancelRequest, JobInput, QUEUE, TimeLimits};
+use super::workflow::JobWorkflow;
+use crate::job::{JobError, message};
+use crate::store::{Job, JobFilter, JobId, Lease, StoreError};
+
+/// The time for which a job belongs to Temporal after the last dispatcher is gone.
+pub(super) const LEASE: Duration = Duration::from_secs(120);
+
+/// The time between two questions whether there is a job, at least.
+const POLL: Duration = Duration::from_secs(1);
+
+/// For a task of a workflow, which may have to replay a long history.
+const TASK: Duration = Duration::from_secs(60);
+
+/// The most jobs that are looked at at once.
+const AT_ONCE: u32 = 100;
+
+pub(super) struct Dispatcher<'a> {
+    pub(super) jobs: Arc<JobsHere>,
+    pub(super) client: Client,
+    pub(super) bots: &'a [String],
+    pub(super) limits: &'a TimeLimits,
+}
+
+/// What a dispatcher did.
+pub(super) enum Dispatched {
+    Started(Box<Job>),
+    Ended(JobId, JobState),
+    Trouble(JobError),
+}
+
+impl Dispatcher<'_> {
+    /// Dispatches for as long as it is polled.
+    pub(super) async fn keep(&self, mut tell: impl FnMut(Dispatched)) -> Infallible {
+        loop {
+            if let Err(error) = self.look(&mut tell).await {
+                tell(Dispatched::Trouble(error));
+            }
+            tokio::time::sleep(crate::worker::jittered(POLL)).await;
+        }
+    }
+
+    async fn look(&self, tell: &mut impl FnMut(Dispatched)) -> Result<(), JobError> {
+        let store = self.jobs.store();
+        let filter = JobFilter {
+            bots: self.bots.to_owned(),
+            by_workers: true,
+            ..JobFilter::default()
+        };
+        while !self.bots.is_empty()
+            && let Some((job, lease)) = store.take(&filter, self.jobs.owner(), LEASE).await?
+        {
+            match self.start(&job).await {
+                Ok(()) => tell(Dispatched::Started(Box::new(job))),
+                Err(error) => {
+                    store.release(&lease).await?;
+                    return Err(error);
+                }
+            }
+        }
+        let owner = self.jobs.owner();
+        for id in store.cancel_requests(owner, AT_ONCE).await? {
+            self.cancel(&id).await?;
+        }
+        for lease in store.expiring_leases(owner, LEASE / 2, AT_ONCE).await? {
+            self.look_after(&lease, tell).await?;
+        }
+        Ok(())
+    }
+
+    async fn start(&self, job: &Job) -> Result<(), JobError> {
+        let input = JobInput {
+            job: job.id.to_string(),
+            bot: job.bot.clone(),
+            limits: self.limits.clone(),
+            paused: false,
+        };
+        let options = WorkflowStartOptions::new(QUEUE, job.id.to_string())
+            .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)
+            .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
+            .task_timeout(TASK)
+            .static_summary(job.title.clone())
+            .build();
+        match self
+            .client
+            .start_workflow(JobWorkflow::run, input, options)
+            .await
+        {
+            Ok(_) | Err(WorkflowStartError::AlreadyStarted { .. }) => Ok(()),
+            Err(error) => Err(unavailable(error)),
+        }
+    }
+
+    /// Hands on a request that was left in the store.
+    async fn cancel(&self, id: &JobId) -> Result<(), JobError> {
+        let handle = self
+            .client
+            .get_workflow_handle::<JobWorkflow>(id.to_string());
+        let request = CancelRequest::default();
+        let options = WorkflowExecuteUpdateOptions::default();
+        match handle
+            .execute_update(JobWorkflow::cancel, request, options)
+            .await
+        {
+            Ok(()) => self.jobs.store().clear_cancel(id).await?,
+            // It ends by itself, or is looked after.
+            Err(temporalio_client::errors::WorkflowUpdateError::NotFound(_)) => {}
+            Err(error) => return Err(unavailable(error)),
+        }
+        Ok(())
+    }
+
+    async fn look_after(
+        &self,
+        lease: &Lease,
+        tell: &mut impl FnMut(Dispatched),
+    ) -> Result<(), JobError> {
+        let store = self.jobs.store();
+        let id = lease.id();
+        let handle = self
+            .client
+            .get_workflow_handle::<JobWorkflow>(id.to_string());
+        let status = match handle.describe(WorkflowDescribeOptions::default()).await {
+            Ok(described) => Some(described.status()),
+            Err(WorkflowInteractionError::NotFound(_)) => None,
+            Err(error) => return Err(unavailable(error)),
+        };
+        // No other dispatcher looks meanwhile.
+        match store.renew(lease, LEASE).await {
+            Err(StoreError::LeaseLost { .. }) => return Ok(()),
+            renewed => renewed?,
+        }
+        match status {
+            Some(
+                WorkflowExecutionStatus::Running
+                | WorkflowExecutionStatus::Paused
+                | WorkflowExecutionStatus::ContinuedAsNew
+                | WorkflowExecutionStatus::Unspecified
+                | WorkflowExecutionStatus::Unknown,
+            ) => Ok(()),
+            None => self.start(&store.get(id.as_str()).await?).await,
+            Some(status) => {
+                let state = self.end(lease, status).await?;
+                tell(Dispatched::Ended(id.clone(), state));
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends a job whose workflow ended without doing so.
+    async fn end(
+        &self,
+        lease: &Lease,
+        status: WorkflowExecutionStatus,
+    ) -> Result<JobState, JobError> {
+        let store = self.jobs.store();
+        let id = lease.id();
+        let job = store.get(id.as_str()).await?;
+        if !matches!(job.state, JobState::Pending | JobState::Running) {
+            store.release(lease).await?;
+            return Ok(job.state);
+        }
+        let failed = matches!(
+            status,
+            WorkflowExecutionStatus::Failed | WorkflowExecutionStatus::Completed
+        );
+        let here = self.jobs.open(id).await;
+        let ended = match &here {
+            Ok(here) if !failed => {
+                let source: &dyn ResultSource = &here.executor;
+                here.taken.cancel(Some(source)).await?
+            }
+            _ => {
+                let reason = match &here {
+                    Err(error) => format!("its workflow ended: {status:?}; {}", message(error)),
+                    Ok(_) => format!("its workflow ended: {status:?}"),
+                };
+                if job.state == JobState::Pending {
+                    store
+                        .set_leased_state(lease, JobState::Running, None, None)
+                        .await?;
+                }
+                store
+                    .set_leased_state(lease, JobState::Failed, Some(&reason), None)
+                    .await?;
+                JobState::Failed
+            }
+        };
+        drop(here);
+        self.jobs.forget(id).await;
+        store.release(lease).await?;
+        Ok(ended)
+    }
+}
+
+fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> JobError {
+    JobError::Drive(pinpoint_core::DriveError::Refused(Box::new(error)))
+}

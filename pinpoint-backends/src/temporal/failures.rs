@@ -1,0 +1,39 @@
+//! The failures of activities.
+
+use temporalio_sdk::ApplicationFailure;
+use temporalio_sdk::activities::ActivityError;
+
+use crate::store::StoreError;
+
+/// The type of a failure: the job can't be carried out until the cause is mended.
+pub(super) const REFUSED: &str = "Refused";
+
+/// The type of a failure: somebody else has the job.
+pub(super) const SUPERSEDED: &str = "Superseded";
+
+pub(super) fn again(reason: impl ToString) -> ActivityError {
+    ApplicationFailure::new(reason.to_string()).into()
+}
+
+pub(super) fn refused(reason: &str) -> ActivityError {
+    lasting(REFUSED, reason)
+}
+
+fn lasting(kind: &str, reason: &str) -> ActivityError {
+    ApplicationFailure::builder(reason)
+        .type_name(kind.to_owned())
+        .non_retryable(true)
+        .build()
+        .into()
+}
+
+pub(super) fn from_store(error: StoreError) -> ActivityError {
+    match error {
+        error @ (StoreError::LeaseLost { .. } | StoreError::Leased { .. }) => {
+            lasting(SUPERSEDED, &error.to_string())
+        }
+        // A full disk can be emptied, and a server comes back.
+        error if error.is_passing() || matches!(error, StoreError::Full { .. }) => again(error),
+        error => refused(&error.to_string()),
+    }
+}

@@ -1,0 +1,157 @@
+//! The jobs whose actions this process carries out, each with its executor.
+//!
+//! An executor stays open for a while after its last action, since the next one mostly
+//! comes at once. Meanwhile no other process of this machine works on the job.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use temporalio_sdk::activities::ActivityError;
+use tokio::sync::{Mutex, OnceCell};
+
+use super::failures::from_store;
+use crate::job::{JobError, TakenJob};
+use crate::local::LocalExecutor;
+use crate::store::{Job, JobId, JobStore, Lease, LockError};
+use crate::worker::{WorkerOptions, open_executor};
+
+/// The time for which a job stays open without an action.
+const LINGER: Duration = Duration::from_secs(20);
+
+/// The time between two looks whether another process of this machine has let go of a job.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// The time for which an operation on a store that does not answer is tried again.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A job that this process works on.
+pub(crate) struct JobHere {
+    pub(crate) taken: TakenJob,
+    pub(crate) executor: LocalExecutor,
+}
+
+#[derive(Default)]
+struct Entry {
+    cell: OnceCell<JobHere>,
+}
+
+/// The jobs of this process.
+pub(crate) struct JobsHere {
+    store: JobStore,
+    options: WorkerOptions,
+    /// Of the leases.
+    owner: String,
+    open: Mutex<BTreeMap<String, (Arc<Entry>, Instant)>>,
+}
+
+/// A job in use. It stays open for as long as this lives.
+pub(crate) struct InUse(Arc<Entry>);
+
+impl std::ops::Deref for InUse {
+    type Target = JobHere;
+
+    fn deref(&self) -> &JobHere {
+        // Made from entries that are open.
+        self.0.cell.get().unwrap_or_else(|| unreachable!())
+    }
+}
+
+impl JobsHere {
+    pub(crate) fn new(store: JobStore, options: WorkerOptions, owner: String) -> Self {
+        Self {
+            store,
+            options,
+            owner,
+            open: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn store(&self) -> &JobStore {
+        &self.store
+    }
+
+    pub(crate) fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    pub(crate) async fn read(&self, job: &str) -> Result<Job, ActivityError> {
+        self.store.get(job).await.map_err(from_store)
+    }
+
+    pub(crate) async fn lease(&self, job: &JobId) -> Result<Lease, ActivityError> {
+        let lease = self.store.share_lease(job, &self.owner, PATIENCE).await;
+        lease.map_err(from_store)
+    }
+
+    pub(crate) fn machine(&self) -> &str {
+        &self.options.machine
+    }
+
+    /// Opens a job, or finds it open. Waits for as long as another process of this machine
+    /// works on it.
+    pub(crate) async fn open(&self, job: &JobId) -> Result<InUse, JobError> {
+        let entry = {
+            let mut open = self.open.lock().await;
+            let (entry, used) = open
+                .entry(job.to_string())
+                .or_insert_with(|| (Arc::default(), Instant::now()));
+            *used = Instant::now();
+            Arc::clone(entry)
+        };
+        entry.cell.get_or_try_init(|| self.begin(job)).await?;
+        Ok(InUse(entry))
+    }
+
+    async fn begin(&self, job: &JobId) -> Result<JobHere, JobError> {
+        let state_dir = &self.options.state_dir;
+        let taken = loop {
+            let joined = TakenJob::join(&self.store, job, &self.owner, state_dir, PATIENCE).await;
+            match joined {
+                Err(JobError::Locked(LockError::Held { .. })) => tokio::time::sleep(LOOK).await,
+                joined => break joined?,
+            }
+        };
+        let executor = open_executor(&self.options, taken.job()).await?;
+        Ok(JobHere { taken, executor })
+    }
+
+    /// Forgets a job whose lease has changed, once nothing is done with it any more.
+    pub(crate) async fn forget(&self, job: &JobId) {
+        let removed = self.open.lock().await.remove(job.as_str());
+        drop(removed);
+    }
+
+    /// Closes jobs that were not used for a while; never returns.
+    pub(crate) async fn close_idle(&self) -> std::convert::Infallible {
+        loop {
+            tokio::time::sleep(LINGER / 4).await;
+            self.close(|used| used.elapsed() > LINGER).await;
+        }
+    }
+
+    /// Closes all jobs that are not in use.
+    pub(crate) async fn close_all(&self) {
+        self.close(|_| true).await;
+    }
+
+    async fn close(&self, fits: impl Fn(&Instant) -> bool) {
+        let idle: Vec<Arc<Entry>> = {
+            let mut open = self.open.lock().await;
+            let idle = |entry: &Arc<Entry>| Arc::strong_count(entry) == 1;
+            let names: Vec<String> = (open.iter())
+                .filter(|(_, (entry, used))| idle(entry) && fits(used))
+                .map(|(name, _)| name.clone())
+                .collect();
+            (names.iter())
+                .filter_map(|name| open.remove(name))
+                .map(|(entry, _)| entry)
+                .collect()
+        };
+        for entry in idle {
+            if let Some(here) = entry.cell.get() {
+                here.executor.end().await;
+            }
+        }
+    }
+}

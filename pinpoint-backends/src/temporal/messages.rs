@@ -1,0 +1,186 @@
+//! The data that workflows and activities give each other.
+
+use std::time::Duration;
+
+use pinpoint_core::translate::essential;
+use pinpoint_core::{Charts, Record, Request, Task, Ticket};
+use serde::{Deserialize, Serialize};
+
+use crate::store::{Job, Placed};
+
+/// The queue of workflows, and of activities that need nothing but the store.
+pub(crate) const QUEUE: &str = "pinpoint";
+
+/// The queue of the runs of a bot.
+pub(crate) fn bot_queue(bot: &str) -> String {
+    format!("{QUEUE}.bot.{bot}")
+}
+
+/// The queue of the builds of a bot.
+pub(crate) fn build_queue(bot: &str) -> String {
+    format!("{QUEUE}.build.{bot}")
+}
+
+/// The queue of the runs that have to be made on one machine.
+pub(crate) fn machine_queue(machine: &str) -> String {
+    format!("{QUEUE}.machine.{machine}")
+}
+
+/// Limits on the time that activities may take.
+///
+/// A job's own [`Limits`](pinpoint_core::Limits) count as well. A try that takes longer is
+/// ended, and has failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimeLimits {
+    /// For a build, or for listing commits.
+    pub build: Duration,
+    /// For a run.
+    pub run: Duration,
+    /// For the time until a machine is free.
+    pub queue: Duration,
+}
+
+impl Default for TimeLimits {
+    /// Four hours, 45 minutes and a day.
+    fn default() -> Self {
+        const MINUTE: u64 = 60;
+        Self {
+            build: Duration::from_secs(240 * MINUTE),
+            run: Duration::from_secs(45 * MINUTE),
+            queue: Duration::from_secs(24 * 60 * MINUTE),
+        }
+    }
+}
+
+impl TimeLimits {
+    /// The limit for a task.
+    pub(crate) fn of(&self, task: &Task) -> Duration {
+        match task {
+            Task::List { .. } | Task::Build { .. } | Task::Cancel { .. } => self.build,
+            Task::Run { .. } => self.run,
+            Task::RunPair { .. } => self.run * 2,
+            Task::FindMetric { .. } => self.build + self.run,
+        }
+    }
+}
+
+/// The input of the workflow of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct JobInput {
+    pub(crate) job: String,
+    pub(crate) bot: String,
+    pub(crate) limits: TimeLimits,
+    /// It goes on from an earlier run of the workflow, which was paused.
+    #[serde(default)]
+    pub(crate) paused: bool,
+}
+
+/// The job as it is when a run of the workflow begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Begun {
+    /// Without its outcome.
+    pub(crate) job: Job,
+    /// The machines that serve the bot.
+    pub(crate) machines: u32,
+}
+
+/// An action to carry out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Work {
+    pub(crate) request: Request,
+    /// The policy for trouble that may pass.
+    pub(crate) retry: pinpoint_core::RetryPolicy,
+    /// Milliseconds for a try, if the job limits them.
+    pub(crate) longest_try: Option<u64>,
+    /// The last record that the workflow had when it asked.
+    pub(crate) after: Option<i64>,
+}
+
+/// The state of an action, from one try to the next.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Tried {
+    /// Tries that failed, those that ended with their worker aside.
+    pub(crate) failed: u32,
+    /// Work that goes on elsewhere.
+    pub(crate) ticket: Option<Ticket>,
+}
+
+/// A fact that the workflow knows first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Note {
+    pub(crate) job: String,
+    /// Absent to read only.
+    pub(crate) record: Option<Record>,
+    /// The last record that the workflow has.
+    pub(crate) after: Option<i64>,
+}
+
+/// The records of a job after a place in its journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Noted {
+    pub(crate) records: Vec<Placed>,
+    /// There are more.
+    pub(crate) more: bool,
+}
+
+/// The end of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct End {
+    pub(crate) job: String,
+    /// Why it can't go on.
+    pub(crate) refused: Option<String>,
+}
+
+/// A request to end a job.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CancelRequest {
+    /// Why.
+    #[serde(default)]
+    pub reason: String,
+    /// Who asks.
+    #[serde(default)]
+    pub by: String,
+}
+
+/// The answer of the query `progress`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkflowProgress {
+    /// The records of the journal that the workflow has heard.
+    pub records: u64,
+    /// Runs made so far.
+    pub runs: u64,
+    /// Commits built so far.
+    pub builds: u64,
+    /// The actions under way, by number, and the queues they were given to.
+    pub under_way: Vec<UnderWay>,
+    /// Nothing new is begun.
+    pub paused: bool,
+    /// The request that ends the job, if there was one.
+    pub canceled: Option<CancelRequest>,
+    /// It has its result.
+    pub ended: bool,
+}
+
+/// An action under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnderWay {
+    /// Its number.
+    pub action: u64,
+    /// Its kind.
+    pub task: String,
+    /// The queue in which it waits, or waited.
+    pub queue: String,
+}
+
+/// The part of a record that the machine of a workflow needs.
+pub(crate) fn essential_of(placed: Placed, charts: &Charts) -> Placed {
+    Placed {
+        record: essential(placed.record, charts),
+        ..placed
+    }
+}
+
+/// The bytes of a record as text.
+pub(crate) fn size(placed: &Placed) -> usize {
+    serde_json::to_string(placed).map_or(usize::MAX, |text| text.len())
+}

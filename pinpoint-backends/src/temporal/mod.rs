@@ -1,0 +1,298 @@
+//! Workers on [Temporal](https://temporal.io): jobs that outlive every process, each as a
+//! workflow, and whose actions are spread over the machines of their bot.
+//!
+//! A job waits in the store until a worker of its bot takes it, and it is the worker that
+//! decides how the job is carried out. One that is on Temporal starts a workflow with the
+//! job's id. The workflow is the job's machine; each action is an activity, which some
+//! machine of the bot does, and whose answer is in the journal before it counts. So lists,
+//! reports and `resume` need nothing but the store, as for any other job.
+//!
+//! ```text
+//! pinpoint                 workflows, and what needs nothing but the store
+//! pinpoint.build.BOT       builds, and what needs the repository
+//! pinpoint.bot.BOT         runs, one at a time on each machine
+//! pinpoint.machine.NAME    runs that have to be made on that machine
+//! ```
+//!
+//! A worker that dies is noticed after half a minute, and another one goes on. A job that is
+//! carried out here is leased to [`Temporal::owner`]; while it is, nobody else takes it.
+
+mod actions;
+mod beating;
+mod bookkeeping;
+mod dispatcher;
+mod failures;
+mod jobs_here;
+mod messages;
+mod workflow;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, try_join_all};
+use temporalio_client::envconfig::{ConfigError, LoadClientConfigProfileOptions};
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions};
+use temporalio_sdk::runtime::RuntimeOptions;
+use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder};
+use temporalio_sdk::{Runtime, RuntimeError, Worker, WorkerCreateError, WorkerRunError};
+
+use crate::job::JobError;
+use crate::store::{Announcement, Job, JobId, JobStore};
+use crate::worker::{Place, Presence, WorkerError, WorkerOptions};
+use actions::Actions;
+use bookkeeping::Bookkeeping;
+use dispatcher::{Dispatched, Dispatcher};
+use jobs_here::JobsHere;
+pub use messages::{CancelRequest, TimeLimits, UnderWay, WorkflowProgress};
+use messages::{QUEUE, bot_queue, build_queue, machine_queue};
+use workflow::JobWorkflow;
+
+/// How Temporal is reached.
+///
+/// What is absent comes from the environment (`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`,
+/// `TEMPORAL_API_KEY`, `TEMPORAL_TLS_…`) or from the profile in Temporal's configuration
+/// file, as in all tools of Temporal.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Address {
+    /// `HOST:PORT`; `localhost:7233` by default.
+    pub address: Option<String>,
+    /// The namespace; `default` by default.
+    pub namespace: Option<String>,
+    /// The profile of the configuration file.
+    pub profile: Option<String>,
+}
+
+/// What a worker on Temporal needs beside [`WorkerOptions`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TemporalOptions {
+    /// Limits on the time of activities.
+    pub limits: TimeLimits,
+}
+
+/// The reason why Temporal can't be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TemporalError {
+    /// The configuration can't be read.
+    #[error("the configuration of Temporal can't be used: {0}")]
+    Config(#[from] ConfigError),
+    /// There is no server.
+    #[error("cannot reach Temporal at {address}: {source}")]
+    Connect {
+        /// Its address.
+        address: String,
+        /// The error.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The client can't be made.
+    #[error("cannot use Temporal: {0}")]
+    Client(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The library's own runtime can't be had.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    /// A worker can't begin.
+    #[error(transparent)]
+    Create(#[from] WorkerCreateError),
+    /// A worker can't go on.
+    #[error("the worker ended: {0}")]
+    Run(#[from] WorkerRunError),
+    /// The state directory or the store can't be used.
+    #[error(transparent)]
+    Worker(#[from] WorkerError),
+}
+
+/// A namespace of a Temporal server.
+#[derive(Clone)]
+pub struct Temporal {
+    client: Client,
+    address: String,
+    namespace: String,
+}
+
+impl Temporal {
+    /// Connects.
+    ///
+    /// # Errors
+    ///
+    /// When the configuration can't be read, or no server answers.
+    pub async fn connect(address: &Address) -> Result<Self, TemporalError> {
+        let profile = LoadClientConfigProfileOptions::builder()
+            .maybe_config_file_profile(address.profile.clone())
+            .build();
+        let (mut connection, mut options) = ClientOptions::load_from_config(profile)?;
+        if let Some(namespace) = &address.namespace {
+            options.namespace.clone_from(namespace);
+        }
+        if let Some(address) = &address.address {
+            let scheme = connection.target.scheme();
+            let url = format!("{scheme}://{address}");
+            connection.target = url.parse().map_err(|error| {
+                ConfigError::InvalidConfig(format!("the address {address:?}: {error}"))
+            })?;
+        }
+        Self::with(connection, options).await
+    }
+
+    async fn with(
+        connection: ConnectionOptions,
+        options: ClientOptions,
+    ) -> Result<Self, TemporalError> {
+        let host = connection.target.host_str().unwrap_or_default().to_owned();
+        let address = match connection.target.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host,
+        };
+        let namespace = options.namespace.clone();
+        let connected = Connection::connect(connection).await;
+        let connection = connected.map_err(|source| TemporalError::Connect {
+            address: address.clone(),
+            source: source.into(),
+        })?;
+        let client = Client::new(connection, options);
+        Ok(Self {
+            client: client.map_err(|error| TemporalError::Client(error.into()))?,
+            address,
+            namespace,
+        })
+    }
+
+    /// The owner of the leases of jobs that are carried out here.
+    pub fn owner(&self) -> String {
+        format!("Temporal, namespace {} at {}", self.namespace, self.address)
+    }
+}
+
+/// A step of a worker on Temporal.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum TemporalEvent<'a> {
+    /// It serves its bots from now on.
+    Began(&'a Announcement),
+    /// It has started the workflow of a job.
+    Started(&'a Job),
+    /// It has ended a job whose workflow was ended from outside.
+    Ended(&'a JobId, pinpoint_core::JobState),
+    /// Jobs can't be taken, for this reason; it will try again.
+    Trouble(&'a JobError),
+}
+
+/// Carries out workflows and activities until `stop` resolves. Then the run and the builds
+/// under way are given their time to end.
+///
+/// # Errors
+///
+/// When the worker can't begin, or Temporal refuses it for good.
+pub async fn serve(
+    store: &JobStore,
+    temporal: &Temporal,
+    worker: &WorkerOptions,
+    options: &TemporalOptions,
+    stop: impl Future<Output = ()>,
+    mut tell: impl FnMut(TemporalEvent<'_>),
+) -> Result<(), TemporalError> {
+    let place = Place::take(worker)?;
+    let presence = Presence::new(store, &place, worker);
+    presence.announce().await.map_err(WorkerError::from)?;
+    let jobs = Arc::new(JobsHere::new(
+        store.clone(),
+        worker.clone(),
+        temporal.owner(),
+    ));
+    let stopping = Arc::new(AtomicBool::new(false));
+    let telemetry = RuntimeOptions::builder().build();
+    let runtime = Runtime::from_current_tokio(
+        telemetry.map_err(|error| TemporalError::Client(error.into()))?,
+    )?;
+    let mut workers = workers(temporal, &runtime, worker, &jobs, &stopping)?;
+    let stops: Vec<_> = workers.iter().map(Worker::shutdown_handle).collect();
+    let dispatcher = Dispatcher {
+        jobs: Arc::clone(&jobs),
+        client: temporal.client.clone(),
+        bots: &worker.bots,
+        limits: &options.limits,
+    };
+    tell(TemporalEvent::Began(&presence.announcement()));
+    let running: Vec<LocalBoxFuture<'_, _>> = workers
+        .iter_mut()
+        .map(|it| it.run().boxed_local())
+        .collect();
+    let running = try_join_all(running);
+    let stop = async {
+        stop.await;
+        stopping.store(true, Ordering::Relaxed);
+        for stop in stops {
+            stop();
+        }
+        std::future::pending().await
+    };
+    let dispatch = dispatcher.keep(|dispatched| match dispatched {
+        Dispatched::Started(job) => tell(TemporalEvent::Started(&job)),
+        Dispatched::Ended(job, state) => tell(TemporalEvent::Ended(&job, state)),
+        Dispatched::Trouble(error) => tell(TemporalEvent::Trouble(&error)),
+    });
+    let ended = tokio::select! {
+        biased;
+        ended = running => ended.map(drop),
+        never = async { tokio::join!(stop, dispatch, jobs.close_idle(), presence.keep()).0 } => never,
+    };
+    jobs.close_all().await;
+    presence.end().await;
+    Ok(ended?)
+}
+
+/// A worker for each queue: how much is done at a time differs.
+fn workers(
+    temporal: &Temporal,
+    runtime: &Runtime,
+    options: &WorkerOptions,
+    jobs: &Arc<JobsHere>,
+    stopping: &Arc<AtomicBool>,
+) -> Result<Vec<Worker>, TemporalError> {
+    let builds = options.build_jobs.unwrap_or(4) as usize;
+    let mut queues = vec![(QUEUE.to_owned(), None)];
+    if !options.bots.is_empty() {
+        queues.push((machine_queue(&options.machine), Some(1)));
+    }
+    for bot in &options.bots {
+        queues.push((bot_queue(bot), Some(1)));
+        queues.push((build_queue(bot), Some(builds)));
+    }
+    let mut workers = Vec::new();
+    for (queue, slots) in queues {
+        let builder = temporalio_sdk::WorkerOptions::new(queue)
+            .client_identity_override(options.machine.clone())
+            .max_heartbeat_throttle_interval(Duration::from_secs(5))
+            .graceful_shutdown_period(options.drain);
+        let built = match slots {
+            None => builder
+                .register_workflow::<JobWorkflow>()
+                .map_err(|error| TemporalError::Client(error.into()))?
+                .register_activities(Bookkeeping {
+                    jobs: Arc::clone(jobs),
+                })
+                .build(),
+            Some(slots) => {
+                let slots = || FixedSizeSlotSupplier::new(slots);
+                builder
+                    .register_activities(Actions {
+                        jobs: Arc::clone(jobs),
+                        stopping: Arc::clone(stopping),
+                    })
+                    .tuner(
+                        TunerHolder::builder()
+                            .workflow_task_slot_supplier(slots())
+                            .activity_task_slot_supplier(slots())
+                            .local_activity_task_slot_supplier(slots())
+                            .nexus_task_slot_supplier(slots())
+                            .build(),
+                    )
+                    .build()
+            }
+        };
+        workers.push(Worker::new(runtime, temporal.client.clone(), built)?);
+    }
+    Ok(workers)
+}

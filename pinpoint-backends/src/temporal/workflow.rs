@@ -1,0 +1,643 @@
+//! The workflow: a machine, and an activity for each of its actions.
+//!
+//! It decides nothing by itself. Answers come back in any order; the store has given each
+//! its place in the journal, and the machine hears them in that order. So the journal leads
+//! to the very machine of the workflow.
+//!
+//! What the workflow knows first, such as that an action was canceled, is recorded by an
+//! activity, and heard when that has answered.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::{Duration, SystemTime};
+
+use pinpoint_core::job::JobState;
+use pinpoint_core::{Action, Engine, JobKey, JobMachine, Machine, Record, Report, Task};
+use temporalio_client::Priority;
+use temporalio_common::error::IncomingError;
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_sdk::{
+    ActivityCancellationType, ActivityExecutionError, ActivityOptions, ApplicationFailure,
+    ContinueAsNewOptions, SyncWorkflowContext, WorkflowCancellationToken, WorkflowContext,
+    WorkflowContextView, WorkflowResult, WorkflowTermination,
+};
+
+use super::actions::Actions;
+use super::bookkeeping::Bookkeeping;
+use super::failures::{REFUSED, SUPERSEDED};
+use super::messages::{
+    Begun, CancelRequest, End, JobInput, Note, Noted, QUEUE, UnderWay, Work, WorkflowProgress,
+    bot_queue, build_queue, machine_queue,
+};
+use crate::job::machine_of;
+use crate::store::Placed;
+
+/// The time after which an activity that shows no sign of life is given to another worker.
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(30);
+
+/// For activities that need nothing but the store.
+const SHORT: Duration = Duration::from_secs(60);
+
+/// The runs that wait or are under way for each machine of a bot, at most: one runs and one
+/// is there when it ends. Jobs take turns for the machines so.
+const RUNS_PER_MACHINE: u32 = 2;
+
+/// A history that is longer than this ends, even if a build has to be waited for. Servers
+/// end workflows of 51,200 events.
+const LONGEST_HISTORY: u32 = 30_000;
+
+/// Records that are taken in before the workflow gives way: the time of a task is limited.
+const RECORDS_AT_ONCE: usize = 200;
+
+#[workflow]
+#[derive(Default)]
+pub(crate) struct JobWorkflow {
+    progress: WorkflowProgress,
+    cancel: Option<CancelRequest>,
+    paused: bool,
+}
+
+#[workflow_methods]
+impl JobWorkflow {
+    #[run(name = "pinpoint.job")]
+    pub(crate) async fn run(
+        ctx: &mut WorkflowContext<Self>,
+        input: JobInput,
+    ) -> WorkflowResult<JobState> {
+        let ctx = ctx.clone();
+        ctx.state_mut(|state| state.paused |= input.paused);
+        Driver::begin(ctx, input).await?.drive().await
+    }
+
+    #[query(name = "progress")]
+    pub(crate) fn progress(&self, _: &WorkflowContextView) -> WorkflowProgress {
+        WorkflowProgress {
+            paused: self.paused,
+            canceled: self.cancel.clone(),
+            ..self.progress.clone()
+        }
+    }
+
+    /// Ends the job, with what is known so far.
+    #[update(name = "cancel")]
+    pub(crate) fn cancel(&mut self, _: &mut SyncWorkflowContext<Self>, request: CancelRequest) {
+        self.cancel.get_or_insert(request);
+    }
+
+    /// Begins nothing new until the job is resumed.
+    #[update(name = "pause")]
+    pub(crate) fn pause(&mut self, _: &mut SyncWorkflowContext<Self>) {
+        self.paused = true;
+    }
+
+    #[update(name = "resume")]
+    pub(crate) fn resume(&mut self, _: &mut SyncWorkflowContext<Self>) {
+        self.paused = false;
+    }
+}
+
+type Local<T> = Pin<Box<dyn Future<Output = T>>>;
+
+/// An activity under way.
+struct InFlight {
+    kind: Kind,
+    future: Local<Result<Noted, ActivityExecutionError>>,
+}
+
+enum Kind {
+    Action {
+        number: u64,
+        is_build: bool,
+        token: WorkflowCancellationToken,
+        /// The number of the [`Task::Cancel`] that ends it.
+        ended_by: Option<u64>,
+    },
+    /// Something is recorded or read.
+    Note,
+}
+
+/// What happened next.
+enum Step {
+    Ended(usize, Result<Noted, ActivityExecutionError>),
+    /// The workflow was asked to do something.
+    Asked,
+    TimeIsUp,
+}
+
+struct Driver {
+    ctx: WorkflowContext<JobWorkflow>,
+    input: JobInput,
+    begun: Begun,
+    engine: Engine<JobMachine>,
+    /// The last record that the machine has heard.
+    heard: Option<i64>,
+    /// Records that came before their turn, by number.
+    early: BTreeMap<i64, Placed>,
+    waiting: VecDeque<Action>,
+    in_flight: Vec<InFlight>,
+    /// When the budget of time ends.
+    time_is_up: Option<Local<()>>,
+    /// When the time began that [`Engine::elapsed`] does not have.
+    since: Option<SystemTime>,
+    cancel_noted: bool,
+    refused: Option<String>,
+    runs: u64,
+    builds: u64,
+}
+
+impl Driver {
+    async fn begin(
+        ctx: WorkflowContext<JobWorkflow>,
+        input: JobInput,
+    ) -> Result<Self, WorkflowTermination> {
+        let begun = ctx.execute_activity(Bookkeeping::begin, input.clone(), short(&input.job));
+        let begun: Begun = begun.await.map_err(failed)?;
+        let machine = machine_of(&begun.job, false).map_err(impossible)?;
+        let key = JobKey {
+            id: begun.job.id.to_string(),
+            created: u64::try_from(begun.job.created).unwrap_or_default(),
+        };
+        let mut driver = Self {
+            engine: Engine::new(key, machine),
+            ctx,
+            input,
+            begun,
+            heard: None,
+            early: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            in_flight: Vec::new(),
+            time_is_up: None,
+            since: None,
+            cancel_noted: false,
+            refused: None,
+            runs: 0,
+            builds: 0,
+        };
+        driver.read_journal().await?;
+        driver.waiting.extend(driver.engine.outstanding());
+        driver.since = driver.ctx.workflow_time();
+        let most = driver.engine.machine().max_time();
+        if let Some(left) = most.map(|most| most.saturating_sub(driver.engine.elapsed())) {
+            let ctx = driver.ctx.clone();
+            driver.time_is_up = Some(Box::pin(async move {
+                ctx.timer(Duration::from_millis(left)).await;
+            }));
+        }
+        Ok(driver)
+    }
+
+    /// What earlier runs of the workflow, and other processes, have recorded.
+    async fn read_journal(&mut self) -> Result<(), WorkflowTermination> {
+        loop {
+            let note = self.note_of(None);
+            let read = self
+                .ctx
+                .execute_activity(Bookkeeping::note, note, short(&self.input.job));
+            let noted: Noted = read.await.map_err(failed)?;
+            for records in noted.records.chunks(RECORDS_AT_ONCE) {
+                for placed in records {
+                    self.hear(placed)?;
+                }
+                if records.len() == RECORDS_AT_ONCE {
+                    self.ctx.timer(Duration::from_millis(1)).await;
+                }
+            }
+            if !noted.more {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn drive(mut self) -> WorkflowResult<JobState> {
+        let mut asked = self.asked();
+        loop {
+            self.tell_progress();
+            if self.engine.machine().outcome().is_some() {
+                break;
+            }
+            let canceled = self.is_canceled();
+            if canceled && !self.cancel_noted {
+                self.cancel_noted = true;
+                self.refused = None;
+                self.note(Record::CancelRequested);
+            }
+            let continues = self.continues_as_new();
+            let paused = self.ctx.state(|state| state.paused) && !canceled;
+            if self.refused.is_none() && !continues {
+                self.start_what_may(paused)?;
+            }
+            if self.in_flight.is_empty() {
+                if self.refused.is_some() {
+                    break;
+                }
+                if continues && self.early.is_empty() {
+                    return self.continue_as_new().await;
+                }
+                if !paused {
+                    return Err(impossible(
+                        "nothing is under way, and the search has not ended",
+                    ));
+                }
+            }
+            match self.next(&mut asked).await {
+                Step::Asked => asked = self.asked(),
+                Step::TimeIsUp => {
+                    self.time_is_up = None;
+                    let elapsed = self.elapsed();
+                    self.note(Record::TimePassed { elapsed });
+                }
+                Step::Ended(index, answer) => {
+                    let ended = self.in_flight.remove(index);
+                    self.take_in(ended.kind, answer)?;
+                }
+            }
+        }
+        self.end_what_is_under_way().await;
+        let end = End {
+            job: self.input.job.clone(),
+            refused: self.refused.clone(),
+        };
+        let options = ActivityOptions::with_start_to_close_timeout(self.input.limits.build)
+            .heartbeat_timeout(HEARTBEAT)
+            .task_queue(build_queue(&self.input.bot))
+            .cancellation_token(WorkflowCancellationToken::new())
+            .summary("ends the job".to_owned())
+            .build();
+        let ended = self.ctx.execute_activity(Actions::end, end, options);
+        let state: JobState = ended.await.map_err(failed)?;
+        match self.refused {
+            Some(reason) => Err(WorkflowTermination::failed_application(
+                ApplicationFailure::builder(reason)
+                    .type_name(REFUSED.to_owned())
+                    .non_retryable(true)
+                    .build(),
+            )),
+            None => Ok(state),
+        }
+    }
+
+    /// Resolves once there is something new to look at.
+    fn asked(&self) -> Local<()> {
+        let ctx = self.ctx.clone();
+        let (paused, cancel_noted) = (ctx.state(|state| state.paused), self.cancel_noted);
+        Box::pin(async move {
+            if cancel_noted {
+                // Nothing is left to ask for.
+                return std::future::pending().await;
+            }
+            let changed = ctx.wait_condition(|state: &JobWorkflow| {
+                state.cancel.is_some() || state.paused != paused
+            });
+            // An error means that Temporal itself was asked to end the workflow.
+            let _ = changed.await;
+        })
+    }
+
+    async fn next(&mut self, asked: &mut Local<()>) -> Step {
+        poll_fn(|context| {
+            for (index, in_flight) in self.in_flight.iter_mut().enumerate() {
+                if let Poll::Ready(answer) = in_flight.future.as_mut().poll(context) {
+                    return Poll::Ready(Step::Ended(index, answer));
+                }
+            }
+            if asked.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Step::Asked);
+            }
+            match &mut self.time_is_up {
+                Some(timer) => timer.as_mut().poll(context).map(|()| Step::TimeIsUp),
+                None => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    fn is_canceled(&self) -> bool {
+        let asked = self.ctx.state(|state| state.cancel.is_some());
+        asked || self.ctx.cancellation_token().is_cancelled()
+    }
+
+    /// Hands actions out in their order, within the limits.
+    fn start_what_may(&mut self, paused: bool) -> Result<(), WorkflowTermination> {
+        while let Some(next) = self.next_allowed(paused) {
+            let Some(action) = self.waiting.remove(next) else {
+                return Ok(());
+            };
+            let Task::Cancel { action: ended } = action.task else {
+                self.start(&action)?;
+                continue;
+            };
+            let found = self.in_flight.iter_mut().find_map(|it| match &mut it.kind {
+                Kind::Action {
+                    number,
+                    token,
+                    ended_by,
+                    ..
+                } if *number == ended => Some((token, ended_by)),
+                _ => None,
+            });
+            match found {
+                Some((token, ended_by)) => {
+                    *ended_by = Some(action.number);
+                    token.cancel();
+                }
+                None => self.note(Record::Cancelled {
+                    action: action.number,
+                }),
+            }
+        }
+        Ok(())
+    }
+
+    /// The first action that the limits allow: canceling is always allowed.
+    fn next_allowed(&self, paused: bool) -> Option<usize> {
+        let count = |builds: bool| {
+            let counts = |it: &&InFlight| matches!(&it.kind, Kind::Action { is_build, .. } if *is_build == builds);
+            self.in_flight.iter().filter(counts).count()
+        };
+        let limits = self.engine.machine().limits();
+        let runs = limits.runs.min(RUNS_PER_MACHINE * self.begun.machines);
+        let builds_full = paused || count(true) >= limits.builds as usize;
+        let runs_full = paused || count(false) >= runs as usize;
+        (self.waiting.iter()).position(|action| match action.task {
+            Task::Cancel { .. } => true,
+            Task::Build { .. } => !builds_full,
+            _ => !runs_full,
+        })
+    }
+
+    fn start(&mut self, action: &Action) -> Result<(), WorkflowTermination> {
+        let Some(request) = self.engine.request(action).map_err(impossible)? else {
+            return Ok(());
+        };
+        let machine = self.engine.machine();
+        let work = Work {
+            request,
+            retry: machine.retry().clone(),
+            longest_try: machine.limits().longest_try,
+            after: self.heard,
+        };
+        let limits = &self.input.limits;
+        let longest = work
+            .longest_try
+            .map_or(Duration::ZERO, Duration::from_millis);
+        let retry = temporalio_client::RetryPolicy::builder()
+            .initial_interval(Duration::from_millis(work.retry.first_wait))
+            .backoff_coefficient(work.retry.factor)
+            .maximum_interval(Duration::from_millis(work.retry.longest_wait))
+            .build();
+        let token = WorkflowCancellationToken::new();
+        let options =
+            ActivityOptions::with_start_to_close_timeout(limits.of(&action.task).max(longest))
+                .schedule_to_start_timeout(limits.queue)
+                .heartbeat_timeout(HEARTBEAT)
+                .task_queue(queue(&action.task, &self.input.bot))
+                .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
+                .cancellation_token(token.clone())
+                .retry_policy(retry)
+                .priority(
+                    Priority::builder()
+                        .fairness_key(self.begun.job.user.clone())
+                        .build(),
+                )
+                .summary(format!("{} {}", action.task.kind(), action.number))
+                // The machines take the actions in their order.
+                .do_not_eagerly_execute(true)
+                .build();
+        let ctx = self.ctx.clone();
+        let future = async move {
+            let answer = ctx.execute_activity(Actions::perform, work, options).await;
+            answer.map(|placed: Placed| Noted {
+                records: vec![placed],
+                more: false,
+            })
+        };
+        self.in_flight.push(InFlight {
+            kind: Kind::Action {
+                number: action.number,
+                is_build: matches!(action.task, Task::Build { .. }),
+                token,
+                ended_by: None,
+            },
+            future: Box::pin(future),
+        });
+        Ok(())
+    }
+
+    fn note_of(&self, record: Option<Record>) -> Note {
+        Note {
+            job: self.input.job.clone(),
+            record,
+            after: self.heard,
+        }
+    }
+
+    /// Records something; the machine hears it after that.
+    fn note(&mut self, record: Record) {
+        let (ctx, note) = (self.ctx.clone(), self.note_of(Some(record)));
+        let options = short(&self.input.job);
+        self.in_flight.push(InFlight {
+            kind: Kind::Note,
+            future: Box::pin(async move {
+                ctx.execute_activity(Bookkeeping::note, note, options).await
+            }),
+        });
+    }
+
+    fn take_in(
+        &mut self,
+        kind: Kind,
+        answer: Result<Noted, ActivityExecutionError>,
+    ) -> Result<(), WorkflowTermination> {
+        let canceled = match &kind {
+            Kind::Action { ended_by, .. } => *ended_by,
+            Kind::Note => None,
+        };
+        match (answer, kind) {
+            (Ok(noted), _) => {
+                for placed in noted.records {
+                    self.early.insert(placed.sequence, placed);
+                }
+                self.hear_what_is_next()?;
+            }
+            (Err(error), _) if type_of(&error) == Some(SUPERSEDED) => {
+                return Err(failed(error));
+            }
+            (Err(error), Kind::Note) => return Err(failed(error)),
+            (Err(_), Kind::Action { .. }) if canceled.is_some() => {}
+            (Err(error), Kind::Action { number, .. }) => match type_of(&error) {
+                Some(REFUSED) => {
+                    let reason = reason_of(&error);
+                    // Its own place in the order is kept by the journal, not by this.
+                    self.refused.get_or_insert(reason);
+                }
+                _ => self.note(Record::GaveUp {
+                    action: number,
+                    reason: reason_of(&error),
+                }),
+            },
+        }
+        if let Some(action) = canceled {
+            self.note(Record::Cancelled { action });
+        }
+        Ok(())
+    }
+
+    /// Lets the machine hear all records whose turn it is.
+    fn hear_what_is_next(&mut self) -> Result<(), WorkflowTermination> {
+        let heard = self.heard;
+        self.early.retain(|sequence, _| Some(*sequence) > heard);
+        while let Some(next) = self.early.first_entry()
+            && next.get().previous == self.heard
+        {
+            let placed = next.remove();
+            self.hear(&placed)?;
+            for action in self.engine.poll() {
+                if let Task::Cancel { action: ended } = action.task {
+                    self.waiting.retain(|waiting| waiting.number != ended);
+                }
+                self.waiting.push_back(action);
+            }
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, placed: &Placed) -> Result<(), WorkflowTermination> {
+        if let Record::Reported { report, .. } = &placed.record {
+            match report {
+                Report::Ran(_) => self.runs += 1,
+                Report::RanPair(_) => self.runs += 2,
+                Report::Built(report) if report.failure.is_none() => self.builds += 1,
+                _ => {}
+            }
+        }
+        self.engine.apply(&placed.record).map_err(impossible)?;
+        self.heard = Some(placed.sequence);
+        Ok(())
+    }
+
+    /// Milliseconds that the job has taken.
+    fn elapsed(&self) -> u64 {
+        let since = (self.since.zip(self.ctx.workflow_time()))
+            .and_then(|(since, now)| now.duration_since(since).ok());
+        let since = u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
+        self.engine.elapsed().saturating_add(since)
+    }
+
+    fn continues_as_new(&self) -> bool {
+        // A build may take hours, and a history that waits hardly grows.
+        let builds = self
+            .in_flight
+            .iter()
+            .any(|it| matches!(&it.kind, Kind::Action { is_build: true, .. }));
+        self.ctx.continue_as_new_suggested()
+            && (!builds || self.ctx.history_length() > LONGEST_HISTORY)
+    }
+
+    /// Ends this run of the workflow; the next one reads the journal.
+    async fn continue_as_new(mut self) -> WorkflowResult<JobState> {
+        if self.engine.machine().max_time().is_some() {
+            let elapsed = self.elapsed();
+            let note = self.note_of(Some(Record::TimePassed { elapsed }));
+            let noted = self
+                .ctx
+                .execute_activity(Bookkeeping::note, note, short(&self.input.job));
+            let _: Noted = noted.await.map_err(failed)?;
+        }
+        self.input.paused = self.ctx.state(|state| state.paused);
+        let options = ContinueAsNewOptions::default();
+        match self.ctx.continue_as_new(self.input, options)? {}
+    }
+
+    /// One action may have decided the search while others are under way.
+    async fn end_what_is_under_way(&mut self) {
+        for in_flight in &self.in_flight {
+            if let Kind::Action { token, .. } = &in_flight.kind {
+                token.cancel();
+            }
+        }
+        for in_flight in self.in_flight.drain(..) {
+            // Its answer counts no more.
+            let _ = in_flight.future.await;
+        }
+    }
+
+    fn tell_progress(&self) {
+        let under_way = self.in_flight.iter().filter_map(|it| match it.kind {
+            Kind::Action { number, .. } => Some(number),
+            Kind::Note => None,
+        });
+        let tasks = self.engine.machine().outstanding();
+        let under_way = under_way.filter_map(|number| {
+            let action = tasks.iter().find(|action| action.number == number)?;
+            Some(UnderWay {
+                action: number,
+                task: action.task.kind().to_owned(),
+                queue: queue(&action.task, &self.input.bot),
+            })
+        });
+        let progress = WorkflowProgress {
+            records: self.engine.records(),
+            runs: self.runs,
+            builds: self.builds,
+            under_way: under_way.collect(),
+            ended: self.engine.machine().outcome().is_some(),
+            ..WorkflowProgress::default()
+        };
+        self.ctx.state_mut(|state| state.progress = progress);
+    }
+}
+
+/// The queue in which a task waits for a machine.
+fn queue(task: &Task, bot: &str) -> String {
+    match task {
+        Task::Run {
+            bot: Some(machine), ..
+        }
+        | Task::RunPair {
+            bot: Some(machine), ..
+        } => machine_queue(machine),
+        Task::Run { .. } | Task::RunPair { .. } | Task::FindMetric { .. } => bot_queue(bot),
+        Task::List { .. } | Task::Build { .. } | Task::Cancel { .. } => build_queue(bot),
+    }
+}
+
+/// Options for an activity that needs nothing but the store. It is retried for as long as
+/// the store is out of reach.
+fn short(job: &str) -> ActivityOptions {
+    ActivityOptions::with_start_to_close_timeout(SHORT)
+        .task_queue(QUEUE.to_owned())
+        // Such facts have to be recorded when the workflow is canceled, too.
+        .cancellation_token(WorkflowCancellationToken::new())
+        .summary(format!("records what happened in {job}"))
+        .build()
+}
+
+fn application(error: &ActivityExecutionError) -> Option<&ApplicationFailure> {
+    match error.reason()? {
+        IncomingError::Application(failure) => Some(failure),
+        _ => None,
+    }
+}
+
+fn type_of(error: &ActivityExecutionError) -> Option<&str> {
+    application(error)?.type_name()
+}
+
+fn reason_of(error: &ActivityExecutionError) -> String {
+    match (application(error), error.as_timeout()) {
+        (Some(failure), _) => failure.source_error().to_string(),
+        (None, Some(timeout)) => format!("it took too long: {:?}", timeout.timeout_type()),
+        (None, None) => error.to_string(),
+    }
+}
+
+fn failed(error: ActivityExecutionError) -> WorkflowTermination {
+    WorkflowTermination::from(error)
+}
+
+/// The journal contradicts the machine, or the program has a fault.
+fn impossible(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> WorkflowTermination {
+    WorkflowTermination::failed_application(ApplicationFailure::non_retryable(error))
+}

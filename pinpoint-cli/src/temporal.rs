@@ -1,0 +1,108 @@
+//! Jobs on Temporal.
+
+#[cfg(feature = "temporal")]
+pub(crate) use self::with::serve;
+#[cfg(not(feature = "temporal"))]
+pub(crate) use self::without::serve;
+
+#[cfg(feature = "temporal")]
+mod with {
+    use pinpoint_backends::store::JobStore;
+    use pinpoint_backends::temporal::{
+        Address, Temporal, TemporalEvent, TemporalOptions, TimeLimits, serve as serve_temporal,
+    };
+    use pinpoint_backends::worker::WorkerOptions;
+
+    use crate::arguments::{TemporalArguments, TemporalServer};
+    use crate::error::{CliError, FOUND, with_advice};
+    use crate::output::errln;
+    use crate::stop::Interrupt;
+    use crate::text::{BOLD, DIM, ERROR};
+
+    pub(crate) async fn serve(
+        jobs: &JobStore,
+        worker: &WorkerOptions,
+        arguments: &TemporalArguments,
+        interrupt: Interrupt,
+        quiet: bool,
+    ) -> Result<u8, CliError> {
+        let temporal = Temporal::connect(&address(&arguments.server)).await?;
+        let options = TemporalOptions {
+            limits: TimeLimits {
+                build: arguments.build_limit,
+                run: arguments.run_limit,
+                queue: arguments.queue_limit,
+            },
+        };
+        let tell = |event: TemporalEvent<'_>| {
+            if !quiet {
+                say(&event);
+            }
+        };
+        serve_temporal(
+            jobs,
+            &temporal,
+            worker,
+            &options,
+            interrupt.interrupted(),
+            tell,
+        )
+        .await?;
+        Ok(FOUND)
+    }
+
+    fn address(server: &TemporalServer) -> Address {
+        Address {
+            address: server.temporal_address.clone(),
+            namespace: server.temporal_namespace.clone(),
+            profile: server.temporal_profile.clone(),
+        }
+    }
+
+    fn say(event: &TemporalEvent<'_>) {
+        match event {
+            TemporalEvent::Began(worker) => errln!(
+                "{BOLD}{}{BOLD:#} carries out jobs of {} on Temporal",
+                worker.name,
+                worker.bots.join(", ")
+            ),
+            TemporalEvent::Started(job) => errln!(
+                "job {}: workflow started  {DIM}{}{DIM:#}",
+                job.id,
+                job.title.replace(['\n', '\r'], " ")
+            ),
+            TemporalEvent::Ended(job, state) => {
+                errln!("job {job}: its workflow was ended; the job is {state}");
+            }
+            TemporalEvent::Trouble(error) => {
+                errln!("{ERROR}error:{ERROR:#} {}", with_advice(*error));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(not(feature = "temporal"))]
+mod without {
+    use pinpoint_backends::store::JobStore;
+    use pinpoint_backends::worker::WorkerOptions;
+
+    use crate::arguments::TemporalArguments;
+    use crate::error::CliError;
+    use crate::stop::Interrupt;
+
+    #[expect(clippy::unused_async, reason = "the other one is")]
+    pub(crate) async fn serve(
+        _: &JobStore,
+        _: &WorkerOptions,
+        _: &TemporalArguments,
+        _: Interrupt,
+        _: bool,
+    ) -> Result<u8, CliError> {
+        Err(CliError::Input(
+            "this program was built without Temporal; install it with \
+             `cargo install pinpoint-cli --features temporal`"
+                .into(),
+        ))
+    }
+}
