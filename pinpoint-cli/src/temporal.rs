@@ -7,9 +7,15 @@ pub(crate) use self::without::serve;
 
 #[cfg(feature = "temporal")]
 mod with {
+    use std::fs;
+    use std::path::Path;
+
+    use base64::Engine;
+    use base64::prelude::BASE64_STANDARD;
     use pinpoint_backends::store::JobStore;
     use pinpoint_backends::temporal::{
-        Address, Temporal, TemporalEvent, TemporalOptions, TimeLimits, serve as serve_temporal,
+        Address, PayloadKey, Temporal, TemporalEvent, TemporalOptions, TimeLimits,
+        serve as serve_temporal,
     };
     use pinpoint_backends::worker::WorkerOptions;
 
@@ -26,7 +32,7 @@ mod with {
         interrupt: Interrupt,
         quiet: bool,
     ) -> Result<u8, CliError> {
-        let temporal = Temporal::connect(&address(&arguments.server)).await?;
+        let temporal = Temporal::connect(&address(&arguments.server)?).await?;
         let options = TemporalOptions {
             limits: TimeLimits {
                 build: arguments.build_limit,
@@ -51,12 +57,31 @@ mod with {
         Ok(FOUND)
     }
 
-    fn address(server: &TemporalServer) -> Address {
-        Address {
+    fn address(server: &TemporalServer) -> Result<Address, CliError> {
+        Ok(Address {
             address: server.temporal_address.clone(),
             namespace: server.temporal_namespace.clone(),
             profile: server.temporal_profile.clone(),
-        }
+            key: server.temporal_key.as_deref().map(key).transpose()?,
+        })
+    }
+
+    fn key(path: &Path) -> Result<PayloadKey, CliError> {
+        let text = fs::read_to_string(path).map_err(|source| CliError::File {
+            action: "read",
+            path: path.to_owned(),
+            source,
+        })?;
+        let bytes = BASE64_STANDARD.decode(text.trim()).ok();
+        bytes
+            .and_then(|bytes| PayloadKey::new(&bytes))
+            .ok_or_else(|| {
+                CliError::Input(format!(
+                    "{} is no key: it has to have 32 bytes in Base64; \
+                 `openssl rand -base64 32` makes one",
+                    path.display()
+                ))
+            })
     }
 
     fn say(event: &TemporalEvent<'_>) {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use pinpoint_core::translate::{Reading, accept, event};
+use pinpoint_core::translate::{Reading, accept, essential, event};
 use pinpoint_core::{
     Aggregate, Charts, Event, Record, RecordVersion1, Report, RunReport, Series, Task, Usage,
 };
@@ -35,6 +35,10 @@ fn heard(report: RunReport, reading: &Reading) -> Result<BTreeMap<String, Vec<f6
     let record = Record::Reported { action: 7, report };
     let text = serde_json::to_string(&record).unwrap();
     assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record);
+    // The part that a machine reads leads to the same event, and stays what it is.
+    let part = essential(record.clone(), &reading.charts);
+    assert_eq!(event(&part, None, reading), event(&record, None, reading));
+    assert_eq!(essential(part.clone(), &reading.charts), part);
     match event(&record, None, reading) {
         Some(Event::Ran { values, .. }) => Ok(values),
         Some(Event::RunFailed { reason, .. }) => Err(reason),

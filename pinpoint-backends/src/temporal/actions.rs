@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use pinpoint_core::job::{JobState, ResultSource};
-use pinpoint_core::translate::accept;
+use pinpoint_core::translate::{accept, essential};
 use pinpoint_core::{Executor, ExecutorError, Heartbeat, Record, Report, Ticket};
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
@@ -114,15 +114,15 @@ impl Actions {
                 "the worker was stalled, and its work counts for nothing",
             ));
         }
-        let placed = self.record(&here, &record, work.after).await?;
-        let placed = essential_of(placed, &charts);
-        match size(&placed) {
-            size if size > LARGEST_ANSWER => Err(refused(&format!(
+        let size = size(&essential(record.clone(), &charts));
+        if size > LARGEST_ANSWER {
+            return Err(refused(&format!(
                 "the values of a run take {size} bytes as text, and {LARGEST_ANSWER} can be \
                  handed on; name the chart that decides, or aggregate the values of a run"
-            ))),
-            _ => Ok(placed),
+            )));
         }
+        let placed = self.record(&here, &record, work.after).await?;
+        Ok(essential_of(placed, &charts))
     }
 
     /// What the journal has for an action that was done before.
@@ -190,20 +190,23 @@ impl Actions {
         format!("on {}: {error}", self.jobs.machine())
     }
 
-    /// Ends the work of an action, which may be done elsewhere.
+    /// Ends the work of an action, unless it is done elsewhere and the worker has to end.
     async fn end_work(&self, work: &Work, beating: &Beating) -> ActivityError {
+        let stopping = self.stopping.load(Ordering::Relaxed);
         let ticket = beating.tried().ticket;
         let ticket = ticket.unwrap_or_else(|| Ticket::in_process(work.request.key().clone()));
-        let goes_on = ticket.is_durable() && self.stopping.load(Ordering::Relaxed);
-        if !goes_on && let Ok(job) = self.jobs.read(&work.request.key().job).await {
+        if !(ticket.is_durable() && stopping)
+            && let Ok(job) = self.jobs.read(&work.request.key().job).await
             // Nothing is left of work whose job can't be opened.
-            if let Ok(here) = self.open(&job.id).await
-                && let Err(error) = here.executor.cancel(&ticket).await
-            {
-                return again(error);
-            }
+            && let Ok(here) = self.open(&job.id).await
+            && let Err(error) = here.executor.cancel(&ticket).await
+        {
+            return again(error);
         }
-        ActivityError::cancelled()
+        match stopping {
+            true => beating.let_go().await,
+            false => ActivityError::cancelled(),
+        }
     }
 
     async fn open(&self, job: &JobId) -> Result<InUse, ActivityError> {

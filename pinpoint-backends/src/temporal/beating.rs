@@ -11,6 +11,7 @@ use pinpoint_core::{ExecutorError, Ticket};
 use temporalio_sdk::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
+use super::failures::again;
 use super::messages::Tried;
 
 /// The time between two signs of life.
@@ -33,7 +34,7 @@ struct State {
 }
 
 impl Beating {
-    pub(crate) fn start(ctx: ActivityContext) -> Result<Self, ActivityError> {
+    pub(super) fn start(ctx: ActivityContext) -> Result<Self, ActivityError> {
         let tried = ctx.heartbeat_details().deserialize::<Tried>();
         let tried = tried.map_err(ApplicationFailure::new)?;
         Ok(Self {
@@ -52,8 +53,8 @@ impl Beating {
 
     /// Workers that died over this.
     pub(crate) fn deaths(&self) -> u32 {
-        let failed = self.tried().failed;
-        self.ctx.info().attempt.saturating_sub(1 + failed)
+        let Tried { failed, let_go, .. } = self.tried();
+        self.ctx.info().attempt.saturating_sub(1 + failed + let_go)
     }
 
     pub(crate) fn tried(&self) -> Tried {
@@ -72,6 +73,13 @@ impl Beating {
             state.tried.failed += 1;
             state.tried.failed
         })
+    }
+
+    /// The worker has to end: the next one tries it again.
+    pub(super) async fn let_go(&self) -> ActivityError {
+        self.with(|state| state.tried.let_go += 1);
+        self.beat().await;
+        again("the worker was stopped")
     }
 
     /// The failure after which Temporal has it tried again.

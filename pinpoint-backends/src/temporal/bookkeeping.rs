@@ -80,7 +80,7 @@ impl Bookkeeping {
         let mut bytes = 0;
         for placed in records {
             let placed = essential_of(placed, &machine.charts());
-            bytes += size(&placed);
+            bytes += size(&placed.record);
             if bytes > BYTES && !noted.records.is_empty() {
                 noted.more = true;
                 break;

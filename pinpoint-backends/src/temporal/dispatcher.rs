@@ -26,12 +26,10 @@ use super::messages::{CancelRequest, JobInput, QUEUE, TimeLimits};
 use super::workflow::JobWorkflow;
 use crate::job::{JobError, message};
 use crate::store::{Job, JobFilter, JobId, Lease, StoreError};
+use crate::worker::{POLL, Pauses, jittered};
 
 /// The time for which a job belongs to Temporal after the last dispatcher is gone.
 pub(super) const LEASE: Duration = Duration::from_secs(120);
-
-/// The time between two questions whether there is a job, at least.
-const POLL: Duration = Duration::from_secs(1);
 
 /// For a task of a workflow, which may have to replay a long history.
 const TASK: Duration = Duration::from_secs(60);
@@ -56,11 +54,19 @@ pub(super) enum Dispatched {
 impl Dispatcher<'_> {
     /// Dispatches for as long as it is polled.
     pub(super) async fn keep(&self, mut tell: impl FnMut(Dispatched)) -> Infallible {
+        let mut pauses = Pauses::default();
         loop {
-            if let Err(error) = self.look(&mut tell).await {
-                tell(Dispatched::Trouble(error));
-            }
-            tokio::time::sleep(crate::worker::jittered(POLL)).await;
+            let pause = match self.look(&mut tell).await {
+                Ok(()) => {
+                    pauses = Pauses::default();
+                    POLL
+                }
+                Err(error) => {
+                    tell(Dispatched::Trouble(error));
+                    pauses.after_trouble()
+                }
+            };
+            tokio::time::sleep(jittered(pause)).await;
         }
     }
 

@@ -99,8 +99,11 @@ pub(crate) struct Work {
 /// The state of an action, from one try to the next.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Tried {
-    /// Tries that failed, those that ended with their worker aside.
+    /// Tries that failed.
     pub(crate) failed: u32,
+    /// Tries that were let go because their worker had to end.
+    #[serde(default)]
+    pub(crate) let_go: u32,
     /// Work that goes on elsewhere.
     pub(crate) ticket: Option<Ticket>,
 }
@@ -181,6 +184,6 @@ pub(crate) fn essential_of(placed: Placed, charts: &Charts) -> Placed {
 }
 
 /// The bytes of a record as text.
-pub(crate) fn size(placed: &Placed) -> usize {
-    serde_json::to_string(placed).map_or(usize::MAX, |text| text.len())
+pub(crate) fn size(record: &Record) -> usize {
+    serde_json::to_string(record).map_or(usize::MAX, |text| text.len())
 }

@@ -20,6 +20,7 @@
 mod actions;
 mod beating;
 mod bookkeeping;
+mod codec;
 mod dispatcher;
 mod failures;
 mod jobs_here;
@@ -35,6 +36,9 @@ use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, try_join_all};
 use temporalio_client::envconfig::{ConfigError, LoadClientConfigProfileOptions};
 use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions};
+use temporalio_common::data_converters::{
+    DataConverter, DefaultFailureConverter, PayloadConverter,
+};
 use temporalio_sdk::runtime::RuntimeOptions;
 use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder};
 use temporalio_sdk::{Runtime, RuntimeError, Worker, WorkerCreateError, WorkerRunError};
@@ -44,6 +48,8 @@ use crate::store::{Announcement, Job, JobId, JobStore};
 use crate::worker::{Place, Presence, WorkerError, WorkerOptions};
 use actions::Actions;
 use bookkeeping::Bookkeeping;
+use codec::Codec;
+pub use codec::PayloadKey;
 use dispatcher::{Dispatched, Dispatcher};
 use jobs_here::JobsHere;
 pub use messages::{CancelRequest, TimeLimits, UnderWay, WorkflowProgress};
@@ -55,7 +61,7 @@ use workflow::JobWorkflow;
 /// What is absent comes from the environment (`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`,
 /// `TEMPORAL_API_KEY`, `TEMPORAL_TLS_…`) or from the profile in Temporal's configuration
 /// file, as in all tools of Temporal.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Address {
     /// `HOST:PORT`; `localhost:7233` by default.
     pub address: Option<String>,
@@ -63,6 +69,8 @@ pub struct Address {
     pub namespace: Option<String>,
     /// The profile of the configuration file.
     pub profile: Option<String>,
+    /// The key for payloads, the same for all workers; they are not encrypted when absent.
+    pub key: Option<PayloadKey>,
 }
 
 /// What a worker on Temporal needs beside [`WorkerOptions`].
@@ -133,6 +141,14 @@ impl Temporal {
                 ConfigError::InvalidConfig(format!("the address {address:?}: {error}"))
             })?;
         }
+        let codec = Codec {
+            key: address.key.clone(),
+        };
+        options.data_converter = DataConverter::new(
+            PayloadConverter::default(),
+            DefaultFailureConverter::default(),
+            codec,
+        );
         Self::with(connection, options).await
     }
 

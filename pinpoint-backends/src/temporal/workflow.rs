@@ -176,7 +176,6 @@ impl Driver {
             builds: 0,
         };
         driver.read_journal().await?;
-        driver.waiting.extend(driver.engine.outstanding());
         driver.since = driver.ctx.workflow_time();
         let most = driver.engine.machine().max_time();
         if let Some(left) = most.map(|most| most.saturating_sub(driver.engine.elapsed())) {
@@ -188,7 +187,8 @@ impl Driver {
         Ok(driver)
     }
 
-    /// What earlier runs of the workflow, and other processes, have recorded.
+    /// Hears what was recorded by others: earlier runs of the workflow, or an activity that
+    /// could not say so. Nothing is under way meanwhile.
     async fn read_journal(&mut self) -> Result<(), WorkflowTermination> {
         loop {
             let note = self.note_of(None);
@@ -205,6 +205,7 @@ impl Driver {
                 }
             }
             if !noted.more {
+                self.waiting = self.engine.outstanding().into();
                 return Ok(());
             }
         }

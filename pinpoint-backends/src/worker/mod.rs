@@ -32,7 +32,7 @@ pub(crate) use carry_out::open_executor;
 pub(crate) use presence::{Place, Presence};
 
 /// The time between two questions whether there is a job, at least.
-const POLL: Duration = Duration::from_secs(1);
+pub(crate) const POLL: Duration = Duration::from_secs(1);
 
 /// The longest pause after trouble.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
@@ -193,12 +193,12 @@ impl Serving<'_> {
 
 /// The pauses between jobs that could not be carried out.
 #[derive(Debug, Default)]
-struct Pauses {
+pub(crate) struct Pauses {
     last: Duration,
 }
 
 impl Pauses {
-    fn after_trouble(&mut self) -> Duration {
+    pub(crate) fn after_trouble(&mut self) -> Duration {
         self.last = (self.last * 2).clamp(POLL, LONGEST_PAUSE);
         self.last
     }

@@ -7,6 +7,7 @@
 )]
 
 mod a_run;
+mod answers;
 mod common;
 mod databases;
 mod exchange;

@@ -82,6 +82,10 @@ pub(crate) struct TemporalServer {
     /// [default: TEMPORAL_PROFILE, else default].
     #[arg(long, help_heading = TEMPORAL, value_name = "NAME")]
     pub(crate) temporal_profile: Option<String>,
+    /// A file with 32 bytes in Base64, as `openssl rand -base64 32` makes them: the key by
+    /// which payloads are encrypted on the server. All workers need it.
+    #[arg(long, help_heading = TEMPORAL, value_name = "FILE")]
+    pub(crate) temporal_key: Option<PathBuf>,
 }
 
 // The bots.
