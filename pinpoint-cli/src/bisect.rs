@@ -151,7 +151,8 @@ impl Search {
         let config = self.config(&storage)?;
         self.prior.say(display);
         let patch = self.patch.as_ref();
-        let id = store_job(&storage, spec, &config, self.names, patch).await?;
+        let key = self.carried_out.key();
+        let id = store_job(&storage, spec, &config, self.names, patch, key).await?;
         let report = self.report.as_deref();
         self.carried_out.run(&storage, &id, report, display).await
     }

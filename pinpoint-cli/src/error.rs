@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pinpoint_backends::job::JobError;
 use pinpoint_backends::local::{LocalError, RepositoryError};
-use pinpoint_backends::store::{LockError, StoreError};
+use pinpoint_backends::store::{KeyError, LockError, StoreError};
 use pinpoint_backends::worker::WorkerError;
 use pinpoint_core::bots::{ConfigErrors, UnknownBot};
 use pinpoint_core::job::RESULT_VERSION;
@@ -115,6 +115,8 @@ pub(crate) enum CliError {
         is_canceled: bool,
     },
     #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error(transparent)]
     Worker(#[from] WorkerError),
     #[cfg(feature = "temporal")]
     #[error(transparent)]
@@ -187,6 +189,7 @@ impl CliError {
             | Self::UnknownBot(_)
             | Self::BotConfigs(_)
             | Self::Input(_)
+            | Self::Key(_)
             | Self::Results { .. } => WRONG_INPUT,
             Self::Store(
                 StoreError::Unknown { .. }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use pinpoint_backends::job::{self, JobConfig, TakenJob, waiting};
 use pinpoint_backends::local::Provisions;
-use pinpoint_backends::store::{Job, JobFilter, Page, Place, Total};
+use pinpoint_backends::store::{Job, JobFilter, Page, Place, SigningKey, Total};
 use pinpoint_core::JobState;
 use serde_json::json;
 
@@ -17,6 +17,7 @@ use crate::error::{CliError, FOUND};
 use crate::job::{Session, in_python, shown};
 use crate::job_list;
 use crate::job_result::{exit_code, print_result, stored};
+use crate::jobs::trust::Asked;
 use crate::new_job::say_handed_over;
 use crate::output::{self, errln, outln, print_json};
 use crate::report;
@@ -62,11 +63,13 @@ pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError>
             report,
             yes,
             detach,
+            signing,
             provisions,
         } => {
             let job = store.get(&job).await?;
             if detach {
-                return hand_over(&storage, &job, yes, &display).await;
+                let key = signing.key()?;
+                return hand_over(&storage, &job, key.as_ref(), yes, &display).await;
             }
             let provisions = provisions.open(&storage.state_dir, false)?;
             resume(&storage, &job, report, yes, provisions, &display).await
@@ -114,13 +117,21 @@ async fn show(storage: &Storage, job: &Job, display: &Display) -> Result<u8, Cli
         false => None,
     };
     let waits = waits.map(|waits| worker_list::in_words(&waits, worker_list::now()));
+    let signatures = storage.jobs.signatures(job).await?;
     if display.output == Output::Json {
         let mut document = shown(job);
         document["waits_for"] = json!(waits);
+        document["signatures"] = json!(signatures);
         print_json(document);
         return Ok(FOUND);
     }
     output::print(format_args!("{}", job_list::about(job)));
+    for signature in &signatures {
+        match signature.fits {
+            true => outln!("signed with {}", signature.key),
+            false => outln!("not as it was when it was signed with {}", signature.key),
+        }
+    }
     if let Some(waits) = waits {
         outln!("waiting: {waits}");
     }
@@ -165,7 +176,7 @@ async fn resume(
         return Ok(exit_code(&result));
     }
     if job.imported {
-        trust::ask(job, yes).await?;
+        trust::ask(job, Asked::Imported, yes).await?;
         storage.jobs.trust(&job.id).await?;
     }
     let mut session = Session::take(storage, &job.id).await?;
@@ -178,10 +189,11 @@ async fn resume(
     Ok(exit_code(&result))
 }
 
-/// Leaves a job to the workers of its bot.
+/// Leaves a job to the workers of its bot, signed with this key.
 async fn hand_over(
     storage: &Storage,
     job: &Job,
+    key: Option<&SigningKey>,
     yes: bool,
     display: &Display,
 ) -> Result<u8, CliError> {
@@ -195,8 +207,18 @@ async fn hand_over(
         )));
     }
     if job.imported {
-        trust::ask(job, yes).await?;
+        trust::ask(job, Asked::Imported, yes).await?;
         storage.jobs.trust(&job.id).await?;
+    }
+    if let Some(key) = key {
+        let public = key.public();
+        let signatures = storage.jobs.signatures(job).await?;
+        if !signatures.iter().any(|it| it.fits && it.key == public) {
+            if !job.imported {
+                trust::ask(job, Asked::Signed, yes).await?;
+            }
+            storage.jobs.sign(job, key).await?;
+        }
     }
     let (owner, directory) = (storage.owner()?, storage.job_dir(&job.id));
     let taken = TakenJob::take(&storage.jobs, &job.id, &owner, &directory).await?;

@@ -111,7 +111,8 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         command_line: Some(command_line::without_ends()),
         ..JobConfig::default()
     };
-    let id = store_job(&storage, spec, &config, names, patch.as_ref()).await?;
+    let (patch, key) = (patch.as_ref(), carried_out.key());
+    let id = store_job(&storage, spec, &config, names, patch, key).await?;
     let result = carried_out.run(&storage, &id, report.as_deref(), &display);
     Ok(end(result.await?.as_ref(), &display))
 }

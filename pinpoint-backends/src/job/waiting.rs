@@ -1,6 +1,6 @@
 //! What a job waits for that no worker has.
 
-use crate::store::{Job, JobStore, StoreError, WorkerEntry};
+use crate::store::{Job, JobStore, PublicKey, Signature, StoreError, WorkerEntry};
 
 /// The reason why no worker has a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +13,13 @@ pub enum Waiting {
         bot: String,
         /// When the last one was seen, in milliseconds since 1970.
         last_seen: Option<i64>,
+    },
+    /// All workers of its bot take signed jobs only, and trust none of those who signed it.
+    NotTrusted {
+        /// The bot.
+        bot: String,
+        /// The signatures of the job, those that do not fit it, too.
+        signatures: Vec<Signature>,
     },
     /// All workers of its bot are busy.
     Queued {
@@ -31,14 +38,39 @@ pub enum Waiting {
 ///
 /// When the store cannot be read.
 pub async fn waiting(store: &JobStore, job: &Job) -> Result<Option<Waiting>, StoreError> {
-    let Some(before) = store.waiting_before(&job.id).await? else {
+    let Some(before) = store.waiting_before(&job.id, None).await? else {
         return Ok(None);
     };
     if job.imported {
         return Ok(Some(Waiting::Untrusted));
     }
-    let workers = store.workers().await?;
-    Ok(Some(in_queue(&job.bot, before, &workers)))
+    let mut workers = store.workers().await?;
+    workers.retain(|worker| worker.bots.contains(&job.bot));
+    let signatures = store.signatures(job).await?;
+    let there = || workers.iter().filter(|worker| !worker.gone);
+    if there().count() > 0 && !there().any(|worker| trusts(worker, &signatures)) {
+        return Ok(Some(Waiting::NotTrusted {
+            bot: job.bot.clone(),
+            signatures,
+        }));
+    }
+    workers.retain(|worker| worker.gone || trusts(worker, &signatures));
+    // Jobs before it that none of them takes do not count.
+    let keys = workers.iter().map(|worker| worker.trusted.as_deref());
+    let keys: Option<Vec<&[PublicKey]>> = keys.collect();
+    let before = match keys.filter(|keys| !keys.is_empty()) {
+        Some(keys) => store.waiting_before(&job.id, Some(&keys.concat())).await?,
+        None => Some(before),
+    };
+    Ok(before.map(|before| in_queue(&job.bot, before, &workers)))
+}
+
+/// Does a worker take jobs with these signatures?
+fn trusts(worker: &WorkerEntry, signatures: &[Signature]) -> bool {
+    let Some(keys) = &worker.trusted else {
+        return true;
+    };
+    (signatures.iter()).any(|signature| signature.fits && keys.contains(&signature.key))
 }
 
 /// `before` jobs of the bot are taken before this one.
@@ -75,6 +107,7 @@ mod tests {
             name: "rack-1".into(),
             machine: "rack-1".into(),
             bots: vec!["other".into(), bot.into()],
+            trusted: None,
             host: Value::Null,
             version: "0.1.0".into(),
             started: 0,

@@ -8,10 +8,13 @@ use serde_json::Value;
 use super::database::Row;
 use super::journal::parsed;
 use super::leases::milliseconds;
-use super::{JobId, JobStore, StoreError};
+use super::{JobId, JobStore, PublicKey, StoreError};
 
 /// The time after its last sign of life for which a worker that has gone is remembered.
 const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// The field of the column `host` with the keys that a worker trusts.
+const TRUSTED: &str = "trusted_keys";
 
 /// What a worker says of itself.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +28,8 @@ pub struct Announcement {
     pub machine: String,
     /// The bots whose jobs it takes.
     pub bots: Vec<String>,
+    /// Where it takes signed jobs only, the keys that it trusts.
+    pub trusted: Option<Vec<PublicKey>>,
     /// The machine as it was when the worker began.
     pub host: Value,
     /// When it began, in milliseconds since 1970.
@@ -44,6 +49,9 @@ pub struct WorkerEntry {
     pub machine: String,
     /// The bots whose jobs it takes.
     pub bots: Vec<String>,
+    /// Where it takes signed jobs only, the keys that it trusts.
+    #[serde(default)]
+    pub trusted: Option<Vec<PublicKey>>,
     /// The machine as it was when the worker began.
     pub host: Value,
     /// Its version of pinpoint.
@@ -79,12 +87,17 @@ impl JobStore {
              started = excluded.started, seen = excluded.seen, expires = excluded.expires, \
              job = excluded.job, activity = excluded.activity"
         );
+        let mut host = worker.host.clone();
+        if let (Some(fields), Some(keys)) = (host.as_object_mut(), &worker.trusted) {
+            let keys: Vec<_> = keys.iter().map(PublicKey::to_string).collect();
+            fields.insert(TRUSTED.into(), keys.into());
+        }
         let values = [
             worker.id.as_str().into(),
             worker.name.as_str().into(),
             worker.machine.as_str().into(),
             Value::from(worker.bots.clone()).to_string().into(),
-            worker.host.to_string().into(),
+            host.to_string().into(),
             env!("CARGO_PKG_VERSION").into(),
             worker.started.into(),
             milliseconds(time).into(),
@@ -121,10 +134,19 @@ impl JobStore {
         let name = text(0)?;
         let place = || format!("worker {name}");
         let (bots, host) = (text(2)?, text(3)?);
+        let mut host: Value = parsed(&self.database.name, place, &host)?;
+        let keys = (host.as_object_mut()).and_then(|fields| fields.remove(TRUSTED));
+        // A key that can't be read is none that a job could be signed with.
+        let trusted = keys.map(|keys| {
+            let keys = keys.as_array().into_iter().flatten();
+            let keys = keys.filter_map(|key| key.as_str()?.parse().ok());
+            keys.collect()
+        });
         Ok(WorkerEntry {
             machine: text(1)?,
             bots: parsed(&self.database.name, place, &bots)?,
-            host: parsed(&self.database.name, place, &host)?,
+            trusted,
+            host,
             version: text(4)?,
             started: row.int(5).map_err(failed)?,
             seen: row.int(6).map_err(failed)?,

@@ -80,6 +80,7 @@ impl<'a> Presence<'a> {
                 },
                 machine: options.machine.clone(),
                 bots: options.bots.clone(),
+                trusted: options.trusted.clone(),
                 host: json!(Host::now()),
                 started: i64::try_from(started).unwrap_or(i64::MAX),
                 job: None,

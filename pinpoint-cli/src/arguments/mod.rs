@@ -30,7 +30,9 @@ pub(crate) use self::midpoint::{Midpoint, StateArgument};
 pub(crate) use self::pairwise::Pairwise;
 pub(crate) use self::plan::Plan;
 pub(crate) use self::provisions::ProvisionOptions;
-pub(crate) use self::workers::{Assignment, TemporalArguments, TemporalServer, Worker, Workers};
+pub(crate) use self::workers::{
+    Assignment, Key, Signing, TemporalArguments, TemporalServer, Worker, Workers,
+};
 
 /// Find the commit that made a benchmark slower.
 ///
