@@ -16,6 +16,7 @@ use crate::report;
 use crate::storage::Storage;
 
 pub(crate) async fn run(arguments: Bisect, display: Display) -> Result<u8, CliError> {
+    let display = arguments.job.assignment.display(display);
     let command_line = command_line::of_this_process(&arguments.good, &arguments.bad);
     let search = Search::new(arguments, command_line)?;
     let spec = search.spec.clone();

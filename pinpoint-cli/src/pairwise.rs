@@ -16,6 +16,7 @@ use crate::report;
 use crate::storage::Storage;
 
 pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, CliError> {
+    let display = arguments.job.assignment.display(display);
     let patch = arguments
         .patch
         .as_deref()

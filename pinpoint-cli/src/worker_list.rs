@@ -41,7 +41,10 @@ pub(crate) fn of(workers: &[WorkerEntry], now: i64) -> Text {
         let _ = match &worker.job {
             None if worker.trusted.is_some() => writeln!(text, "  takes signed jobs only"),
             None => writeln!(text),
-            Some(job) if worker.gone => writeln!(text, "  had job {job}"),
+            Some(job) if worker.gone => match worker.holds {
+                Some(seconds) => writeln!(text, "  holds job {job} for {seconds} s more"),
+                None => writeln!(text, "  had job {job}"),
+            },
             Some(job) if worker.activity.is_empty() => writeln!(text, "  job {job}"),
             Some(job) => writeln!(text, "  job {job}: {}", worker.activity),
         };
@@ -107,6 +110,15 @@ pub(crate) fn in_words(waiting: &Waiting, now: i64) -> String {
                 1 => "next".into(),
                 _ => format!("number {place} in the queue"),
             }
+        ),
+        Waiting::Silent {
+            worker,
+            seen,
+            seconds,
+        } => format!(
+            "worker {worker} has it, and was last seen {}; in {seconds} s another may take it, \
+             unless that one is heard of again",
+            ago(*seen, now)
         ),
         Waiting::AboutToBegin => "a worker is about to take it".into(),
     }

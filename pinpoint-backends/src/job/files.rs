@@ -41,13 +41,23 @@ async fn fetch(store: &JobStore, id: &JobId, job_dir: &Path) -> Result<Vec<JobFi
     // Names from elsewhere lead nowhere else.
     files.retain(|file| {
         let name = &*file.known.name;
-        GROWING.contains(&name) || CHANGING.contains(&name) || name == PATCH
+        GROWING.contains(&name) || is_changing(file) || name == PATCH
     });
     for file in &files {
         let path = job_dir.join(&file.known.name);
         bring_up_to_date(&path, file).map_err(|source| StoreError::Directory { path, source })?;
     }
     Ok(files)
+}
+
+/// Is it a small file that can be read? A damaged one stays where it is: the next machine
+/// does without it.
+fn is_changing(file: &JobFile) -> bool {
+    CHANGING.contains(&&*file.known.name) && is_json(&file.content)
+}
+
+fn is_json(content: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(content).is_ok()
 }
 
 fn bring_up_to_date(path: &Path, file: &JobFile) -> io::Result<()> {
@@ -213,7 +223,7 @@ impl Files {
         let mut content = Vec::new();
         let file = File::open(self.job_dir.join(name))?;
         file.take(MOST_AT_ONCE).read_to_end(&mut content)?;
-        if kept.changing.get(name) == Some(&content) {
+        if kept.changing.get(name) == Some(&content) || !is_json(&content) {
             return Ok(());
         }
         let anew = KnownFile {

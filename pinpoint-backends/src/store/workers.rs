@@ -66,6 +66,12 @@ pub struct WorkerEntry {
     pub job: Option<JobId>,
     /// What it does right now, in a few words.
     pub activity: String,
+    /// The milliseconds since its last sign of life, by the store's clock.
+    #[serde(default)]
+    pub silent: i64,
+    /// The seconds for which no other may take its job, unless it renews its lease.
+    #[serde(default)]
+    pub holds: Option<i64>,
 }
 
 impl JobStore {
@@ -120,9 +126,12 @@ impl JobStore {
     pub async fn workers(&self) -> Result<Vec<WorkerEntry>, StoreError> {
         let now = self.database.dialect().now();
         let sql = format!(
-            "SELECT name, machine, bots, host, version, started, seen, \
-             CAST(CASE WHEN expires <= {now} THEN 1 ELSE 0 END AS BIGINT), job, activity \
-             FROM workers ORDER BY name, id"
+            "SELECT workers.name, machine, bots, host, version, started, seen, \
+             CAST(CASE WHEN expires <= {now} THEN 1 ELSE 0 END AS BIGINT), job, activity, \
+             {now} - seen, (lease_expires - {now} + 999) / 1000 \
+             FROM workers LEFT JOIN jobs ON jobs.id = workers.job AND lease_expires >= {now} \
+             AND lease_owner = substr(workers.id, 1, length(lease_owner)) \
+             ORDER BY workers.name, workers.id"
         );
         let rows = self.database.fetch(&sql, []).await?;
         rows.iter().map(|row| self.worker_of(row)).collect()
@@ -153,6 +162,8 @@ impl JobStore {
             gone: row.int(7).map_err(failed)? != 0,
             job: row.optional_text(8).map_err(failed)?.map(JobId),
             activity: text(9)?,
+            silent: row.int(10).map_err(failed)?,
+            holds: row.optional_int(11).map_err(failed)?,
             name,
         })
     }

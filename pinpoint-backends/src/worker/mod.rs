@@ -26,7 +26,7 @@ use futures_util::FutureExt;
 use pinpoint_core::job::JobResult;
 
 use crate::job::{JobError, TakenJob};
-use crate::local::Provisions;
+use crate::local::{LocalError, Provisions, check_machine_dir};
 use crate::store::{
     Announcement, Job, JobFilter, JobId, JobStore, LockError, PublicKey, StoreError,
 };
@@ -94,6 +94,9 @@ pub enum WorkerError {
     /// Its place among the workers of this state directory can't be had.
     #[error(transparent)]
     Place(#[from] LockError),
+    /// The locks of the machine can't be used.
+    #[error(transparent)]
+    Machine(#[from] LocalError),
     /// The store can't be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -114,6 +117,7 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
     tell: impl FnMut(WorkerEvent<'_>),
 ) -> Result<(), WorkerError> {
+    check_machine_dir()?;
     let place = Place::take(options)?;
     let worker = Serving {
         store,

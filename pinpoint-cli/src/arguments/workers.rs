@@ -6,7 +6,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use pinpoint_backends::store::{KeyError, SigningKey};
 
-use super::{ProvisionOptions, TEMPORAL, WORKERS};
+use super::{Display, ProvisionOptions, TEMPORAL, WORKERS};
+use crate::error::options_of;
 
 /// Take jobs from the store and carry them out on this machine, until it is stopped.
 ///
@@ -129,6 +130,17 @@ pub(crate) struct Assignment {
     pub(crate) signing: Signing,
     #[command(flatten)]
     pub(crate) config: BotConfig,
+}
+
+impl Assignment {
+    /// The display of a command with this assignment: it advises to resume the job in the
+    /// same way.
+    pub(crate) fn display(&self, display: Display) -> Display {
+        Display {
+            resume_options: options_of(self.bot.is_some()),
+            ..display
+        }
+    }
 }
 
 // The key that signs jobs for workers.
