@@ -880,6 +880,43 @@ fn the_patch_of_a_signed_job_is_the_one_that_was_signed() {
     stop(worker);
 }
 
+#[test]
+fn outputs_of_builds_and_of_failed_runs_go_with_the_job() {
+    let pool = Pool::new(World::with_step(4, 2));
+    let script = format!("[ $(cat number) != 3 ] || {{ echo no luck; exit 3; }}; {BENCHMARK}");
+    let build = ["--build", "echo compiling $(cat number)"];
+    let job = pool.detach(&build, &script);
+    let worker = pool.worker("rack-1");
+    pool.wait(&job).start().wait();
+    stop(worker);
+    let report = pool.world.path("report.html");
+    let make = ["jobs", "report", &job, report.to_str().unwrap()];
+    pool.on("elsewhere", &make).ends_with(0);
+    let outputs = |machine: &str| {
+        let place = pool
+            .world
+            .path(machine)
+            .join("state/pinpoint/jobs")
+            .join(&job);
+        let mut outputs = BTreeMap::new();
+        for folder in ["builds", "runs"] {
+            for entry in fs::read_dir(place.join(folder)).unwrap() {
+                let path = entry.unwrap().path();
+                let end = path.extension().unwrap_or_default().to_str().unwrap();
+                if ["log", "out", "err"].contains(&end) {
+                    let name = path.strip_prefix(&place).unwrap().to_owned();
+                    outputs.insert(name, fs::read_to_string(&path).unwrap());
+                }
+            }
+        }
+        outputs
+    };
+    let (there, here) = (outputs("rack-1"), outputs("elsewhere"));
+    assert_eq!(here, there);
+    let with = |text: &str| here.values().filter(|output| output.contains(text)).count();
+    assert!(with("compiling 3") == 1 && with("no luck") > 0, "{here:?}");
+}
+
 /// A document without what is never the same twice.
 fn comparable(finished: &Finished) -> Value {
     let mut document = finished.document();
