@@ -169,7 +169,7 @@ impl Keeper {
         let mut kept = Kept::default();
         for file in store.files(lease.id()).await? {
             let name = &*file.known.name;
-            if CHANGING.contains(&name) || name == PATCH {
+            if is_changing(&file) || name == PATCH {
                 let path = job_dir.join(name);
                 bring_up_to_date(&path, &file)
                     .map_err(|source| StoreError::Directory { path, source })?;

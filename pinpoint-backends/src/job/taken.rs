@@ -190,6 +190,7 @@ impl TakenJob {
             lease,
             lease_time,
             is_assigned: true,
+            is_signed: false,
             files,
             _lock: lock,
         })

@@ -26,7 +26,7 @@ use futures_util::FutureExt;
 use pinpoint_core::job::JobResult;
 
 use crate::job::{JobError, TakenJob};
-use crate::local::{LocalError, Provisions, check_machine_dir};
+use crate::local::{LocalError, Provisions};
 use crate::store::{
     Announcement, Job, JobFilter, JobId, JobStore, LockError, PublicKey, StoreError,
 };
@@ -117,7 +117,6 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
     tell: impl FnMut(WorkerEvent<'_>),
 ) -> Result<(), WorkerError> {
-    check_machine_dir()?;
     let place = Place::take(options)?;
     let worker = Serving {
         store,

@@ -38,7 +38,8 @@ pub(crate) struct Worker {
         long,
         value_name = "KEY|FILE",
         env = "PINPOINT_TRUST",
-        hide_env_values = true
+        hide_env_values = true,
+        conflicts_with = "temporal"
     )]
     pub(crate) trust: Vec<String>,
     /// The name of this machine, by which bots list their machines [default: the host name].

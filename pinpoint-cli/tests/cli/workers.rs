@@ -682,6 +682,7 @@ fn a_worker_that_trusts_a_key_takes_what_is_signed_with_it() {
     let worker = pool.on("rack-1", &options).and(&[&keys]).start();
     let culprit = format!("culprit {}", pool.world.commits[9]);
     pool.wait(&signed).ends_with(0).says(&culprit);
+    until("the end of its work", || pool.list()[0]["job"].is_null());
     let listed = pool.on("desk", &["workers", "list"]).ends_with(0);
     listed.says("takes signed jobs only");
     assert_eq!(pool.list()[0]["trusted"], json!([public]));
@@ -749,6 +750,10 @@ fn keys_that_are_none_are_refused() {
         ];
         pool.on("rack-1", &options).ends_with(2).tells(told);
     }
+    let options = ["worker", "--bot", "lab", "--temporal", "--trust", &public];
+    pool.on("rack-1", &options)
+        .ends_with(2)
+        .tells("cannot be used with");
     for (key, told) in [
         (garbage, "holds no signing key"),
         (&public, "cannot use the key file"),
