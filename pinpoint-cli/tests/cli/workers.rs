@@ -616,7 +616,7 @@ fn a_dead_worker_that_holds_its_job_is_named() {
     assert!((1..=600).contains(&seconds), "{seconds}");
     let listed = pool.on("desk", &["workers", "list"]).ends_with(0);
     listed
-        .says(&format!("gone  lab"))
+        .says("gone  lab")
         .says(&format!("holds job {job} for "));
     let waiting = pool.wait(&job).start();
     until("the reason", || waiting.stderr().contains(told));
