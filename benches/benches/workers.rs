@@ -115,6 +115,7 @@ async fn open(place: &str) -> Result<JobStore, Box<dyn Error>> {
 
 fn options(state_dir: &Path) -> WorkerOptions {
     WorkerOptions {
+        trusted: None,
         bots: vec!["lab".into()],
         machine: "rack-1".into(),
         state_dir: state_dir.to_owned(),
@@ -353,7 +354,8 @@ async fn taken(
     let owner = format!("worker {number}");
     let mut ids = Vec::new();
     let hour = Duration::from_secs(3600);
-    while let Some(job) = TakenJob::take_next(store, &filter, &owner, state_dir, hour).await? {
+    while let Some(job) = TakenJob::take_next(store, &filter, None, &owner, state_dir, hour).await?
+    {
         ids.push(job.job().id.clone());
     }
     Ok(ids)

@@ -16,6 +16,7 @@ use crate::report;
 use crate::storage::Storage;
 
 pub(crate) async fn run(arguments: Bisect, display: Display) -> Result<u8, CliError> {
+    let display = arguments.job.assignment.display(display);
     let command_line = command_line::of_this_process(&arguments.good, &arguments.bad);
     let search = Search::new(arguments, command_line)?;
     let spec = search.spec.clone();
@@ -151,7 +152,8 @@ impl Search {
         let config = self.config(&storage)?;
         self.prior.say(display);
         let patch = self.patch.as_ref();
-        let id = store_job(&storage, spec, &config, self.names, patch).await?;
+        let key = self.carried_out.key();
+        let id = store_job(&storage, spec, &config, self.names, patch, key).await?;
         let report = self.report.as_deref();
         self.carried_out.run(&storage, &id, report, display).await
     }

@@ -10,6 +10,7 @@ use crate::new_job::end;
 
 pub(crate) async fn run(arguments: Culprit, display: Display) -> Result<u8, CliError> {
     let Culprit { bisect, pairs } = arguments;
+    let display = bisect.job.assignment.display(display);
     let command_line = command_line::of_this_process(&bisect.good, &bisect.bad);
     let search = Search::new(bisect, command_line)?;
     let spec = CulpritFinderSpec {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pinpoint_backends::job::JobError;
 use pinpoint_backends::local::{LocalError, RepositoryError};
-use pinpoint_backends::store::{LockError, StoreError};
+use pinpoint_backends::store::{KeyError, LockError, StoreError};
 use pinpoint_backends::worker::WorkerError;
 use pinpoint_core::bots::{ConfigErrors, UnknownBot};
 use pinpoint_core::job::RESULT_VERSION;
@@ -113,7 +113,11 @@ pub(crate) enum CliError {
         job: String,
         message: String,
         is_canceled: bool,
+        /// Workers carry it out.
+        by_workers: bool,
     },
+    #[error(transparent)]
+    Key(#[from] KeyError),
     #[error(transparent)]
     Worker(#[from] WorkerError),
     #[cfg(feature = "temporal")]
@@ -126,6 +130,8 @@ pub(crate) enum CliError {
         job: String,
         error: Box<JobError>,
         document: Option<Value>,
+        /// What else a command that resumes it needs.
+        resume_options: Vec<String>,
     },
 }
 
@@ -187,6 +193,7 @@ impl CliError {
             | Self::UnknownBot(_)
             | Self::BotConfigs(_)
             | Self::Input(_)
+            | Self::Key(_)
             | Self::Results { .. } => WRONG_INPUT,
             Self::Store(
                 StoreError::Unknown { .. }
@@ -232,14 +239,27 @@ impl CliError {
         if display.output == Output::Json {
             print_json(format_args!("{:#}", self.document()));
         }
-        if let Self::Stopped { job, error, .. } = self {
+        let resume = |job: &str, options: &[String]| {
+            let display = Display {
+                resume_options: options.to_vec(),
+                ..display.clone()
+            };
+            errln!("\nresume with:  {}", resume_command(&display, job));
+        };
+        if let Self::Stopped {
+            job,
+            error,
+            resume_options,
+            ..
+        } = self
+        {
             if is_interrupt(error) {
                 errln!("{BOLD}interrupted{BOLD:#}; nothing is lost");
             } else {
                 errln!("{ERROR}error:{ERROR:#} {}", with_advice(&**error));
             }
             if !is_wrong_input(error) {
-                errln!("\nresume with:  {}", resume_command(display, job));
+                resume(job, resume_options);
             }
         } else if let Self::Left { job } = self {
             errln!(
@@ -250,8 +270,11 @@ impl CliError {
         } else {
             errln!("{ERROR}error:{ERROR:#} {}", self.message());
         }
-        if let Self::Ended { job, .. } = self {
-            errln!("\nresume with:  {}", resume_command(display, job));
+        if let Self::Ended {
+            job, by_workers, ..
+        } = self
+        {
+            resume(job, &options_of(*by_workers));
         }
     }
 
@@ -279,6 +302,11 @@ impl CliError {
             _ => without_result(None, false, &self.message()),
         }
     }
+}
+
+/// The options of a command that resumes a job where it was carried out before.
+pub(crate) fn options_of(by_workers: bool) -> Vec<String> {
+    Vec::from_iter(by_workers.then(|| "--detach".to_owned()))
 }
 
 /// The document of a command that ended without a result.
@@ -333,6 +361,7 @@ mod tests {
             job: "0199".into(),
             error: Box::new(JobError::Interrupted),
             document,
+            resume_options: Vec::new(),
         };
         let document = interrupted(None).document();
         assert_eq!(document["status"], "interrupted");

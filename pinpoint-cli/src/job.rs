@@ -47,6 +47,8 @@ pub(crate) struct Session {
     kind: JobKind,
     config: JobConfig,
     provisions: Provisions,
+    /// Those options of this command that say what is there.
+    resume_options: Vec<String>,
 }
 
 impl Session {
@@ -62,6 +64,7 @@ impl Session {
                 kind,
                 config,
                 provisions: Provisions::default(),
+                resume_options: Vec::new(),
             }),
             Err(error) => {
                 taken.release().await;
@@ -80,8 +83,9 @@ impl Session {
     }
 
     /// Uses what this machine has for jobs that were created elsewhere.
-    pub(crate) fn provide(&mut self, provisions: Provisions) {
+    pub(crate) fn provide(&mut self, provisions: Provisions, options: Vec<String>) {
         self.provisions = provisions;
+        self.resume_options = options;
     }
 
     /// Gives the job back untouched.
@@ -130,6 +134,7 @@ impl Session {
                     job: id.to_string(),
                     error: Box::new(error),
                     document,
+                    resume_options: self.resume_options.clone(),
                 })
             }
         };

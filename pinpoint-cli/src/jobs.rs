@@ -6,17 +6,17 @@ mod trust;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pinpoint_backends::job::{self, JobConfig, TakenJob, waiting};
-use pinpoint_backends::local::Provisions;
-use pinpoint_backends::store::{Job, JobFilter, Page, Place, Total};
+use pinpoint_backends::job::{self, JobConfig, JobError, TakenJob, waiting};
+use pinpoint_backends::store::{Job, JobFilter, Page, Place, SigningKey, StoreError, Total};
 use pinpoint_core::JobState;
 use serde_json::json;
 
-use crate::arguments::{Display, Jobs, Output};
+use crate::arguments::{Display, Jobs, Output, ProvisionOptions};
 use crate::error::{CliError, FOUND};
 use crate::job::{Session, in_python, shown};
 use crate::job_list;
 use crate::job_result::{exit_code, print_result, stored};
+use crate::jobs::trust::Asked;
 use crate::new_job::say_handed_over;
 use crate::output::{self, errln, outln, print_json};
 use crate::report;
@@ -62,13 +62,14 @@ pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError>
             report,
             yes,
             detach,
+            signing,
             provisions,
         } => {
             let job = store.get(&job).await?;
             if detach {
-                return hand_over(&storage, &job, yes, &display).await;
+                let key = signing.key()?;
+                return hand_over(&storage, &job, key.as_ref(), yes, &display).await;
             }
-            let provisions = provisions.open(&storage.state_dir, false)?;
             resume(&storage, &job, report, yes, provisions, &display).await
         }
         Jobs::Wait { jobs, timeout } => wait::wait(&storage, &jobs, timeout, &display).await,
@@ -109,18 +110,39 @@ fn list(page: &Page, place: &Place, filter: &JobFilter, display: &Display) -> Re
 }
 
 async fn show(storage: &Storage, job: &Job, display: &Display) -> Result<u8, CliError> {
+    let display = &wait::resumed_by(job, display);
     let waits = match wait::by_workers(job) {
         true => waiting(&storage.jobs, job).await?,
         false => None,
     };
     let waits = waits.map(|waits| worker_list::in_words(&waits, worker_list::now()));
+    let workers = storage.jobs.workers().await?;
+    let holder = (workers.iter())
+        .find(|worker| worker.job.as_ref() == Some(&job.id) && worker.holds.is_some());
+    let signatures = storage.jobs.signatures(job).await?;
     if display.output == Output::Json {
         let mut document = shown(job);
         document["waits_for"] = json!(waits);
+        document["signatures"] = json!(signatures);
+        document["held_by"] = json!(holder.map(|worker| &worker.name));
+        document["held_for_s"] = json!(holder.and_then(|worker| worker.holds));
         print_json(document);
         return Ok(FOUND);
     }
     output::print(format_args!("{}", job_list::about(job)));
+    for signature in &signatures {
+        match signature.fits {
+            true => outln!("signed with {}", signature.key),
+            false => outln!("not as it was when it was signed with {}", signature.key),
+        }
+    }
+    if let (Some(worker), None) = (holder, &waits) {
+        outln!(
+            "worker {} has it; if that dies, another may take it in {} s",
+            worker.name,
+            worker.holds.unwrap_or_default()
+        );
+    }
     if let Some(waits) = waits {
         outln!("waiting: {waits}");
     }
@@ -150,9 +172,11 @@ async fn resume(
     job: &Job,
     file: Option<PathBuf>,
     yes: bool,
-    provisions: Provisions,
+    provisions: ProvisionOptions,
     display: &Display,
 ) -> Result<u8, CliError> {
+    let resume_options = provisions.words();
+    let provisions = provisions.open(&storage.state_dir, false)?;
     let file = file.as_deref().map(report::destination).transpose()?;
     if job.state == JobState::Completed
         && let Some(result) = stored(job)
@@ -165,23 +189,28 @@ async fn resume(
         return Ok(exit_code(&result));
     }
     if job.imported {
-        trust::ask(job, yes).await?;
+        trust::ask(job, Asked::Imported, yes).await?;
         storage.jobs.trust(&job.id).await?;
     }
     let mut session = Session::take(storage, &job.id).await?;
     if let Some(file) = file {
         session.report_to(file);
     }
-    session.provide(provisions);
+    session.provide(provisions, resume_options.clone());
     let result = session.run(display).await?;
+    let display = &Display {
+        resume_options,
+        ..display.clone()
+    };
     print_result(&result, display);
     Ok(exit_code(&result))
 }
 
-/// Leaves a job to the workers of its bot.
+/// Leaves a job to the workers of its bot, signed with this key.
 async fn hand_over(
     storage: &Storage,
     job: &Job,
+    key: Option<&SigningKey>,
     yes: bool,
     display: &Display,
 ) -> Result<u8, CliError> {
@@ -195,8 +224,18 @@ async fn hand_over(
         )));
     }
     if job.imported {
-        trust::ask(job, yes).await?;
+        trust::ask(job, Asked::Imported, yes).await?;
         storage.jobs.trust(&job.id).await?;
+    }
+    if let Some(key) = key {
+        let public = key.public();
+        let signatures = storage.jobs.signatures(job).await?;
+        if !signatures.iter().any(|it| it.fits && it.key == public) {
+            if !job.imported {
+                trust::ask(job, Asked::Signed, yes).await?;
+            }
+            storage.jobs.sign(job, key).await?;
+        }
     }
     let (owner, directory) = (storage.owner()?, storage.job_dir(&job.id));
     let taken = TakenJob::take(&storage.jobs, &job.id, &owner, &directory).await?;
@@ -229,14 +268,29 @@ async fn cancel(storage: &Storage, job: &Job, display: &Display) -> Result<u8, C
         JobState::Pending | JobState::Running | JobState::Failed => {}
     }
     let (owner, directory) = (storage.owner()?, &storage.state_dir);
-    let ended = job::cancel(&storage.jobs, &job.id, &owner, directory, PATIENCE).await?;
+    let say_waits = |error: &JobError| match error {
+        _ if display.quiet => {}
+        JobError::Store(StoreError::Leased { owner, seconds, .. }) => errln!(
+            "waiting for {owner}, which has the job, to end it; if that is dead, for {seconds} s"
+        ),
+        _ => errln!("waiting for the process of this machine that has the job to end it"),
+    };
+    let ended = job::cancel(
+        &storage.jobs,
+        &job.id,
+        &owner,
+        directory,
+        PATIENCE,
+        say_waits,
+    )
+    .await?;
     if let Ok(Some(file)) = JobConfig::of(job).map(|config| config.report)
         && let Err(error) = report::write(storage, &job.id, &file).await
     {
         report::say_unwritten(&error, &job.id);
     }
     match ended {
-        JobState::Canceled => say_canceled(display, job),
+        JobState::Canceled => say_canceled(&wait::resumed_by(job, display), job),
         _ => Err(over("finished")),
     }
 }

@@ -124,7 +124,7 @@ async fn run(arguments: Arguments) -> Result<u8, CliError> {
         Command::Doctor(doctor) => doctor::run(doctor, display).await,
         Command::Jobs(command) => jobs::run(command, display).await,
         Command::Worker(worker) => worker::run(*worker, display).await,
-        Command::Workers(command) => worker::list(command, display).await,
+        Command::Workers(command) => worker::look(command, display).await,
         Command::Bots(command) => bots::run(&command, &display),
         Command::Demo(demo) => demo::run(demo, display).await,
         Command::Clean(clean) => storage::clean(&clean, &display),

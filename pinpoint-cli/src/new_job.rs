@@ -9,7 +9,7 @@ use std::time::Duration;
 use pinpoint_backends::create_state_dir;
 use pinpoint_backends::job::{self, JobConfig, JobError, PATCH};
 use pinpoint_backends::local::{CpuList, LocalConfig, MeasureChoice, Repository, RepositoryError};
-use pinpoint_backends::store::{JobId, NewJob};
+use pinpoint_backends::store::{JobId, NewJob, SigningKey};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{CombinedCommit, Commit, JobSpec, Patch};
 use serde_json::json;
@@ -167,7 +167,7 @@ impl Names {
 }
 
 /// Who carries a new job out.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum CarriedOut {
     /// This process.
     Here,
@@ -176,6 +176,8 @@ pub(crate) enum CarriedOut {
         bot: String,
         /// This process does not follow it.
         detached: bool,
+        /// Signs it.
+        key: Option<SigningKey>,
     },
 }
 
@@ -191,11 +193,20 @@ impl CarriedOut {
         Ok(Self::ByWorkers {
             bot: bots::of_workers(&bots, bot)?.configured_as.to_owned(),
             detached: assignment.detach,
+            key: assignment.signing.key()?,
         })
     }
 
     pub(crate) fn by_workers(&self) -> bool {
         matches!(self, Self::ByWorkers { .. })
+    }
+
+    /// The key that signs the job.
+    pub(crate) fn key(&self) -> Option<&SigningKey> {
+        match self {
+            Self::Here => None,
+            Self::ByWorkers { key, .. } => key.as_ref(),
+        }
     }
 
     /// Warns if workers on other machines can't fetch these ends. Some may see this
@@ -317,6 +328,7 @@ pub(crate) async fn store_job(
     config: &JobConfig,
     names: Names,
     patch: Option<&PatchFile>,
+    key: Option<&SigningKey>,
 ) -> Result<JobId, CliError> {
     let words = config.command_line.as_ref().map(|command| &*command.words);
     let job = NewJob {
@@ -328,5 +340,7 @@ pub(crate) async fn store_job(
         ..job::new_job(&spec.into(), config)?
     };
     let patch = patch.map(|patch| (PATCH, &*patch.bytes));
-    Ok((storage.jobs).create_with(&job, patch.as_slice()).await?)
+    Ok((storage.jobs)
+        .create_with(&job, patch.as_slice(), key)
+        .await?)
 }

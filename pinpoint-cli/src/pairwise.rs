@@ -16,6 +16,7 @@ use crate::report;
 use crate::storage::Storage;
 
 pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, CliError> {
+    let display = arguments.job.assignment.display(display);
     let patch = arguments
         .patch
         .as_deref()
@@ -111,7 +112,8 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         command_line: Some(command_line::without_ends()),
         ..JobConfig::default()
     };
-    let id = store_job(&storage, spec, &config, names, patch.as_ref()).await?;
+    let (patch, key) = (patch.as_ref(), carried_out.key());
+    let id = store_job(&storage, spec, &config, names, patch, key).await?;
     let result = carried_out.run(&storage, &id, report.as_deref(), &display);
     Ok(end(result.await?.as_ref(), &display))
 }

@@ -61,6 +61,8 @@ pub(crate) struct Watch {
     now: String,
     /// A wait for a quiet machine was reported.
     has_waited: bool,
+    /// Others carry the job out.
+    follows: bool,
     update: Update,
 }
 
@@ -75,8 +77,14 @@ impl Watch {
             time: Duration::ZERO,
             now: String::new(),
             has_waited: false,
+            follows: false,
             update: Update::default(),
         }
+    }
+
+    /// Others carry the job out.
+    pub(crate) fn follow(&mut self) {
+        self.follows = true;
     }
 
     /// Takes what has changed since the last call.
@@ -295,7 +303,8 @@ impl Watch {
         self.began = Some((self.time, runs));
         if records > 0 {
             self.tell(text!(
-                "resumed: {} and {} already done",
+                "{}: {} and {} already done",
+                if self.follows { "so far" } else { "resumed" },
                 count(runs, "run"),
                 count(builds, "build")
             ));

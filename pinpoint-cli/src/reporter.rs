@@ -53,6 +53,13 @@ impl Reporter {
         reporter
     }
 
+    /// One for a job that others carry out.
+    pub(crate) fn following(display: &Display, id: &JobId) -> Self {
+        let mut reporter = Self::new(display, id);
+        reporter.watch.follow();
+        reporter
+    }
+
     /// Shows a line that stays.
     pub(crate) fn tell(&mut self, line: Text) {
         self.update(|watch| watch.tell(line));

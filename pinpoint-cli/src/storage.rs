@@ -115,7 +115,11 @@ fn named_state_dir(display: &Display) -> Result<PathBuf, CliError> {
 
 /// The command that takes a job up again.
 pub(crate) fn resume_command(display: &Display, job: &str) -> String {
-    job_command(display, "resume", job)
+    let command = job_command(display, "resume", job);
+    match &display.resume_options[..] {
+        [] => command,
+        options => format!("{command} {}", quoted(options)),
+    }
 }
 
 /// The command that does something with a job.

@@ -5,12 +5,12 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pinpoint_backends::job::{JobConfig, JobError, Waiting, machine_of, waiting};
 use pinpoint_backends::store::{Job, JobId, JobJournal};
-use pinpoint_core::job::JobResult;
+use pinpoint_core::job::{JobResult, RESULT_VERSION};
 use pinpoint_core::{DriveEvent, Engine, JobMachine, JobState, Journal};
 use serde_json::{Value, json};
 
 use crate::arguments::{Display, Output};
-use crate::error::{CliError, FOUND, TIMED_OUT, without_result};
+use crate::error::{CliError, FOUND, TIMED_OUT, options_of, without_result};
 use crate::job_result::{exit_code, print_result, stored};
 use crate::output::{errln, print_json};
 use crate::reporter::Reporter;
@@ -68,13 +68,16 @@ pub(crate) async fn wait(
         () = interrupt.interrupted() => return Err(left(&first)),
         () = after(timeout) => {
             errln!("not ended yet; the rest goes on without this command");
+            if display.output == Output::Json {
+                print_states(storage, &ids).await?;
+            }
             return Ok(TIMED_OUT);
         }
     };
     let jobs = jobs.into_iter().collect::<Result<Vec<_>, _>>()?;
     if let [job] = &jobs[..] {
         let result = result_of(job)?;
-        print_result(&result, display);
+        print_result(&result, &resumed_by(job, display));
         return Ok(exit_code(&result));
     }
     if display.output == Output::Json {
@@ -90,13 +93,44 @@ pub(crate) async fn wait(
         };
         if display.output == Output::Text {
             match result {
-                Ok(result) => print_result(&result, display),
+                Ok(result) => print_result(&result, &resumed_by(job, display)),
                 Err(error) => error.print(display),
             }
         }
         code = worse(code, own);
     }
     Ok(code)
+}
+
+/// Prints the jobs as they are, some of which have not ended.
+async fn print_states(storage: &Storage, ids: &[JobId]) -> Result<(), CliError> {
+    let mut documents = Vec::new();
+    for id in ids {
+        let job = storage.jobs.get(id.as_str()).await?;
+        documents.push(match has_ended(&job) {
+            true => document(&job),
+            false => {
+                let waits = match by_workers(&job) {
+                    true => waiting(&storage.jobs, &job).await?,
+                    false => None,
+                };
+                json!({
+                    "version": RESULT_VERSION,
+                    "job_id": id,
+                    "status": job.state,
+                    "runs": job.runs,
+                    "builds": job.builds,
+                    "waits_for": waits.map(|waits| in_words(&waits, now())),
+                })
+            }
+        });
+    }
+    let printed = match <[Value; 1]>::try_from(documents) {
+        Ok([document]) => document,
+        Err(documents) => json!({ "jobs": documents }),
+    };
+    print_json(format_args!("{printed:#}"));
+    Ok(())
 }
 
 /// The exit code that says more: a script must not take a job that failed for one without a
@@ -133,6 +167,7 @@ fn result_of(job: &Job) -> Result<JobResult, CliError> {
         job: job.id.to_string(),
         message: reason(job),
         is_canceled: job.state == JobState::Canceled,
+        by_workers: by_workers(job),
     })
 }
 
@@ -146,6 +181,9 @@ fn reason(job: &Job) -> String {
 /// Shows what happens to a job until it has ended, and returns it as it is then.
 async fn follow(storage: &Storage, id: &JobId, display: &Display) -> Result<Job, CliError> {
     let mut job = storage.jobs.get(id.as_str()).await?;
+    if has_ended(&job) {
+        return Ok(job);
+    }
     let mut progress = Progress::begin(storage, &job, display).await?;
     let mut looks = 0_u32;
     while !has_ended(&job) {
@@ -182,7 +220,7 @@ struct Progress {
 impl Progress {
     async fn begin(storage: &Storage, job: &Job, display: &Display) -> Result<Self, CliError> {
         let mut journal = storage.jobs.journal(&job.id).await?;
-        let mut reporter = Reporter::new(display, &job.id);
+        let mut reporter = Reporter::following(display, &job.id);
         let machine = machine_of(job, journal.is_empty().await?);
         let mut engine = machine
             .ok()
@@ -225,10 +263,16 @@ impl Progress {
     /// Says what the job waits for, when that has changed.
     async fn tell_waiting(&mut self, storage: &Storage, job: &Job) -> Result<(), CliError> {
         let waits = waiting(&storage.jobs, job).await?;
-        if waits == self.waits {
+        let before = std::mem::replace(&mut self.waits, waits);
+        let is_told = match (&before, &self.waits) {
+            (Some(Waiting::Silent { worker, .. }), Some(Waiting::Silent { worker: now, .. })) => {
+                worker == now
+            }
+            (before, now) => before == now,
+        };
+        if is_told {
             return Ok(());
         }
-        self.waits = waits;
         let told = match &self.waits {
             None => return Ok(()),
             Some(waits) if by_workers(job) => in_words(waits, now()),
@@ -239,6 +283,14 @@ impl Progress {
         };
         self.reporter.tell(text!("{DIM}waiting: {told}{DIM:#}"));
         Ok(())
+    }
+}
+
+/// The display with the options of the commands that resume this job.
+pub(crate) fn resumed_by(job: &Job, display: &Display) -> Display {
+    Display {
+        resume_options: options_of(by_workers(job)),
+        ..display.clone()
     }
 }
 

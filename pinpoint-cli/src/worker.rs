@@ -1,17 +1,20 @@
 //! `pinpoint worker` and `pinpoint workers`.
 
+use std::path::Path;
+
 use pinpoint_backends::job::JobError;
+use pinpoint_backends::store::{PublicKey, SigningKey};
 use pinpoint_backends::worker::{LEASE, WorkerEvent, WorkerOptions, serve};
 use pinpoint_core::bots::Workers;
 use pinpoint_core::job::JobResult;
 use serde_json::json;
 
-use crate::arguments::{self, Display, Output, Worker};
+use crate::arguments::{self, Display, Key, Output, Worker};
 use crate::bots;
 use crate::doctor;
 use crate::error::{CliError, FOUND, with_advice};
 use crate::job_result::in_words;
-use crate::output::{errln, print, print_json};
+use crate::output::{errln, outln, print, print_json};
 use crate::stop::Interrupt;
 use crate::storage::{Storage, host};
 use crate::temporal;
@@ -38,10 +41,12 @@ pub(crate) async fn run(arguments: Worker, display: Display) -> Result<u8, CliEr
             names.push(name);
         }
     }
+    let trusted = trusted(&arguments.trust)?;
     let storage = Storage::open(&display).await?;
     let provisions = arguments.provisions.open(&storage.state_dir, false)?;
     let options = WorkerOptions {
         bots: names,
+        trusted,
         machine,
         state_dir: storage.state_dir.clone(),
         build_jobs: arguments.build_jobs,
@@ -64,11 +69,41 @@ pub(crate) async fn run(arguments: Worker, display: Display) -> Result<u8, CliEr
     Ok(FOUND)
 }
 
+/// The keys that are named, by themselves or in files; none when any job may be taken.
+fn trusted(named: &[String]) -> Result<Option<Vec<PublicKey>>, CliError> {
+    let mut keys = Vec::new();
+    for name in named {
+        match name.parse() {
+            Ok(key) => keys.push(key),
+            Err(error) if name.starts_with("ed25519") => return Err(CliError::Key(error)),
+            Err(_) => keys.extend(PublicKey::read_all(Path::new(name))?),
+        }
+    }
+    Ok((!named.is_empty()).then_some(keys))
+}
+
+fn key(command: &arguments::Key, display: &Display) -> Result<u8, CliError> {
+    let key = match command {
+        Key::New { file } => SigningKey::create(file),
+        Key::Show { file } => SigningKey::read(file),
+    }?;
+    match display.output {
+        Output::Json => print_json(json!({ "public_key": key.public() })),
+        Output::Text => outln!("{}", key.public()),
+    }
+    Ok(FOUND)
+}
+
 fn say(event: &WorkerEvent<'_>) {
     match event {
         WorkerEvent::Began(worker) => errln!(
-            "{BOLD}{}{BOLD:#} takes jobs of {}",
+            "{BOLD}{}{BOLD:#} takes {}jobs of {}",
             worker.name,
+            if worker.trusted.is_some() {
+                "signed "
+            } else {
+                ""
+            },
             worker.bots.join(", ")
         ),
         WorkerEvent::Took(job) => errln!(
@@ -92,8 +127,12 @@ fn ended(result: &Result<JobResult, JobError>) -> String {
     }
 }
 
-pub(crate) async fn list(command: arguments::Workers, display: Display) -> Result<u8, CliError> {
-    let arguments::Workers::List { bot, machine } = command;
+/// `pinpoint workers`.
+pub(crate) async fn look(command: arguments::Workers, display: Display) -> Result<u8, CliError> {
+    let (bot, machine) = match command {
+        arguments::Workers::Key(command) => return key(&command, &display),
+        arguments::Workers::List { bot, machine } => (bot, machine),
+    };
     let storage = Storage::open(&display).await?;
     let mut workers = storage.jobs.workers().await?;
     workers.retain(|worker| {

@@ -39,8 +39,12 @@ pub(crate) fn of(workers: &[WorkerEntry], now: i64) -> Text {
             ago(worker.seen, now),
         );
         let _ = match &worker.job {
+            None if worker.trusted.is_some() => writeln!(text, "  takes signed jobs only"),
             None => writeln!(text),
-            Some(job) if worker.gone => writeln!(text, "  had job {job}"),
+            Some(job) if worker.gone => match worker.holds {
+                Some(seconds) => writeln!(text, "  holds job {job} for {seconds} s more"),
+                None => writeln!(text, "  had job {job}"),
+            },
             Some(job) if worker.activity.is_empty() => writeln!(text, "  job {job}"),
             Some(job) => writeln!(text, "  job {job}: {}", worker.activity),
         };
@@ -82,6 +86,20 @@ pub(crate) fn in_words(waiting: &Waiting, now: i64) -> String {
             "no worker serves bot `{bot}` (the last was seen {})",
             ago(*seen, now)
         ),
+        Waiting::NotTrusted { bot, signatures } => {
+            let altered = signatures.iter().find(|signature| !signature.fits);
+            let signers: Vec<_> = { signatures.iter().filter(|it| it.fits) }
+                .map(|signature| signature.key.to_string())
+                .collect();
+            let reason = match (&signers[..], altered) {
+                ([], None) => "it is not signed (--sign-with)".into(),
+                ([], Some(it)) => format!("it is not as it was when it was signed with {}", it.key),
+                (signers, _) => format!("none of them trusts {}", signers.join(", ")),
+            };
+            format!(
+                "workers of bot `{bot}` take only jobs that are signed with a key they trust, and {reason}"
+            )
+        }
         Waiting::Queued { workers, place } => format!(
             "{} busy, and it is {}",
             match workers {
@@ -92,6 +110,15 @@ pub(crate) fn in_words(waiting: &Waiting, now: i64) -> String {
                 1 => "next".into(),
                 _ => format!("number {place} in the queue"),
             }
+        ),
+        Waiting::Silent {
+            worker,
+            seen,
+            seconds,
+        } => format!(
+            "worker {worker} has it, and was last seen {}; in {seconds} s another may take it, \
+             unless that one is heard of again",
+            ago(*seen, now)
         ),
         Waiting::AboutToBegin => "a worker is about to take it".into(),
     }

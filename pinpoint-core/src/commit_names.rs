@@ -12,8 +12,11 @@ use crate::{Artifact, CombinedCommit, Listing, Located, Machine, Position, Repor
 pub struct CommitNames {
     commits: BTreeMap<Position, CombinedCommit>,
     artifacts: BTreeMap<Position, Artifact>,
-    ranges: BTreeMap<u32, Listing>,
+    ranges: BTreeMap<u32, (Ends, Listing)>,
 }
+
+/// The positions that a range lies between: the older, and the newer.
+type Ends = (Position, Position);
 
 impl CommitNames {
     /// The names that a machine starts with.
@@ -29,8 +32,16 @@ impl CommitNames {
     /// Learns from the report of a task.
     pub fn learn(&mut self, task: &Task, report: &Report) {
         match (task, report) {
-            (Task::List { range, .. }, Report::Listed(listing)) => {
-                self.ranges.insert(*range, listing.clone());
+            (
+                Task::List {
+                    range,
+                    lower,
+                    higher,
+                },
+                Report::Listed(listing),
+            ) => {
+                let ends = (*lower, *higher);
+                self.ranges.insert(*range, (ends, listing.clone()));
             }
             (Task::Build { commit }, Report::Built(report)) => {
                 self.commits.insert(*commit, report.commit.clone());
@@ -54,13 +65,27 @@ impl CommitNames {
 
     /// A range, once it is listed.
     pub fn range(&self, range: u32) -> Option<&Listing> {
-        self.ranges.get(&range)
+        self.ranges.get(&range).map(|(_, listing)| listing)
+    }
+
+    /// All positions that have a name, in order.
+    pub fn commits(&self) -> impl Iterator<Item = (Position, &CombinedCommit)> {
+        self.commits
+            .iter()
+            .map(|(position, name)| (*position, name))
+    }
+
+    /// All listings, with the positions that they were asked for between.
+    pub fn listings(&self) -> impl Iterator<Item = (Position, Position, &Listing)> {
+        self.ranges
+            .values()
+            .map(|((lower, higher), listing)| (*lower, *higher, listing))
     }
 
     /// The listing of the commits between two others, if there is one.
     pub fn listing(&self, lower: &CombinedCommit, higher: &CombinedCommit) -> Option<&Listing> {
-        self.ranges
-            .values()
+        (self.ranges.values())
+            .map(|(_, listing)| listing)
             .find(|listing| listing.lower == *lower && listing.higher == *higher)
     }
 
@@ -73,7 +98,7 @@ impl CommitNames {
             return None;
         };
         Some(Located::Offset {
-            listing: Box::new(self.ranges.get(&range)?.clone()),
+            listing: Box::new(self.range(range)?.clone()),
             offset,
         })
     }

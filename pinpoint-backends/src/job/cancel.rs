@@ -10,8 +10,13 @@ use super::{JobConfig, JobError, TakenJob, open_local};
 use crate::state_dir::job_dir;
 use crate::store::{JobId, JobStore, LockError, StoreError};
 
+/// The time in which a process that works on a job notices a request to end it, if nothing
+/// of the job takes long to end.
+const SOON: Duration = Duration::from_secs(1);
+
 /// Ends a job of this machine, and returns its state. Another process that works on it is
-/// asked to end it, and waited for with this patience.
+/// asked to end it, and waited for with this patience; `waits` is called once with what is
+/// waited for: [`JobError::Locked`] or [`StoreError::Leased`].
 ///
 /// # Errors
 ///
@@ -22,9 +27,11 @@ pub async fn cancel(
     owner: &str,
     state_dir: &Path,
     patience: Duration,
+    waits: impl FnOnce(&JobError),
 ) -> Result<JobState, JobError> {
     let asked = Instant::now();
     let job_dir = job_dir(state_dir, id.as_str());
+    let mut waits = Some(waits);
     let taken = loop {
         match TakenJob::take(store, id, owner, &job_dir).await {
             Err(
@@ -36,6 +43,12 @@ pub async fn cancel(
                 store.request_cancel(id).await?;
                 if asked.elapsed() >= patience {
                     return Err(held);
+                }
+                // One that lives has ended it by then.
+                if asked.elapsed() > SOON
+                    && let Some(waits) = waits.take()
+                {
+                    waits(&held);
                 }
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }

@@ -1,7 +1,7 @@
 //! The files of a job's directory that go with it through the store, so that any machine
 //! can go on with it, and make a report that is whole.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -23,6 +23,16 @@ const GROWING: [&str; 2] = ["runs/tails.jsonl", "sessions.jsonl"];
 /// Small files that are written anew.
 const CHANGING: [&str; 2] = ["waits.json", "memory_floor.json"];
 
+/// The folders with the outputs of builds and of failed runs, which are kept once they are
+/// written, and the ends of their names.
+const OUTPUTS: [(&str, &[&str]); 2] = [("builds", &["log"]), ("runs", &["out", "err"])];
+
+/// The most that is kept of an output: its end. An executor keeps no more of a run's.
+const LONGEST_OUTPUT: u64 = 132 << 10;
+
+/// The most that is kept of the outputs of a job.
+const MOST_OUTPUTS: u64 = 16 << 20;
+
 /// The most that is read of a file at once.
 const MOST_AT_ONCE: u64 = 1 << 20;
 
@@ -41,13 +51,59 @@ async fn fetch(store: &JobStore, id: &JobId, job_dir: &Path) -> Result<Vec<JobFi
     // Names from elsewhere lead nowhere else.
     files.retain(|file| {
         let name = &*file.known.name;
-        GROWING.contains(&name) || CHANGING.contains(&name) || name == PATCH
+        GROWING.contains(&name) || is_changing(file) || name == PATCH || is_output(name)
     });
     for file in &files {
         let path = job_dir.join(&file.known.name);
         bring_up_to_date(&path, file).map_err(|source| StoreError::Directory { path, source })?;
     }
     Ok(files)
+}
+
+/// Is it a small file that can be read? A damaged one stays where it is: the next machine
+/// does without it.
+fn is_changing(file: &JobFile) -> bool {
+    CHANGING.contains(&&*file.known.name) && is_json(&file.content)
+}
+
+/// The name of an output, which leads to no other place.
+fn is_output(name: &str) -> bool {
+    OUTPUTS.iter().any(|(folder, ends)| {
+        let name = name
+            .strip_prefix(folder)
+            .and_then(|it| it.strip_prefix('/'));
+        let parts = name.and_then(|name| name.split_once('.'));
+        parts.is_some_and(|(stem, end)| {
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+            !stem.is_empty() && stem.bytes().all(is_plain) && ends.contains(&end)
+        })
+    })
+}
+
+/// The names of the outputs that a report says were written.
+fn outputs_of(report: &Report) -> Vec<String> {
+    let logs = match report {
+        Report::Built(build) => vec![("builds", &build.log)],
+        Report::Ran(run) => vec![("runs", &run.log)],
+        Report::RanPair(pair) => vec![("runs", &pair.first.log), ("runs", &pair.second.log)],
+        _ => Vec::new(),
+    };
+    let mut names = Vec::new();
+    for (folder, log) in logs {
+        let stem = log.as_deref().and_then(|log| Path::new(log).file_stem());
+        let Some(stem) = stem.and_then(|stem| stem.to_str()) else {
+            continue;
+        };
+        let ends = { OUTPUTS.iter() }.find(|(its, _)| *its == folder);
+        let ends = ends.map_or(&[][..], |(_, ends)| ends);
+        names.extend(ends.iter().map(|end| format!("{folder}/{stem}.{end}")));
+    }
+    names.retain(|name| is_output(name));
+    names
+}
+
+fn is_json(content: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(content).is_ok()
 }
 
 fn bring_up_to_date(path: &Path, file: &JobFile) -> io::Result<()> {
@@ -58,7 +114,8 @@ fn bring_up_to_date(path: &Path, file: &JobFile) -> io::Result<()> {
     let is_whole = here.is_some_and(|here| match GROWING.contains(&&*file.known.name) {
         // What this machine has besides is added to the store when it goes on.
         true => here.starts_with(&file.content),
-        false => here == file.content,
+        // All of it, perhaps, of which the store has the end.
+        false => here == file.content || is_output(&file.known.name),
     });
     if is_whole {
         return Ok(());
@@ -94,6 +151,10 @@ struct Kept {
     changing: BTreeMap<String, Vec<u8>>,
     /// Files that have grown beyond what is kept.
     full: Vec<String>,
+    /// Bytes of outputs.
+    outputs: u64,
+    /// Outputs that it is to have.
+    awaited: BTreeSet<String>,
 }
 
 impl Keeper {
@@ -108,7 +169,7 @@ impl Keeper {
         let mut kept = Kept::default();
         for file in store.files(lease.id()).await? {
             let name = &*file.known.name;
-            if CHANGING.contains(&name) || name == PATCH {
+            if is_changing(&file) || name == PATCH {
                 let path = job_dir.join(name);
                 bring_up_to_date(&path, &file)
                     .map_err(|source| StoreError::Directory { path, source })?;
@@ -146,7 +207,9 @@ impl Keeper {
         let mut kept = Kept::default();
         for file in fetch(store, lease.id(), job_dir).await? {
             let name = file.known.name.clone();
-            if CHANGING.contains(&&*name) {
+            if is_output(&name) {
+                kept.outputs += file.known.size;
+            } else if CHANGING.contains(&&*name) {
                 kept.changing.insert(name, file.content);
             } else {
                 kept.growing.insert(name, file.known);
@@ -165,6 +228,16 @@ impl Keeper {
         let _ = tokio::spawn(async move { files.keep().await }).await;
     }
 
+    /// As [`keep`](Self::keep), with the outputs that a report says were written.
+    async fn keep_with(&self, report: &Report) {
+        let outputs = outputs_of(report);
+        if outputs.is_empty() && matches!(report, Report::Listed(_) | Report::Built(_)) {
+            return;
+        }
+        self.0.kept.lock().await.awaited.extend(outputs);
+        self.keep().await;
+    }
+
     /// Returns when what is being kept has been, and its callers have gone on.
     pub(super) async fn at_rest(&self) {
         drop(self.0.waiting.write().await);
@@ -180,14 +253,35 @@ impl Files {
         for name in CHANGING {
             let _ = self.keep_changing(&mut kept, name).await;
         }
+        for name in kept.awaited.clone() {
+            if self.keep_output(&mut kept, &name).await.is_ok() {
+                kept.awaited.remove(&name);
+            }
+        }
+    }
+
+    async fn keep_output(&self, kept: &mut Kept, name: &str) -> io::Result<()> {
+        let mut file = match File::open(self.job_dir.join(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            file => file?,
+        };
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_OUTPUT)))?;
+        let mut content = Vec::new();
+        file.take(LONGEST_OUTPUT).read_to_end(&mut content)?;
+        let size = content.len() as u64;
+        if kept.outputs + size > MOST_OUTPUTS {
+            return Ok(());
+        }
+        let known = new_file(name);
+        let added = self.store.append_file(&self.lease, &known, &content).await;
+        added.map_err(io::Error::other)?;
+        kept.outputs += size;
+        Ok(())
     }
 
     async fn keep_growing(&self, kept: &mut Kept, name: &str) -> io::Result<()> {
-        let known = (kept.growing).entry(name.into()).or_insert(KnownFile {
-            name: name.into(),
-            size: 0,
-            pieces: 0,
-        });
+        let known = (kept.growing).entry(name.into()).or_insert(new_file(name));
         let mut file = File::open(self.job_dir.join(name))?;
         loop {
             file.seek(SeekFrom::Start(known.size))?;
@@ -213,14 +307,10 @@ impl Files {
         let mut content = Vec::new();
         let file = File::open(self.job_dir.join(name))?;
         file.take(MOST_AT_ONCE).read_to_end(&mut content)?;
-        if kept.changing.get(name) == Some(&content) {
+        if kept.changing.get(name) == Some(&content) || !is_json(&content) {
             return Ok(());
         }
-        let anew = KnownFile {
-            name: name.into(),
-            size: 0,
-            pieces: 0,
-        };
+        let anew = new_file(name);
         let added = self.store.append_file(&self.lease, &anew, &content).await;
         added.map_err(io::Error::other)?;
         kept.changing.insert(name.into(), content);
@@ -228,7 +318,16 @@ impl Files {
     }
 }
 
-/// An executor whose runs leave their files in the store before they are reported.
+/// A file of which the store has nothing.
+fn new_file(name: &str) -> KnownFile {
+    KnownFile {
+        name: name.into(),
+        size: 0,
+        pieces: 0,
+    }
+}
+
+/// An executor whose builds and runs leave their files in the store before they are reported.
 pub(super) struct Keeping<'a> {
     pub(super) executor: &'a dyn Executor,
     pub(super) keeper: &'a Keeper,
@@ -247,9 +346,7 @@ impl Executor for Keeping<'_> {
         heartbeat: &Heartbeat,
     ) -> Result<Report, ExecutorError> {
         let report = self.executor.wait(request, ticket, heartbeat).await?;
-        if !matches!(report, Report::Listed(_) | Report::Built(_)) {
-            self.keeper.keep().await;
-        }
+        self.keeper.keep_with(&report).await;
         Ok(report)
     }
 
@@ -267,6 +364,68 @@ mod tests {
 
     use super::*;
     use crate::store::NewJob;
+
+    #[test]
+    fn outputs_have_plain_names_in_their_folders() {
+        for name in ["builds/0af3.log", "runs/17.out", "runs/17-first.err"] {
+            assert!(is_output(name), "{name}");
+        }
+        for name in [
+            "builds/../x.log",
+            "builds/.log",
+            "builds/a.json",
+            "runs/a/b.out",
+            "runs/tails.jsonl",
+            "/runs/1.out",
+            "1.out",
+            "runs1.out",
+        ] {
+            assert!(!is_output(name), "{name}");
+        }
+        let mut run = pinpoint_core::RunReport::new(0);
+        assert_eq!(outputs_of(&Report::Ran(run.clone())), [""; 0]);
+        run.log = Some("/elsewhere/runs/17.out".into());
+        assert_eq!(
+            outputs_of(&Report::Ran(run)),
+            ["runs/17.out", "runs/17.err"]
+        );
+    }
+
+    #[tokio::test]
+    async fn a_damaged_note_is_not_kept_and_does_not_come_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = JobStore::open(directory.path()).await.unwrap();
+        let job = NewJob {
+            kind: "bisection".into(),
+            ..NewJob::default()
+        };
+        let damaged: [(&str, &[u8]); 1] = [("waits.json", b"{")];
+        let id = store.create_with(&job, &damaged, None).await.unwrap();
+        let lease = store
+            .lease(&id, "ada", Duration::from_secs(3600))
+            .await
+            .unwrap();
+        let here = directory.path().join("job");
+        let keeper = Keeper::begin(&store, &lease, &here).await.unwrap();
+        let waits = here.join("waits.json");
+        assert!(!waits.exists());
+        fs::create_dir_all(&here).unwrap();
+        let kept = async || {
+            keeper.keep().await;
+            let files = store.files(&id).await.unwrap();
+            files
+                .into_iter()
+                .map(|file| file.content)
+                .collect::<Vec<_>>()
+        };
+        fs::write(&waits, "{}").unwrap();
+        assert_eq!(kept().await, [b"{}"]);
+        fs::write(&waits, [0, 0]).unwrap();
+        assert_eq!(kept().await, [b"{}"]);
+        // The next worker here has the sound one.
+        fetch_files(&store, &id, &here).await.unwrap();
+        assert_eq!(fs::read(&waits).unwrap(), b"{}");
+    }
 
     #[tokio::test]
     async fn keeping_a_file_goes_on_while_its_caller_waits_for_something_else() {

@@ -106,6 +106,7 @@ mod cancel;
 mod config;
 mod error;
 mod files;
+mod proof;
 mod stored;
 mod taken;
 mod waiting;

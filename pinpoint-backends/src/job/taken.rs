@@ -18,11 +18,12 @@ use serde_json::Value;
 
 use super::JobError;
 use super::files::{Keeper, Keeping};
+use super::proof::Proving;
 use super::stored::{kind_of, machine_of, renewed_config, stored_result};
 #[cfg(feature = "temporal")]
 use crate::store::Placed;
 use crate::store::{
-    Job, JobFilter, JobId, JobJournal, JobLock, JobStore, Lease, LockError, StoreError,
+    Job, JobFilter, JobId, JobJournal, JobLock, JobStore, Lease, LockError, PublicKey, StoreError,
 };
 use crate::{TokioClock, job_dir};
 
@@ -52,6 +53,8 @@ pub struct TakenJob {
     lease_time: Duration,
     /// Taken from the queue, and not at a user's request: a request to cancel it stands.
     is_assigned: bool,
+    /// Taken because a key was trusted that signed it: its journal is not.
+    is_signed: bool,
     files: Keeper,
     /// Against others on this machine, as the lease is against other machines.
     _lock: JobLock,
@@ -90,6 +93,7 @@ impl TakenJob {
                 lease,
                 lease_time: LEASE,
                 is_assigned: false,
+                is_signed: false,
                 files,
                 _lock: lock,
             }),
@@ -102,8 +106,8 @@ impl TakenJob {
     }
 
     /// Takes the oldest job that fits and that no worker has, for this time unless the
-    /// lease is renewed, as [`work`](Self::work) does. A request to cancel the job stands,
-    /// and is carried out by that.
+    /// lease is renewed, as [`work`](Self::work) does; with `trusted`, the oldest that one of
+    /// these keys has signed. A request to cancel the job stands, and is carried out by that.
     ///
     /// # Errors
     ///
@@ -112,11 +116,16 @@ impl TakenJob {
     pub async fn take_next(
         store: &JobStore,
         filter: &JobFilter,
+        trusted: Option<&[PublicKey]>,
         owner: &str,
         state_dir: &Path,
         lease_time: Duration,
     ) -> Result<Option<Self>, JobError> {
-        let Some((job, lease)) = store.take(filter, owner, lease_time).await? else {
+        let taken = match trusted {
+            None => store.take(filter, owner, lease_time).await?,
+            Some(keys) => store.take_signed(filter, keys, owner, lease_time).await?,
+        };
+        let Some((job, lease)) = taken else {
             return Ok(None);
         };
         let job_dir = job_dir(state_dir, job.id.as_str());
@@ -147,6 +156,7 @@ impl TakenJob {
             lease,
             lease_time,
             is_assigned: true,
+            is_signed: trusted.is_some(),
             files,
             _lock: lock,
         }))
@@ -180,6 +190,7 @@ impl TakenJob {
             lease,
             lease_time,
             is_assigned: true,
+            is_signed: false,
             files,
             _lock: lock,
         })
@@ -309,7 +320,7 @@ impl TakenJob {
         &self,
         worker: Worker<'_>,
         interrupted: impl Future<Output = ()>,
-        watch: impl FnMut(DriveEvent<'_>, &Engine<JobMachine>),
+        mut watch: impl FnMut(DriveEvent<'_>, &Engine<JobMachine>),
     ) -> Result<JobResult, JobError> {
         self.resume().await?;
         let (mut journal, machine) = self.open().await?;
@@ -329,8 +340,19 @@ impl TakenJob {
             executor: worker.executor,
             keeper: &self.files,
         };
+        let proving = Proving::new(&executor, worker.source);
+        let executor: &dyn Executor = match self.is_signed {
+            true => &proving,
+            false => &executor,
+        };
+        let watch = |event: DriveEvent<'_>, engine: &Engine<JobMachine>| {
+            if self.is_signed {
+                proving.watch(&event, engine);
+            }
+            watch(event, engine);
+        };
         let driven =
-            drive_watched(machine, &executor, &mut journal, &TokioClock, stop, watch).await?;
+            drive_watched(machine, executor, &mut journal, &TokioClock, stop, watch).await?;
         result(&driven.engine, driven.outcome, worker.source).await
     }
 

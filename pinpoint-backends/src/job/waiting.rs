@@ -1,6 +1,6 @@
 //! What a job waits for that no worker has.
 
-use crate::store::{Job, JobStore, StoreError, WorkerEntry};
+use crate::store::{Job, JobId, JobStore, PublicKey, Signature, StoreError, WorkerEntry};
 
 /// The reason why no worker has a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +14,13 @@ pub enum Waiting {
         /// When the last one was seen, in milliseconds since 1970.
         last_seen: Option<i64>,
     },
+    /// All workers of its bot take signed jobs only, and trust none of those who signed it.
+    NotTrusted {
+        /// The bot.
+        bot: String,
+        /// The signatures of the job, those that do not fit it, too.
+        signatures: Vec<Signature>,
+    },
     /// All workers of its bot are busy.
     Queued {
         /// The workers.
@@ -23,22 +30,75 @@ pub enum Waiting {
     },
     /// A worker is free, and about to take it.
     AboutToBegin,
+    /// The worker that has it gives no more signs of life. No other may take it yet.
+    Silent {
+        /// The worker.
+        worker: String,
+        /// When it was last seen, in milliseconds since 1970.
+        seen: i64,
+        /// The seconds for which it holds the job.
+        seconds: i64,
+    },
 }
 
-/// What a job waits for; nothing where a process works on it, or it has ended.
+/// The time without a sign of life after which a worker is likely to be dead, in
+/// milliseconds.
+const SILENT: i64 = 15_000;
+
+/// What a job waits for; nothing where a process works on it, as far as can be known, or it
+/// has ended.
 ///
 /// # Errors
 ///
 /// When the store cannot be read.
 pub async fn waiting(store: &JobStore, job: &Job) -> Result<Option<Waiting>, StoreError> {
-    let Some(before) = store.waiting_before(&job.id).await? else {
-        return Ok(None);
+    let Some(before) = store.waiting_before(&job.id, None).await? else {
+        return Ok(silent(&job.id, &store.workers().await?));
     };
     if job.imported {
         return Ok(Some(Waiting::Untrusted));
     }
-    let workers = store.workers().await?;
-    Ok(Some(in_queue(&job.bot, before, &workers)))
+    let mut workers = store.workers().await?;
+    workers.retain(|worker| worker.bots.contains(&job.bot));
+    let signatures = store.signatures(job).await?;
+    let there = || workers.iter().filter(|worker| !worker.gone);
+    if there().count() > 0 && !there().any(|worker| trusts(worker, &signatures)) {
+        return Ok(Some(Waiting::NotTrusted {
+            bot: job.bot.clone(),
+            signatures,
+        }));
+    }
+    workers.retain(|worker| worker.gone || trusts(worker, &signatures));
+    // Jobs before it that none of them takes do not count.
+    let keys = workers.iter().map(|worker| worker.trusted.as_deref());
+    let keys: Option<Vec<&[PublicKey]>> = keys.collect();
+    let before = match keys.filter(|keys| !keys.is_empty()) {
+        Some(keys) => store.waiting_before(&job.id, Some(&keys.concat())).await?,
+        None => Some(before),
+    };
+    Ok(before.map(|before| in_queue(&job.bot, before, &workers)))
+}
+
+/// The worker that has a job, if it is likely to be dead.
+fn silent(job: &JobId, workers: &[WorkerEntry]) -> Option<Waiting> {
+    (workers.iter())
+        .filter(|worker| worker.job.as_ref() == Some(job))
+        .filter(|worker| worker.gone || worker.silent > SILENT)
+        .find_map(|worker| {
+            Some(Waiting::Silent {
+                worker: worker.name.clone(),
+                seen: worker.seen,
+                seconds: worker.holds?,
+            })
+        })
+}
+
+/// Does a worker take jobs with these signatures?
+fn trusts(worker: &WorkerEntry, signatures: &[Signature]) -> bool {
+    let Some(keys) = &worker.trusted else {
+        return true;
+    };
+    (signatures.iter()).any(|signature| signature.fits && keys.contains(&signature.key))
 }
 
 /// `before` jobs of the bot are taken before this one.
@@ -67,7 +127,6 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::store::JobId;
 
     fn worker(bot: &str, seen: i64, gone: bool, busy: bool) -> WorkerEntry {
         let job = JobId::parse("0199f3c1a2b37f0e8d1c2b3a49586776");
@@ -75,6 +134,7 @@ mod tests {
             name: "rack-1".into(),
             machine: "rack-1".into(),
             bots: vec!["other".into(), bot.into()],
+            trusted: None,
             host: Value::Null,
             version: "0.1.0".into(),
             started: 0,
@@ -82,7 +142,28 @@ mod tests {
             gone,
             job: job.ok().filter(|_| busy),
             activity: String::new(),
+            silent: 0,
+            holds: busy.then_some(20),
         }
+    }
+
+    #[test]
+    fn a_worker_that_is_silent_holds_its_job_for_a_while() {
+        let (mut busy, idle) = (worker("lab", 7, false, true), worker("lab", 7, true, false));
+        let job = busy.job.clone().unwrap();
+        let found = |busy: &WorkerEntry| silent(&job, &[idle.clone(), busy.clone()]);
+        assert_eq!(found(&busy), None);
+        busy.silent = SILENT + 1;
+        let waits = Waiting::Silent {
+            worker: "rack-1".into(),
+            seen: 7,
+            seconds: 20,
+        };
+        assert_eq!(found(&busy), Some(waits.clone()));
+        (busy.silent, busy.gone) = (0, true);
+        assert_eq!(found(&busy), Some(waits));
+        busy.holds = None;
+        assert_eq!(found(&busy), None);
     }
 
     #[test]

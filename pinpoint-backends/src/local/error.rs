@@ -66,6 +66,17 @@ pub enum LocalError {
         /// That directory.
         path: PathBuf,
     },
+    /// The directory of the machine's locks can't be used.
+    #[error(
+        "the locks of this machine can't be kept in {}: {source}; make it writable, or set XDG_RUNTIME_DIR to a directory that is, the same for all processes of this user",
+        .path.display()
+    )]
+    MachineDir {
+        /// That directory, or what is in it.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
     /// What commands read can't be traced.
     #[error(
         "what a build and the benchmark read can't be traced: {reason}; install strace, and where a container forbids it, allow it to trace (SYS_PTRACE)"

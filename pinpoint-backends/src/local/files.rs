@@ -21,13 +21,17 @@ pub(super) fn create_dir(path: &Path) -> Result<(), LocalError> {
 
 /// Opens a file that may or may not exist, without changing it.
 pub(super) fn open_or_create(path: &Path) -> Result<File, LocalError> {
+    try_open_or_create(path).map_err(LocalError::io("open", path))
+}
+
+/// As [`open_or_create`], without a name for the failure.
+pub(super) fn try_open_or_create(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
         .write(true)
         .create(true)
         .truncate(false)
         .open(path)
-        .map_err(LocalError::io("open", path))
 }
 
 /// Opens a file that others made, to read it. Anything but a regular file is an

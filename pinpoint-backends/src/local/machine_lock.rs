@@ -43,6 +43,12 @@ pub fn default_machine_dir() -> PathBuf {
     without_runtime_dir(PathBuf::from(format!("/tmp/pinpoint-{user}")), home)
 }
 
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+/// Checks that the locks of this machine can be used.
+pub(crate) fn check_machine_dir() -> Result<(), LocalError> {
+    MachineLock::open(&default_machine_dir()).map(drop)
+}
+
 /// A directory where anyone may make one of that name; where someone has, one in
 /// the home directory, for this machine, since several may share that.
 fn without_runtime_dir(temporary: PathBuf, home: Option<PathBuf>) -> PathBuf {
@@ -105,16 +111,21 @@ pub(super) struct SharedHold {
 
 impl MachineLock {
     pub(super) fn open(directory: &Path) -> Result<Self, LocalError> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| LocalError::MachineDir { path, source }
+        };
         match DirBuilder::new().mode(0o700).create(directory) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => files::create_dir(directory)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(directory).map_err(failed(directory))?;
+            }
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(LocalError::io("create", directory)(error));
+                return Err(failed(directory)(error));
             }
             _ => {}
         }
         // In /tmp anyone can be first to make a directory of that name.
-        let metadata =
-            fs::symlink_metadata(directory).map_err(LocalError::io("read", directory))?;
+        let metadata = fs::symlink_metadata(directory).map_err(failed(directory))?;
         if metadata.uid() != user() {
             return Err(LocalError::ForeignMachineDir {
                 path: directory.into(),
@@ -123,10 +134,15 @@ impl MachineLock {
         // Processes are distinguished by their start, counted from the machine's.
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let registers = directory.join(format!("processes-{}", boot.trim()));
-        files::create_dir(&registers)?;
+        fs::create_dir_all(&registers).map_err(failed(&registers))?;
+        let (turnstile, machine) = (directory.join("turnstile"), directory.join("machine"));
+        for file in [&turnstile, &machine] {
+            // Now, and not at the first run.
+            files::try_open_or_create(file).map_err(failed(file))?;
+        }
         Ok(Self {
-            turnstile: directory.join("turnstile"),
-            machine: directory.join("machine"),
+            turnstile,
+            machine,
             registers,
             in_process: Arc::default(),
             draining: watch::Sender::default(),

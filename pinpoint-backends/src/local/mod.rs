@@ -112,6 +112,8 @@ pub use executor::LocalExecutor;
 pub use history::{LocalHistory, LocalRepositories};
 pub use host::Host;
 pub use instructions::InstructionCounter;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(crate) use machine_lock::check_machine_dir;
 pub use machine_lock::default_machine_dir;
 pub use measures::{MeasureChoice, RunMeasure};
 pub use mirrors::{MirrorError, Mirrors};

@@ -26,7 +26,7 @@ pub(super) struct Piece {
 
 impl Piece {
     /// The piece that comes after so many bytes.
-    fn new(name: &str, before: u64, content: &[u8]) -> Self {
+    pub(super) fn new(name: &str, before: u64, content: &[u8]) -> Self {
         let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
         // Writing to memory can't fail.
         let _ = encoder.write_all(content);

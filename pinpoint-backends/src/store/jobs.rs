@@ -8,7 +8,9 @@ use super::database::{Access, Database, Row, Transaction};
 use super::files::Piece;
 use super::journal::{damaged, parsed};
 use super::text::{Names, words};
-use super::{JOURNAL_VERSION, Job, JobId, JobJournal, JobSummary, Lease, NewJob, StoreError, now};
+use super::{
+    JOURNAL_VERSION, Job, JobId, JobJournal, JobSummary, Lease, NewJob, SigningKey, StoreError, now,
+};
 
 /// The most ids that a message lists.
 const NAMES_IN_A_MESSAGE: i64 = 10;
@@ -65,10 +67,11 @@ impl JobStore {
     ///
     /// When the job does not exist afterwards.
     pub async fn create(&self, job: &NewJob) -> Result<JobId, StoreError> {
-        self.create_with(job, &[]).await
+        self.create_with(job, &[], None).await
     }
 
-    /// Adds a pending job with files, by their names, which it has from its beginning.
+    /// Adds a pending job with files, by their names, which it has from its beginning, and
+    /// signs it with this key.
     ///
     /// # Errors
     ///
@@ -78,6 +81,7 @@ impl JobStore {
         &self,
         job: &NewJob,
         files: &[(&str, &[u8])],
+        key: Option<&SigningKey>,
     ) -> Result<JobId, StoreError> {
         let files = files
             .iter()
@@ -86,7 +90,9 @@ impl JobStore {
         let mut tries = self.database.tries(None);
         let mut id = JobId::new();
         loop {
-            match self.try_create(&id, job, &files).await {
+            let signature = key.map(|key| key.sign(&id, job));
+            let files = files.iter().chain(&signature);
+            match self.try_create(&id, job, files).await {
                 Err(error) if tries.again(&error).await => {
                     // An operation that was not acknowledged may have been done.
                     let sql = "SELECT 1 FROM jobs WHERE id = $1";
@@ -108,7 +114,7 @@ impl JobStore {
         &self,
         id: &JobId,
         job: &NewJob,
-        files: &[Piece],
+        files: impl Iterator<Item = &Piece>,
     ) -> Result<bool, StoreError> {
         let names = Names {
             name: &job.name,

@@ -7,7 +7,8 @@ use pinpoint_core::JobState;
 use super::database::{Row, Value};
 use super::jobs::{JobStore, unknown};
 use super::list::Query;
-use super::{JOURNAL_VERSION, Job, JobFilter, JobId, Lease, StoreError};
+use super::signature::has_signature;
+use super::{JOURNAL_VERSION, Job, JobFilter, JobId, Lease, PublicKey, StoreError};
 
 /// The columns that a statement returns of the job it has taken.
 const TAKEN: &str = "RETURNING id, number, lease, deaths";
@@ -34,6 +35,17 @@ fn without_worker(now: &str) -> [String; 2] {
     ]
 }
 
+/// The jobs of a query that may be taken. Those whose worker has gone come first.
+fn waiting(query: &Query, now: &str) -> [String; 2] {
+    let from = format!(
+        "FROM {} WHERE {}",
+        query.from,
+        query.conditions.join(" AND ")
+    );
+    let known = format!("lease >= 0 AND journal_version <= {JOURNAL_VERSION}");
+    without_worker(now).map(|waits| format!("{from} AND {waits} AND {known}"))
+}
+
 impl JobStore {
     /// Takes the oldest job that matches the filter and needs a worker: a pending one
     /// that no worker holds, or one whose worker let its lease expire while the job was
@@ -54,17 +66,68 @@ impl JobStore {
         owner: &str,
         time: Duration,
     ) -> Result<Option<(Job, Lease)>, StoreError> {
+        let query = Query::new(self.database.dialect(), filter);
+        self.take_of(&query, owner, time).await
+    }
+
+    /// As [`JobStore::take`], among the jobs that one of these keys has signed as they are.
+    /// The others are left alone, and hold up none.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    #[tracing::instrument(name = "store::take_signed", level = "debug", skip_all)]
+    pub async fn take_signed(
+        &self,
+        filter: &JobFilter,
+        trusted: &[PublicKey],
+        owner: &str,
+        time: Duration,
+    ) -> Result<Option<(Job, Lease)>, StoreError> {
+        let dialect = self.database.dialect();
+        let mut query = Query::new(dialect, filter);
+        let (condition, names) = has_signature(trusted, query.values.len() + 1);
+        query.conditions.push(condition);
+        query.values.extend(names.into_iter().map(Value::from));
+        let waiting = waiting(&query, dialect.now());
+        let mut ids = Vec::new();
+        for waiting in waiting {
+            let sql = format!("SELECT jobs.id {waiting} ORDER BY jobs.number");
+            let rows = self.database.fetch(&sql, query.values.clone()).await?;
+            for row in &rows {
+                ids.push(row.text(0).map_err(|source| self.database.failed(source))?);
+            }
+        }
+        for id in ids {
+            // One that can't be read is no signed one.
+            let Ok(job) = self.get(&id).await else {
+                continue;
+            };
+            if !self.is_signed(&job, trusted).await? {
+                continue;
+            }
+            let mut query = Query::new(dialect, filter);
+            query.only(&id);
+            if let Some((job, lease)) = self.take_of(&query, owner, time).await? {
+                // It may have been altered until it was taken.
+                if self.is_signed(&job, trusted).await? {
+                    return Ok(Some((job, lease)));
+                }
+                self.release(&lease).await?;
+            }
+        }
+        Ok(None)
+    }
+
+    async fn take_of(
+        &self,
+        query: &Query,
+        owner: &str,
+        time: Duration,
+    ) -> Result<Option<(Job, Lease)>, StoreError> {
         let dialect = self.database.dialect();
         let now = dialect.now();
-        let query = Query::new(dialect, filter);
-        let from = format!(
-            "FROM {} WHERE {}",
-            query.from,
-            query.conditions.join(" AND ")
-        );
-        let known = format!("lease >= 0 AND journal_version <= {JOURNAL_VERSION}");
-        // Jobs whose worker has gone come first.
-        let waiting = without_worker(now).map(|waits| format!("{from} AND {waits} AND {known}"));
+        let waiting = waiting(query, now);
         // Workers that find nothing to do take no lock.
         let sql = format!(
             "SELECT 1 WHERE EXISTS (SELECT 1 {}) OR EXISTS (SELECT 1 {})",
@@ -136,14 +199,19 @@ impl JobStore {
         self.release(lease).await
     }
 
-    /// The number of pending jobs of the same bot that are taken before this one; none
-    /// where this one needs no worker, as of [`JobStore::take`].
+    /// The number of pending jobs of the same bot that are taken before this one, of those
+    /// with a signature by one of these keys where workers take signed jobs only; none where
+    /// this one needs no worker, as of [`JobStore::take`].
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
     #[tracing::instrument(name = "store::waiting_before", level = "debug", skip_all, fields(job = %id))]
-    pub async fn waiting_before(&self, id: &JobId) -> Result<Option<u64>, StoreError> {
+    pub async fn waiting_before(
+        &self,
+        id: &JobId,
+        trusted: Option<&[PublicKey]>,
+    ) -> Result<Option<u64>, StoreError> {
         let now = self.database.dialect().now();
         let [running, pending] = without_worker(now);
         let sql = format!(
@@ -159,14 +227,17 @@ impl JobStore {
             return Ok(Some(0));
         }
         let (number, bot) = (row.int(0).map_err(failed)?, row.text(1).map_err(failed)?);
+        let mut values = vec![number.into(), bot.into()];
+        let (signed, names) = match trusted {
+            None => ("1 = 1".to_owned(), Vec::new()),
+            Some(keys) => has_signature(keys, values.len() + 1),
+        };
+        values.extend(names.into_iter().map(Value::from));
         let sql = format!(
             "SELECT count(*) FROM jobs WHERE number < $1 AND bot = $2 AND {pending} AND lease >= 0 \
-             AND by_workers = 1"
+             AND by_workers = 1 AND {signed}"
         );
-        let rows = self
-            .database
-            .fetch(&sql, [number.into(), bot.into()])
-            .await?;
+        let rows = self.database.fetch(&sql, values).await?;
         let before = rows.first().map_or(Ok(0), |row| row.int(0));
         Ok(Some(
             u64::try_from(before.map_err(failed)?).unwrap_or_default(),

@@ -155,6 +155,11 @@ impl Query {
             .push(format!("{condition} ${}", self.values.len()));
     }
 
+    /// Finds this job, and no other.
+    pub(super) fn only(&mut self, id: &str) {
+        self.add("jobs.id =", id);
+    }
+
     fn above(&mut self, number: i64) {
         self.add(&format!("{} >", self.key), number);
     }

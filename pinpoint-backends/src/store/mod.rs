@@ -87,6 +87,7 @@ mod postgres;
 mod schema;
 #[cfg(feature = "postgres")]
 mod server;
+mod signature;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod text;
@@ -106,6 +107,7 @@ pub use lock::{JobLock, LockError};
 pub use schema::SCHEMA_VERSION;
 #[cfg(feature = "postgres")]
 pub use server::Patience;
+pub use signature::{KeyError, PublicKey, Signature, SigningKey};
 #[cfg(feature = "sqlite")]
 pub use sqlite::Durability;
 pub use workers::{Announcement, WorkerEntry};

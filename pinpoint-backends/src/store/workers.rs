@@ -8,10 +8,13 @@ use serde_json::Value;
 use super::database::Row;
 use super::journal::parsed;
 use super::leases::milliseconds;
-use super::{JobId, JobStore, StoreError};
+use super::{JobId, JobStore, PublicKey, StoreError};
 
 /// The time after its last sign of life for which a worker that has gone is remembered.
 const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// The field of the column `host` with the keys that a worker trusts.
+const TRUSTED: &str = "trusted_keys";
 
 /// What a worker says of itself.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +28,8 @@ pub struct Announcement {
     pub machine: String,
     /// The bots whose jobs it takes.
     pub bots: Vec<String>,
+    /// Where it takes signed jobs only, the keys that it trusts.
+    pub trusted: Option<Vec<PublicKey>>,
     /// The machine as it was when the worker began.
     pub host: Value,
     /// When it began, in milliseconds since 1970.
@@ -44,6 +49,9 @@ pub struct WorkerEntry {
     pub machine: String,
     /// The bots whose jobs it takes.
     pub bots: Vec<String>,
+    /// Where it takes signed jobs only, the keys that it trusts.
+    #[serde(default)]
+    pub trusted: Option<Vec<PublicKey>>,
     /// The machine as it was when the worker began.
     pub host: Value,
     /// Its version of pinpoint.
@@ -58,6 +66,12 @@ pub struct WorkerEntry {
     pub job: Option<JobId>,
     /// What it does right now, in a few words.
     pub activity: String,
+    /// The milliseconds since its last sign of life, by the store's clock.
+    #[serde(default)]
+    pub silent: i64,
+    /// The seconds for which no other may take its job, unless it renews its lease.
+    #[serde(default)]
+    pub holds: Option<i64>,
 }
 
 impl JobStore {
@@ -79,12 +93,17 @@ impl JobStore {
              started = excluded.started, seen = excluded.seen, expires = excluded.expires, \
              job = excluded.job, activity = excluded.activity"
         );
+        let mut host = worker.host.clone();
+        if let (Some(fields), Some(keys)) = (host.as_object_mut(), &worker.trusted) {
+            let keys: Vec<_> = keys.iter().map(PublicKey::to_string).collect();
+            fields.insert(TRUSTED.into(), keys.into());
+        }
         let values = [
             worker.id.as_str().into(),
             worker.name.as_str().into(),
             worker.machine.as_str().into(),
             Value::from(worker.bots.clone()).to_string().into(),
-            worker.host.to_string().into(),
+            host.to_string().into(),
             env!("CARGO_PKG_VERSION").into(),
             worker.started.into(),
             milliseconds(time).into(),
@@ -107,9 +126,12 @@ impl JobStore {
     pub async fn workers(&self) -> Result<Vec<WorkerEntry>, StoreError> {
         let now = self.database.dialect().now();
         let sql = format!(
-            "SELECT name, machine, bots, host, version, started, seen, \
-             CAST(CASE WHEN expires <= {now} THEN 1 ELSE 0 END AS BIGINT), job, activity \
-             FROM workers ORDER BY name, id"
+            "SELECT workers.name, machine, bots, host, version, started, seen, \
+             CAST(CASE WHEN expires <= {now} THEN 1 ELSE 0 END AS BIGINT), job, activity, \
+             {now} - seen, (lease_expires - {now} + 999) / 1000 \
+             FROM workers LEFT JOIN jobs ON jobs.id = workers.job AND lease_expires >= {now} \
+             AND lease_owner = substr(workers.id, 1, length(lease_owner)) \
+             ORDER BY workers.name, workers.id"
         );
         let rows = self.database.fetch(&sql, []).await?;
         rows.iter().map(|row| self.worker_of(row)).collect()
@@ -121,16 +143,27 @@ impl JobStore {
         let name = text(0)?;
         let place = || format!("worker {name}");
         let (bots, host) = (text(2)?, text(3)?);
+        let mut host: Value = parsed(&self.database.name, place, &host)?;
+        let keys = (host.as_object_mut()).and_then(|fields| fields.remove(TRUSTED));
+        // A key that can't be read is none that a job could be signed with.
+        let trusted = keys.map(|keys| {
+            let keys = keys.as_array().into_iter().flatten();
+            let keys = keys.filter_map(|key| key.as_str()?.parse().ok());
+            keys.collect()
+        });
         Ok(WorkerEntry {
             machine: text(1)?,
             bots: parsed(&self.database.name, place, &bots)?,
-            host: parsed(&self.database.name, place, &host)?,
+            trusted,
+            host,
             version: text(4)?,
             started: row.int(5).map_err(failed)?,
             seen: row.int(6).map_err(failed)?,
             gone: row.int(7).map_err(failed)? != 0,
             job: row.optional_text(8).map_err(failed)?.map(JobId),
             activity: text(9)?,
+            silent: row.int(10).map_err(failed)?,
+            holds: row.optional_int(11).map_err(failed)?,
             name,
         })
     }

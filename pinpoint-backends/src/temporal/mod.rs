@@ -107,6 +107,9 @@ pub enum TemporalError {
     /// A worker can't go on.
     #[error("the worker ended: {0}")]
     Run(#[from] WorkerRunError),
+    /// The worker is to take signed jobs only. Here the server says what is done.
+    #[error("a worker on Temporal does what the server asks for, and can't keep to signed jobs")]
+    SignedOnly,
     /// The state directory or the store can't be used.
     #[error(transparent)]
     Worker(#[from] WorkerError),
@@ -209,6 +212,9 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
     mut tell: impl FnMut(TemporalEvent<'_>),
 ) -> Result<(), TemporalError> {
+    if worker.trusted.is_some() {
+        return Err(TemporalError::SignedOnly);
+    }
     let place = Place::take(worker)?;
     let presence = Presence::new(store, &place, worker);
     presence.announce().await.map_err(WorkerError::from)?;

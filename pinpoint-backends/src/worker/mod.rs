@@ -26,8 +26,10 @@ use futures_util::FutureExt;
 use pinpoint_core::job::JobResult;
 
 use crate::job::{JobError, TakenJob};
-use crate::local::Provisions;
-use crate::store::{Announcement, Job, JobFilter, JobId, JobStore, LockError, StoreError};
+use crate::local::{LocalError, Provisions};
+use crate::store::{
+    Announcement, Job, JobFilter, JobId, JobStore, LockError, PublicKey, StoreError,
+};
 pub(crate) use carry_out::open_executor;
 pub(crate) use presence::{Place, Presence};
 
@@ -45,6 +47,8 @@ pub const LEASE: Duration = Duration::from_secs(30);
 pub struct WorkerOptions {
     /// The bots whose jobs it takes.
     pub bots: Vec<String>,
+    /// Where it takes signed jobs only, the keys that it trusts.
+    pub trusted: Option<Vec<PublicKey>>,
     /// The name of its machine.
     pub machine: String,
     /// Where it keeps builds and work trees.
@@ -90,6 +94,9 @@ pub enum WorkerError {
     /// Its place among the workers of this state directory can't be had.
     #[error(transparent)]
     Place(#[from] LockError),
+    /// The locks of the machine can't be used.
+    #[error(transparent)]
+    Machine(#[from] LocalError),
     /// The store can't be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -183,7 +190,9 @@ impl Serving<'_> {
 
     async fn take(&self, filter: &JobFilter) -> Result<Option<TakenJob>, JobError> {
         let (owner, state_dir) = (&self.owner, &self.options.state_dir);
-        TakenJob::take_next(self.store, filter, owner, state_dir, self.options.lease).await
+        let trusted = self.options.trusted.as_deref();
+        let lease = self.options.lease;
+        TakenJob::take_next(self.store, filter, trusted, owner, state_dir, lease).await
     }
 
     fn state_dir(&self) -> &Path {

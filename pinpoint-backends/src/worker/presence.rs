@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 use super::{WorkerError, WorkerOptions};
-use crate::local::Host;
+use crate::local::{Host, check_machine_dir};
 use crate::owner;
 use crate::store::{Announcement, JobId, JobLock, JobStore, LockError, StoreError};
 
@@ -31,8 +31,9 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The first that is free.
+    /// The first that is free, on a machine whose locks can be used.
     pub(crate) fn take(options: &WorkerOptions) -> Result<Self, WorkerError> {
+        check_machine_dir()?;
         let state_dir = &options.state_dir;
         let unusable = |source| WorkerError::StateDir {
             path: state_dir.clone(),
@@ -80,6 +81,7 @@ impl<'a> Presence<'a> {
                 },
                 machine: options.machine.clone(),
                 bots: options.bots.clone(),
+                trusted: options.trusted.clone(),
                 host: json!(Host::now()),
                 started: i64::try_from(started).unwrap_or(i64::MAX),
                 job: None,

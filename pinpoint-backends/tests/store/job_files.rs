@@ -47,7 +47,10 @@ async fn a_job_has_files_from_its_beginning(fixture: Fixture) {
     let store = &fixture.store;
     let (patch, empty) = (b"--- a\n+++ b\n\0\xff", b"");
     let files = [("patch", &patch[..]), ("empty", &empty[..])];
-    let id = store.create_with(&new_job("a job"), &files).await.unwrap();
+    let id = store
+        .create_with(&new_job("a job"), &files, None)
+        .await
+        .unwrap();
     let found = contents(store, &id).await;
     assert_eq!(
         found,
@@ -59,7 +62,7 @@ async fn a_job_has_files_from_its_beginning(fixture: Fixture) {
     assert_eq!(contents(store, &fixture.job().await).await, []);
     let large = vec![0; MOST_FILE_BYTES as usize + 1];
     let refused = store
-        .create_with(&new_job("a job"), &[("patch", &large)])
+        .create_with(&new_job("a job"), &[("patch", &large)], None)
         .await;
     assert!(matches!(refused, Err(StoreError::FileTooLarge { .. })));
 }
@@ -111,7 +114,7 @@ async fn a_file_is_bounded(fixture: Fixture) {
 async fn files_go_away_with_their_job(fixture: Fixture) {
     let store = &fixture.store;
     let id = store
-        .create_with(&new_job("a job"), &[("patch", b"x")])
+        .create_with(&new_job("a job"), &[("patch", b"x")], None)
         .await;
     id.unwrap();
     assert_eq!(store.purge(i64::MAX, 10).await.unwrap().len(), 1);
@@ -122,7 +125,7 @@ async fn files_go_away_with_their_job(fixture: Fixture) {
 async fn files_are_exported_and_imported(fixture: Fixture) {
     let store = &fixture.store;
     let id = store
-        .create_with(&new_job("a job"), &[("patch", b"\0\xff")])
+        .create_with(&new_job("a job"), &[("patch", b"\0\xff")], None)
         .await;
     let id = id.unwrap();
     let lease = store.lease(&id, "ada", LONG).await.unwrap();
@@ -196,7 +199,7 @@ async fn files_are_exported_and_imported(fixture: Fixture) {
 async fn a_piece_that_was_changed_is_damage(fixture: Fixture) {
     let store = &fixture.store;
     let id = store
-        .create_with(&new_job("a job"), &[("patch", b"abc")])
+        .create_with(&new_job("a job"), &[("patch", b"abc")], None)
         .await;
     let id = id.unwrap();
     fixture

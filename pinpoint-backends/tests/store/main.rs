@@ -23,5 +23,6 @@ mod processes;
 // The tests of the command line use all of it.
 #[allow(dead_code)]
 mod proxy;
+mod signatures;
 mod versions;
 mod workers;

@@ -24,6 +24,7 @@ fn worker(id: &str, name: &str) -> Announcement {
         name: name.into(),
         machine: "rack".into(),
         bots: vec!["lab".into(), "desk".into()],
+        trusted: None,
         host: json!({ "processors": 2 }),
         started: 17,
         job: None,
@@ -138,7 +139,7 @@ async fn a_job_knows_how_many_are_before_it(fixture: Fixture) {
         };
         ids.push(store.create(&job).await.unwrap());
     }
-    let before = async |job: usize| store.waiting_before(&ids[job]).await.unwrap();
+    let before = async |job: usize| store.waiting_before(&ids[job], None).await.unwrap();
     assert_eq!((before(0).await, before(1).await), (Some(0), Some(0)));
     assert_eq!((before(2).await, before(3).await), (Some(1), Some(2)));
     let lease = store.lease(&ids[0], "ada", LONG).await.unwrap();

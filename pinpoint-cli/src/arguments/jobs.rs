@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::{Args, Subcommand};
 use pinpoint_backends::store::{JobFilter, JobId};
 
-use super::ProvisionOptions;
+use super::{ProvisionOptions, Signing};
 
 const KINDS: [&str; 6] = [
     "bisection",
@@ -74,12 +74,14 @@ Examples:
         /// the job was created, if any].
         #[arg(long, value_name = "FILE.html")]
         report: Option<PathBuf>,
-        /// Resume an imported job without asking for confirmation.
+        /// Resume an imported job, or sign a job, without asking for confirmation.
         #[arg(long)]
         yes: bool,
         /// Leave the job to the workers of its bot, and end.
         #[arg(long, conflicts_with = "report")]
         detach: bool,
+        #[command(flatten)]
+        signing: Signing,
         #[command(flatten)]
         provisions: ProvisionOptions,
     },

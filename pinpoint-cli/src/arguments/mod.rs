@@ -30,7 +30,9 @@ pub(crate) use self::midpoint::{Midpoint, StateArgument};
 pub(crate) use self::pairwise::Pairwise;
 pub(crate) use self::plan::Plan;
 pub(crate) use self::provisions::ProvisionOptions;
-pub(crate) use self::workers::{Assignment, TemporalArguments, TemporalServer, Worker, Workers};
+pub(crate) use self::workers::{
+    Assignment, Key, Signing, TemporalArguments, TemporalServer, Worker, Workers,
+};
 
 /// Find the commit that made a benchmark slower.
 ///
@@ -123,6 +125,9 @@ pub(crate) struct Display {
     /// The directory of jobs, builds and work trees [default: $XDG_STATE_HOME/pinpoint].
     #[arg(long, global = true, help_heading = STORAGE, value_name = "DIR", env = "PINPOINT_STATE_DIR")]
     pub(crate) state_dir: Option<PathBuf>,
+    /// Options of the commands that are advised to resume a job.
+    #[arg(skip)]
+    pub(crate) resume_options: Vec<String>,
     /// A PostgreSQL database to keep jobs in, as postgres://USER@HOST/DATABASE, shared by
     /// many machines [default: a file in the state directory]. Every user of this machine
     /// can see a password in it: give the URL in PINPOINT_STORE, or the password in

@@ -33,6 +33,22 @@ pub(crate) struct ProvisionOptions {
 }
 
 impl ProvisionOptions {
+    /// The options that say the same.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut add = |name: &str, value: String| words.extend([name.to_owned(), value]);
+        for (url, directory) in &self.repository {
+            add("--repository", format!("{url}={}", directory.display()));
+        }
+        for pattern in &self.allow_repository {
+            add("--allow-repository", pattern.to_string());
+        }
+        if let Some(directory) = &self.build_store {
+            add("--build-store", directory.display().to_string());
+        }
+        words
+    }
+
     /// What is named here. Jobs get their repositories by URL where these options say so, or
     /// `elsewhere` says that they were created on other machines.
     pub(crate) fn open(self, state_dir: &Path, elsewhere: bool) -> Result<Provisions, LocalError> {

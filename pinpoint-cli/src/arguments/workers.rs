@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use pinpoint_backends::store::{KeyError, SigningKey};
 
-use super::{ProvisionOptions, TEMPORAL, WORKERS};
+use super::{Display, ProvisionOptions, TEMPORAL, WORKERS};
+use crate::error::options_of;
 
 /// Take jobs from the store and carry them out on this machine, until it is stopped.
 ///
@@ -29,6 +31,17 @@ pub(crate) struct Worker {
     /// A bot whose jobs to take; may be repeated.
     #[arg(long, required = true, num_args = 1.., value_name = "NAME")]
     pub(crate) bot: Vec<String>,
+    /// Take only jobs that are signed with this key: a public key, as in ed25519:…, or a file
+    /// of them, one a line; may be repeated. Without it, everybody who can write to the store
+    /// commands this worker.
+    #[arg(
+        long,
+        value_name = "KEY|FILE",
+        env = "PINPOINT_TRUST",
+        hide_env_values = true,
+        conflicts_with = "temporal"
+    )]
+    pub(crate) trust: Vec<String>,
     /// The name of this machine, by which bots list their machines [default: the host name].
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,
@@ -115,11 +128,72 @@ pub(crate) struct Assignment {
     #[arg(long, requires = "bot", conflicts_with = "report", help_heading = WORKERS)]
     pub(crate) detach: bool,
     #[command(flatten)]
+    pub(crate) signing: Signing,
+    #[command(flatten)]
     pub(crate) config: BotConfig,
+}
+
+impl Assignment {
+    /// The display of a command with this assignment: it advises to resume the job in the
+    /// same way.
+    pub(crate) fn display(&self, display: Display) -> Display {
+        Display {
+            resume_options: options_of(self.bot.is_some()),
+            ..display
+        }
+    }
+}
+
+// The key that signs jobs for workers.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Signing {
+    /// Sign the job for workers that take only signed ones, with the key in this file (see
+    /// `pinpoint workers key`).
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "PINPOINT_SIGNING_KEY",
+        hide_env_values = true,
+        help_heading = WORKERS
+    )]
+    pub(crate) sign_with: Option<PathBuf>,
+}
+
+impl Signing {
+    /// The key, if one is named. A variable that is empty is as if it were not there.
+    pub(crate) fn key(&self) -> Result<Option<SigningKey>, KeyError> {
+        let file = self.sign_with.as_deref();
+        let file = file.filter(|file| !file.as_os_str().is_empty());
+        file.map(SigningKey::read).transpose()
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Key {
+    /// Make a key, and print its public half. Whoever has the file can sign jobs.
+    New {
+        /// The new file.
+        file: PathBuf,
+    },
+    /// Print the public half of a key.
+    Show {
+        /// The file of the key.
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Workers {
+    /// Make the keys that sign jobs for workers with --trust.
+    #[command(
+        subcommand,
+        after_help = "\
+Example:
+  pinpoint workers key new ~/.config/pinpoint.key
+  pinpoint worker --bot lab --trust ed25519:…
+  pinpoint bisect v1.2 main --bot lab --sign-with ~/.config/pinpoint.key -- ./bench.sh"
+    )]
+    Key(Key),
     /// List the workers of the store, and what each is at; those that have gone, too, for
     /// a week.
     List {

@@ -1,4 +1,4 @@
-//! Shows what an imported job runs before it runs.
+//! Shows what a job runs before a user answers for it.
 
 use std::io::IsTerminal;
 
@@ -10,17 +10,35 @@ use crate::error::CliError;
 use crate::output::{errln, is_live, print_error};
 use crate::text::BOLD;
 
-/// Shows what the job runs on this machine, and asks whether it may.
+/// The reason to ask a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// The job was imported, and is about to run.
+    Imported,
+    /// The job is about to be signed with a key of the user, who has not signed it as it is.
+    Signed,
+}
+
+/// Shows what the job runs, and asks whether it may.
 ///
 /// # Errors
 ///
 /// When the answer is no, or no one can be asked.
-pub(super) async fn ask(job: &Job, yes: bool) -> Result<(), CliError> {
+pub(super) async fn ask(job: &Job, asked: Asked, yes: bool) -> Result<(), CliError> {
     let config = JobConfig::of(job)?;
-    errln!(
-        "{BOLD}job {} was imported. It runs on this machine:{BOLD:#}",
-        job.id
-    );
+    let (heading, refusal, question) = match asked {
+        Asked::Imported => (
+            "was imported. It runs on this machine:",
+            "an imported job runs only when this is confirmed: add --yes",
+            "run it?",
+        ),
+        Asked::Signed => (
+            "is not signed with your key as it is. It runs on workers:",
+            "a job is signed only when this is confirmed: add --yes",
+            "sign it?",
+        ),
+    };
+    errln!("{BOLD}job {} {heading}{BOLD:#}", job.id);
     for (what, text) in lines(&config) {
         errln!("  {what:<14}{}", text.replace('\n', "\\n"));
     }
@@ -28,11 +46,9 @@ pub(super) async fn ask(job: &Job, yes: bool) -> Result<(), CliError> {
         return Ok(());
     }
     if !std::io::stdin().is_terminal() || !is_live() {
-        return Err(CliError::Input(
-            "an imported job runs only when this is confirmed: add --yes".into(),
-        ));
+        return Err(CliError::Input(refusal.into()));
     }
-    print_error(format_args!("run it? [y/N] "));
+    print_error(format_args!("{question} [y/N] "));
     let answer = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         std::io::stdin().read_line(&mut line).map(|_| line)
@@ -43,7 +59,7 @@ pub(super) async fn ask(job: &Job, yes: bool) -> Result<(), CliError> {
     };
     match answer.as_str() {
         "y" | "yes" => Ok(()),
-        _ => Err(CliError::Input("not confirmed; nothing was run".into())),
+        _ => Err(CliError::Input("not confirmed; nothing was done".into())),
     }
 }
 

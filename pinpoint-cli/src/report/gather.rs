@@ -1,6 +1,7 @@
 //! Collects what a report shows, from the store, the state directory and git.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pinpoint_backends::job::{JobConfig, fetch_files, kind_of, machine_of};
@@ -42,7 +43,14 @@ pub(super) async fn gather(storage: &Storage, id: &JobId) -> Result<Report, CliE
     let job_dir = storage.job_dir(id);
     fetch_files(&storage.jobs, id, &job_dir).await?;
     let tails = output_tails(&job_dir)?;
-    let (places, runs, pairs) = gathered.runs(tails);
+    let (places, mut runs, pairs) = gathered.runs(tails);
+    for log in runs.iter_mut().filter_map(|run| run.report.log.as_mut()) {
+        // It may have come from another machine.
+        let here = (Path::new(log).file_name()).map(|name| job_dir.join("runs").join(name));
+        if let Some(here) = here.filter(|here| here.exists()) {
+            *log = here.display().to_string();
+        }
+    }
     let local = config.local.as_ref();
     let repository = local.and_then(|local| Repository::discover(&local.repository).ok());
     let remote = repository.and_then(|repository| repository.remote_url().ok().flatten());

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::slice::from_ref;
 
 use pinpoint_backends::job::Waiting;
-use pinpoint_backends::store::{Job, JobFilter, JobId, Page, Place, WorkerEntry};
+use pinpoint_backends::store::{
+    Job, JobFilter, JobId, Page, Place, PublicKey, Signature, WorkerEntry,
+};
 use pinpoint_core::results::{CompareOptions, compare};
 use pinpoint_core::{Direction, Series};
 use serde_json::{Value, json};
@@ -83,6 +85,12 @@ fn workers_in_a_list() {
     insta::assert_snapshot!("workers_list", without_styles(&list));
     insta::assert_snapshot!("workers_list_in_colour", styles_shown(&list));
     let bot = || "lab".to_owned();
+    let key = "ed25519:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+    let key: PublicKey = key.parse().unwrap();
+    let not_trusted = |signatures| Waiting::NotTrusted {
+        bot: bot(),
+        signatures,
+    };
     let reasons = [
         Waiting::Untrusted,
         Waiting::NoWorker {
@@ -102,6 +110,14 @@ fn workers_in_a_list() {
             place: 3,
         },
         Waiting::AboutToBegin,
+        Waiting::Silent {
+            worker: "rack-1".into(),
+            seen: NOW - 20_000,
+            seconds: 9,
+        },
+        not_trusted(Vec::new()),
+        not_trusted(vec![Signature { key, fits: false }]),
+        not_trusted(vec![Signature { key, fits: true }]),
     ]
     .map(|waiting| worker_list::in_words(&waiting, NOW));
     insta::assert_snapshot!("waiting", reasons.join("\n"));

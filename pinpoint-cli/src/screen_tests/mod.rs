@@ -35,6 +35,7 @@ fn without_styles(text: &Text) -> String {
 /// The options of all commands, at their defaults.
 fn display() -> Display {
     Display {
+        resume_options: Vec::new(),
         state_dir: None,
         store: None,
         ..Arguments::parse_from(["pinpoint", "clean"]).display

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use libc::{SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM};
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, Connection};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 
 use crate::world::{
     BENCHMARK, Dice, Finished, Pinpoint, Running, World, attacks, git, processes_of, until,
@@ -118,6 +119,22 @@ impl Pool {
         })
     }
 
+    /// Changes the store behind its back.
+    fn alter(&self, sql: &str) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let file = self.world.state_dir().join("pinpoint.db");
+            let file = SqliteConnectOptions::new().filename(file);
+            let mut store = file.connect().await.unwrap();
+            let sql = AssertSqlSafe(sql.to_owned());
+            sqlx::raw_sql(sql).execute(&mut store).await.unwrap();
+            store.close().await.unwrap();
+        })
+    }
+
     fn list(&self) -> Vec<Value> {
         let list = self.on("desk", &["workers", "list", "--output", "json"]);
         list.ends_with(0).document()["workers"]
@@ -137,8 +154,17 @@ fn a_job_is_left_to_workers(pool: &Pool) {
     let job = pool.detach(&[], BENCHMARK);
     let shown = pool.on("desk", &["jobs", "show", &job]).ends_with(0);
     shown.says("waiting: no worker serves bot `lab`");
-    let waited = pool.wait(&job).and(&["--timeout", "1ms"]).start().wait();
-    assert_eq!(waited.status.code(), Some(124), "{waited}");
+    let timeout = || pool.wait(&job).and(&["--timeout", "1ms"]);
+    timeout().ends_with(124).says_nothing();
+    let waited = timeout().and(&["--output", "json"]).ends_with(124);
+    let waited = waited.document();
+    assert_eq!(
+        (&waited["job_id"], &waited["status"]),
+        (&json!(job), &json!("pending"))
+    );
+    let waits = waited["waits_for"].as_str().unwrap();
+    assert!(waits.contains("no worker serves bot `lab`"), "{waits}");
+    assert_eq!((&waited["runs"], &waited["builds"]), (&json!(0), &json!(0)));
 
     let waiting = pool.wait(&job).start();
     until("the reason", || {
@@ -150,6 +176,19 @@ fn a_job_is_left_to_workers(pool: &Pool) {
     // Once more, by one that looks at the end alone.
     let document = pool.wait(&job).and(&["--output", "json"]).ends_with(0);
     assert_eq!(document.document()["status"], "culprit_found");
+    // It has nothing to resume.
+    let again = pool.wait(&job).ends_with(0);
+    assert_eq!(again.stderr, "", "{again}");
+    let unstarted = pool.world.bisect(&["--bot", "desk", "--detach"], BENCHMARK);
+    let unstarted = pool.at("desk", unstarted).ends_with(0).stdout;
+    let unstarted = unstarted.trim();
+    let both = pool
+        .wait(&job)
+        .and(&[unstarted, "--timeout", "1ms", "--output", "json"]);
+    let both = both.ends_with(124).document();
+    let states = [0, 1].map(|number| both["jobs"][number]["status"].clone());
+    assert_eq!(states, [json!("culprit_found"), json!("pending")]);
+    pool.on("desk", &["jobs", "cancel", unstarted]).ends_with(0);
 
     until("the end of its work", || pool.list()[0]["job"].is_null());
     let listed = &pool.list()[0];
@@ -414,7 +453,11 @@ fn a_bad_job_is_left_failed_and_holds_up_no_other() {
         (&unreadable, "spec"),
     ] {
         let failed = pool.wait(job).ends_with(1);
-        failed.says_nothing().tells(told).tells("jobs resume");
+        failed.says_nothing().tells(told);
+        assert!(
+            failed.command("jobs resume").ends_with(" --detach"),
+            "{failed}"
+        );
         assert_eq!(pool.show(job)["state"], "failed");
     }
     let culprit = format!("culprit {}", pool.world.commits[2]);
@@ -497,7 +540,11 @@ fn a_worker_ends_a_job_that_is_canceled() {
     shown.says("the only worker of its bot is busy, and it is next");
     pool.on("desk", &["jobs", "cancel", &job]).ends_with(0);
     assert_eq!(processes_of(&job), [] as [String; 0]);
-    pool.wait(&job).ends_with(130).says("canceled");
+    let canceled = pool.wait(&job).ends_with(130);
+    assert!(
+        canceled.command("jobs resume").ends_with(" --detach"),
+        "{canceled}"
+    );
     pool.wait(&second).ends_with(0);
     stop(worker);
 }
@@ -542,6 +589,337 @@ fn workers_of_one_machine_run_one_benchmark_at_a_time_and_none_beside_a_build() 
         stop(worker);
     }
     assert_eq!(pool.list().len(), 3);
+}
+
+#[test]
+fn a_dead_worker_that_holds_its_job_is_named() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let gate = Gate::closed(&pool.world);
+    let job = pool.detach(&[], &gate.script());
+    let options = ["worker", "--bot", "lab", "--lease", "10m", "--machine"];
+    let worker = pool.on("rack-1", &options).and(&["rack-1"]).start();
+    gate.wait();
+    until("what it is at", || pool.list()[0]["job"] == *job);
+    let shown = pool.on("desk", &["jobs", "show", &job]).ends_with(0);
+    shown.says("worker rack-1 has it; if that dies, another may take it in ");
+    worker.signal(SIGKILL);
+    assert!(worker.wait().was_killed());
+    gate.open();
+    // As if a minute had gone by.
+    pool.alter("UPDATE workers SET seen = seen - 60000, expires = 5");
+    let told = "worker rack-1 has it, and was last seen 1 min ago; in ";
+    let shown = pool.on("desk", &["jobs", "show", &job]).ends_with(0);
+    shown.says(told);
+    let shown = pool.show(&job);
+    assert_eq!(shown["held_by"], "rack-1");
+    let seconds = shown["held_for_s"].as_i64().unwrap();
+    assert!((1..=600).contains(&seconds), "{seconds}");
+    let listed = pool.on("desk", &["workers", "list"]).ends_with(0);
+    listed
+        .says("gone  lab")
+        .says(&format!("holds job {job} for "));
+    let waiting = pool.wait(&job).start();
+    until("the reason", || waiting.stderr().contains(told));
+    assert_eq!(waiting.stderr().matches("last seen").count(), 1);
+
+    let cancel = pool.on("desk", &["jobs", "cancel", &job]).start();
+    until("what it waits for", || {
+        cancel.stderr().contains("waiting for rack-1:")
+    });
+    pool.alter("UPDATE jobs SET lease_expires = 5 WHERE lease_owner IS NOT NULL");
+    cancel
+        .ends_with(0)
+        .says("is canceled")
+        .tells("if that is dead, for ");
+    waiting.ends_with(130);
+}
+
+#[test]
+fn a_worker_without_a_place_for_its_locks_does_not_begin() {
+    let pool = Pool::new(World::with_step(4, 2));
+    let file = pool.world.path("file");
+    fs::write(&file, "").unwrap();
+    let job = pool.detach(&[], BENCHMARK);
+    for runtime in [&file, &PathBuf::from("/proc/self")] {
+        let worker = pool.on("rack-1", &["worker", "--bot", "lab", "--machine", "rack-1"]);
+        let refused = worker.env("XDG_RUNTIME_DIR", runtime).ends_with(1);
+        refused.tells("the locks of this machine can't be kept in");
+        refused.tells("set XDG_RUNTIME_DIR to a directory that is");
+        assert!(!refused.stderr.contains("--state-dir"), "{refused}");
+    }
+    assert_eq!(pool.show(&job)["state"], "pending");
+    assert_eq!(pool.list(), [] as [Value; 0]);
+}
+
+/// A key on the desk, and its public half.
+fn new_key(pool: &Pool, name: &str) -> (String, String) {
+    let file = pool.world.path(name).display().to_string();
+    let made = pool
+        .on("desk", &["workers", "key", "new", &file])
+        .ends_with(0);
+    let shown = pool
+        .on("desk", &["workers", "key", "show", &file])
+        .ends_with(0);
+    assert_eq!(shown.stdout, made.stdout);
+    (file, made.stdout.trim().to_owned())
+}
+
+#[test]
+fn a_worker_that_trusts_a_key_takes_what_is_signed_with_it() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let (ada, public) = new_key(&pool, "ada.key");
+    let (eve, of_eve) = new_key(&pool, "eve.key");
+    let unsigned = pool.detach(&[], BENCHMARK);
+    let by_eve = pool.detach(&["--sign-with", &eve], BENCHMARK);
+    let altered = pool.detach(&["--sign-with", &ada], BENCHMARK);
+    let signed = pool.detach(&["--sign-with", &ada], BENCHMARK);
+    pool.alter(&format!(
+        "UPDATE jobs SET title = 'harmless' WHERE id = '{altered}'"
+    ));
+    let keys = pool.world.path("keys");
+    fs::write(&keys, format!("# who may\n{public} ada@desk\n")).unwrap();
+    let options = ["worker", "--bot", "lab", "--machine", "rack-1", "--trust"];
+    let worker = pool.on("rack-1", &options).and(&[&keys]).start();
+    let culprit = format!("culprit {}", pool.world.commits[9]);
+    pool.wait(&signed).ends_with(0).says(&culprit);
+    until("the end of its work", || pool.list()[0]["job"].is_null());
+    let listed = pool.on("desk", &["workers", "list"]).ends_with(0);
+    listed.says("takes signed jobs only");
+    assert_eq!(pool.list()[0]["trusted"], json!([public]));
+
+    let show = |job: &str| pool.on("desk", &["jobs", "show", job]).ends_with(0);
+    let only = "workers of bot `lab` take only jobs that are signed with a key they trust, and ";
+    show(&unsigned).says(&format!("{only}it is not signed"));
+    show(&by_eve).says(&format!("{only}none of them trusts {of_eve}"));
+    show(&by_eve).says(&format!("signed with {of_eve}"));
+    let changed = format!("not as it was when it was signed with {public}");
+    show(&altered).says(&changed).says(only);
+    assert_eq!(
+        pool.show(&signed)["signatures"],
+        json!([{ "key": public, "fits": true }])
+    );
+    for job in [&unsigned, &by_eve, &altered] {
+        assert_eq!(pool.show(job)["state"], "pending");
+    }
+
+    // Somebody who is trusted answers for it after all.
+    let resume = |job: &str| pool.on("desk", &["jobs", "resume", job, "--detach"]);
+    let ask = resume(&unsigned).and(&["--sign-with", &ada]).ends_with(2);
+    ask.tells("It runs on workers:")
+        .tells("latency")
+        .tells("--yes");
+    let yes = resume(&unsigned).and(&["--yes"]);
+    yes.env("PINPOINT_SIGNING_KEY", &ada).ends_with(0);
+    pool.wait(&unsigned).ends_with(0).says(&culprit);
+    // It is signed, so there is nothing to ask.
+    pool.alter(&format!(
+        "UPDATE jobs SET state = 'failed' WHERE id = '{unsigned}'"
+    ));
+    resume(&unsigned).and(&["--sign-with", &ada]).ends_with(0);
+    pool.wait(&unsigned).ends_with(0).says(&culprit);
+    stop(worker);
+}
+
+#[test]
+fn keys_that_are_none_are_refused() {
+    let pool = Pool::new(World::with_step(4, 2));
+    let (ada, public) = new_key(&pool, "ada.key");
+    pool.on("desk", &["workers", "key", "new", &ada])
+        .ends_with(2)
+        .tells("File exists");
+    let [garbage, none] = ["garbage", "none"].map(|name| pool.world.path(name));
+    fs::write(&garbage, "garbage").unwrap();
+    fs::write(&none, "# nobody yet\n").unwrap();
+    let [garbage, none] = [&garbage, &none].map(|path| path.to_str().unwrap());
+    for (trust, told) in [
+        ("ed25519:AAAA", "is not a public key"),
+        (garbage, "garbage, line 1: \"garbage\" is not a public key"),
+        (none, "holds no public key"),
+        (&*ada, "is not a public key"),
+        ("missing", "cannot use the key file missing"),
+        ("", "cannot use the key file"),
+    ] {
+        let options = [
+            "worker",
+            "--bot",
+            "lab",
+            "--machine",
+            "rack-1",
+            "--trust",
+            trust,
+        ];
+        pool.on("rack-1", &options).ends_with(2).tells(told);
+    }
+    let options = ["worker", "--bot", "lab", "--temporal", "--trust", &public];
+    pool.on("rack-1", &options)
+        .ends_with(2)
+        .tells("cannot be used with");
+    for (key, told) in [
+        (garbage, "holds no signing key"),
+        (&public, "cannot use the key file"),
+    ] {
+        let bisect = ["--bot", "lab", "--detach", "--sign-with", key];
+        let bisect = pool.at("desk", pool.world.bisect(&bisect, BENCHMARK));
+        bisect.ends_with(2).says_nothing().tells(told);
+    }
+    fs::set_permissions(&ada, fs::Permissions::from_mode(0o644)).unwrap();
+    let bisect = ["--bot", "lab", "--detach", "--sign-with", &ada];
+    let bisect = pool.at("desk", pool.world.bisect(&bisect, BENCHMARK));
+    bisect.ends_with(2).says_nothing().tells("chmod 600");
+    assert_eq!(pool.world.jobs(), [] as [Value; 0]);
+}
+
+/// Nobody who can write to the store has a commit built that the signed job does not lead
+/// to.
+#[test]
+fn the_journal_of_a_signed_job_leads_nowhere_else() {
+    let world = World::with_step(16, 9);
+    // A commit that was proposed, and is on no branch that anybody asked about.
+    let git = |arguments: &[&str]| git(&world.repository, arguments);
+    git(&["checkout", "-q", "-b", "proposed", &world.commits[8]]);
+    fs::write(world.repository.join("evil"), "").unwrap();
+    git(&["add", "evil"]);
+    let author = ["-c", "user.name=Eve", "-c", "user.email=eve@example.org"];
+    git(&[&author[..], &["commit", "-q", "-m", "Nothing bad"]].concat());
+    let evil = git(&["rev-parse", "HEAD"]);
+    git(&["checkout", "-q", "main"]);
+    let pool = Pool::new(world);
+    let (ada, public) = new_key(&pool, "ada.key");
+    let (gate, reached, reached_evil) = (
+        pool.world.path("gate"),
+        pool.world.path("reached"),
+        pool.world.path("reached-evil"),
+    );
+    fs::write(&gate, "").unwrap();
+    // It waits in the first run between the ends.
+    let script = format!(
+        "[ ! -e evil ] || : > {evil}; case $(cat number) in 0|15) ;; *) : > {reached}; \
+         while [ -e {gate} ]; do sleep 0.01; done;; esac; {BENCHMARK}",
+        evil = reached_evil.display(),
+        reached = reached.display(),
+        gate = gate.display(),
+    );
+    let job = pool.detach(&["--sign-with", &ada], &script);
+    let worker = |machine: &str| {
+        let options = [
+            "worker", "--bot", "lab", "--lease", "2s", "--trust", &public,
+        ];
+        pool.on(machine, &options)
+            .and(&["--machine", machine])
+            .start()
+    };
+    let first = worker("rack-1");
+    until("a run between the ends", || reached.exists());
+    first.signal(SIGKILL);
+    first.wait();
+    fs::remove_file(&gate).unwrap();
+
+    let replace = |from: &str, to: &str| {
+        pool.alter(&format!(
+            "UPDATE records SET event = replace(event, '{from}', '{to}'), \
+             detail = replace(detail, '{from}', '{to}')"
+        ));
+    };
+    let commits = &pool.world.commits;
+    let between: Vec<&str> = commits[1..15].iter().map(String::as_str).collect();
+    for named in [&between[..], &[&*commits[15]], &[&*commits[0]]] {
+        pool.alter("CREATE TABLE saved AS SELECT * FROM records");
+        for commit in named {
+            replace(commit, &evil);
+        }
+        let second = worker("rack-2");
+        let ended = pool.wait(&job).start().wait();
+        stop(second);
+        assert!(!reached_evil.exists(), "{ended}");
+        ended.tells("which this signed job does not lead to");
+        pool.alter(
+            "DELETE FROM records; INSERT INTO records SELECT * FROM saved; DROP TABLE saved",
+        );
+        pool.on("desk", &["jobs", "resume", &job, "--detach"])
+            .ends_with(0);
+    }
+    // As it was, it leads to its end.
+    let third = worker("rack-2");
+    let culprit = format!("culprit {}", commits[9]);
+    pool.wait(&job).ends_with(0).says(&culprit);
+    stop(third);
+}
+
+#[test]
+fn the_patch_of_a_signed_job_is_the_one_that_was_signed() {
+    let pool = Pool::new(World::with_values([1, 1]));
+    let (ada, public) = new_key(&pool, "ada.key");
+    let compare = |name: &str, value: u32, options: &[&str]| {
+        let patch = pool.world.path(name);
+        let diff = format!("--- a/value\n+++ b/value\n@@ -1 +1 @@\n-1\n+{value}\n");
+        fs::write(&patch, diff).unwrap();
+        let pairwise = [
+            "pairwise", "main", "--bot", "lab", "--detach", "--pairs", "6",
+        ];
+        let compared = pool.on("desk", &pairwise).and(options);
+        let compared = compared.and(&["--patch", patch.to_str().unwrap()]);
+        let compared = compared.and(&["--", "sh", "-c", BENCHMARK]).ends_with(0);
+        compared.stdout.trim().to_owned()
+    };
+    let signed = compare("slow.diff", 2, &["--sign-with", &ada]);
+    let other = compare("slower.diff", 3, &[]);
+    let of = |job: &str| format!("job = (SELECT number FROM jobs WHERE id = '{job}')");
+    pool.alter(&format!(
+        "UPDATE job_files SET content = (SELECT content FROM job_files WHERE {} AND \
+         name = 'patch') WHERE {} AND name = 'patch'",
+        of(&other),
+        of(&signed)
+    ));
+    let options = [
+        "worker",
+        "--bot",
+        "lab",
+        "--machine",
+        "rack-1",
+        "--trust",
+        &public,
+    ];
+    let worker = pool.on("rack-1", &options).start();
+    let failed = pool.wait(&signed).ends_with(1);
+    failed.tells("slow.diff is not as it was when the job was created");
+    stop(worker);
+}
+
+#[test]
+fn outputs_of_builds_and_of_failed_runs_go_with_the_job() {
+    let pool = Pool::new(World::with_step(4, 2));
+    let script = format!("[ $(cat number) != 3 ] || {{ echo no luck; exit 3; }}; {BENCHMARK}");
+    let build = ["--build", "echo compiling $(cat number)"];
+    let job = pool.detach(&build, &script);
+    let worker = pool.worker("rack-1");
+    pool.wait(&job).start().wait();
+    stop(worker);
+    let report = pool.world.path("report.html");
+    let make = ["jobs", "report", &job, report.to_str().unwrap()];
+    pool.on("elsewhere", &make).ends_with(0);
+    let outputs = |machine: &str| {
+        let place = pool
+            .world
+            .path(machine)
+            .join("state/pinpoint/jobs")
+            .join(&job);
+        let mut outputs = BTreeMap::new();
+        for folder in ["builds", "runs"] {
+            for entry in fs::read_dir(place.join(folder)).unwrap() {
+                let path = entry.unwrap().path();
+                let end = path.extension().unwrap_or_default().to_str().unwrap();
+                if ["log", "out", "err"].contains(&end) {
+                    let name = path.strip_prefix(&place).unwrap().to_owned();
+                    outputs.insert(name, fs::read_to_string(&path).unwrap());
+                }
+            }
+        }
+        outputs
+    };
+    let (there, here) = (outputs("rack-1"), outputs("elsewhere"));
+    assert_eq!(here, there);
+    let with = |text: &str| here.values().filter(|output| output.contains(text)).count();
+    assert!(with("compiling 3") == 1 && with("no luck") > 0, "{here:?}");
 }
 
 /// A document without what is never the same twice.
@@ -653,6 +1031,14 @@ fn a_worker_without_its_creators_clone_fetches_what_it_may() {
     let refusing = worker("rack-1", "https://host.example/**");
     wait().ends_with(1).tells("may not fetch");
     stop(refusing).tells("--allow-repository");
+    let elsewhere = ["--yes", "--allow-repository", "https://host.example/**"];
+    let resume = pool.on("desk", &["jobs", "resume", job]).and(&elsewhere);
+    let refused = resume.in_dir(&pool.world.path("")).ends_with(1);
+    let advised = refused.command("jobs resume");
+    assert!(
+        advised.ends_with(" --allow-repository 'https://host.example/**'"),
+        "{refused}"
+    );
     let resume = pool.on("desk", &["jobs", "resume", job, "--yes", "--detach"]);
     resume.in_dir(&pool.world.path("")).ends_with(0);
     let permitted = worker("rack-2", &upstream);

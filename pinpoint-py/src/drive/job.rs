@@ -212,7 +212,7 @@ pub(crate) async fn try_to_cancel(
 ) -> Result<Option<JobState>, Failure> {
     let id = store.get(job).await?.id;
     let owner = owner(state_dir, &host()).map_err(Failure::job)?;
-    match job::cancel(store, &id, &owner, state_dir, Duration::ZERO).await {
+    match job::cancel(store, &id, &owner, state_dir, Duration::ZERO, |_| {}).await {
         Err(
             JobError::Locked(LockError::Held { .. }) | JobError::Store(StoreError::Leased { .. }),
         ) => Ok(None),
