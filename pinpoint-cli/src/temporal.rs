@@ -116,7 +116,6 @@ mod without {
     use crate::error::CliError;
     use crate::stop::Interrupt;
 
-    #[expect(clippy::unused_async, reason = "the other one is")]
     pub(crate) async fn serve(
         _: &JobStore,
         _: &WorkerOptions,

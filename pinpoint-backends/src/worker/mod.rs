@@ -30,6 +30,7 @@ use crate::local::{LocalError, Provisions};
 use crate::store::{
     Announcement, Job, JobFilter, JobId, JobStore, LockError, PublicKey, StoreError,
 };
+#[cfg(feature = "temporal")]
 pub(crate) use carry_out::open_executor;
 pub(crate) use presence::{Place, Presence};
 
