@@ -1,0 +1,75 @@
+"""Real projects, the releases of which become histories, and how to build and run each.
+
+Commands run in a work tree of the project; `{benchmarks}` is the directory beside this file.
+"""
+
+import dataclasses
+import re
+import sys
+from pathlib import Path
+
+BENCHMARKS = Path(__file__).resolve().with_name("benchmarks")
+CARGO_HARNESS = (
+    "mkdir -p target/harness/src && cp {benchmarks}/%(package)s.rs target/harness/src/main.rs && "
+    "cp {benchmarks}/%(package)s.toml target/harness/Cargo.toml && "
+    "cargo %(command)s --quiet --release --offline --manifest-path target/harness/Cargo.toml --target-dir target"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Project:
+    registry: str
+    package: str
+    versions: str
+    # Code that the benchmark may notice: each file is a commit of its own where it can be.
+    sources: str
+    # The value of the benchmark that is searched, and the direction in which it is worse.
+    chart: str
+    benchmark: str
+    build: str = ""
+    # Says quickly whether a commit builds; without it, it is built and run.
+    check: str = ""
+    direction: str = "down"
+
+    def is_source(self, path):
+        return re.search(self.sources, path) is not None
+
+    def command(self, text):
+        return text.format(benchmarks=BENCHMARKS, python=sys.executable)
+
+
+PROJECTS = {
+    "packaging": Project(
+        "pypi", "packaging",
+        "16.8 17.0 17.1 18.0 19.0 19.1 19.2 20.0 20.1 20.2 20.3 20.4 20.5 20.7 20.8 20.9 21.0 21.1 21.2 21.3 22.0"
+        " 23.0 23.1 23.2 24.0 24.1",
+        r"^(src/)?packaging/.*\.py$", "parse_specifiers", "{python} {benchmarks}/../bench.py"),
+    "sqlparse": Project(
+        "pypi", "sqlparse",
+        "0.2.0 0.2.1 0.2.2 0.2.3 0.2.4 0.3.0 0.3.1 0.4.0 0.4.1 0.4.2 0.4.3 0.4.4 0.5.0 0.5.1 0.5.2 0.5.3"
+        " 0.5.4 0.5.5 0.6.0 0.6.1",
+        r"^sqlparse/.*\.py$", "format", "{python} {benchmarks}/sqlparse.py"),
+    "ujson": Project(
+        "pypi", "ujson",
+        "2.0.0 3.0.0 3.1.0 3.2.0 4.0.0 4.0.1 4.0.2 4.1.0 4.2.0 4.3.0 5.0.0 5.1.0 5.2.0 5.3.0 5.4.0 5.5.0 5.6.0 5.7.0"
+        " 5.8.0 5.9.0 5.10.0 5.11.0 5.12.0 5.12.1 5.13.0 6.0.0 6.1.0",
+        r"^(python|lib|src)/.*\.(c|h|cc)$", "encode", "{python} {benchmarks}/ujson.py",
+        build="CFLAGS=-O1 {python} setup.py --quiet build_ext --inplace",
+        check="for each in $(find python lib src -name '*.c'); do cc -fsyntax-only -w"
+        " -I$({python} -c 'import sysconfig; print(sysconfig.get_paths()[\"include\"])')"
+        " -Ipython -Ilib -Isrc/ujson -Isrc/ujson/python -Isrc/ujson/lib $each || exit; done"),
+    "libdeflate": Project(
+        "crates", "libdeflate-sys",
+        "0.5.0 0.6.0 0.7.0 0.7.1 0.7.2 0.7.3 0.7.4 0.7.5 0.8.0 0.9.0 0.10.0 0.11.0 0.12.0 0.13.0",
+        r"^libdeflate/(lib|common)/|^libdeflate/[^/]*\.h$", "level_12", "./bench",
+        build="cc -O2 -w -Ilibdeflate -Ilibdeflate/common -o bench {benchmarks}/libdeflate.c libdeflate/lib/deflate_*.c"
+        " libdeflate/lib/*utils.c libdeflate/lib/x86/*.c",
+        check="cc -fsyntax-only -w -Ilibdeflate -Ilibdeflate/common libdeflate/lib/*.c libdeflate/lib/*/*.c"),
+    "pulldown-cmark": Project(
+        "crates", "pulldown-cmark",
+        "0.2.0 0.3.0 0.4.0 0.4.1 0.5.0 0.5.1 0.5.2 0.5.3 0.6.0 0.6.1 0.7.0 0.7.1 0.7.2 0.8.0 0.9.0 0.9.1 0.9.2 0.9.3"
+        " 0.9.6",
+        r"^src/.*\.rs$", "to_html", "target/release/harness",
+        build=CARGO_HARNESS % {"package": "pulldown-cmark", "command": "build"},
+        check=CARGO_HARNESS % {"package": "pulldown-cmark", "command": "check"}),
+}
