@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Bisect a split history with `pinpoint`, with and without what saves builds, and count them.
 
-Each line of the table is a search of its own, with a state directory of its own. The culprits
-are compared with those that measure_steps.py found.
+Each line of the table is a search of its own, with a state directory of its own: earlier builds
+do not help it. The culprits are compared with those that measure_steps.py found.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import shlex
@@ -27,15 +28,15 @@ WAYS = {
 }
 
 
-def bisect(pinpoint, project, history, way, seed, options):
+def bisect(pinpoint, project, history, way, seed, state, options):
     """The JSON document of one search, and what it said as it went on."""
-    with tempfile.TemporaryDirectory() as state:
+    with contextlib.ExitStack() as stack:
+        state = state or stack.enter_context(tempfile.TemporaryDirectory())
         command = [pinpoint, "bisect", "-C", history, "--chart", project.chart, "--direction", project.direction,
                    "--output", "json", "--state-dir", state, f"--seed={seed}", *WAYS[way], *options]
         if project.build:
             command += ["--build", project.command(project.build)]
         command += ["--", *shlex.split(project.command(project.benchmark))]
-        # Its own directories are the only ones: earlier builds must not help.
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     try:
         return json.loads(done.stdout), done.stderr
@@ -53,6 +54,7 @@ def main():
     parser.add_argument("--pinpoint", type=Path, default=PINPOINT, help="the binary (default: target/release/pinpoint)")
     parser.add_argument("--ways", default=",".join(WAYS), help="the lines of the table (default: %(default)s)")
     parser.add_argument("--seeds", type=int, default=1, help="searches for each line (default: %(default)s)")
+    parser.add_argument("--state", type=Path, help="one state directory for all searches: builds are made once, and not counted")
     parser.add_argument("--log", type=Path, help="directory to keep results and progress in")
     arguments, options = parser.parse_known_args()
     truth = json.loads(arguments.truth.read_text(encoding="utf-8"))
@@ -61,7 +63,7 @@ def main():
     for way in arguments.ways.split(","):
         for seed in range(1, arguments.seeds + 1):
             document, progress = bisect(arguments.pinpoint.absolute(), PROJECTS[arguments.project], arguments.history, way,
-                                        seed, options)
+                                        seed, arguments.state, options)
             if arguments.log:
                 arguments.log.mkdir(parents=True, exist_ok=True)
                 name = f"{arguments.project}-{way.replace(' ', '-')}-{seed}"

@@ -62,7 +62,8 @@ def truth_of(project, history, rounds):
             return None, (done.stderr.strip() or "no result").splitlines()[-1]
         return float(found[1]), None
 
-    tags = [f"v{version}" for version in project.versions.split()]
+    made = set(git(["-C", history, "tag"]).split())
+    tags = [tag for version in project.versions.split() if (tag := f"v{version}") in made]
     releases = steps(measure(history, rounds, 1, tags, build, run))
     commits, before = {}, None
     for row in releases:

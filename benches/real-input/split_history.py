@@ -10,6 +10,7 @@ It takes minutes, since each commit of code is built. pip and cargo fetch the re
 """
 
 import argparse
+import dataclasses
 import os
 import random
 import re
@@ -91,8 +92,8 @@ def kind(path):
 class Builder:
     """Makes the commits of one project in its work tree."""
 
-    def __init__(self, project, tree):
-        self.project, self.tree, self.commits = project, tree, 0
+    def __init__(self, project, tree, is_split):
+        self.project, self.tree, self.is_split, self.commits = project, tree, is_split, 0
         git(["init", "--quiet", "--template=", "--object-format=sha1", "--initial-branch=main", tree])
 
     def builds(self):
@@ -121,7 +122,8 @@ class Builder:
             groups.setdefault(key, []).append(path)
         order = random.Random(version).sample(sorted(groups), len(groups))
         together = []
-        for key in order if before else []:
+        is_split = before and self.is_split
+        for key in order if is_split else []:
             code_or_build = key.startswith("build: ") or self.project.is_source(key)
             self.change(groups[key], after)
             if code_or_build and not self.builds():
@@ -129,19 +131,19 @@ class Builder:
                 together += groups[key]
             else:
                 self.commit(f"{version}, {key}", groups[key])
-        rest = together if before else changed
+        rest = together if is_split else changed
         if rest:
             self.change(rest, after)
             self.commit(f"{version}, {len(rest)} files", rest)
         git(["-C", self.tree, "tag", f"v{version}"])
 
 
-def make(project, output, cache):
+def make(project, output, cache, is_split):
     if os.path.lexists(output):
         raise RecipeError(f"{output} exists; name a directory that does not, or remove it first")
     releases = [(version, files(fetch(project, version, cache))) for version in project.versions.split()]
     output.parent.mkdir(parents=True, exist_ok=True)
-    builder, before = Builder(project, output), {}
+    builder, before = Builder(project, output, is_split), {}
     for version, after in releases:
         builder.release(version, before, after)
         print(f"{project.package} {version}: {builder.commits} commits", file=sys.stderr)
@@ -156,8 +158,16 @@ def main():
     parser.add_argument("output", type=Path, help="directory of the new repository; must not exist yet")
     parser.add_argument("--cache", type=Path, default=default_cache(),
                         help="where fetched releases are kept (default: %(default)s)")
+    parser.add_argument("--last", metavar="VERSION", help="end with this release (default: the last known one)")
+    parser.add_argument("--whole", action="store_true", help="make each release one commit")
     arguments = parser.parse_args()
-    commits = make(PROJECTS[arguments.project], arguments.output.absolute(), arguments.cache.absolute())
+    project = PROJECTS[arguments.project]
+    if arguments.last is not None:
+        known = project.versions.split()
+        if arguments.last not in known:
+            raise RecipeError(f"there is no release {arguments.last}; there are {', '.join(known)}")
+        project = dataclasses.replace(project, versions=" ".join(known[: known.index(arguments.last) + 1]))
+    commits = make(project, arguments.output.absolute(), arguments.cache.absolute(), not arguments.whole)
     print(f"{arguments.output}: {commits} commits of {arguments.project}")
 
 
