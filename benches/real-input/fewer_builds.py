@@ -38,10 +38,10 @@ def bisect(pinpoint, project, history, way, seed, state, options):
             command += ["--build", project.command(project.build)]
         command += ["--", *shlex.split(project.command(project.benchmark))]
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-    try:
-        return json.loads(done.stdout), done.stderr
-    except ValueError as error:
-        raise RecipeError(f"pinpoint ended with code {done.returncode}:\n{done.stderr}") from error
+    # A culprit, none, or a range: all else is no answer.
+    if done.returncode not in (0, 3, 4):
+        raise RecipeError(f"pinpoint ended with code {done.returncode}:\n{done.stderr}")
+    return json.loads(done.stdout), done.stderr
 
 
 def main():
