@@ -19,13 +19,15 @@ if os.environ.get("PYTHONHASHSEED") != "0":
 
 # The work tree stays as it was checked out.
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.getcwd())
+# Source distributions of later releases have it in `src`.
+PLACE = os.path.realpath("src" if os.path.isdir("src/packaging") else ".")
+sys.path.insert(0, PLACE)
 
 import packaging  # noqa: E402
 from packaging.specifiers import SpecifierSet  # noqa: E402
 
 # An installed copy must never be measured in place of the commit's own.
-if os.path.dirname(os.path.realpath(str(packaging.__file__))) != os.path.join(os.path.realpath("."), "packaging"):
+if os.path.dirname(os.path.realpath(str(packaging.__file__))) != os.path.join(PLACE, "packaging"):
     sys.exit(f"bench.py: there is no packaging in {os.getcwd()}; found {packaging.__file__}")
 
 

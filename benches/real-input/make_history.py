@@ -90,11 +90,13 @@ def fast_import_stream(releases, wheels):
     yield b"done\n"
 
 
-def git(arguments, **options):
+def git(arguments, date=None, **options):
     # The user's git settings (line endings, hooks, templates, object format) and the variables
     # that git sets for its hooks must change nothing here.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    if date is not None:
+        environment |= {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
     command = ["git", *map(str, arguments)]
     try:
         done = subprocess.run(command, env=environment, capture_output=True, **options)

@@ -47,11 +47,11 @@ def run_benchmark(directory):
     return float(match["value"]), None
 
 
-def measure(history, rounds, seed):
+def measure(history, rounds, seed, tags=None, build=lambda directory: None, run=run_benchmark):
     """The document that this script writes: every release with its values and its failures."""
     if rounds < 2:
         raise RecipeError("an interquartile range takes at least 2 rounds")
-    tags = [f"v{version}" for version, _ in read_releases()]
+    tags = tags or [f"v{version}" for version, _ in read_releases()]
     releases = [
         {"release": tag, "git_hash": git(["-C", history, "rev-parse", f"{tag}^{{commit}}"]), "values": [], "failures": []}
         for tag in tags
@@ -60,11 +60,12 @@ def measure(history, rounds, seed):
     with tempfile.TemporaryDirectory() as trees:
         for tag in tags:
             check_out(history, tag, Path(trees) / tag)
+            build(Path(trees) / tag)
         for tag in tags:
-            run_benchmark(Path(trees) / tag)
+            run(Path(trees) / tag)
         for number in range(1, rounds + 1):
             for entry in generator.sample(releases, len(releases)):
-                value, failure = run_benchmark(Path(trees) / entry["release"])
+                value, failure = run(Path(trees) / entry["release"])
                 if failure is None:
                     entry["values"].append(value)
                 else:
