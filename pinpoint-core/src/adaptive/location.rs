@@ -13,7 +13,7 @@
 use libm::{exp, log};
 
 use super::log_sum::LogSum;
-use super::memory::{self, Difference, Memory};
+use super::memory::{Difference, Memory, Windows};
 use super::tuning::{
     FREEDOM, GRID_PER_WIDTH, GRID_REACH, KERNEL_REACH, KERNEL_WIDTHS, LEAST_DEVIATION,
     LEAST_KERNEL_TICKS, LEAST_RATIO_VARIANCE, LEAST_SHAPE_VALUES, LEAST_STEP, PREFERENCE,
@@ -123,6 +123,8 @@ pub(crate) struct Residuals<'a> {
     pub(crate) sites: &'a [usize],
     /// The index of the value of the run before it on its bot.
     pub(crate) previous: &'a [Option<usize>],
+    /// Of all values.
+    pub(crate) windows: &'a Windows,
     /// Small where a value is far from every level.
     pub(crate) weights: &'a [f64],
     /// The standard deviation of the noise, outliers apart.
@@ -184,12 +186,14 @@ pub(crate) fn locate(
             gaps: segment.to - segment.from,
         };
         let mut likelihoods = vec![LogSum::EMPTY; segment.to - segment.from];
+        let of_segment = (segments.len() > 1).then(|| Windows::new(residuals.previous, is_inside));
+        let windows = of_segment.as_ref().unwrap_or(residuals.windows);
         for memory in memories {
             let of_memory = if memory.is_none() {
                 ratios.without_memory(uncertainty)
             } else {
-                let differences = memory::differences(*memory, residuals.previous, is_inside);
-                ratios.with_memory(&differences, uncertainty)
+                let factors = windows.factors(*memory);
+                ratios.with_memory(windows.differences(&factors), windows.len(), uncertainty)
             };
             for (sum, likelihood) in likelihoods.iter_mut().zip(of_memory) {
                 sum.add(log(memory.prior) + likelihood);
@@ -298,8 +302,13 @@ impl Ratios {
 
     /// The same in noise with a memory: generalised least squares, from the differences of
     /// the values.
-    fn with_memory(&self, differences: &[Difference], uncertainty: [f64; 2]) -> Vec<f64> {
-        let count = differences.len() as f64;
+    fn with_memory<'a>(
+        &self,
+        differences: impl Iterator<Item = Difference<'a>>,
+        count: usize,
+        uncertainty: [f64; 2],
+    ) -> Vec<f64> {
+        let count = count as f64;
         let freedom = (count - 2.0).max(1.0);
         let mut by_site = vec![StepSums::default(); self.gaps + 1];
         let [mut level_square, mut level_ratio, mut squares, mut density] = [0.0; 4];
@@ -310,14 +319,16 @@ impl Ratios {
             squares += value * value;
             level_square += level * level;
             level_ratio += level * value;
-            for (part, (index, factor)) in difference.parts().iter().enumerate() {
-                let sums = &mut by_site[self.sites[*index]];
+            for part in 0..difference.len() {
+                let (index, factor) = difference.part(part);
+                let site = self.sites[index];
+                let sums = &mut by_site[site];
                 sums.square += factor * factor;
                 sums.level += factor * level;
                 sums.ratio += factor * value;
-                for (other, another) in &difference.parts()[part + 1..] {
-                    let older = self.sites[*index].min(self.sites[*other]);
-                    by_site[older].square += 2.0 * factor * another;
+                for part in part + 1..difference.len() {
+                    let (other, another) = difference.part(part);
+                    by_site[site.min(self.sites[other])].square += 2.0 * factor * another;
                 }
             }
         }

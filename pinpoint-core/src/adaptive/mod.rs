@@ -353,7 +353,7 @@ impl AdaptiveSearch {
             let prior = self.prior(&[]);
             let setting = self.setting(runs, &[], &prior);
             self.largest_change =
-                limit::largest_change(&runs.values, setting, self.question.confidence);
+                limit::largest_change(runs, setting, self.question.confidence);
         }
     }
 
