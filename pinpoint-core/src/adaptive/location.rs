@@ -23,7 +23,7 @@ use super::tuning::{
 /// A density of the noise.
 #[derive(Debug)]
 enum Shape {
-    Normal { deviation: f64 },
+    Normal { deviation: f64, log_deviation: f64 },
     Student { scale: f64 },
     Smoothed(Smoothed),
 }
@@ -37,14 +37,19 @@ struct Smoothed {
     first: f64,
     sums: Vec<f64>,
     count: f64,
+    /// The kernel's largest value.
+    peak: f64,
 }
 
 impl Shape {
     fn log_density(&self, at: f64, without: f64) -> f64 {
         match self {
-            Self::Normal { deviation } => {
+            Self::Normal {
+                deviation,
+                log_deviation,
+            } => {
                 let z = at / deviation;
-                -0.5 * z * z - log(*deviation) - 0.918_938_533_204_672_7
+                -0.5 * z * z - log_deviation - 0.918_938_533_204_672_7
             }
             Self::Student { scale } => log(student(at, *scale)),
             Self::Smoothed(smoothed) => log(smoothed.density(at, without)),
@@ -71,10 +76,14 @@ impl Smoothed {
             first: -reach,
             sums: vec![0.0; cells + 1],
             count: distances.len() as f64,
+            peak: 0.0,
         };
-        let kernel: Vec<f64> = (0..=KERNEL_REACH)
-            .map(|k| smoothed.kernel(f64::from(k) * step))
-            .collect();
+        smoothed.peak = smoothed.kernel(0.0);
+        let mut kernel = [smoothed.peak; 2 * KERNEL_REACH + 1];
+        for k in 1..=KERNEL_REACH {
+            kernel[KERNEL_REACH + k] = smoothed.kernel(k as f64 * step);
+            kernel[KERNEL_REACH - k] = kernel[KERNEL_REACH + k];
+        }
         let mut counts = vec![0.0; cells + 1];
         for distance in distances {
             let cell = (distance - smoothed.first) / step;
@@ -85,10 +94,11 @@ impl Smoothed {
             }
         }
         for (cell, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0.0) {
-            let from = cell.saturating_sub(KERNEL_REACH as usize);
-            let to = (cell + KERNEL_REACH as usize).min(cells);
-            for (point, sum) in (from..=to).zip(&mut smoothed.sums[from..=to]) {
-                *sum += count * kernel[point.abs_diff(cell)];
+            let from = cell.saturating_sub(KERNEL_REACH);
+            let to = (cell + KERNEL_REACH).min(cells);
+            let kernel = &kernel[from + KERNEL_REACH - cell..];
+            for (sum, kernel) in smoothed.sums[from..=to].iter_mut().zip(kernel) {
+                *sum += count * kernel;
             }
         }
         smoothed
@@ -108,7 +118,12 @@ impl Smoothed {
         } else {
             0.0
         };
-        let others = (sum - self.kernel(at - without)).max(0.0);
+        let own = if at == without {
+            self.peak
+        } else {
+            self.kernel(at - without)
+        };
+        let others = (sum - own).max(0.0);
         (PRIOR_VALUES * student(at, PRIOR_SCALE * self.scale) + others)
             / (PRIOR_VALUES + self.count - 1.0)
     }
@@ -314,21 +329,21 @@ impl Ratios {
         let [mut level_square, mut level_ratio, mut squares, mut density] = [0.0; 4];
         for difference in differences {
             density += difference.log_density();
-            let value = difference.of(|index| self.ratios[index]);
-            let level = difference.of(|_| 1.0);
+            let value = difference.of(&self.ratios);
+            let (indices, factors) = difference.parts();
+            let level: f64 = factors.iter().sum();
             squares += value * value;
             level_square += level * level;
             level_ratio += level * value;
-            for part in 0..difference.len() {
-                let (index, factor) = difference.part(part);
-                let site = self.sites[index];
+            for part in 0..factors.len() {
+                let (site, factor) = (self.sites[indices[part] as usize], factors[part]);
                 let sums = &mut by_site[site];
                 sums.square += factor * factor;
                 sums.level += factor * level;
                 sums.ratio += factor * value;
-                for part in part + 1..difference.len() {
-                    let (other, another) = difference.part(part);
-                    by_site[site.min(self.sites[other])].square += 2.0 * factor * another;
+                for (other, another) in indices[part + 1..].iter().zip(&factors[part + 1..]) {
+                    let older = site.min(self.sites[*other as usize]);
+                    by_site[older].square += 2.0 * factor * another;
                 }
             }
         }
@@ -395,7 +410,10 @@ fn choose_shape(distances: &[f64], scale: f64, tick: f64) -> Shape {
     };
     let mut best = Shape::Student { scale };
     let mut most = fit(&best);
-    let normal = Shape::Normal { deviation };
+    let normal = Shape::Normal {
+        deviation,
+        log_deviation: log(deviation),
+    };
     let found = fit(&normal);
     if found > most {
         (best, most) = (normal, found);
@@ -429,7 +447,10 @@ mod tests {
             let at = f64::from(step) / 4.0;
             let expected = t.pdf(at / 2.5) / 2.5;
             assert!((student(at, 2.5) / expected - 1.0).abs() < 1e-10, "{at}");
-            let shape = Shape::Normal { deviation: 2.5 };
+            let shape = Shape::Normal {
+                deviation: 2.5,
+                log_deviation: log(2.5),
+            };
             let expected = Normal::new(0.0, 2.5).unwrap().ln_pdf(at);
             assert!(
                 (shape.log_density(at, 0.0) - expected).abs() < 1e-12,

@@ -218,23 +218,25 @@ pub(crate) struct Difference<'a> {
 }
 
 impl Difference<'_> {
-    /// The number of its parts.
-    pub(crate) fn len(&self) -> usize {
-        self.factors.count
+    /// The indices of the values, and their factors.
+    pub(crate) fn parts(&self) -> (&[u32], &[f64]) {
+        let count = self.factors.count;
+        (&self.indices[..count], &self.factors.factors[..count])
     }
 
-    /// The index and the factor of a value.
-    pub(crate) fn part(&self, part: usize) -> (usize, f64) {
-        (self.indices[part] as usize, self.factors.factors[part])
+    /// The same for so many values, the rest of which has the factor 0.
+    pub(crate) fn padded<const COUNT: usize>(&self) -> ([usize; COUNT], [f64; COUNT]) {
+        (
+            std::array::from_fn(|part| self.indices[part] as usize),
+            std::array::from_fn(|part| self.factors.factors[part]),
+        )
     }
 
     /// The difference of these numbers.
-    pub(crate) fn of(&self, number: impl Fn(usize) -> f64) -> f64 {
-        (0..self.len())
-            .map(|part| {
-                let (index, factor) = self.part(part);
-                factor * number(index)
-            })
+    pub(crate) fn of(&self, numbers: &[f64]) -> f64 {
+        let (indices, factors) = self.parts();
+        (indices.iter().zip(factors))
+            .map(|(index, factor)| factor * numbers[*index as usize])
             .sum()
     }
 
@@ -301,12 +303,11 @@ mod tests {
         let windows = Windows::new(&previous, |index| index != 4);
         let factors = windows.factors(SLOW);
         let found: Vec<Difference<'_>> = windows.differences(&factors).collect();
-        let parts = |at: usize| -> Vec<usize> {
+        let parts = |at: u32| -> Vec<u32> {
             (found.iter())
-                .find(|difference| difference.part(0).0 == at)
-                .into_iter()
-                .flat_map(|difference| (0..difference.len()).map(|part| difference.part(part).0))
-                .collect()
+                .map(|difference| difference.parts().0)
+                .find(|indices| indices[0] == at)
+                .map_or(Vec::new(), <[u32]>::to_vec)
         };
         assert_eq!(found.len(), 8);
         assert_eq!(parts(8), [8, 6, 2, 0]);

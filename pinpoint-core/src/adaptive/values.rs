@@ -33,7 +33,7 @@ use pinpoint_compare::Direction;
 use super::cholesky::{backward, factorise, forward};
 use super::location::{self, FittedSegment, Residuals};
 use super::log_sum::LogSum;
-use super::memory::{Assumptions, Factors, Memory, Windows};
+use super::memory::{Assumptions, EARLIER, Factors, Memory, Windows};
 use super::runs::Runs;
 use super::tuning::{
     BOT_OFFSET, CHEAP_SIZE, DRIFT_PER_RUN, FIT_ROUNDS, FREEDOM, IMPOSSIBLE_MEMORY, LARGEST_VALUE,
@@ -150,6 +150,32 @@ impl Fit {
         });
         -0.5 * freedom * log((1.0 - gain / self.rest).max(LEAST_REST))
     }
+
+    /// The logarithms of the Bayes factors of steps in a gap whose sizes are normal, each
+    /// about a centre. Hundreds of runs on either side of a large step make a factor that
+    /// overflows.
+    fn log_factors<const COUNT: usize>(
+        &self,
+        gap: usize,
+        centres: [f64; COUNT],
+        spread: f64,
+        freedom: f64,
+    ) -> [f64; COUNT] {
+        let (cross, square) = self.steps[gap];
+        if square <= 0.0 {
+            return [0.0; COUNT];
+        }
+        let information = square / (self.scale * self.scale);
+        let shrink = 1.0 + information * spread * spread;
+        let log_shrink = log(shrink);
+        let estimate = cross / square;
+        let least = (self.rest - cross * estimate).max(LEAST_REST * self.rest);
+        centres.map(|centre| {
+            let off = estimate - centre;
+            let rest = least + off * off * square / shrink;
+            -0.5 * log_shrink - 0.5 * freedom * log(rest / self.rest)
+        })
+    }
 }
 
 /// The sums over all differences that a fit needs.
@@ -181,6 +207,7 @@ pub(super) struct Model<'a> {
 /// The noise, if it has this memory.
 #[derive(Default)]
 pub(super) struct Noise {
+    has_memory: bool,
     /// Of each value and those before it.
     factors: Vec<Factors>,
     /// Of each value, compared with those before it.
@@ -194,6 +221,7 @@ pub(super) struct Noise {
 impl Noise {
     fn new(memory: Memory, windows: &Windows) -> Self {
         Self {
+            has_memory: !memory.is_none(),
             factors: windows.factors(memory),
             weights: vec![1.0; windows.len()],
             scale: 1.0,
@@ -468,13 +496,16 @@ impl<'a> Model<'a> {
         let mut step = 0.0;
         for (share, fit) in fits {
             let freedom = (count - fit.free as f64).max(1.0);
-            let factor = |centre: f64| self.factor(fit, gap, centre, SIZE_SPREAD * centre, freedom);
             for (size, prior) in SIZES {
                 let prior = log(share * prior);
-                up.add(prior + factor(size * smallest));
-                down.add(prior + factor(-size * smallest));
+                let centre = size * smallest;
+                let spread = SIZE_SPREAD * centre;
+                let [higher, lower] = fit.log_factors(gap, [centre, -centre], spread, freedom);
+                up.add(prior + higher);
+                down.add(prior + lower);
             }
-            small.add(log(*share) + self.factor(fit, gap, 0.0, SMALL_SIZE * smallest, freedom));
+            let [about_zero] = fit.log_factors(gap, [0.0], SMALL_SIZE * smallest, freedom);
+            small.add(log(*share) + about_zero);
             let (cross, square) = fit.steps[gap];
             if square > 0.0 {
                 step += share * cross / square / fit.fresh;
@@ -544,16 +575,18 @@ impl<'a> Model<'a> {
             })
             .collect();
         let noise = of.scale * of.scale;
-        // By far the most frequent number of columns makes fast code.
+        // The compiler unrolls the loops for two columns, by far the most frequent number.
+        const ALL: usize = EARLIER + 1;
         let Sums {
             mut normal,
             right,
             total,
             by_site,
-        } = if columns == 2 {
-            self.sums(of, 2)
-        } else {
-            self.sums(of, columns)
+        } = match (of.has_memory, columns) {
+            (false, 2) => self.sums::<_, 1>(of, [0.0; 2]),
+            (false, _) => self.sums::<_, 1>(of, vec![0.0; columns]),
+            (true, 2) => self.sums::<_, ALL>(of, [0.0; 2]),
+            (true, _) => self.sums::<_, ALL>(of, vec![0.0; columns]),
         };
         let width = columns + 2;
         for (column, penalty) in penalty.iter().enumerate() {
@@ -604,46 +637,52 @@ impl<'a> Model<'a> {
         }
     }
 
-    #[inline(always)]
-    fn sums(&self, of: &Noise, columns: usize) -> Sums {
+    /// The sums over all differences, of so many values each; `row` and its clone have room
+    /// for the columns of one.
+    fn sums<Row, const COUNT: usize>(&self, of: &Noise, mut row: Row) -> Sums
+    where
+        Row: AsMut<[f64]> + Clone,
+    {
+        let mut weighted = row.clone();
+        let (row, weighted) = (row.as_mut(), weighted.as_mut());
+        let columns = row.len();
         let width = columns + 2;
         let mut normal = vec![0.0; columns * columns];
         let mut right = vec![0.0; columns];
         let mut total = self.floor() * self.values.len() as f64;
         let mut by_site = vec![0.0; self.setting.sites * width];
-        let mut row = vec![0.0; columns];
         let windows = &self.runs.windows;
         for (difference, weight) in windows.differences(&of.factors).zip(&of.weights) {
             row.fill(0.0);
             let mut number = 0.0;
-            for part in 0..difference.len() {
-                let (index, factor) = difference.part(part);
-                self.add_row(&self.runs.values[index], factor, &mut row);
+            let (indices, factors) = difference.padded::<COUNT>();
+            for (index, factor) in indices.into_iter().zip(factors) {
+                self.add_row(&self.runs.values[index], factor, row);
                 number += factor * self.values[index];
             }
             for i in 0..columns {
-                let weighted = weight * row[i];
-                right[i] += weighted * number;
+                weighted[i] = weight * row[i];
+                right[i] += weighted[i] * number;
                 for j in 0..=i {
-                    normal[i * columns + j] += weighted * row[j];
+                    normal[i * columns + j] += weighted[i] * row[j];
                 }
             }
-            total += weight * number * number;
+            let weighted_number = weight * number;
+            total += weighted_number * number;
             // The step's column is a sum over the sites after it.
-            for part in 0..difference.len() {
-                let (index, factor) = difference.part(part);
-                let site = self.runs.sites[index];
-                let sums = &mut by_site[site * width..][..width];
-                for (sum, x) in sums.iter_mut().zip(&row) {
-                    *sum += factor * (weight * x);
+            let starts = indices.map(|index| self.runs.sites[index] * width);
+            for part in 0..COUNT {
+                let (factor, start) = (factors[part], starts[part]);
+                let sums = &mut by_site[start..start + width];
+                for (sum, x) in sums.iter_mut().zip(&*weighted) {
+                    *sum += factor * x;
                 }
-                sums[columns] += factor * (weight * number);
+                sums[columns] += factor * weighted_number;
                 sums[columns + 1] += factor * factor * weight;
                 let double = 2.0 * weight * factor;
-                for part in part + 1..difference.len() {
-                    let (other, another) = difference.part(part);
-                    let older = site.min(self.runs.sites[other]);
-                    by_site[older * width + columns + 1] += double * another;
+                for part in part + 1..COUNT {
+                    let older = start.min(starts[part]);
+                    by_site[older + columns + 1] += double * factors[part];
                 }
             }
         }
@@ -678,7 +717,7 @@ impl<'a> Model<'a> {
             .collect();
         let (deviations, segments) = self.deviations(fit, &plain);
         let distances: Vec<f64> = (self.runs.windows.differences(&noise.factors))
-            .map(|difference| difference.of(|index| deviations[index]).abs())
+            .map(|difference| difference.of(&deviations).abs())
             .collect();
         let squares: Vec<f64> = (distances.iter())
             .map(|distance| distance * distance)
@@ -692,9 +731,14 @@ impl<'a> Model<'a> {
         let mut scale = noise.scale.max(least);
         for _ in 0..SCALE_ROUNDS {
             let variance = scale * scale;
-            let sum: f64 = (squares.iter())
-                .map(|square| (FREEDOM + 1.0) * square / (FREEDOM + square / variance))
-                .sum();
+            let part = |square: f64| (FREEDOM + 1.0) * square / (FREEDOM + square / variance);
+            // In pieces, whose divisions are independent of the sum.
+            let mut sum = 0.0;
+            let (pieces, rest) = squares.as_chunks::<8>();
+            for piece in pieces {
+                piece.map(part).into_iter().for_each(|part| sum += part);
+            }
+            rest.iter().for_each(|square| sum += part(*square));
             let freedom = (count - free as f64 - 1.0).max(1.0);
             scale = (sum / freedom).sqrt().max(least);
         }
@@ -739,23 +783,6 @@ impl<'a> Model<'a> {
             }
         }
         (deviations, segments)
-    }
-
-    /// The logarithm of the Bayes factor of a step in a gap whose size is normal
-    /// about a centre. Hundreds of runs on either side of a large step make a factor
-    /// that overflows.
-    fn factor(&self, fit: &Fit, gap: usize, centre: f64, spread: f64, freedom: f64) -> f64 {
-        let (cross, square) = fit.steps[gap];
-        if square <= 0.0 {
-            return 0.0;
-        }
-        let information = square / (fit.scale * fit.scale);
-        let shrink = 1.0 + information * spread * spread;
-        let estimate = cross / square;
-        let off = estimate - centre;
-        let rest =
-            (fit.rest - cross * estimate).max(LEAST_REST * fit.rest) + off * off * square / shrink;
-        -0.5 * log(shrink) - 0.5 * freedom * log(rest / fit.rest)
     }
 }
 
