@@ -262,8 +262,7 @@ mod tests {
         let correlations = &memory.correlations().0;
         one.iter()
             .flat_map(|(at, factor)| {
-                (other.iter())
-                    .map(move |(to, by)| factor * by * correlations[at.abs_diff(*to)])
+                (other.iter()).map(move |(to, by)| factor * by * correlations[at.abs_diff(*to)])
             })
             .sum()
     }

@@ -680,9 +680,8 @@ impl<'a> Model<'a> {
                 sums[columns] += factor * weighted_number;
                 sums[columns + 1] += factor * factor * weight;
                 let double = 2.0 * weight * factor;
-                for part in part + 1..COUNT {
-                    let older = start.min(starts[part]);
-                    by_site[older + columns + 1] += double * factors[part];
+                for (other, another) in starts[part + 1..].iter().zip(&factors[part + 1..]) {
+                    by_site[start.min(*other) + columns + 1] += double * another;
                 }
             }
         }
