@@ -188,6 +188,9 @@ pub fn median(values: &[f64]) -> Option<f64> {
     if values.is_empty() || values.iter().any(|v| v.is_nan()) {
         return None;
     }
+    if let [value] = values {
+        return Some(value + 0.0);
+    }
     let mut copy: Vec<f64> = values.iter().map(|v| v + 0.0).collect();
     let middle = copy.len() / 2;
     let odd = copy.len() % 2 == 1;

@@ -18,26 +18,22 @@ pub(crate) fn factorise(matrix: &mut [f64], size: usize) {
     }
 }
 
-/// Solves L·x = b.
-pub(crate) fn forward(factor: &[f64], b: &[f64], size: usize) -> Vec<f64> {
-    let mut x = b.to_vec();
+/// Solves L·x = b; x takes the place of b.
+pub(crate) fn forward(factor: &[f64], x: &mut [f64], size: usize) {
     for i in 0..size {
         for k in 0..i {
             x[i] -= factor[i * size + k] * x[k];
         }
         x[i] /= factor[i * size + i];
     }
-    x
 }
 
-/// Solves Lᵀ·x = b.
-pub(crate) fn backward(factor: &[f64], b: &[f64], size: usize) -> Vec<f64> {
-    let mut x = b.to_vec();
+/// Solves Lᵀ·x = b; x takes the place of b.
+pub(crate) fn backward(factor: &[f64], x: &mut [f64], size: usize) {
     for i in (0..size).rev() {
         for k in i + 1..size {
             x[i] -= factor[k * size + i] * x[k];
         }
         x[i] /= factor[i * size + i];
     }
-    x
 }

@@ -5,8 +5,9 @@ use std::f64::consts::FRAC_1_SQRT_2;
 use libm::{erfc, expm1, sinh};
 use pinpoint_compare::{Direction, normal_upper_quantile};
 
+use super::runs::Runs;
 use super::tuning::{LIMIT_VARIANCE, MODEL_ERROR, MOST_LIMITED, QUARTILES};
-use super::values::{Model, Setting, Value, median};
+use super::values::{Model, Setting, median};
 use crate::outcome::LargestChange;
 
 /// The largest change for the worse that may be there although none was found; none where
@@ -17,11 +18,12 @@ use crate::outcome::LargestChange;
 /// sooner the less a change for the worse shows, and would claim too much of the step then
 /// (Read, Journal of Physics G 28, 2002, on limits like this).
 pub(crate) fn largest_change(
-    values: &[Value],
+    runs: &Runs,
     setting: Setting<'_>,
     confidence: f64,
 ) -> Option<LargestChange> {
-    let model = Model::likelier(values, setting)?;
+    let model = Model::likelier(runs, setting)?;
+    let values = &runs.values;
     if values.windows(2).all(|pair| pair[0].value == pair[1].value) {
         return None;
     }

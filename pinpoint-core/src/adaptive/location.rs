@@ -13,7 +13,7 @@
 use libm::{exp, log};
 
 use super::log_sum::LogSum;
-use super::memory::{self, Difference, Memory};
+use super::memory::{Difference, Memory, Windows};
 use super::tuning::{
     FREEDOM, GRID_PER_WIDTH, GRID_REACH, KERNEL_REACH, KERNEL_WIDTHS, LEAST_DEVIATION,
     LEAST_KERNEL_TICKS, LEAST_RATIO_VARIANCE, LEAST_SHAPE_VALUES, LEAST_STEP, PREFERENCE,
@@ -23,7 +23,7 @@ use super::tuning::{
 /// A density of the noise.
 #[derive(Debug)]
 enum Shape {
-    Normal { deviation: f64 },
+    Normal { deviation: f64, log_deviation: f64 },
     Student { scale: f64 },
     Smoothed(Smoothed),
 }
@@ -37,14 +37,19 @@ struct Smoothed {
     first: f64,
     sums: Vec<f64>,
     count: f64,
+    /// The kernel's largest value.
+    peak: f64,
 }
 
 impl Shape {
     fn log_density(&self, at: f64, without: f64) -> f64 {
         match self {
-            Self::Normal { deviation } => {
+            Self::Normal {
+                deviation,
+                log_deviation,
+            } => {
                 let z = at / deviation;
-                -0.5 * z * z - log(*deviation) - 0.918_938_533_204_672_7
+                -0.5 * z * z - log_deviation - 0.918_938_533_204_672_7
             }
             Self::Student { scale } => log(student(at, *scale)),
             Self::Smoothed(smoothed) => log(smoothed.density(at, without)),
@@ -71,10 +76,14 @@ impl Smoothed {
             first: -reach,
             sums: vec![0.0; cells + 1],
             count: distances.len() as f64,
+            peak: 0.0,
         };
-        let kernel: Vec<f64> = (0..=KERNEL_REACH)
-            .map(|k| smoothed.kernel(f64::from(k) * step))
-            .collect();
+        smoothed.peak = smoothed.kernel(0.0);
+        let mut kernel = [smoothed.peak; 2 * KERNEL_REACH + 1];
+        for k in 1..=KERNEL_REACH {
+            kernel[KERNEL_REACH + k] = smoothed.kernel(k as f64 * step);
+            kernel[KERNEL_REACH - k] = kernel[KERNEL_REACH + k];
+        }
         let mut counts = vec![0.0; cells + 1];
         for distance in distances {
             let cell = (distance - smoothed.first) / step;
@@ -85,10 +94,11 @@ impl Smoothed {
             }
         }
         for (cell, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0.0) {
-            let from = cell.saturating_sub(KERNEL_REACH as usize);
-            let to = (cell + KERNEL_REACH as usize).min(cells);
-            for (point, sum) in (from..=to).zip(&mut smoothed.sums[from..=to]) {
-                *sum += count * kernel[point.abs_diff(cell)];
+            let from = cell.saturating_sub(KERNEL_REACH);
+            let to = (cell + KERNEL_REACH).min(cells);
+            let kernel = &kernel[from + KERNEL_REACH - cell..];
+            for (sum, kernel) in smoothed.sums[from..=to].iter_mut().zip(kernel) {
+                *sum += count * kernel;
             }
         }
         smoothed
@@ -108,7 +118,12 @@ impl Smoothed {
         } else {
             0.0
         };
-        let others = (sum - self.kernel(at - without)).max(0.0);
+        let own = if at == without {
+            self.peak
+        } else {
+            self.kernel(at - without)
+        };
+        let others = (sum - own).max(0.0);
         (PRIOR_VALUES * student(at, PRIOR_SCALE * self.scale) + others)
             / (PRIOR_VALUES + self.count - 1.0)
     }
@@ -123,6 +138,8 @@ pub(crate) struct Residuals<'a> {
     pub(crate) sites: &'a [usize],
     /// The index of the value of the run before it on its bot.
     pub(crate) previous: &'a [Option<usize>],
+    /// Of all values.
+    pub(crate) windows: &'a Windows,
     /// Small where a value is far from every level.
     pub(crate) weights: &'a [f64],
     /// The standard deviation of the noise, outliers apart.
@@ -184,12 +201,14 @@ pub(crate) fn locate(
             gaps: segment.to - segment.from,
         };
         let mut likelihoods = vec![LogSum::EMPTY; segment.to - segment.from];
+        let of_segment = (segments.len() > 1).then(|| Windows::new(residuals.previous, is_inside));
+        let windows = of_segment.as_ref().unwrap_or(residuals.windows);
         for memory in memories {
             let of_memory = if memory.is_none() {
                 ratios.without_memory(uncertainty)
             } else {
-                let differences = memory::differences(*memory, residuals.previous, is_inside);
-                ratios.with_memory(&differences, uncertainty)
+                let factors = windows.factors(*memory);
+                ratios.with_memory(windows.differences(&factors), windows.len(), uncertainty)
             };
             for (sum, likelihood) in likelihoods.iter_mut().zip(of_memory) {
                 sum.add(log(memory.prior) + likelihood);
@@ -298,25 +317,32 @@ impl Ratios {
 
     /// The same in noise with a memory: generalised least squares, from the differences of
     /// the values.
-    fn with_memory(&self, differences: &[Difference], uncertainty: [f64; 2]) -> Vec<f64> {
-        let count = differences.len() as f64;
+    fn with_memory<'a>(
+        &self,
+        differences: impl Iterator<Item = Difference<'a>>,
+        count: usize,
+        uncertainty: [f64; 2],
+    ) -> Vec<f64> {
+        let count = count as f64;
         let freedom = (count - 2.0).max(1.0);
         let mut by_site = vec![StepSums::default(); self.gaps + 1];
         let [mut level_square, mut level_ratio, mut squares, mut density] = [0.0; 4];
         for difference in differences {
             density += difference.log_density();
-            let value = difference.of(|index| self.ratios[index]);
-            let level = difference.of(|_| 1.0);
+            let value = difference.of(&self.ratios);
+            let (indices, factors) = difference.parts();
+            let level: f64 = factors.iter().sum();
             squares += value * value;
             level_square += level * level;
             level_ratio += level * value;
-            for (part, (index, factor)) in difference.parts().iter().enumerate() {
-                let sums = &mut by_site[self.sites[*index]];
+            for part in 0..factors.len() {
+                let (site, factor) = (self.sites[indices[part] as usize], factors[part]);
+                let sums = &mut by_site[site];
                 sums.square += factor * factor;
                 sums.level += factor * level;
                 sums.ratio += factor * value;
-                for (other, another) in &difference.parts()[part + 1..] {
-                    let older = self.sites[*index].min(self.sites[*other]);
+                for (other, another) in indices[part + 1..].iter().zip(&factors[part + 1..]) {
+                    let older = site.min(self.sites[*other as usize]);
                     by_site[older].square += 2.0 * factor * another;
                 }
             }
@@ -384,7 +410,10 @@ fn choose_shape(distances: &[f64], scale: f64, tick: f64) -> Shape {
     };
     let mut best = Shape::Student { scale };
     let mut most = fit(&best);
-    let normal = Shape::Normal { deviation };
+    let normal = Shape::Normal {
+        deviation,
+        log_deviation: log(deviation),
+    };
     let found = fit(&normal);
     if found > most {
         (best, most) = (normal, found);
@@ -418,7 +447,10 @@ mod tests {
             let at = f64::from(step) / 4.0;
             let expected = t.pdf(at / 2.5) / 2.5;
             assert!((student(at, 2.5) / expected - 1.0).abs() < 1e-10, "{at}");
-            let shape = Shape::Normal { deviation: 2.5 };
+            let shape = Shape::Normal {
+                deviation: 2.5,
+                log_deviation: log(2.5),
+            };
             let expected = Normal::new(0.0, 2.5).unwrap().ln_pdf(at);
             assert!(
                 (shape.log_density(at, 0.0) - expected).abs() < 1e-12,

@@ -352,8 +352,7 @@ impl AdaptiveSearch {
         if is_nothing && self.changes.is_empty() && !self.line.is_closed() {
             let prior = self.prior(&[]);
             let setting = self.setting(runs, &[], &prior);
-            self.largest_change =
-                limit::largest_change(&runs.values, setting, self.question.confidence);
+            self.largest_change = limit::largest_change(runs, setting, self.question.confidence);
         }
     }
 

@@ -40,7 +40,7 @@ impl Analysis {
 /// that there is no change to find.
 pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Analysis {
     let gaps = setting.sites - 1;
-    let evidence = values::weigh(&runs.values, setting);
+    let evidence = values::weigh(runs, setting);
     let (failing, rates) = failures::weigh(&runs.tallies, setting.changes);
     let any_failure = runs.tallies.iter().any(|tally| tally.failures > 0.0);
     // Values that are all alike did not change; the failures may have.

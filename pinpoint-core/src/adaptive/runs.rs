@@ -6,6 +6,7 @@ use pinpoint_compare::median;
 
 use super::failures::Tally;
 use super::line::Line;
+use super::memory::Windows;
 use super::values::Value;
 use crate::search_state::SearchState;
 
@@ -16,6 +17,11 @@ pub(crate) struct Runs {
     pub(crate) tallies: Vec<Tally>,
     /// The number of bots.
     pub(crate) bots: usize,
+    /// The site of each value, rising.
+    pub(crate) sites: Vec<usize>,
+    /// The index of the value of the run before each on its bot.
+    pub(crate) previous: Vec<Option<usize>>,
+    pub(crate) windows: Windows,
 }
 
 impl Runs {
@@ -41,19 +47,22 @@ impl Runs {
                     value,
                     bot,
                     time: 0.0,
-                    previous: None,
                 });
             }
         }
         order.sort_unstable();
         let last = order.len().saturating_sub(1).max(1) as f64;
         let mut latest = vec![None; bots.len()];
+        let mut previous = vec![None; values.len()];
         for (rank, (_, _, index)) in order.into_iter().enumerate() {
             let value = &mut values[index];
             value.time = rank as f64 / last - 0.5;
-            value.previous = latest[value.bot].replace(index);
+            previous[index] = latest[value.bot].replace(index);
         }
         Self {
+            sites: values.iter().map(|value| value.site).collect(),
+            windows: Windows::new(&previous, |_| true),
+            previous,
             values,
             tallies,
             bots: bots.len(),

@@ -222,7 +222,7 @@ pub(super) const GRID_PER_WIDTH: f64 = 3.0;
 /// See [`GRID_PER_WIDTH`].
 pub(super) const GRID_REACH: f64 = 8.0;
 /// See [`GRID_PER_WIDTH`].
-pub(super) const KERNEL_REACH: u32 = 12;
+pub(super) const KERNEL_REACH: usize = 12;
 
 // Failures.
 

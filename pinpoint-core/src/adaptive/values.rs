@@ -33,7 +33,8 @@ use pinpoint_compare::Direction;
 use super::cholesky::{backward, factorise, forward};
 use super::location::{self, FittedSegment, Residuals};
 use super::log_sum::LogSum;
-use super::memory::{self, Assumptions, Difference, Memory};
+use super::memory::{Assumptions, EARLIER, Factors, Memory, Windows};
+use super::runs::Runs;
 use super::tuning::{
     BOT_OFFSET, CHEAP_SIZE, DRIFT_PER_RUN, FIT_ROUNDS, FREEDOM, IMPOSSIBLE_MEMORY, LARGEST_VALUE,
     LEAST_REST, LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, MOST_DRIFT, NO_PENALTY,
@@ -50,8 +51,6 @@ pub(crate) struct Value {
     pub(crate) bot: usize,
     /// When it ran, from -0.5 for the first to 0.5 for the last run.
     pub(crate) time: f64,
-    /// The index of the value of the run before it on its bot.
-    pub(crate) previous: Option<usize>,
 }
 
 /// The assumptions of the model beside the values.
@@ -151,18 +150,52 @@ impl Fit {
         });
         -0.5 * freedom * log((1.0 - gain / self.rest).max(LEAST_REST))
     }
+
+    /// The logarithms of the Bayes factors of steps in a gap whose sizes are normal, each
+    /// about a centre. Hundreds of runs on either side of a large step make a factor that
+    /// overflows.
+    fn log_factors<const COUNT: usize>(
+        &self,
+        gap: usize,
+        centres: [f64; COUNT],
+        spread: f64,
+        freedom: f64,
+    ) -> [f64; COUNT] {
+        let (cross, square) = self.steps[gap];
+        if square <= 0.0 {
+            return [0.0; COUNT];
+        }
+        let information = square / (self.scale * self.scale);
+        let shrink = 1.0 + information * spread * spread;
+        let log_shrink = log(shrink);
+        let estimate = cross / square;
+        let least = (self.rest - cross * estimate).max(LEAST_REST * self.rest);
+        centres.map(|centre| {
+            let off = estimate - centre;
+            let rest = least + off * off * square / shrink;
+            -0.5 * log_shrink - 0.5 * freedom * log(rest / self.rest)
+        })
+    }
+}
+
+/// The sums over all differences that a fit needs.
+struct Sums {
+    normal: Vec<f64>,
+    right: Vec<f64>,
+    total: f64,
+    by_site: Vec<f64>,
 }
 
 pub(super) struct Model<'a> {
     setting: Setting<'a>,
-    /// Relative to their median, in units of their spread.
-    values: Vec<Value>,
+    runs: &'a Runs,
+    /// The values relative to their median, in units of their spread.
+    values: Vec<f64>,
     pub(super) unit: f64,
     /// The smallest difference of two values.
     tick: f64,
     /// The values are logarithms of those that were measured.
     pub(super) is_logarithmic: bool,
-    previous: Vec<Option<usize>>,
     /// The noise without memory.
     pub(super) noise: Noise,
     /// The values without drift and bots.
@@ -174,9 +207,10 @@ pub(super) struct Model<'a> {
 /// The noise, if it has this memory.
 #[derive(Default)]
 pub(super) struct Noise {
-    /// Each value, compared with those before it.
-    differences: Vec<Difference>,
-    /// Of each difference.
+    has_memory: bool,
+    /// Of each value and those before it.
+    factors: Vec<Factors>,
+    /// Of each value, compared with those before it.
     weights: Vec<f64>,
     /// The standard deviation.
     pub(super) scale: f64,
@@ -185,20 +219,40 @@ pub(super) struct Noise {
 }
 
 impl Noise {
-    fn new(memory: Memory, previous: &[Option<usize>]) -> Self {
+    fn new(memory: Memory, windows: &Windows) -> Self {
         Self {
-            differences: memory::differences(memory, previous, |_| true),
-            weights: vec![1.0; previous.len()],
+            has_memory: !memory.is_none(),
+            factors: windows.factors(memory),
+            weights: vec![1.0; windows.len()],
             scale: 1.0,
             likelihood: 0.0,
         }
     }
+
+    /// Finds the likelihood, from the part of each difference that its level does not
+    /// explain.
+    fn estimate_likelihood(&mut self, windows: &Windows, distances: &[f64]) {
+        self.likelihood = 0.0;
+        for (difference, distance) in windows.differences(&self.factors).zip(distances) {
+            let log = log(location::student(*distance, self.scale));
+            self.likelihood += difference.log_density() + log;
+        }
+    }
+}
+
+/// The result of a round of the fit.
+struct Round {
+    /// The values without drift and bots.
+    plain: Vec<f64>,
+    segments: Vec<FittedSegment>,
+    /// The part of each difference that its level does not explain, without a sign.
+    distances: Vec<f64>,
 }
 
 /// The evidence of all values; none without at least two of them.
 ///
 /// Cost: O(n·p² + m·p²) for n values at m sites with p nuisances.
-pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
+pub(crate) fn weigh(runs: &Runs, setting: Setting<'_>) -> Evidence {
     let gaps = setting.sites - 1;
     let mut evidence = Evidence {
         worse: vec![0.0; gaps],
@@ -206,7 +260,7 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
         small: vec![0.0; gaps],
         step: vec![0.0; gaps],
     };
-    let Some(model) = Model::likelier(values, setting) else {
+    let Some(model) = Model::likelier(runs, setting) else {
         return evidence;
     };
     let with_memory = model.noises_with_memory();
@@ -214,17 +268,17 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
     let memories: Vec<Memory> = noises.iter().map(|(memory, _)| *memory).collect();
     let fits = model.fits(&noises);
     for segment in &model.segments {
-        let smallest = model.smallest_change(*segment, values);
+        let smallest = model.smallest_change(*segment);
         // A change found is the gap after its segment.
         for gap in segment.from..(segment.to + 1).min(gaps) {
             model.weigh_gap(gap, &fits, smallest, &mut evidence);
         }
     }
-    let sites: Vec<usize> = model.values.iter().map(|value| value.site).collect();
     let residuals = Residuals {
         plain: &model.plain,
-        sites: &sites,
-        previous: &model.previous,
+        sites: &runs.sites,
+        previous: &runs.previous,
+        windows: &runs.windows,
         weights: &model.noise.weights,
         scale: model.noise.scale,
         tick: model.tick,
@@ -241,12 +295,13 @@ pub(crate) fn weigh(values: &[Value], setting: Setting<'_>) -> Evidence {
 
 /// The values relative to their median, in units of their spread, with the unit and
 /// the smallest step between two of them; none when there are fewer than two.
-fn normalise(values: &[Value]) -> Option<(f64, f64, Vec<Value>)> {
+fn normalise(mut values: Vec<f64>) -> Option<(f64, f64, Vec<f64>)> {
     if values.len() < 2 {
         return None;
     }
     // Halves, so that no difference leaves the range of numbers.
-    let mut sorted: Vec<f64> = values.iter().map(|value| value.value / 2.0).collect();
+    values.iter_mut().for_each(|value| *value /= 2.0);
+    let mut sorted = values.clone();
     sorted.sort_unstable_by(f64::total_cmp);
     let count = sorted.len();
     let median = sorted[count / 2];
@@ -256,40 +311,33 @@ fn normalise(values: &[Value]) -> Option<(f64, f64, Vec<Value>)> {
         .into_iter()
         .find(|unit| *unit > f64::MIN_POSITIVE)
         .unwrap_or(1.0);
-    let normalised = |value: f64| ((value - median) / unit).clamp(-LARGEST_VALUE, LARGEST_VALUE);
+    let normalise =
+        |value: &mut f64| *value = ((*value - median) / unit).clamp(-LARGEST_VALUE, LARGEST_VALUE);
+    sorted.iter_mut().for_each(normalise);
+    values.iter_mut().for_each(normalise);
     let tick = (sorted.windows(2))
-        .map(|pair| normalised(pair[1]) - normalised(pair[0]))
+        .map(|pair| pair[1] - pair[0])
         .filter(|gap| *gap > 0.0)
         .fold(f64::INFINITY, f64::min);
     // All equal: as if they had been rounded to the ninth digit.
     let tick = if tick.is_finite() { tick } else { LEAST_TICK };
-    let values = (values.iter())
-        .map(|value| Value {
-            value: normalised(value.value / 2.0),
-            ..*value
-        })
-        .collect();
     Some((2.0 * unit, tick.max(LEAST_TICK), values))
 }
 
 impl<'a> Model<'a> {
     /// The values, or their logarithms if those explain them clearly better; none without at
     /// least two of them.
-    pub(super) fn likelier(values: &[Value], setting: Setting<'a>) -> Option<Self> {
-        let model = Self::of(values, setting)?;
+    pub(super) fn likelier(runs: &'a Runs, setting: Setting<'a>) -> Option<Self> {
+        let values = || runs.values.iter().map(|value| value.value);
+        let model = Self::of(values().collect(), runs, setting)?;
         let may_be_logarithms =
-            setting.assumptions.may_be_proportional && values.iter().all(|value| value.value > 0.0);
+            setting.assumptions.may_be_proportional && values().all(|value| value > 0.0);
         if !may_be_logarithms {
             return Some(model);
         }
-        let logarithms: Vec<Value> = (values.iter())
-            .map(|value| Value {
-                value: log(value.value),
-                ..*value
-            })
-            .collect();
-        let densities: f64 = logarithms.iter().map(|value| value.value).sum();
-        let proportional = Self::of(&logarithms, setting)
+        let logarithms: Vec<f64> = values().map(log).collect();
+        let densities: f64 = logarithms.iter().sum();
+        let proportional = Self::of(logarithms, runs, setting)
             .filter(|of| of.log_likelihood() - densities - model.log_likelihood() > PREFERENCE);
         Some(match proportional {
             Some(proportional) => Self {
@@ -301,23 +349,26 @@ impl<'a> Model<'a> {
     }
 
     /// The values with noise that has no memory; none without at least two of them.
-    fn of(values: &[Value], setting: Setting<'a>) -> Option<Self> {
+    fn of(values: Vec<f64>, runs: &'a Runs, setting: Setting<'a>) -> Option<Self> {
         let (unit, tick, values) = normalise(values)?;
-        let previous: Vec<Option<usize>> = values.iter().map(|value| value.previous).collect();
-        let mut noise = Noise::new(Memory::NONE, &previous);
         let mut model = Self {
             setting,
-            noise: Noise::default(),
+            runs,
             values,
             unit,
             tick,
             is_logarithmic: false,
-            previous,
+            noise: Noise::default(),
             plain: Vec::new(),
             segments: Vec::new(),
         };
+        let mut noise = Noise::new(Memory::NONE, &runs.windows);
         for round in 0..FIT_ROUNDS {
-            (model.plain, model.segments) = model.improve(&mut noise, round == 0);
+            let found = model.improve(&mut noise, round == 0);
+            if round + 1 == FIT_ROUNDS {
+                noise.estimate_likelihood(&runs.windows, &found.distances);
+                (model.plain, model.segments) = (found.plain, found.segments);
+            }
         }
         model.noise = noise;
         Some(model)
@@ -335,11 +386,13 @@ impl<'a> Model<'a> {
 
     /// The noise with each memory that is not next to impossible, beside that without.
     pub(super) fn noises_with_memory(&self) -> Vec<(Memory, Noise)> {
+        let windows = &self.runs.windows;
         let mut noises: Vec<(Memory, Noise)> = (self.setting.assumptions.memories.iter())
             .filter(|memory| !memory.is_none())
             .map(|memory| {
-                let mut noise = Noise::new(*memory, &self.previous);
-                self.improve(&mut noise, true);
+                let mut noise = Noise::new(*memory, windows);
+                let found = self.improve(&mut noise, true);
+                noise.estimate_likelihood(windows, &found.distances);
                 (*memory, noise)
             })
             .collect();
@@ -348,9 +401,12 @@ impl<'a> Model<'a> {
         });
         let trust = self.trust_in_memory();
         noises.retain(|(_, noise)| trust * (likeliest - noise.likelihood) < IMPOSSIBLE_MEMORY);
-        for _ in 1..FIT_ROUNDS {
-            for (_, noise) in &mut noises {
-                self.improve(noise, false);
+        for (_, noise) in &mut noises {
+            for round in 1..FIT_ROUNDS {
+                let found = self.improve(noise, false);
+                if round + 1 == FIT_ROUNDS {
+                    noise.estimate_likelihood(windows, &found.distances);
+                }
             }
         }
         noises
@@ -404,14 +460,14 @@ impl<'a> Model<'a> {
     }
 
     /// The smallest change that is looked for in a segment.
-    fn smallest_change(&self, segment: FittedSegment, measured: &[Value]) -> f64 {
+    fn smallest_change(&self, segment: FittedSegment) -> f64 {
         let range = self.noise.scale * QUARTILES;
         let Some(magnitude) = self.setting.magnitude else {
             return range;
         };
         // Before its best step.
         let level = || {
-            let mut before: Vec<f64> = (measured.iter())
+            let mut before: Vec<f64> = (self.runs.values.iter())
                 .filter(|value| (segment.from..=segment.best).contains(&value.site))
                 .map(|value| value.value)
                 .collect();
@@ -440,13 +496,16 @@ impl<'a> Model<'a> {
         let mut step = 0.0;
         for (share, fit) in fits {
             let freedom = (count - fit.free as f64).max(1.0);
-            let factor = |centre: f64| self.factor(fit, gap, centre, SIZE_SPREAD * centre, freedom);
             for (size, prior) in SIZES {
                 let prior = log(share * prior);
-                up.add(prior + factor(size * smallest));
-                down.add(prior + factor(-size * smallest));
+                let centre = size * smallest;
+                let spread = SIZE_SPREAD * centre;
+                let [higher, lower] = fit.log_factors(gap, [centre, -centre], spread, freedom);
+                up.add(prior + higher);
+                down.add(prior + lower);
             }
-            small.add(log(*share) + self.factor(fit, gap, 0.0, SMALL_SIZE * smallest, freedom));
+            let [about_zero] = fit.log_factors(gap, [0.0], SMALL_SIZE * smallest, freedom);
+            small.add(log(*share) + about_zero);
             let (cross, square) = fit.steps[gap];
             if square > 0.0 {
                 step += share * cross / square / fit.fresh;
@@ -473,17 +532,30 @@ impl<'a> Model<'a> {
         evidence.step[gap] = step;
     }
 
-    /// The columns of a run: level, known changes, drift, bots.
-    fn columns(&self, value: &Value, bots: bool, row: &mut [f64]) {
-        row.fill(0.0);
-        row[0] = 1.0;
+    /// The number of columns: level, known changes, drift and, where there are several,
+    /// bots.
+    fn columns(&self) -> usize {
+        let bots = if self.setting.bots > 1 {
+            self.setting.bots
+        } else {
+            0
+        };
+        2 + self.setting.changes.len() + bots
+    }
+
+    /// Adds the columns of a run, times a factor.
+    fn add_row(&self, value: &Value, factor: f64, row: &mut [f64]) {
         let changes = self.setting.changes;
-        for (column, change) in changes.iter().enumerate() {
-            row[1 + column] = if value.site > *change { 1.0 } else { 0.0 };
+        row[0] += factor;
+        for (column, change) in row[1..].iter_mut().zip(changes) {
+            if value.site > *change {
+                *column += factor;
+            }
         }
-        row[1 + changes.len()] = value.time;
-        if bots {
-            row[2 + changes.len() + value.bot] = 1.0;
+        let (drift, bots) = (1 + changes.len(), 2 + changes.len());
+        row[drift] += factor * value.time;
+        if bots < row.len() {
+            row[bots + value.bot] += factor;
         }
     }
 
@@ -491,7 +563,7 @@ impl<'a> Model<'a> {
         let floor = self.floor();
         let (sites, changes) = (self.setting.sites, self.setting.changes);
         let free = 1 + changes.len();
-        let columns = free + 1 + if bots { self.setting.bots } else { 0 };
+        let columns = if bots { self.columns() } else { free + 1 };
         let count = self.values.len() as f64;
         let drift = (DRIFT_PER_RUN * count).min(MOST_DRIFT) * of.scale;
         let offset = BOT_OFFSET * of.scale;
@@ -503,61 +575,39 @@ impl<'a> Model<'a> {
             })
             .collect();
         let noise = of.scale * of.scale;
-        let mut normal = vec![0.0; columns * columns];
-        let mut right = vec![0.0; columns];
-        let mut total = floor * count;
-        let mut by_site = vec![0.0; sites * (columns + 2)];
-        let mut row = vec![0.0; columns];
-        let mut column = vec![0.0; columns];
+        // The compiler unrolls the loops for two columns, by far the most frequent number.
+        const ALL: usize = EARLIER + 1;
+        let Sums {
+            mut normal,
+            right,
+            total,
+            by_site,
+        } = match (of.has_memory, columns) {
+            (false, 2) => self.sums::<_, 1>(of, [0.0; 2]),
+            (false, _) => self.sums::<_, 1>(of, vec![0.0; columns]),
+            (true, 2) => self.sums::<_, ALL>(of, [0.0; 2]),
+            (true, _) => self.sums::<_, ALL>(of, vec![0.0; columns]),
+        };
         let width = columns + 2;
-        for (difference, weight) in of.differences.iter().zip(&of.weights) {
-            row.fill(0.0);
-            for (index, factor) in difference.parts() {
-                self.columns(&self.values[*index], bots, &mut column);
-                for (sum, x) in row.iter_mut().zip(&column) {
-                    *sum += factor * x;
-                }
-            }
-            let number = difference.of(|index| self.values[index].value);
-            for i in 0..columns {
-                let weighted = weight * row[i];
-                right[i] += weighted * number;
-                for j in 0..=i {
-                    normal[i * columns + j] += weighted * row[j];
-                }
-            }
-            total += weight * number * number;
-            // The step's column is a sum over the sites after it.
-            for (part, (index, factor)) in difference.parts().iter().enumerate() {
-                let site = self.values[*index].site;
-                let sums = &mut by_site[site * width..][..width];
-                for (sum, x) in sums.iter_mut().zip(&row) {
-                    *sum += factor * (weight * x);
-                }
-                sums[columns] += factor * (weight * number);
-                sums[columns + 1] += factor * factor * weight;
-                for (other, another) in &difference.parts()[part + 1..] {
-                    let older = site.min(self.values[*other].site);
-                    by_site[older * width + columns + 1] += 2.0 * weight * factor * another;
-                }
-            }
-        }
         for (column, penalty) in penalty.iter().enumerate() {
             normal[column * columns + column] += penalty * noise;
         }
         factorise(&mut normal, columns);
-        let solved = forward(&normal, &right, columns);
+        let mut solved = right;
+        forward(&normal, &mut solved, columns);
         let explained: f64 = solved.iter().map(|x| x * x).sum();
         let rest = (total - explained)
             .max(floor * count)
             .max(f64::MIN_POSITIVE);
         let mut steps = vec![(0.0, 0.0); sites - 1];
-        let mut sums = vec![0.0; columns + 2];
+        let mut sums = vec![0.0; width];
+        let mut crossed = vec![0.0; columns];
         for gap in (0..sites - 1).rev() {
-            for (sum, site) in (sums.iter_mut()).zip(&by_site[(gap + 1) * (columns + 2)..]) {
+            for (sum, site) in sums.iter_mut().zip(&by_site[(gap + 1) * width..]) {
                 *sum += site;
             }
-            let crossed = forward(&normal, &sums[..columns], columns);
+            crossed.copy_from_slice(&sums[..columns]);
+            forward(&normal, &mut crossed, columns);
             let (mut cross, mut square) = (sums[columns], sums[columns + 1]);
             for (x, y) in crossed.iter().zip(&solved) {
                 cross -= x * y;
@@ -574,14 +624,72 @@ impl<'a> Model<'a> {
         let prior: f64 = (free..columns)
             .map(|column| 0.5 * log(penalty[column] * noise))
             .sum();
+        let mut coefficients = solved;
+        backward(&normal, &mut coefficients, columns);
         Fit {
             evidence: prior - determinant - 0.5 * (count - free as f64) * log(rest),
             rest,
             steps,
-            coefficients: backward(&normal, &solved, columns),
+            coefficients,
             free,
             scale: of.scale,
-            fresh: of.scale / (of.differences.last()).map_or(1.0, |last| last.parts()[0].1),
+            fresh: of.scale / self.runs.windows.last_own_factor(&of.factors),
+        }
+    }
+
+    /// The sums over all differences, of so many values each; `row` and its clone have room
+    /// for the columns of one.
+    fn sums<Row, const COUNT: usize>(&self, of: &Noise, mut row: Row) -> Sums
+    where
+        Row: AsMut<[f64]> + Clone,
+    {
+        let mut weighted = row.clone();
+        let (row, weighted) = (row.as_mut(), weighted.as_mut());
+        let columns = row.len();
+        let width = columns + 2;
+        let mut normal = vec![0.0; columns * columns];
+        let mut right = vec![0.0; columns];
+        let mut total = self.floor() * self.values.len() as f64;
+        let mut by_site = vec![0.0; self.setting.sites * width];
+        let windows = &self.runs.windows;
+        for (difference, weight) in windows.differences(&of.factors).zip(&of.weights) {
+            row.fill(0.0);
+            let mut number = 0.0;
+            let (indices, factors) = difference.padded::<COUNT>();
+            for (index, factor) in indices.into_iter().zip(factors) {
+                self.add_row(&self.runs.values[index], factor, row);
+                number += factor * self.values[index];
+            }
+            for i in 0..columns {
+                weighted[i] = weight * row[i];
+                right[i] += weighted[i] * number;
+                for j in 0..=i {
+                    normal[i * columns + j] += weighted[i] * row[j];
+                }
+            }
+            let weighted_number = weight * number;
+            total += weighted_number * number;
+            // The step's column is a sum over the sites after it.
+            let starts = indices.map(|index| self.runs.sites[index] * width);
+            for part in 0..COUNT {
+                let (factor, start) = (factors[part], starts[part]);
+                let sums = &mut by_site[start..start + width];
+                for (sum, x) in sums.iter_mut().zip(&*weighted) {
+                    *sum += factor * x;
+                }
+                sums[columns] += factor * weighted_number;
+                sums[columns + 1] += factor * factor * weight;
+                let double = 2.0 * weight * factor;
+                for (other, another) in starts[part + 1..].iter().zip(&factors[part + 1..]) {
+                    by_site[start.min(*other) + columns + 1] += double * another;
+                }
+            }
+        }
+        Sums {
+            normal,
+            right,
+            total,
+            by_site,
         }
     }
 
@@ -591,55 +699,58 @@ impl<'a> Model<'a> {
         self.tick * self.tick / 12.0
     }
 
-    /// New weights and a new scale from the deviations from the nearer level. Returns the
-    /// values without drift and bots, and the segments.
-    fn improve(&self, noise: &mut Noise, first: bool) -> (Vec<f64>, Vec<FittedSegment>) {
-        let floor = self.floor();
+    /// New weights and a new scale from the deviations from the nearer level.
+    fn improve(&self, noise: &mut Noise, first: bool) -> Round {
         let fit = &self.fit(noise, self.setting.bots > 1);
         let free = fit.free;
-        let bots = fit.coefficients.len() > free + 1;
-        let mut row = vec![0.0; fit.coefficients.len()];
-        let plain: Vec<f64> = (self.values.iter())
-            .map(|value| {
-                self.columns(value, bots, &mut row);
-                let nuisance: f64 = (row[free..].iter())
-                    .zip(&fit.coefficients[free..])
-                    .map(|(x, coefficient)| x * coefficient)
-                    .sum();
-                value.value - nuisance
+        let (drift, bots) = (fit.coefficients[free], &fit.coefficients[free + 1..]);
+        let plain: Vec<f64> = (self.values.iter().zip(&self.runs.values))
+            .map(|(number, value)| {
+                let bot = if bots.is_empty() {
+                    0.0
+                } else {
+                    bots[value.bot]
+                };
+                number - (value.time * drift + bot)
             })
             .collect();
         let (deviations, segments) = self.deviations(fit, &plain);
-        let distances: Vec<f64> = (noise.differences.iter())
-            .map(|difference| difference.of(|index| deviations[index]).abs())
+        let distances: Vec<f64> = (self.runs.windows.differences(&noise.factors))
+            .map(|difference| difference.of(&deviations).abs())
             .collect();
-        let count = distances.len() as f64;
+        let squares: Vec<f64> = (distances.iter())
+            .map(|distance| distance * distance)
+            .collect();
+        let count = squares.len() as f64;
         if first {
             let mut sorted = distances.clone();
             noise.scale = median(&mut sorted) * SCALE_OF_MEDIAN_DEVIATION;
         }
-        let least = floor.max(LEAST_VARIANCE).sqrt();
+        let least = self.floor().max(LEAST_VARIANCE).sqrt();
         let mut scale = noise.scale.max(least);
         for _ in 0..SCALE_ROUNDS {
-            let square: f64 = (distances.iter())
-                .map(|distance| {
-                    let square = distance * distance;
-                    (FREEDOM + 1.0) * square / (FREEDOM + square / (scale * scale))
-                })
-                .sum();
+            let variance = scale * scale;
+            let part = |square: f64| (FREEDOM + 1.0) * square / (FREEDOM + square / variance);
+            // In pieces, whose divisions are independent of the sum.
+            let mut sum = 0.0;
+            let (pieces, rest) = squares.as_chunks::<8>();
+            for piece in pieces {
+                piece.map(part).into_iter().for_each(|part| sum += part);
+            }
+            rest.iter().for_each(|square| sum += part(*square));
             let freedom = (count - free as f64 - 1.0).max(1.0);
-            scale = (square / freedom).sqrt().max(least);
+            scale = (sum / freedom).sqrt().max(least);
         }
         noise.scale = scale;
-        noise.likelihood = 0.0;
-        for ((weight, difference), distance) in
-            (noise.weights.iter_mut().zip(&noise.differences)).zip(&distances)
-        {
-            let square = distance * distance / (scale * scale);
-            *weight = (FREEDOM + 1.0) / (FREEDOM + square);
-            noise.likelihood += difference.log_density() + log(location::student(*distance, scale));
+        let variance = scale * scale;
+        for (weight, square) in noise.weights.iter_mut().zip(&squares) {
+            *weight = (FREEDOM + 1.0) / (FREEDOM + square / variance);
         }
-        (plain, segments)
+        Round {
+            plain,
+            segments,
+            distances,
+        }
     }
 
     /// The deviation of each value from the nearer level of its segment: those before and
@@ -658,43 +769,19 @@ impl<'a> Model<'a> {
                 .get(segment)
                 .map_or(self.setting.sites - 1, |change| *change);
             let best = fit.best(|gap| (from..to).contains(&gap)).unwrap_or(to);
-            let level = |sites: std::ops::RangeInclusive<usize>| {
-                let mut side: Vec<f64> = (plain.iter().zip(&self.values))
-                    .filter(|(_, value)| sites.contains(&value.site))
-                    .map(|(plain, _)| *plain)
-                    .collect();
-                (!side.is_empty()).then(|| median(&mut side))
-            };
-            let levels = [level(from..=best), level(best + 1..=to)];
+            // The values are in the order of their sites.
+            let values_before = |site: usize| self.runs.sites.partition_point(|at| *at < site);
+            let [first, middle, last] = [from, best + 1, to + 1].map(values_before);
+            let level = |values: &[f64]| (!values.is_empty()).then(|| median(&mut values.to_vec()));
+            let levels = [level(&plain[first..middle]), level(&plain[middle..last])];
             segments.push(FittedSegment { from, best, to });
-            for (deviation, (plain, value)) in
-                deviations.iter_mut().zip(plain.iter().zip(&self.values))
-            {
-                if (from..=to).contains(&value.site) {
-                    *deviation = (levels.iter().flatten())
-                        .map(|level| plain - level)
-                        .fold(f64::INFINITY, |a, b| if b.abs() < a.abs() { b } else { a });
-                }
+            for (deviation, plain) in deviations[first..last].iter_mut().zip(&plain[first..last]) {
+                *deviation = (levels.iter().flatten())
+                    .map(|level| plain - level)
+                    .fold(f64::INFINITY, |a, b| if b.abs() < a.abs() { b } else { a });
             }
         }
         (deviations, segments)
-    }
-
-    /// The logarithm of the Bayes factor of a step in a gap whose size is normal
-    /// about a centre. Hundreds of runs on either side of a large step make a factor
-    /// that overflows.
-    fn factor(&self, fit: &Fit, gap: usize, centre: f64, spread: f64, freedom: f64) -> f64 {
-        let (cross, square) = fit.steps[gap];
-        if square <= 0.0 {
-            return 0.0;
-        }
-        let information = square / (fit.scale * fit.scale);
-        let shrink = 1.0 + information * spread * spread;
-        let estimate = cross / square;
-        let off = estimate - centre;
-        let rest =
-            (fit.rest - cross * estimate).max(LEAST_REST * fit.rest) + off * off * square / shrink;
-        -0.5 * log(shrink) - 0.5 * freedom * log(rest / fit.rest)
     }
 }
 
