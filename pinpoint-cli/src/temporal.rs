@@ -9,6 +9,7 @@ pub(crate) use self::without::serve;
 mod with {
     use std::fs;
     use std::path::Path;
+    use std::time::Duration;
 
     use base64::Engine;
     use base64::prelude::BASE64_STANDARD;
@@ -29,16 +30,20 @@ mod with {
         jobs: &JobStore,
         worker: &WorkerOptions,
         arguments: &TemporalArguments,
+        lease: Option<Duration>,
         interrupt: Interrupt,
         quiet: bool,
     ) -> Result<u8, CliError> {
         let temporal = Temporal::connect(&address(&arguments.server)?).await?;
+        let default = TemporalOptions::default();
         let options = TemporalOptions {
             limits: TimeLimits {
                 build: arguments.build_limit,
                 run: arguments.run_limit,
                 queue: arguments.queue_limit,
+                heartbeat: arguments.heartbeat_limit,
             },
+            lease: lease.unwrap_or(default.lease),
         };
         let tell = |event: TemporalEvent<'_>| {
             if !quiet {
@@ -109,6 +114,8 @@ mod with {
 
 #[cfg(not(feature = "temporal"))]
 mod without {
+    use std::time::Duration;
+
     use pinpoint_backends::store::JobStore;
     use pinpoint_backends::worker::WorkerOptions;
 
@@ -120,6 +127,7 @@ mod without {
         _: &JobStore,
         _: &WorkerOptions,
         _: &TemporalArguments,
+        _: Option<Duration>,
         _: Interrupt,
         _: bool,
     ) -> Result<u8, CliError> {

@@ -14,7 +14,7 @@ use pinpoint_core::{Executor, ExecutorError, Heartbeat, Record, Report, Ticket};
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
-use super::beating::{BEAT, Beating};
+use super::beating::Beating;
 use super::failures::{again, from_store, refused};
 use super::jobs_here::{InUse, JobsHere};
 use super::messages::{End, Work, essential_of, size};
@@ -23,6 +23,9 @@ use crate::store::{JobId, Placed, StoreError};
 
 /// Tries that end with their worker, one after the other: the work is likely the reason.
 const MOST_DEATHS: u32 = 5;
+
+/// The time between two tries to record an answer.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// The records that are looked through for an answer.
 const RECORDS: u32 = 500;
@@ -47,12 +50,16 @@ impl Actions {
     ) -> Result<Placed, ActivityError> {
         let beating = Beating::start(ctx.clone())?;
         let done = self.performed(&work, &beating);
-        tokio::select! {
+        let ended = tokio::select! {
             biased;
             done = done => done,
             never = beating.keep() => match never {},
             () = ctx.cancelled() => Err(self.end_work(&work, &beating).await),
+        };
+        if ended.is_err() {
+            beating.ends().await;
         }
+        ended
     }
 
     /// Ends a job, and lets it go.
@@ -81,7 +88,7 @@ impl Actions {
         if let Some(placed) = self.answer_of(&here, work).await? {
             return Ok(essential_of(placed, &charts));
         }
-        let deaths = beating.deaths();
+        let deaths = beating.deaths;
         let record = if deaths >= MOST_DEATHS {
             Record::GaveUp {
                 action,
@@ -100,7 +107,7 @@ impl Actions {
                             ExecutorError::Lost => Duration::ZERO,
                             _ => Duration::from_millis(wait),
                         };
-                        return Err(beating.again_after(wait, &error).await);
+                        return Err(Beating::again_after(wait, &error));
                     }
                     Record::GaveUp {
                         action,
@@ -204,16 +211,24 @@ impl Actions {
             return again(error);
         }
         match stopping {
-            true => beating.let_go().await,
+            true => again("the worker was stopped"),
             false => ActivityError::cancelled(),
         }
     }
 
     async fn open(&self, job: &JobId) -> Result<InUse, ActivityError> {
-        self.jobs.open(job).await.map_err(|error| match error {
-            JobError::Store(error) => from_store(error),
-            error => refused(&format!("on {}: {}", self.jobs.machine(), message(&error))),
-        })
+        match self.jobs.open(job).await {
+            Ok(here) => Ok(here),
+            Err(JobError::Store(error @ StoreError::LeaseLost { .. })) => {
+                self.jobs.lease(job).await?;
+                Err(again(error))
+            }
+            Err(JobError::Store(error)) => Err(from_store(error)),
+            Err(error) => {
+                let reason = format!("on {}: {}", self.jobs.machine(), message(&error));
+                Err(refused(&reason))
+            }
+        }
     }
 
     /// Records something for as long as the store can't be reached: the work is done.
@@ -225,11 +240,9 @@ impl Actions {
     ) -> Result<Placed, ActivityError> {
         loop {
             match here.taken.record_once(record, after).await {
-                Err(error) if error.is_passing() => tokio::time::sleep(BEAT / 10).await,
+                Err(error) if error.is_passing() => tokio::time::sleep(AGAIN).await,
                 Err(error @ StoreError::LeaseLost { .. }) => {
                     self.jobs.forget(&here.taken.job().id).await;
-                    // The owner may have taken it anew, when all of its workers were gone.
-                    self.jobs.lease(&here.taken.job().id).await?;
                     return Err(again(error));
                 }
                 recorded => return recorded.map_err(from_store),
@@ -241,6 +254,7 @@ impl Actions {
         let job = self.jobs.read(&end.job).await?;
         if !matches!(job.state, JobState::Pending | JobState::Running) {
             // By the same activity, whose worker died after that.
+            self.jobs.release(&job.id).await?;
             return Ok(job.state);
         }
         let refusal = end.refused.as_deref();
@@ -266,12 +280,7 @@ impl Actions {
             (Err(error), None) => return Err(error),
         };
         self.jobs.forget(&job.id).await;
-        let lease = self.jobs.lease(&job.id).await?;
-        self.jobs
-            .store()
-            .release(&lease)
-            .await
-            .map_err(from_store)?;
+        self.jobs.release(&job.id).await?;
         Ok(state)
     }
 }

@@ -11,18 +11,15 @@ use pinpoint_core::{ExecutorError, Ticket};
 use temporalio_sdk::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
-use super::failures::again;
 use super::messages::Tried;
-
-/// The time between two signs of life.
-pub(crate) const BEAT: Duration = Duration::from_secs(10);
-
-/// A worker that did not beat for this long counts its work as lost, before Temporal does.
-const STALLED: Duration = Duration::from_secs(20);
 
 /// Signs of life, and what the next worker has to know.
 pub(crate) struct Beating {
     ctx: ActivityContext,
+    /// The time between two of them.
+    every: Duration,
+    /// Workers that died over this, one after the other.
+    pub(crate) deaths: u32,
     state: Mutex<State>,
 }
 
@@ -36,11 +33,17 @@ struct State {
 impl Beating {
     pub(super) fn start(ctx: ActivityContext) -> Result<Self, ActivityError> {
         let tried = ctx.heartbeat_details().deserialize::<Tried>();
-        let tried = tried.map_err(ApplicationFailure::new)?;
+        let mut tried = tried.map_err(ApplicationFailure::new)?.unwrap_or_default();
+        let deaths = tried.deaths;
+        // Unless it says how it ended.
+        tried.deaths += 1;
+        let limit = ctx.info().heartbeat_timeout.unwrap_or(Duration::MAX);
         Ok(Self {
             ctx,
+            deaths,
+            every: limit / 3,
             state: Mutex::new(State {
-                tried: tried.unwrap_or_default(),
+                tried,
                 last: (Instant::now(), SystemTime::now()),
                 stalled: false,
             }),
@@ -49,12 +52,6 @@ impl Beating {
 
     fn with<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
         look(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Workers that died over this.
-    pub(crate) fn deaths(&self) -> u32 {
-        let Tried { failed, let_go, .. } = self.tried();
-        self.ctx.info().attempt.saturating_sub(1 + failed + let_go)
     }
 
     pub(crate) fn tried(&self) -> Tried {
@@ -75,16 +72,14 @@ impl Beating {
         })
     }
 
-    /// The worker has to end: the next one tries it again.
-    pub(super) async fn let_go(&self) -> ActivityError {
-        self.with(|state| state.tried.let_go += 1);
+    /// This try ends without an answer, and its worker goes on.
+    pub(crate) async fn ends(&self) {
+        self.with(|state| state.tried.deaths = 0);
         self.beat().await;
-        again("the worker was stopped")
     }
 
     /// The failure after which Temporal has it tried again.
-    pub(crate) async fn again_after(&self, wait: Duration, error: &ExecutorError) -> ActivityError {
-        self.beat().await;
+    pub(crate) fn again_after(wait: Duration, error: &ExecutorError) -> ActivityError {
         ApplicationFailure::builder(error.to_string())
             .next_retry_delay(wait)
             .build()
@@ -95,7 +90,8 @@ impl Beating {
         self.with(|state| {
             let (instant, time) = state.last;
             let since = instant.elapsed().max(time.elapsed().unwrap_or_default());
-            state.stalled |= since > STALLED;
+            // Before Temporal counts the work as lost.
+            state.stalled |= since > self.every * 2;
             state.last = (Instant::now(), SystemTime::now());
             state.stalled
         })
@@ -111,7 +107,7 @@ impl Beating {
         loop {
             self.has_stalled();
             self.beat().await;
-            tokio::time::sleep(BEAT).await;
+            tokio::time::sleep(self.every).await;
         }
     }
 }

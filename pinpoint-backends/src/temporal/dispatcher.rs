@@ -15,24 +15,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pinpoint_core::job::{JobState, ResultSource};
-use temporalio_client::errors::{WorkflowInteractionError, WorkflowStartError};
+use temporalio_client::errors::{
+    WorkflowGetResultError, WorkflowInteractionError, WorkflowStartError,
+};
 use temporalio_client::{
     Client, WorkflowDescribeOptions, WorkflowExecuteUpdateOptions, WorkflowExecutionStatus,
-    WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowStartOptions,
+    WorkflowGetResultOptions, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
+    WorkflowStartOptions,
 };
+use temporalio_common::error::IncomingError;
+use temporalio_sdk::ApplicationFailure;
 
+use super::failures::SUPERSEDED;
 use super::jobs_here::JobsHere;
 use super::messages::{CancelRequest, JobInput, QUEUE, TimeLimits};
 use super::workflow::JobWorkflow;
 use crate::job::{JobError, message};
 use crate::store::{Job, JobFilter, JobId, Lease, StoreError};
 use crate::worker::{POLL, Pauses, jittered};
-
-/// The time for which a job belongs to Temporal after the last dispatcher is gone.
-pub(super) const LEASE: Duration = Duration::from_secs(120);
-
-/// For a task of a workflow, which may have to replay a long history.
-const TASK: Duration = Duration::from_secs(60);
 
 /// The most jobs that are looked at at once.
 const AT_ONCE: u32 = 100;
@@ -42,6 +42,8 @@ pub(super) struct Dispatcher<'a> {
     pub(super) client: Client,
     pub(super) bots: &'a [String],
     pub(super) limits: &'a TimeLimits,
+    /// The time for which a job belongs to Temporal after the last dispatcher is gone.
+    pub(super) lease: Duration,
 }
 
 /// What a dispatcher did.
@@ -71,6 +73,46 @@ impl Dispatcher<'_> {
     }
 
     async fn look(&self, tell: &mut impl FnMut(Dispatched)) -> Result<(), JobError> {
+        // What fails with one job keeps no other from being ended.
+        let looked = [self.look_after_all(tell).await, self.cancel_all().await];
+        looked.into_iter().collect::<Result<(), _>>()?;
+        // Not while Temporal is out of reach.
+        self.take_all(tell).await
+    }
+
+    async fn look_after_all(&self, tell: &mut impl FnMut(Dispatched)) -> Result<(), JobError> {
+        let store = self.jobs.store();
+        let (owner, within) = (self.jobs.owner(), self.lease / 2);
+        let leases = store.expiring_leases(owner, within, AT_ONCE).await?;
+        // First, since Temporal has them while it is out of reach, too. No other dispatcher
+        // looks at them meanwhile.
+        let mut held = Vec::new();
+        for lease in leases {
+            match store.renew(&lease, self.lease).await {
+                Err(StoreError::LeaseLost { .. }) => {}
+                renewed => {
+                    renewed?;
+                    held.push(lease);
+                }
+            }
+        }
+        for lease in &held {
+            self.look_after(lease, tell).await?;
+        }
+        Ok(())
+    }
+
+    async fn cancel_all(&self) -> Result<(), JobError> {
+        let owner = self.jobs.owner();
+        for id in self.jobs.store().cancel_requests(owner, AT_ONCE).await? {
+            // A workflow that does not answer holds up no other; it is asked again.
+            let asked = tokio::time::timeout(self.limits.heartbeat, self.cancel(&id)).await;
+            asked.unwrap_or(Ok(()))?;
+        }
+        Ok(())
+    }
+
+    async fn take_all(&self, tell: &mut impl FnMut(Dispatched)) -> Result<(), JobError> {
         let store = self.jobs.store();
         let filter = JobFilter {
             bots: self.bots.to_owned(),
@@ -78,7 +120,7 @@ impl Dispatcher<'_> {
             ..JobFilter::default()
         };
         while !self.bots.is_empty()
-            && let Some((job, lease)) = store.take(&filter, self.jobs.owner(), LEASE).await?
+            && let Some((job, lease)) = store.take(&filter, self.jobs.owner(), self.lease).await?
         {
             match self.start(&job).await {
                 Ok(()) => tell(Dispatched::Started(Box::new(job))),
@@ -87,13 +129,6 @@ impl Dispatcher<'_> {
                     return Err(error);
                 }
             }
-        }
-        let owner = self.jobs.owner();
-        for id in store.cancel_requests(owner, AT_ONCE).await? {
-            self.cancel(&id).await?;
-        }
-        for lease in store.expiring_leases(owner, LEASE / 2, AT_ONCE).await? {
-            self.look_after(&lease, tell).await?;
         }
         Ok(())
     }
@@ -108,7 +143,7 @@ impl Dispatcher<'_> {
         let options = WorkflowStartOptions::new(QUEUE, job.id.to_string())
             .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)
             .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
-            .task_timeout(TASK)
+            .task_timeout(self.limits.short())
             .static_summary(job.title.clone())
             .build();
         match self
@@ -155,11 +190,6 @@ impl Dispatcher<'_> {
             Err(WorkflowInteractionError::NotFound(_)) => None,
             Err(error) => return Err(unavailable(error)),
         };
-        // No other dispatcher looks meanwhile.
-        match store.renew(lease, LEASE).await {
-            Err(StoreError::LeaseLost { .. }) => return Ok(()),
-            renewed => renewed?,
-        }
         match status {
             Some(
                 WorkflowExecutionStatus::Running
@@ -170,7 +200,18 @@ impl Dispatcher<'_> {
             ) => Ok(()),
             None => self.start(&store.get(id.as_str()).await?).await,
             Some(status) => {
-                let state = self.end(lease, status).await?;
+                let ended = handle.get_result(WorkflowGetResultOptions::default());
+                let error = ended.await.err();
+                let failure = error.as_ref().and_then(failure_of);
+                if failure.and_then(ApplicationFailure::type_name) == Some(SUPERSEDED) {
+                    // Another worker had the job, and let it go.
+                    return self.start(&store.get(id.as_str()).await?).await;
+                }
+                let reason = match failure {
+                    Some(failure) => failure.source_error().to_string(),
+                    None => format!("its workflow ended: {status:?}"),
+                };
+                let state = self.end(id, status, &reason).await?;
                 tell(Dispatched::Ended(id.clone(), state));
                 Ok(())
             }
@@ -180,11 +221,14 @@ impl Dispatcher<'_> {
     /// Ends a job whose workflow ended without doing so.
     async fn end(
         &self,
-        lease: &Lease,
+        id: &JobId,
         status: WorkflowExecutionStatus,
+        reason: &str,
     ) -> Result<JobState, JobError> {
         let store = self.jobs.store();
-        let id = lease.id();
+        // Taken anew, so that what its activities still record counts for nothing.
+        let lease = &store.lease(id, self.jobs.owner(), self.lease).await?;
+        self.jobs.forget(id).await;
         let job = store.get(id.as_str()).await?;
         if !matches!(job.state, JobState::Pending | JobState::Running) {
             store.release(lease).await?;
@@ -194,16 +238,22 @@ impl Dispatcher<'_> {
             status,
             WorkflowExecutionStatus::Failed | WorkflowExecutionStatus::Completed
         );
-        let here = self.jobs.open(id).await;
+        let here = if failed {
+            None
+        } else {
+            // It is held here until the last activity has noticed that it counts for nothing.
+            let opened = tokio::time::timeout(self.limits.heartbeat, self.jobs.open(id)).await;
+            Some(opened.map_err(unavailable)?)
+        };
         let ended = match &here {
-            Ok(here) if !failed => {
+            Some(Ok(here)) => {
                 let source: &dyn ResultSource = &here.executor;
                 here.taken.cancel(Some(source)).await?
             }
             _ => {
                 let reason = match &here {
-                    Err(error) => format!("its workflow ended: {status:?}; {}", message(error)),
-                    Ok(_) => format!("its workflow ended: {status:?}"),
+                    Some(Err(error)) => format!("{reason}; {}", message(error)),
+                    _ => reason.to_owned(),
                 };
                 if job.state == JobState::Pending {
                     store
@@ -220,6 +270,20 @@ impl Dispatcher<'_> {
         self.jobs.forget(id).await;
         store.release(lease).await?;
         Ok(ended)
+    }
+}
+
+/// The failure that a workflow ended with, or one of its activities.
+fn failure_of(error: &WorkflowGetResultError) -> Option<&ApplicationFailure> {
+    let WorkflowGetResultError::Failed(error) = error else {
+        return None;
+    };
+    let mut error = &**error;
+    loop {
+        match error {
+            IncomingError::Application(failure) => return Some(failure),
+            other => error = other.cause()?,
+        }
     }
 }
 

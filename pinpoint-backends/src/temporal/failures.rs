@@ -19,6 +19,11 @@ pub(super) fn refused(reason: &str) -> ActivityError {
     lasting(REFUSED, reason)
 }
 
+/// Nothing that is done for the job counts any more.
+pub(super) fn superseded(error: &StoreError) -> ActivityError {
+    lasting(SUPERSEDED, &error.to_string())
+}
+
 fn lasting(kind: &str, reason: &str) -> ActivityError {
     ApplicationFailure::builder(reason)
         .type_name(kind.to_owned())
@@ -29,9 +34,9 @@ fn lasting(kind: &str, reason: &str) -> ActivityError {
 
 pub(super) fn from_store(error: StoreError) -> ActivityError {
     match error {
-        error @ (StoreError::LeaseLost { .. } | StoreError::Leased { .. }) => {
-            lasting(SUPERSEDED, &error.to_string())
-        }
+        error @ StoreError::Leased { .. } => superseded(&error),
+        // The owner may have taken it anew, when all of its workers were gone.
+        error @ StoreError::LeaseLost { .. } => again(error),
         // A full disk can be emptied, and a server comes back.
         error if error.is_passing() || matches!(error, StoreError::Full { .. }) => again(error),
         error => refused(&error.to_string()),

@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use pinpoint_core::job::JobState;
 use temporalio_sdk::activities::ActivityError;
 use tokio::sync::{Mutex, OnceCell};
 
-use super::failures::from_store;
+use super::failures::{from_store, superseded};
 use crate::job::{JobError, TakenJob};
 use crate::local::LocalExecutor;
-use crate::store::{Job, JobId, JobStore, Lease, LockError};
+use crate::store::{Job, JobId, JobStore, Lease, LockError, StoreError};
 use crate::worker::{WorkerOptions, open_executor};
 
 /// The time for which a job stays open without an action.
@@ -80,8 +81,24 @@ impl JobsHere {
     }
 
     pub(crate) async fn lease(&self, job: &JobId) -> Result<Lease, ActivityError> {
-        let lease = self.store.share_lease(job, &self.owner, PATIENCE).await;
-        lease.map_err(from_store)
+        match self.store.share_lease(job, &self.owner, PATIENCE).await {
+            Err(error @ StoreError::LeaseLost { .. }) => match self.read(job.as_str()).await?.state
+            {
+                // It waits for somebody to take it again.
+                JobState::Pending | JobState::Running => Err(from_store(error)),
+                _ => Err(superseded(&error)),
+            },
+            lease => lease.map_err(from_store),
+        }
+    }
+
+    /// Lets go of a job that has ended.
+    pub(crate) async fn release(&self, job: &JobId) -> Result<(), ActivityError> {
+        let lease = match self.store.share_lease(job, &self.owner, PATIENCE).await {
+            Err(StoreError::LeaseLost { .. } | StoreError::Leased { .. }) => return Ok(()),
+            lease => lease.map_err(from_store)?,
+        };
+        self.store.release(&lease).await.map_err(from_store)
     }
 
     pub(crate) fn machine(&self) -> &str {

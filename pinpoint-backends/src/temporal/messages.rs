@@ -38,21 +38,30 @@ pub struct TimeLimits {
     pub run: Duration,
     /// For the time until a machine is free.
     pub queue: Duration,
+    /// For the time without a sign of life, after which work is given to another worker.
+    pub heartbeat: Duration,
 }
 
 impl Default for TimeLimits {
-    /// Four hours, 45 minutes and a day.
+    /// Four hours, 45 minutes, a day and half a minute.
     fn default() -> Self {
         const MINUTE: u64 = 60;
         Self {
             build: Duration::from_secs(240 * MINUTE),
             run: Duration::from_secs(45 * MINUTE),
             queue: Duration::from_secs(24 * 60 * MINUTE),
+            heartbeat: Duration::from_secs(30),
         }
     }
 }
 
 impl TimeLimits {
+    /// For what needs nothing but the store, and for a task of a workflow, which may have to
+    /// replay a long history.
+    pub(crate) fn short(&self) -> Duration {
+        self.heartbeat * 2
+    }
+
     /// The limit for a task.
     pub(crate) fn of(&self, task: &Task) -> Duration {
         match task {
@@ -101,9 +110,9 @@ pub(crate) struct Work {
 pub(crate) struct Tried {
     /// Tries that failed.
     pub(crate) failed: u32,
-    /// Tries that were let go because their worker had to end.
-    #[serde(default)]
-    pub(crate) let_go: u32,
+    /// Tries, one after the other, that began and ended with their worker. Only a try that is
+    /// under way counts meanwhile: its end is not known.
+    pub(crate) deaths: u32,
     /// Work that goes on elsewhere.
     pub(crate) ticket: Option<Ticket>,
 }

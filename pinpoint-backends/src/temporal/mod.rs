@@ -74,10 +74,22 @@ pub struct Address {
 }
 
 /// What a worker on Temporal needs beside [`WorkerOptions`].
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemporalOptions {
     /// Limits on the time of activities.
     pub limits: TimeLimits,
+    /// The time for which a job belongs to Temporal after its last worker is gone.
+    pub lease: Duration,
+}
+
+impl Default for TemporalOptions {
+    /// The default limits, and two minutes.
+    fn default() -> Self {
+        Self {
+            limits: TimeLimits::default(),
+            lease: Duration::from_secs(120),
+        }
+    }
 }
 
 /// The reason why Temporal can't be used.
@@ -228,13 +240,21 @@ pub async fn serve(
     let runtime = Runtime::from_current_tokio(
         telemetry.map_err(|error| TemporalError::Client(error.into()))?,
     )?;
-    let mut workers = workers(temporal, &runtime, worker, &jobs, &stopping)?;
+    let mut workers = workers(
+        temporal,
+        &runtime,
+        worker,
+        &options.limits,
+        &jobs,
+        &stopping,
+    )?;
     let stops: Vec<_> = workers.iter().map(Worker::shutdown_handle).collect();
     let dispatcher = Dispatcher {
         jobs: Arc::clone(&jobs),
         client: temporal.client.clone(),
         bots: &worker.bots,
         limits: &options.limits,
+        lease: options.lease,
     };
     tell(TemporalEvent::Began(&presence.announcement()));
     let running: Vec<LocalBoxFuture<'_, _>> = workers
@@ -270,6 +290,7 @@ fn workers(
     temporal: &Temporal,
     runtime: &Runtime,
     options: &WorkerOptions,
+    limits: &TimeLimits,
     jobs: &Arc<JobsHere>,
     stopping: &Arc<AtomicBool>,
 ) -> Result<Vec<Worker>, TemporalError> {
@@ -286,7 +307,8 @@ fn workers(
     for (queue, slots) in queues {
         let builder = temporalio_sdk::WorkerOptions::new(queue)
             .client_identity_override(options.machine.clone())
-            .max_heartbeat_throttle_interval(Duration::from_secs(5))
+            .max_heartbeat_throttle_interval(limits.heartbeat / 6)
+            .sticky_queue_schedule_to_start_timeout(limits.heartbeat / 3)
             .graceful_shutdown_period(options.drain);
         let built = match slots {
             None => builder

@@ -34,12 +34,6 @@ use super::messages::{
 use crate::job::machine_of;
 use crate::store::Placed;
 
-/// The time after which an activity that shows no sign of life is given to another worker.
-pub(crate) const HEARTBEAT: Duration = Duration::from_secs(30);
-
-/// For activities that need nothing but the store.
-const SHORT: Duration = Duration::from_secs(60);
-
 /// The runs that wait or are under way for each machine of a bot, at most: one runs and one
 /// is there when it ends. Jobs take turns for the machines so.
 const RUNS_PER_MACHINE: u32 = 2;
@@ -120,7 +114,7 @@ enum Kind {
 
 /// What happened next.
 enum Step {
-    Ended(usize, Result<Noted, ActivityExecutionError>),
+    Ended(usize, Box<Result<Noted, ActivityExecutionError>>),
     /// The workflow was asked to do something.
     Asked,
     TimeIsUp,
@@ -152,7 +146,7 @@ impl Driver {
         ctx: WorkflowContext<JobWorkflow>,
         input: JobInput,
     ) -> Result<Self, WorkflowTermination> {
-        let begun = ctx.execute_activity(Bookkeeping::begin, input.clone(), short(&input.job));
+        let begun = ctx.execute_activity(Bookkeeping::begin, input.clone(), short(&input));
         let begun: Begun = begun.await.map_err(failed)?;
         let machine = machine_of(&begun.job, false).map_err(impossible)?;
         let key = JobKey {
@@ -194,7 +188,7 @@ impl Driver {
             let note = self.note_of(None);
             let read = self
                 .ctx
-                .execute_activity(Bookkeeping::note, note, short(&self.input.job));
+                .execute_activity(Bookkeeping::note, note, short(&self.input));
             let noted: Noted = read.await.map_err(failed)?;
             for records in noted.records.chunks(RECORDS_AT_ONCE) {
                 for placed in records {
@@ -236,7 +230,10 @@ impl Driver {
                 if continues && self.early.is_empty() {
                     return self.continue_as_new().await;
                 }
-                if !paused {
+                if !self.early.is_empty() {
+                    // Another worker had the job, and recorded what comes before them.
+                    self.note(None);
+                } else if !paused {
                     return Err(impossible(
                         "nothing is under way, and the search has not ended",
                     ));
@@ -251,7 +248,7 @@ impl Driver {
                 }
                 Step::Ended(index, answer) => {
                     let ended = self.in_flight.remove(index);
-                    self.take_in(ended.kind, answer)?;
+                    self.take_in(ended.kind, *answer)?;
                 }
             }
         }
@@ -261,7 +258,7 @@ impl Driver {
             refused: self.refused.clone(),
         };
         let options = ActivityOptions::with_start_to_close_timeout(self.input.limits.build)
-            .heartbeat_timeout(HEARTBEAT)
+            .heartbeat_timeout(self.input.limits.heartbeat)
             .task_queue(build_queue(&self.input.bot))
             .cancellation_token(WorkflowCancellationToken::new())
             .summary("ends the job".to_owned())
@@ -300,7 +297,7 @@ impl Driver {
         poll_fn(|context| {
             for (index, in_flight) in self.in_flight.iter_mut().enumerate() {
                 if let Poll::Ready(answer) = in_flight.future.as_mut().poll(context) {
-                    return Poll::Ready(Step::Ended(index, answer));
+                    return Poll::Ready(Step::Ended(index, Box::new(answer)));
                 }
             }
             if asked.as_mut().poll(context).is_ready() {
@@ -392,7 +389,7 @@ impl Driver {
         let options =
             ActivityOptions::with_start_to_close_timeout(limits.of(&action.task).max(longest))
                 .schedule_to_start_timeout(limits.queue)
-                .heartbeat_timeout(HEARTBEAT)
+                .heartbeat_timeout(limits.heartbeat)
                 .task_queue(queue(&action.task, &self.input.bot))
                 .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
                 .cancellation_token(token.clone())
@@ -434,10 +431,10 @@ impl Driver {
         }
     }
 
-    /// Records something; the machine hears it after that.
-    fn note(&mut self, record: Record) {
-        let (ctx, note) = (self.ctx.clone(), self.note_of(Some(record)));
-        let options = short(&self.input.job);
+    /// Records something, or nothing; the machine hears all that it has missed after that.
+    fn note(&mut self, record: impl Into<Option<Record>>) {
+        let (ctx, note) = (self.ctx.clone(), self.note_of(record.into()));
+        let options = short(&self.input);
         self.in_flight.push(InFlight {
             kind: Kind::Note,
             future: Box::pin(async move {
@@ -543,7 +540,7 @@ impl Driver {
             let note = self.note_of(Some(Record::TimePassed { elapsed }));
             let noted = self
                 .ctx
-                .execute_activity(Bookkeeping::note, note, short(&self.input.job));
+                .execute_activity(Bookkeeping::note, note, short(&self.input));
             let _: Noted = noted.await.map_err(failed)?;
         }
         self.input.paused = self.ctx.state(|state| state.paused);
@@ -606,12 +603,12 @@ fn queue(task: &Task, bot: &str) -> String {
 
 /// Options for an activity that needs nothing but the store. It is retried for as long as
 /// the store is out of reach.
-fn short(job: &str) -> ActivityOptions {
-    ActivityOptions::with_start_to_close_timeout(SHORT)
+fn short(input: &JobInput) -> ActivityOptions {
+    ActivityOptions::with_start_to_close_timeout(input.limits.short())
         .task_queue(QUEUE.to_owned())
         // Such facts have to be recorded when the workflow is canceled, too.
         .cancellation_token(WorkflowCancellationToken::new())
-        .summary(format!("records what happened in {job}"))
+        .summary(format!("records what happened in {}", input.job))
         .build()
 }
 

@@ -80,6 +80,9 @@ pub(crate) struct TemporalArguments {
     /// The longest wait until a machine is free.
     #[arg(long, help_heading = TEMPORAL, value_name = "DURATION", requires = "temporal", default_value = "1d", value_parser = humantime::parse_duration)]
     pub(crate) queue_limit: Duration,
+    // How long a worker may show no sign of life.
+    #[arg(long, hide = true, value_name = "DURATION", requires = "temporal", default_value = "30s", value_parser = humantime::parse_duration)]
+    pub(crate) heartbeat_limit: Duration,
 }
 
 // The address of Temporal.

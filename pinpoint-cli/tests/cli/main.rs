@@ -47,6 +47,8 @@ mod screen;
 mod stop;
 #[cfg(feature = "postgres")]
 mod stores;
+#[cfg(all(feature = "temporal", feature = "postgres"))]
+mod temporal;
 mod versions;
 mod workers;
 mod world;

