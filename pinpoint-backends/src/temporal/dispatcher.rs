@@ -23,6 +23,7 @@ use temporalio_client::{
 
 use super::jobs_here::JobsHere;
 use super::messages::{CancelRequest, JobInput, QUEUE, TimeLimits};
+use super::namespace::attributes_of;
 use super::workflow::JobWorkflow;
 use crate::job::{JobError, message};
 use crate::store::{Job, JobFilter, JobId, Lease, StoreError};
@@ -42,6 +43,8 @@ pub(super) struct Dispatcher<'a> {
     pub(super) client: Client,
     pub(super) bots: &'a [String],
     pub(super) limits: &'a TimeLimits,
+    /// The namespace has the search attributes.
+    pub(super) with_attributes: bool,
 }
 
 /// What a dispatcher did.
@@ -81,7 +84,10 @@ impl Dispatcher<'_> {
             && let Some((job, lease)) = store.take(&filter, self.jobs.owner(), LEASE).await?
         {
             match self.start(&job).await {
-                Ok(()) => tell(Dispatched::Started(Box::new(job))),
+                Ok(()) => {
+                    self.jobs.metrics().job_started(&job);
+                    tell(Dispatched::Started(Box::new(job)));
+                }
                 Err(error) => {
                     store.release(&lease).await?;
                     return Err(error);
@@ -110,6 +116,7 @@ impl Dispatcher<'_> {
             .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
             .task_timeout(TASK)
             .static_summary(job.title.clone())
+            .maybe_search_attributes(self.with_attributes.then(|| attributes_of(job)))
             .build();
         match self
             .client
@@ -217,6 +224,7 @@ impl Dispatcher<'_> {
             }
         };
         drop(here);
+        self.jobs.metrics().job_ended(&job, ended);
         self.jobs.forget(id).await;
         store.release(lease).await?;
         Ok(ended)

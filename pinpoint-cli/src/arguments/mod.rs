@@ -31,7 +31,7 @@ pub(crate) use self::pairwise::Pairwise;
 pub(crate) use self::plan::Plan;
 pub(crate) use self::provisions::ProvisionOptions;
 pub(crate) use self::workers::{
-    Assignment, Key, Signing, TemporalArguments, TemporalServer, Worker, Workers,
+    Assignment, Key, Signing, TemporalArguments, TemporalCommand, TemporalServer, Worker, Workers,
 };
 
 /// Find the commit that made a benchmark slower.
@@ -97,6 +97,9 @@ Examples:
     /// List the workers that carry out jobs.
     #[command(subcommand)]
     Workers(Workers),
+    /// Prepare a Temporal server for workers.
+    #[command(subcommand)]
+    Temporal(TemporalCommand),
     /// List and inspect the bots that run benchmarks.
     Bots(Bots),
     /// Bisect a sample repository.
