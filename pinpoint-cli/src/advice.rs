@@ -163,9 +163,15 @@ fn on_bot(error: &UnknownBot) -> Option<String> {
 fn on_temporal(error: &(dyn Error + 'static)) -> Option<String> {
     use pinpoint_backends::temporal::TemporalError;
     let advice = match error.downcast_ref()? {
-        TemporalError::Connect { .. } => "--temporal-address HOST:PORT, TEMPORAL_TLS",
+        TemporalError::Connect { tls: false, .. } => {
+            "--temporal-address HOST:PORT; TEMPORAL_TLS=true if the server has TLS"
+        }
+        TemporalError::Connect { tls: true, .. } => {
+            "--temporal-address HOST:PORT, TEMPORAL_TLS_SERVER_CA_CERT_PATH, \
+             TEMPORAL_TLS_SERVER_NAME, TEMPORAL_TLS_CLIENT_CERT_PATH"
+        }
         TemporalError::Refused { .. } => {
-            "TEMPORAL_API_KEY, or TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH"
+            "TEMPORAL_API_KEY, TEMPORAL_TLS_CLIENT_CERT_PATH"
         }
         TemporalError::NoNamespace { .. } => {
             "`pinpoint temporal setup` makes it, --temporal-namespace NAME"
