@@ -170,9 +170,7 @@ fn on_temporal(error: &(dyn Error + 'static)) -> Option<String> {
             "--temporal-address HOST:PORT, TEMPORAL_TLS_SERVER_CA_CERT_PATH, \
              TEMPORAL_TLS_SERVER_NAME, TEMPORAL_TLS_CLIENT_CERT_PATH"
         }
-        TemporalError::Refused { .. } => {
-            "TEMPORAL_API_KEY, TEMPORAL_TLS_CLIENT_CERT_PATH"
-        }
+        TemporalError::Refused { .. } => "TEMPORAL_API_KEY, TEMPORAL_TLS_CLIENT_CERT_PATH",
         TemporalError::NoNamespace { .. } => {
             "`pinpoint temporal setup` makes it, --temporal-namespace NAME"
         }

@@ -227,17 +227,14 @@ mod tests {
 
     #[test]
     fn every_run_has_its_result() {
-        let run = |failure: Option<&str>| RunReport {
-            failure: failure.map(str::to_owned),
-            ..RunReport::default()
-        };
         let pair = Report::RanPair(Box::new(PairReport {
-            first: run(None),
-            second: run(Some("exit code 1")),
+            first: RunReport::new(1),
+            second: RunReport::failed(2, "exit code 1"),
         }));
         let reported = |report| Record::Reported { action: 1, report };
         assert_eq!(results_of(2, &reported(pair)), ["ok", "failed"]);
-        assert_eq!(results_of(1, &reported(Report::Ran(run(None)))), ["ok"]);
+        let run = Report::Ran(RunReport::new(1));
+        assert_eq!(results_of(1, &reported(run)), ["ok"]);
         let gave_up = Record::GaveUp {
             action: 1,
             reason: "gone".into(),
