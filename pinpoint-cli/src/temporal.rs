@@ -149,7 +149,6 @@ mod with {
 }
 
 #[cfg(not(feature = "temporal"))]
-#[expect(clippy::unused_async, reason = "the others are")]
 mod without {
     use pinpoint_backends::store::JobStore;
     use pinpoint_backends::worker::WorkerOptions;

@@ -30,8 +30,10 @@ pub(crate) use self::midpoint::{Midpoint, StateArgument};
 pub(crate) use self::pairwise::Pairwise;
 pub(crate) use self::plan::Plan;
 pub(crate) use self::provisions::ProvisionOptions;
+#[cfg(feature = "temporal")]
+pub(crate) use self::workers::TemporalServer;
 pub(crate) use self::workers::{
-    Assignment, Key, Signing, TemporalArguments, TemporalCommand, TemporalServer, Worker, Workers,
+    Assignment, Key, Signing, TemporalArguments, TemporalCommand, Worker, Workers,
 };
 
 /// Find the commit that made a benchmark slower.
