@@ -26,7 +26,8 @@ pub(crate) fn on(error: &(dyn Error + 'static)) -> Option<String> {
             .or_else(|| error.downcast_ref().and_then(on_mirror))
             .or_else(|| error.downcast_ref().and_then(on_repository))
             .or_else(|| error.downcast_ref().and_then(on_history))
-            .or_else(|| error.downcast_ref().and_then(on_bot));
+            .or_else(|| error.downcast_ref().and_then(on_bot))
+            .or_else(|| on_temporal(error));
         if advice.is_some() {
             return advice;
         }
@@ -49,6 +50,8 @@ fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
             CliError::Job(error) => error,
             CliError::Measurement(error) => error,
             CliError::Stopped { error, .. } => &**error,
+            #[cfg(feature = "temporal")]
+            CliError::Temporal(error) => error,
             _ => return error.source(),
         });
     }
@@ -154,6 +157,33 @@ fn on_history(error: &HistoryError) -> Option<String> {
 
 fn on_bot(error: &UnknownBot) -> Option<String> {
     (error.near.is_empty()).then(|| "`pinpoint bots list` shows all bots".into())
+}
+
+#[cfg(feature = "temporal")]
+fn on_temporal(error: &(dyn Error + 'static)) -> Option<String> {
+    use pinpoint_backends::temporal::TemporalError;
+    let advice = match error.downcast_ref()? {
+        TemporalError::Connect { tls: false, .. } => {
+            "--temporal-address HOST:PORT; TEMPORAL_TLS=true if the server has TLS"
+        }
+        TemporalError::Connect { tls: true, .. } => {
+            "--temporal-address HOST:PORT, TEMPORAL_TLS_SERVER_CA_CERT_PATH, \
+             TEMPORAL_TLS_SERVER_NAME, TEMPORAL_TLS_CLIENT_CERT_PATH"
+        }
+        TemporalError::Refused { .. } => "TEMPORAL_API_KEY, TEMPORAL_TLS_CLIENT_CERT_PATH",
+        TemporalError::NoNamespace { .. } => {
+            "`pinpoint temporal setup` makes it, --temporal-namespace NAME"
+        }
+        TemporalError::Config(_) => "--temporal-address, --temporal-profile, TEMPORAL_…",
+        TemporalError::Metrics { .. } => "--metrics HOST:PORT",
+        _ => return None,
+    };
+    Some(advice.into())
+}
+
+#[cfg(not(feature = "temporal"))]
+fn on_temporal(_: &(dyn Error + 'static)) -> Option<String> {
+    None
 }
 
 /// The option that helps with something that disturbs measurements.

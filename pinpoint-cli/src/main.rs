@@ -125,6 +125,7 @@ async fn run(arguments: Arguments) -> Result<u8, CliError> {
         Command::Jobs(command) => jobs::run(command, display).await,
         Command::Worker(worker) => worker::run(*worker, display).await,
         Command::Workers(command) => worker::look(command, display).await,
+        Command::Temporal(command) => temporal::run(command, &display).await,
         Command::Bots(command) => bots::run(&command, &display),
         Command::Demo(demo) => demo::run(demo, display).await,
         Command::Clean(clean) => storage::clean(&clean, &display),

@@ -1,9 +1,9 @@
 //! Jobs on Temporal.
 
 #[cfg(feature = "temporal")]
-pub(crate) use self::with::serve;
+pub(crate) use self::with::{run, serve};
 #[cfg(not(feature = "temporal"))]
-pub(crate) use self::without::serve;
+pub(crate) use self::without::{run, serve};
 
 #[cfg(feature = "temporal")]
 mod with {
@@ -15,16 +15,51 @@ mod with {
     use base64::prelude::BASE64_STANDARD;
     use pinpoint_backends::store::JobStore;
     use pinpoint_backends::temporal::{
-        Address, PayloadKey, Temporal, TemporalEvent, TemporalOptions, TimeLimits,
+        Address, PayloadKey, SetUp, Temporal, TemporalEvent, TemporalOptions, TimeLimits,
         serve as serve_temporal,
     };
     use pinpoint_backends::worker::WorkerOptions;
+    use serde_json::json;
 
-    use crate::arguments::{TemporalArguments, TemporalServer};
+    use crate::arguments::{Display, Output, TemporalArguments, TemporalCommand, TemporalServer};
     use crate::error::{CliError, FOUND, with_advice};
-    use crate::output::errln;
+    use crate::output::{errln, print, print_json};
     use crate::stop::Interrupt;
     use crate::text::{BOLD, DIM, ERROR};
+
+    pub(crate) async fn run(command: TemporalCommand, display: &Display) -> Result<u8, CliError> {
+        let TemporalCommand::Setup { server, retention } = command;
+        let temporal = Temporal::connect(&address(&server), None).await?;
+        let there = temporal.set_up(retention).await?;
+        match display.output {
+            Output::Json => print_json(json!({
+                "namespace": there.namespace,
+                "made": there.made,
+                "retention": there.retention.as_secs(),
+                "made_attributes": there.made_attributes,
+                "existing_attributes": there.existing_attributes,
+            })),
+            Output::Text => print(format_args!("{}", in_words(&there))),
+        }
+        Ok(FOUND)
+    }
+
+    fn in_words(there: &SetUp) -> String {
+        let list = |names: &[&str]| match names {
+            [] => "none".to_owned(),
+            names => names.join(", "),
+        };
+        format!(
+            "namespace {}: {}; it keeps histories for {}\n\
+             search attributes made: {}\n\
+             search attributes that were there: {}\n",
+            there.namespace,
+            if there.made { "made" } else { "was there" },
+            humantime::format_duration(there.retention),
+            list(&there.made_attributes),
+            list(&there.existing_attributes),
+        )
+    }
 
     pub(crate) async fn serve(
         jobs: &JobStore,
@@ -34,7 +69,12 @@ mod with {
         interrupt: Interrupt,
         quiet: bool,
     ) -> Result<u8, CliError> {
-        let temporal = Temporal::connect(&address(&arguments.server)?).await?;
+        let address = Address {
+            key: arguments.temporal_key.as_deref().map(key).transpose()?,
+            ..address(&arguments.server)
+        };
+        let metrics = arguments.metrics.as_deref();
+        let temporal = Temporal::connect(&address, metrics).await?;
         let default = TemporalOptions::default();
         let options = TemporalOptions {
             limits: TimeLimits {
@@ -44,6 +84,7 @@ mod with {
                 heartbeat: arguments.heartbeat_limit,
             },
             lease: lease.unwrap_or(default.lease),
+            deployment: arguments.temporal_deployment.clone(),
         };
         let tell = |event: TemporalEvent<'_>| {
             if !quiet {
@@ -62,13 +103,13 @@ mod with {
         Ok(FOUND)
     }
 
-    fn address(server: &TemporalServer) -> Result<Address, CliError> {
-        Ok(Address {
+    fn address(server: &TemporalServer) -> Address {
+        Address {
             address: server.temporal_address.clone(),
             namespace: server.temporal_namespace.clone(),
             profile: server.temporal_profile.clone(),
-            key: server.temporal_key.as_deref().map(key).transpose()?,
-        })
+            key: None,
+        }
     }
 
     fn key(path: &Path) -> Result<PayloadKey, CliError> {
@@ -119,9 +160,13 @@ mod without {
     use pinpoint_backends::store::JobStore;
     use pinpoint_backends::worker::WorkerOptions;
 
-    use crate::arguments::TemporalArguments;
+    use crate::arguments::{Display, TemporalArguments, TemporalCommand};
     use crate::error::CliError;
     use crate::stop::Interrupt;
+
+    pub(crate) async fn run(_: TemporalCommand, _: &Display) -> Result<u8, CliError> {
+        Err(not_built_in())
+    }
 
     pub(crate) async fn serve(
         _: &JobStore,
@@ -131,10 +176,14 @@ mod without {
         _: Interrupt,
         _: bool,
     ) -> Result<u8, CliError> {
-        Err(CliError::Input(
+        Err(not_built_in())
+    }
+
+    fn not_built_in() -> CliError {
+        CliError::Input(
             "this program was built without Temporal; install it with \
-             `cargo install pinpoint-cli --features temporal`"
+             `cargo install --path pinpoint-cli --features temporal`"
                 .into(),
-        ))
+        )
     }
 }

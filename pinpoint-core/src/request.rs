@@ -53,6 +53,17 @@ impl Request {
         }
     }
 
+    /// The name of the kind, as of its [`Task`](crate::Task::kind).
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::FindMetric(_) => "find_metric",
+            Self::List(_) => "list",
+            Self::Build(_) => "build",
+            Self::Run(_) => "run",
+            Self::RunPair(_) => "run_pair",
+        }
+    }
+
     /// The charts that count; all of them where nothing is run for them.
     pub fn charts(&self) -> &Charts {
         match self {

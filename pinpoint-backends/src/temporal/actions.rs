@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pinpoint_core::job::{JobState, ResultSource};
 use pinpoint_core::translate::{accept, essential};
 use pinpoint_core::{Executor, ExecutorError, Heartbeat, Record, Report, Ticket};
 use temporalio_macros::activities;
-use temporalio_sdk::activities::{ActivityContext, ActivityError};
+use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
 use super::beating::Beating;
 use super::failures::{again, from_store, refused};
@@ -49,7 +49,7 @@ impl Actions {
         work: Work,
     ) -> Result<Placed, ActivityError> {
         let beating = Beating::start(ctx.clone())?;
-        let done = self.performed(&work, &beating);
+        let done = self.performed(&work, &beating, ctx.info());
         let ended = tokio::select! {
             biased;
             done = done => done,
@@ -80,10 +80,17 @@ impl Actions {
 }
 
 impl Actions {
-    async fn performed(&self, work: &Work, beating: &Beating) -> Result<Placed, ActivityError> {
+    async fn performed(
+        &self,
+        work: &Work,
+        beating: &Beating,
+        info: &ActivityInfo,
+    ) -> Result<Placed, ActivityError> {
         let action = work.request.key().action;
-        let job = &self.jobs.read(&work.request.key().job).await?.id;
-        let here = self.open(job).await?;
+        let job = &self.jobs.read(&work.request.key().job).await?;
+        let metrics = self.jobs.metrics();
+        metrics.taken(job, &work.request, info);
+        let here = self.open(&job.id).await?;
         let charts = work.request.charts().clone();
         if let Some(placed) = self.answer_of(&here, work).await? {
             return Ok(essential_of(placed, &charts));
@@ -95,7 +102,10 @@ impl Actions {
                 reason: format!("{deaths} workers in a row have died over it"),
             }
         } else {
-            match self.tried(&here, work, beating).await? {
+            let began = Instant::now();
+            let tried = self.tried(&here, work, beating).await?;
+            metrics.worked(job, &work.request, began.elapsed());
+            match tried {
                 Ok(report) => Record::Reported {
                     action,
                     report: accept(&charts, report),
@@ -129,6 +139,7 @@ impl Actions {
             )));
         }
         let placed = self.record(&here, &record, work.after).await?;
+        metrics.answered(job, &work.request, &placed.record);
         Ok(essential_of(placed, &charts))
     }
 
@@ -279,6 +290,7 @@ impl Actions {
             }
             (Err(error), None) => return Err(error),
         };
+        self.jobs.metrics().job_ended(&job, state);
         self.jobs.forget(&job.id).await;
         self.jobs.release(&job.id).await?;
         Ok(state)

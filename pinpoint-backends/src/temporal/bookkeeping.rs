@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pinpoint_core::Machine;
 use pinpoint_core::job::JobState;
+use serde_json::json;
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
@@ -48,10 +49,7 @@ impl Bookkeeping {
         machines.dedup();
         Ok(Begun {
             machines: u32::try_from(machines.len()).unwrap_or(u32::MAX).max(1),
-            job: Job {
-                outcome: None,
-                ..job
-            },
+            job: without_secrets(job),
         })
     }
 
@@ -88,5 +86,70 @@ impl Bookkeeping {
             noted.records.push(placed);
         }
         Ok(noted)
+    }
+}
+
+/// A job as its workflow has to know it. The command and the variables of its environment
+/// stay in the store, and so does the outcome.
+fn without_secrets(job: Job) -> Job {
+    let find_metric = job.config.get("find_metric").cloned();
+    Job {
+        outcome: None,
+        config: json!({ "find_metric": find_metric }),
+        ..job
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pinpoint_core::job::FindMetric;
+    use pinpoint_core::{BisectionSpec, CombinedCommit, Commit, Range, Task};
+
+    use super::*;
+
+    #[test]
+    fn a_workflow_gets_the_same_machine_and_no_secret() {
+        let commit = |hash: &str| CombinedCommit::from(Commit::new("/src/app", hash));
+        let (good, bad) = (commit("a"), commit("b"));
+        let range = Range::Between { good, bad };
+        let config = json!({
+            "find_metric": FindMetric::default(),
+            "local": { "run": ["./bench.sh"], "env": { "TOKEN": "hunter2" } },
+        });
+        let job: Job = serde_json::from_value(json!({
+            "id": "brave-otter-1",
+            "kind": "bisection",
+            "state": "running",
+            "created": 1,
+            "updated": 1,
+            "duration": null,
+            "name": "",
+            "benchmark": "",
+            "bot": "lab",
+            "user": "ada",
+            "repository": "",
+            "title": "",
+            "spec": BisectionSpec::new(range),
+            "config": config,
+            "outcome": { "secret": "hunter2" },
+            "error": null,
+            "runs": 0,
+            "builds": 0,
+            "journal_version": 1,
+            "written_by": "0.1.0",
+        }))
+        .unwrap();
+        let known = without_secrets(job.clone());
+        let text = serde_json::to_string(&known).unwrap();
+        assert!(
+            !text.contains("hunter2") && !text.contains("bench.sh"),
+            "{text}"
+        );
+        let begins_with = |job: &Job| machine_of(job, false).unwrap().poll();
+        assert_eq!(begins_with(&known), begins_with(&job));
+        assert!(matches!(
+            begins_with(&known)[0].task,
+            Task::FindMetric { .. }
+        ));
     }
 }

@@ -29,6 +29,7 @@ use temporalio_sdk::ApplicationFailure;
 use super::failures::SUPERSEDED;
 use super::jobs_here::JobsHere;
 use super::messages::{CancelRequest, JobInput, QUEUE, TimeLimits};
+use super::namespace::attributes_of;
 use super::workflow::JobWorkflow;
 use crate::job::{JobError, message};
 use crate::store::{Job, JobFilter, JobId, Lease, StoreError};
@@ -44,6 +45,8 @@ pub(super) struct Dispatcher<'a> {
     pub(super) limits: &'a TimeLimits,
     /// The time for which a job belongs to Temporal after the last dispatcher is gone.
     pub(super) lease: Duration,
+    /// The namespace has the search attributes.
+    pub(super) with_attributes: bool,
 }
 
 /// What a dispatcher did.
@@ -123,7 +126,10 @@ impl Dispatcher<'_> {
             && let Some((job, lease)) = store.take(&filter, self.jobs.owner(), self.lease).await?
         {
             match self.start(&job).await {
-                Ok(()) => tell(Dispatched::Started(Box::new(job))),
+                Ok(()) => {
+                    self.jobs.metrics().job_started(&job);
+                    tell(Dispatched::Started(Box::new(job)));
+                }
                 Err(error) => {
                     store.release(&lease).await?;
                     return Err(error);
@@ -145,6 +151,7 @@ impl Dispatcher<'_> {
             .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
             .task_timeout(self.limits.short())
             .static_summary(job.title.clone())
+            .maybe_search_attributes(self.with_attributes.then(|| attributes_of(job)))
             .build();
         match self
             .client
@@ -267,6 +274,7 @@ impl Dispatcher<'_> {
             }
         };
         drop(here);
+        self.jobs.metrics().job_ended(&job, ended);
         self.jobs.forget(id).await;
         store.release(lease).await?;
         Ok(ended)

@@ -12,6 +12,7 @@ use temporalio_sdk::activities::ActivityError;
 use tokio::sync::{Mutex, OnceCell};
 
 use super::failures::{from_store, superseded};
+use super::metrics::Metrics;
 use crate::job::{JobError, TakenJob};
 use crate::local::LocalExecutor;
 use crate::store::{Job, JobId, JobStore, Lease, LockError, StoreError};
@@ -43,6 +44,7 @@ pub(crate) struct JobsHere {
     options: WorkerOptions,
     /// Of the leases.
     owner: String,
+    metrics: Metrics,
     open: Mutex<BTreeMap<String, (Arc<Entry>, Instant)>>,
 }
 
@@ -59,11 +61,17 @@ impl std::ops::Deref for InUse {
 }
 
 impl JobsHere {
-    pub(crate) fn new(store: JobStore, options: WorkerOptions, owner: String) -> Self {
+    pub(crate) fn new(
+        store: JobStore,
+        options: WorkerOptions,
+        owner: String,
+        metrics: Metrics,
+    ) -> Self {
         Self {
             store,
             options,
             owner,
+            metrics,
             open: Mutex::default(),
         }
     }
@@ -74,6 +82,10 @@ impl JobsHere {
 
     pub(crate) fn owner(&self) -> &str {
         &self.owner
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     pub(crate) async fn read(&self, job: &str) -> Result<Job, ActivityError> {

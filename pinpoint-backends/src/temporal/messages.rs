@@ -87,7 +87,7 @@ pub(crate) struct JobInput {
 /// The job as it is when a run of the workflow begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Begun {
-    /// Without its outcome.
+    /// Without its outcome, and without its configuration but for the metric to find.
     pub(crate) job: Job,
     /// The machines that serve the bot.
     pub(crate) machines: u32,

@@ -25,6 +25,8 @@ mod dispatcher;
 mod failures;
 mod jobs_here;
 mod messages;
+mod metrics;
+mod namespace;
 mod workflow;
 
 use std::future::Future;
@@ -34,10 +36,18 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, try_join_all};
-use temporalio_client::envconfig::{ConfigError, LoadClientConfigProfileOptions};
+use temporalio_client::envconfig::{
+    ClientConfigProfile, ConfigError, LoadClientConfigProfileOptions,
+};
+use temporalio_client::errors::ClientConnectError;
+use temporalio_client::tonic::Code;
 use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions};
 use temporalio_common::data_converters::{
     DataConverter, DefaultFailureConverter, PayloadConverter,
+};
+use temporalio_common::envconfig::load_client_config_profile;
+use temporalio_common::worker::{
+    VersioningBehavior, WorkerDeploymentOptions, WorkerDeploymentVersion,
 };
 use temporalio_sdk::runtime::RuntimeOptions;
 use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder};
@@ -54,7 +64,12 @@ use dispatcher::{Dispatched, Dispatcher};
 use jobs_here::JobsHere;
 pub use messages::{CancelRequest, TimeLimits, UnderWay, WorkflowProgress};
 use messages::{QUEUE, bot_queue, build_queue, machine_queue};
+use metrics::Metrics;
+pub use namespace::SetUp;
 use workflow::JobWorkflow;
+
+/// The time in which a connection has to be made, and has to answer.
+const CONNECT: Duration = Duration::from_secs(10);
 
 /// How Temporal is reached.
 ///
@@ -80,6 +95,9 @@ pub struct TemporalOptions {
     pub limits: TimeLimits,
     /// The time for which a job belongs to Temporal after its last worker is gone.
     pub lease: Duration,
+    /// The deployment of this worker. Workflows stay with the version of the program that
+    /// began them; without a deployment, every version takes all of them.
+    pub deployment: Option<String>,
 }
 
 impl Default for TemporalOptions {
@@ -88,6 +106,7 @@ impl Default for TemporalOptions {
         Self {
             limits: TimeLimits::default(),
             lease: Duration::from_secs(120),
+            deployment: None,
         }
     }
 }
@@ -99,10 +118,55 @@ pub enum TemporalError {
     /// The configuration can't be read.
     #[error("the configuration of Temporal can't be used: {0}")]
     Config(#[from] ConfigError),
-    /// There is no server.
-    #[error("cannot reach Temporal at {address}: {source}")]
+    /// No server answers there.
+    #[error(
+        "cannot reach Temporal at {address} {} TLS: {reason}",
+        if *tls { "with" } else { "without" }
+    )]
     Connect {
         /// Its address.
+        address: String,
+        /// True if TLS was used.
+        tls: bool,
+        /// The reason.
+        reason: String,
+    },
+    /// The server does not know this client, or does not allow it to do this.
+    #[error("Temporal at {address} refuses this client: {reason}")]
+    Refused {
+        /// Its address.
+        address: String,
+        /// The reason.
+        reason: String,
+    },
+    /// The server can't do what it was asked for.
+    #[error("Temporal at {address} answers: {reason}")]
+    Call {
+        /// Its address.
+        address: String,
+        /// The reason.
+        reason: String,
+    },
+    /// There is no such namespace.
+    #[error("Temporal at {address} has no namespace {namespace:?}")]
+    NoNamespace {
+        /// The address of the server.
+        address: String,
+        /// The namespace.
+        namespace: String,
+    },
+    /// There is such a search attribute, and it is of another type.
+    #[error("the search attribute {name} of namespace {namespace:?} is not of type Keyword")]
+    Attribute {
+        /// The namespace.
+        namespace: String,
+        /// The search attribute.
+        name: &'static str,
+    },
+    /// Metrics can't be served.
+    #[error("cannot serve metrics at {address}: {source}")]
+    Metrics {
+        /// The address.
         address: String,
         /// The error.
         source: Box<dyn std::error::Error + Send + Sync>,
@@ -133,43 +197,44 @@ pub struct Temporal {
     client: Client,
     address: String,
     namespace: String,
+    metrics: Metrics,
 }
 
 impl Temporal {
-    /// Connects.
+    /// Connects. With the address `metrics`, counters and times are served there, for
+    /// Prometheus.
     ///
     /// # Errors
     ///
     /// When the configuration can't be read, or no server answers.
-    pub async fn connect(address: &Address) -> Result<Self, TemporalError> {
+    pub async fn connect(address: &Address, metrics: Option<&str>) -> Result<Self, TemporalError> {
         let profile = LoadClientConfigProfileOptions::builder()
             .maybe_config_file_profile(address.profile.clone())
             .build();
-        let (mut connection, mut options) = ClientOptions::load_from_config(profile)?;
-        if let Some(namespace) = &address.namespace {
-            options.namespace.clone_from(namespace);
-        }
-        if let Some(address) = &address.address {
-            let scheme = connection.target.scheme();
-            let url = format!("{scheme}://{address}");
-            connection.target = url.parse().map_err(|error| {
-                ConfigError::InvalidConfig(format!("the address {address:?}: {error}"))
-            })?;
-        }
+        let profile = load_client_config_profile(profile, None)?;
+        let namespace = (address.namespace.clone())
+            .or_else(|| profile.namespace.clone())
+            .unwrap_or_else(|| "default".to_owned());
+        let connection = connection_of(profile, address.address.as_deref())?;
         let codec = Codec {
             key: address.key.clone(),
         };
-        options.data_converter = DataConverter::new(
+        let options = ClientOptions::new(namespace).data_converter(DataConverter::new(
             PayloadConverter::default(),
             DefaultFailureConverter::default(),
             codec,
-        );
-        Self::with(connection, options).await
+        ));
+        let metrics = match metrics {
+            Some(address) => Metrics::serve(address).await?,
+            None => Metrics::none(),
+        };
+        Self::with(connection, options.build(), metrics).await
     }
 
     async fn with(
-        connection: ConnectionOptions,
+        mut connection: ConnectionOptions,
         options: ClientOptions,
+        metrics: Metrics,
     ) -> Result<Self, TemporalError> {
         let host = connection.target.host_str().unwrap_or_default().to_owned();
         let address = match connection.target.port() {
@@ -177,16 +242,29 @@ impl Temporal {
             None => host,
         };
         let namespace = options.namespace.clone();
-        let connected = Connection::connect(connection).await;
-        let connection = connected.map_err(|source| TemporalError::Connect {
-            address: address.clone(),
-            source: source.into(),
-        })?;
+        let tls = connection.tls_options.is_some();
+        connection.connect_timeout = Some(CONNECT);
+        connection.metrics_meter = metrics.of_connections();
+        // A server may take the connection, and say nothing.
+        let connected = tokio::time::timeout(CONNECT * 2, Connection::connect(connection)).await;
+        let connection = match connected {
+            Ok(Ok(connection)) => connection,
+            Ok(Err(error)) => return Err(not_connected(address, tls, &error)),
+            Err(_) => {
+                let reason = format!("no answer within {} s", (CONNECT * 2).as_secs());
+                return Err(TemporalError::Connect {
+                    address,
+                    tls,
+                    reason,
+                });
+            }
+        };
         let client = Client::new(connection, options);
         Ok(Self {
             client: client.map_err(|error| TemporalError::Client(error.into()))?,
             address,
             namespace,
+            metrics,
         })
     }
 
@@ -194,6 +272,62 @@ impl Temporal {
     pub fn owner(&self) -> String {
         format!("Temporal, namespace {} at {}", self.namespace, self.address)
     }
+}
+
+/// The options of a connection. TLS and keys go with the address, wherever each comes from.
+fn connection_of(
+    mut profile: ClientConfigProfile,
+    address: Option<&str>,
+) -> Result<ConnectionOptions, ConfigError> {
+    let address = address.map(str::to_owned).or(profile.address);
+    profile.address = address.or_else(|| Some("localhost:7233".to_owned()));
+    let connection = ConnectionOptions::try_from(profile)?;
+    if connection.tls_options.is_some() && connection.target.scheme() == "http" {
+        return Err(ConfigError::InvalidConfig(format!(
+            "TLS is wanted, and the address {} is without TLS",
+            connection.target
+        )));
+    }
+    Ok(connection)
+}
+
+fn not_connected(address: String, tls: bool, error: &ClientConnectError) -> TemporalError {
+    match error {
+        ClientConnectError::SystemInfoCallError(status) => match status.code() {
+            Code::Unauthenticated | Code::PermissionDenied => TemporalError::Refused {
+                address,
+                reason: status.message().to_owned(),
+            },
+            _ => TemporalError::Connect {
+                address,
+                tls,
+                reason: with_sources(status.message(), std::error::Error::source(status)),
+            },
+        },
+        ClientConnectError::TonicTransportError(error) => TemporalError::Connect {
+            address,
+            tls,
+            reason: with_sources(&error.to_string(), std::error::Error::source(error)),
+        },
+        error => TemporalError::Connect {
+            address,
+            tls,
+            reason: error.to_string(),
+        },
+    }
+}
+
+/// A text with those of an error's sources that it does not contain.
+fn with_sources(text: &str, mut source: Option<&(dyn std::error::Error + 'static)>) -> String {
+    let mut text = text.to_owned();
+    while let Some(error) = source {
+        let message = error.to_string();
+        if !text.contains(&message) {
+            text = format!("{text}: {message}");
+        }
+        source = error.source();
+    }
+    text
 }
 
 /// A step of a worker on Temporal.
@@ -227,6 +361,7 @@ pub async fn serve(
     if worker.trusted.is_some() {
         return Err(TemporalError::SignedOnly);
     }
+    let with_attributes = temporal.has_attributes().await?;
     let place = Place::take(worker)?;
     let presence = Presence::new(store, &place, worker);
     presence.announce().await.map_err(WorkerError::from)?;
@@ -234,20 +369,16 @@ pub async fn serve(
         store.clone(),
         worker.clone(),
         temporal.owner(),
+        temporal.metrics.clone(),
     ));
     let stopping = Arc::new(AtomicBool::new(false));
-    let telemetry = RuntimeOptions::builder().build();
+    let telemetry = RuntimeOptions::builder()
+        .telemetry_options(temporal.metrics.telemetry())
+        .build();
     let runtime = Runtime::from_current_tokio(
         telemetry.map_err(|error| TemporalError::Client(error.into()))?,
     )?;
-    let mut workers = workers(
-        temporal,
-        &runtime,
-        worker,
-        &options.limits,
-        &jobs,
-        &stopping,
-    )?;
+    let mut workers = workers(temporal, &runtime, worker, options, &jobs, &stopping)?;
     let stops: Vec<_> = workers.iter().map(Worker::shutdown_handle).collect();
     let dispatcher = Dispatcher {
         jobs: Arc::clone(&jobs),
@@ -255,6 +386,7 @@ pub async fn serve(
         bots: &worker.bots,
         limits: &options.limits,
         lease: options.lease,
+        with_attributes,
     };
     tell(TemporalEvent::Began(&presence.announcement()));
     let running: Vec<LocalBoxFuture<'_, _>> = workers
@@ -285,12 +417,26 @@ pub async fn serve(
     Ok(ended?)
 }
 
+/// The version of this program in a deployment.
+///
+/// Activities belong to none: what they do is in the journal, which every version reads.
+fn of_deployment(name: &str) -> WorkerDeploymentOptions {
+    let version = WorkerDeploymentVersion::builder()
+        .deployment_name(name)
+        .build_id(env!("CARGO_PKG_VERSION"))
+        .build();
+    WorkerDeploymentOptions::new(version)
+        .use_worker_versioning(true)
+        .default_versioning_behavior(VersioningBehavior::Pinned)
+        .build()
+}
+
 /// A worker for each queue: how much is done at a time differs.
 fn workers(
     temporal: &Temporal,
     runtime: &Runtime,
     options: &WorkerOptions,
-    limits: &TimeLimits,
+    temporal_options: &TemporalOptions,
     jobs: &Arc<JobsHere>,
     stopping: &Arc<AtomicBool>,
 ) -> Result<Vec<Worker>, TemporalError> {
@@ -307,11 +453,12 @@ fn workers(
     for (queue, slots) in queues {
         let builder = temporalio_sdk::WorkerOptions::new(queue)
             .client_identity_override(options.machine.clone())
-            .max_heartbeat_throttle_interval(limits.heartbeat / 6)
-            .sticky_queue_schedule_to_start_timeout(limits.heartbeat / 3)
+            .max_heartbeat_throttle_interval(temporal_options.limits.heartbeat / 6)
+            .sticky_queue_schedule_to_start_timeout(temporal_options.limits.heartbeat / 3)
             .graceful_shutdown_period(options.drain);
         let built = match slots {
             None => builder
+                .maybe_deployment_options(temporal_options.deployment.as_deref().map(of_deployment))
                 .register_workflow::<JobWorkflow>()
                 .map_err(|error| TemporalError::Client(error.into()))?
                 .register_activities(Bookkeeping {
@@ -339,4 +486,46 @@ fn workers(
         workers.push(Worker::new(runtime, temporal.client.clone(), built)?);
     }
     Ok(workers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_reached_with_tls_wherever_it_comes_from() {
+        let with_key = || {
+            ClientConfigProfile::builder()
+                .api_key("secret".to_owned())
+                .build()
+        };
+        for address in [None, Some("db:7233"), Some("https://db:7233")] {
+            let connection = connection_of(with_key(), address).unwrap();
+            assert_eq!(connection.target.scheme(), "https", "{address:?}");
+            assert!(connection.tls_options.is_some());
+        }
+        let refused = connection_of(with_key(), Some("http://db:7233")).unwrap_err();
+        assert!(refused.to_string().contains("without TLS"), "{refused}");
+        let plain = connection_of(ClientConfigProfile::default(), None).unwrap();
+        assert_eq!(plain.target.as_str(), "http://localhost:7233/");
+    }
+    #[test]
+    fn a_server_that_refuses_differs_from_one_that_is_not_there() {
+        use temporalio_client::tonic::Status;
+
+        let told = |status| {
+            let error = ClientConnectError::SystemInfoCallError(status);
+            not_connected("db:7233".into(), true, &error)
+        };
+        let wrong_key = told(Status::unauthenticated("Request unauthorized."));
+        assert_eq!(
+            wrong_key.to_string(),
+            "Temporal at db:7233 refuses this client: Request unauthorized."
+        );
+        let away = told(Status::unavailable("tcp connect error"));
+        assert_eq!(
+            away.to_string(),
+            "cannot reach Temporal at db:7233 with TLS: tcp connect error"
+        );
+    }
 }

@@ -31,6 +31,7 @@ use super::messages::{
     Begun, CancelRequest, End, JobInput, Note, Noted, QUEUE, UnderWay, Work, WorkflowProgress,
     bot_queue, build_queue, machine_queue,
 };
+use super::namespace::STATE;
 use crate::job::machine_of;
 use crate::store::Placed;
 
@@ -265,6 +266,10 @@ impl Driver {
             .build();
         let ended = self.ctx.execute_activity(Actions::end, end, options);
         let state: JobState = ended.await.map_err(failed)?;
+        if self.ctx.search_attributes().contains_key(&STATE) {
+            self.ctx
+                .upsert_search_attributes([STATE.value_set(state.as_str().to_owned())]);
+        }
         match self.refused {
             Some(reason) => Err(WorkflowTermination::failed_application(
                 ApplicationFailure::builder(reason)

@@ -30,8 +30,10 @@ pub(crate) use self::midpoint::{Midpoint, StateArgument};
 pub(crate) use self::pairwise::Pairwise;
 pub(crate) use self::plan::Plan;
 pub(crate) use self::provisions::ProvisionOptions;
+#[cfg(feature = "temporal")]
+pub(crate) use self::workers::TemporalServer;
 pub(crate) use self::workers::{
-    Assignment, Key, Signing, TemporalArguments, TemporalServer, Worker, Workers,
+    Assignment, Key, Signing, TemporalArguments, TemporalCommand, Worker, Workers,
 };
 
 /// Find the commit that made a benchmark slower.
@@ -97,6 +99,9 @@ Examples:
     /// List the workers that carry out jobs.
     #[command(subcommand)]
     Workers(Workers),
+    /// Prepare a Temporal server for workers.
+    #[command(subcommand)]
+    Temporal(TemporalCommand),
     /// List and inspect the bots that run benchmarks.
     Bots(Bots),
     /// Bisect a sample repository.

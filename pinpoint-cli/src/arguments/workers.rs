@@ -71,6 +71,17 @@ pub(crate) struct TemporalArguments {
     pub(crate) temporal: bool,
     #[command(flatten)]
     pub(crate) server: TemporalServer,
+    /// A file with 32 bytes in Base64, as `openssl rand -base64 32` makes them: the key by
+    /// which payloads are encrypted on the server. All workers need it.
+    #[arg(long, help_heading = TEMPORAL, value_name = "FILE", requires = "temporal")]
+    pub(crate) temporal_key: Option<PathBuf>,
+    /// The worker deployment of which this version of the program is one: jobs stay with the
+    /// version that began them.
+    #[arg(long, help_heading = TEMPORAL, value_name = "NAME", requires = "temporal")]
+    pub(crate) temporal_deployment: Option<String>,
+    /// Serve counters and times for Prometheus at this address, as /metrics.
+    #[arg(long, help_heading = TEMPORAL, value_name = "HOST:PORT", requires = "temporal")]
+    pub(crate) metrics: Option<String>,
     /// The longest build.
     #[arg(long, help_heading = TEMPORAL, value_name = "DURATION", requires = "temporal", default_value = "4h", value_parser = humantime::parse_duration)]
     pub(crate) build_limit: Duration,
@@ -98,10 +109,22 @@ pub(crate) struct TemporalServer {
     /// [default: TEMPORAL_PROFILE, else default].
     #[arg(long, help_heading = TEMPORAL, value_name = "NAME")]
     pub(crate) temporal_profile: Option<String>,
-    /// A file with 32 bytes in Base64, as `openssl rand -base64 32` makes them: the key by
-    /// which payloads are encrypted on the server. All workers need it.
-    #[arg(long, help_heading = TEMPORAL, value_name = "FILE")]
-    pub(crate) temporal_key: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TemporalCommand {
+    /// Make the namespace and the search attributes of jobs on a Temporal server, and wait
+    /// until they can be used.
+    ///
+    /// What is there already stays as it is.
+    Setup {
+        #[command(flatten)]
+        server: TemporalServer,
+        /// How long the server keeps the history of a job that has ended, if the namespace
+        /// is new.
+        #[arg(long, help_heading = TEMPORAL, value_name = "DURATION", default_value = "30d", value_parser = humantime::parse_duration)]
+        retention: Duration,
+    },
 }
 
 // The bots.

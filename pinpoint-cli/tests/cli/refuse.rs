@@ -441,3 +441,40 @@ fn a_clone_of_a_dependency_that_is_none() {
         refusal(wrong, &["--repository", "URL=DIR is needed"]);
     }
 }
+
+#[test]
+#[cfg(feature = "temporal")]
+fn a_temporal_server_that_is_not_there() {
+    let world = World::with_step(4, 2);
+    // Nobody listens there any more.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let config = world.path("bots.toml");
+    fs::write(&config, "[bots.any]\nlocal = true\n").unwrap();
+    let config = config.to_str().unwrap();
+    let worker = [
+        "worker",
+        "--bot",
+        "any",
+        "--bot-config",
+        config,
+        "--temporal",
+    ];
+    for command in [&worker[..], &["temporal", "setup"]] {
+        for tls in ["false", "true"] {
+            let command = world.pinpoint(command).env("TEMPORAL_TLS", tls);
+            let command = command.and(&["--temporal-address", &address]);
+            let told = command.ends_with(1);
+            let how = if tls == "true" { "with" } else { "without" };
+            told.says_nothing()
+                .tells(&format!("cannot reach Temporal at {address} {how} TLS"))
+                .tells("refused")
+                .tells("--temporal-address HOST:PORT");
+        }
+    }
+    let options = ["temporal", "setup", "--temporal-address"];
+    let plain = world.pinpoint(&options).and(&[format!("http://{address}")]);
+    let plain = plain.env("TEMPORAL_API_KEY", "secret").ends_with(1);
+    plain.says_nothing().tells("is without TLS");
+}

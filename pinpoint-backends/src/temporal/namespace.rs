@@ -1,0 +1,239 @@
+//! The namespace on the server, and the search attributes by which its jobs are listed.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use pinpoint_core::job::JobState;
+use temporalio_client::RegisterNamespaceOptions;
+use temporalio_client::grpc::{OperatorService, WorkflowService};
+use temporalio_client::tonic::{Code, IntoRequest, Status};
+use temporalio_common::protos::temporal::api::enums::v1::IndexedValueType;
+use temporalio_common::protos::temporal::api::operatorservice::v1::{
+    AddSearchAttributesRequest, ListSearchAttributesRequest,
+};
+use temporalio_common::protos::temporal::api::workflowservice::v1::{
+    CountWorkflowExecutionsRequest, DescribeNamespaceRequest, RegisterNamespaceRequest,
+};
+use temporalio_common::search_attributes::{SearchAttributeKey, SearchAttributes};
+
+use super::{Temporal, TemporalError};
+use crate::store::Job;
+
+const KIND: SearchAttributeKey<String> = SearchAttributeKey::keyword("PinpointKind");
+const BENCHMARK: SearchAttributeKey<String> = SearchAttributeKey::keyword("PinpointBenchmark");
+const BOT: SearchAttributeKey<String> = SearchAttributeKey::keyword("PinpointBot");
+const USER: SearchAttributeKey<String> = SearchAttributeKey::keyword("PinpointUser");
+
+/// The state of the job. Its workflow keeps it up to date.
+pub(super) const STATE: SearchAttributeKey<String> = SearchAttributeKey::keyword("PinpointState");
+
+const ALL: [SearchAttributeKey<String>; 5] = [KIND, BENCHMARK, BOT, USER, STATE];
+
+/// The most characters of a keyword in the databases of Temporal.
+const LONGEST: usize = 255;
+
+/// A server needs up to this long to know a new namespace everywhere.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The time between two questions whether it does.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// What there is after [`Temporal::set_up`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SetUp {
+    /// The namespace.
+    pub namespace: String,
+    /// It was made; else it was there already.
+    pub made: bool,
+    /// The time for which it keeps the histories of workflows that have ended.
+    pub retention: Duration,
+    /// The search attributes that were made.
+    pub made_attributes: Vec<&'static str>,
+    /// Those that were there already.
+    pub existing_attributes: Vec<&'static str>,
+}
+
+/// The search attributes of a job whose workflow is started.
+pub(super) fn attributes_of(job: &Job) -> SearchAttributes {
+    let values = [
+        (KIND, &*job.kind),
+        (BENCHMARK, &*job.benchmark),
+        (BOT, &*job.bot),
+        (USER, &*job.user),
+        (STATE, JobState::Running.as_str()),
+    ];
+    SearchAttributes::new(
+        values.map(|(key, value)| key.value_set(value.chars().take(LONGEST).collect())),
+    )
+}
+
+impl Temporal {
+    /// Makes the namespace and the search attributes, unless they exist, and waits until
+    /// they can be used.
+    ///
+    /// # Errors
+    ///
+    /// When the server refuses it, or a search attribute exists with another type.
+    pub async fn set_up(&self, retention: Duration) -> Result<SetUp, TemporalError> {
+        let (made, retention) = match self.retention().await {
+            Err(TemporalError::NoNamespace { .. }) => {
+                self.register(retention).await?;
+                (true, retention)
+            }
+            found => (false, found?),
+        };
+        let until = Instant::now() + PATIENCE;
+        let existing = loop {
+            match self.attributes().await {
+                Err(TemporalError::NoNamespace { .. }) if made && Instant::now() < until => {
+                    tokio::time::sleep(LOOK).await;
+                }
+                found => break found?,
+            }
+        };
+        let (existing_attributes, made_attributes): (Vec<_>, Vec<_>) =
+            (ALL.iter().map(SearchAttributeKey::name))
+                .partition(|name| existing.contains_key(*name));
+        if let Some(name) = (existing_attributes.iter())
+            .find(|name| existing.get(**name) != Some(&IndexedValueType::Keyword))
+        {
+            return Err(TemporalError::Attribute {
+                namespace: self.namespace.clone(),
+                name,
+            });
+        }
+        if !made_attributes.is_empty() {
+            self.add(&made_attributes).await?;
+        }
+        self.wait_until_usable(until).await?;
+        Ok(SetUp {
+            namespace: self.namespace.clone(),
+            made,
+            retention,
+            made_attributes,
+            existing_attributes,
+        })
+    }
+
+    /// True if workflows can be started with search attributes.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such namespace, or it may not be used.
+    pub(super) async fn has_attributes(&self) -> Result<bool, TemporalError> {
+        self.retention().await?;
+        match self.attributes().await {
+            Ok(found) => Ok(ALL
+                .iter()
+                .all(|key| found.get(key.name()) == Some(&IndexedValueType::Keyword))),
+            // Jobs are carried out without them, too.
+            Err(TemporalError::Refused { .. } | TemporalError::Call { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn retention(&self) -> Result<Duration, TemporalError> {
+        let request = DescribeNamespaceRequest {
+            namespace: self.namespace.clone(),
+            ..DescribeNamespaceRequest::default()
+        };
+        let mut client = self.client.clone();
+        let described = WorkflowService::describe_namespace(&mut client, request.into_request());
+        let described = described.await.map_err(|status| self.failed(&status))?;
+        let config = described.into_inner().config.unwrap_or_default();
+        let retention = config.workflow_execution_retention_ttl.unwrap_or_default();
+        Ok(Duration::from_secs(
+            u64::try_from(retention.seconds).unwrap_or_default(),
+        ))
+    }
+
+    async fn register(&self, retention: Duration) -> Result<(), TemporalError> {
+        let options = RegisterNamespaceOptions::builder()
+            .namespace(self.namespace.clone())
+            .description("Jobs of Pinpoint".to_owned())
+            .workflow_execution_retention_period(retention)
+            .build();
+        let request = RegisterNamespaceRequest::from(options);
+        let mut client = self.client.clone();
+        let registered = WorkflowService::register_namespace(&mut client, request.into_request());
+        match registered.await {
+            // By another process, a moment ago.
+            Err(status) if status.code() == Code::AlreadyExists => Ok(()),
+            registered => registered.map(drop).map_err(|status| self.failed(&status)),
+        }
+    }
+
+    async fn attributes(&self) -> Result<HashMap<String, IndexedValueType>, TemporalError> {
+        let request = ListSearchAttributesRequest {
+            namespace: self.namespace.clone(),
+        };
+        let mut client = self.client.clone();
+        let listed = OperatorService::list_search_attributes(&mut client, request.into_request());
+        let listed = listed.await.map_err(|status| self.failed(&status))?;
+        let attributes = listed.into_inner().custom_attributes.into_iter();
+        Ok(attributes
+            .map(|(name, kind)| {
+                (
+                    name,
+                    IndexedValueType::try_from(kind).unwrap_or(IndexedValueType::Unspecified),
+                )
+            })
+            .collect())
+    }
+
+    async fn add(&self, names: &[&str]) -> Result<(), TemporalError> {
+        let keyword = |name: &&str| ((*name).to_owned(), IndexedValueType::Keyword as i32);
+        let request = AddSearchAttributesRequest {
+            namespace: self.namespace.clone(),
+            search_attributes: names.iter().map(keyword).collect(),
+        };
+        let mut client = self.client.clone();
+        let added = OperatorService::add_search_attributes(&mut client, request.into_request());
+        match added.await {
+            Err(status) if status.code() == Code::AlreadyExists => Ok(()),
+            added => added.map(drop).map_err(|status| self.failed(&status)),
+        }
+    }
+
+    /// Waits until the server can find workflows by all of them.
+    async fn wait_until_usable(&self, until: Instant) -> Result<(), TemporalError> {
+        let conditions = ALL.map(|key| format!("{} = ''", key.name()));
+        loop {
+            let request = CountWorkflowExecutionsRequest {
+                namespace: self.namespace.clone(),
+                query: conditions.join(" AND "),
+            };
+            let mut client = self.client.clone();
+            let counted =
+                WorkflowService::count_workflow_executions(&mut client, request.into_request());
+            match counted.await {
+                Err(status)
+                    if matches!(status.code(), Code::NotFound | Code::InvalidArgument)
+                        && Instant::now() < until =>
+                {
+                    tokio::time::sleep(LOOK).await;
+                }
+                counted => return counted.map(drop).map_err(|status| self.failed(&status)),
+            }
+        }
+    }
+
+    fn failed(&self, status: &Status) -> TemporalError {
+        let address = self.address.clone();
+        match status.code() {
+            Code::NotFound => TemporalError::NoNamespace {
+                address,
+                namespace: self.namespace.clone(),
+            },
+            Code::Unauthenticated | Code::PermissionDenied => TemporalError::Refused {
+                address,
+                reason: status.message().to_owned(),
+            },
+            _ => TemporalError::Call {
+                address,
+                reason: status.message().to_owned(),
+            },
+        }
+    }
+}
