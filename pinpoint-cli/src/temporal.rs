@@ -14,10 +14,11 @@ mod with {
     use base64::prelude::BASE64_STANDARD;
     use pinpoint_backends::store::JobStore;
     use pinpoint_backends::temporal::{
-        Address, PayloadKey, Temporal, TemporalEvent, TemporalOptions, TimeLimits,
+        Address, PayloadKey, PublishedNames, Temporal, TemporalEvent, TemporalOptions, TimeLimits,
         serve as serve_temporal,
     };
     use pinpoint_backends::worker::WorkerOptions;
+    use pinpoint_core::bots::Bots;
 
     use crate::arguments::{TemporalArguments, TemporalServer};
     use crate::error::{CliError, FOUND, with_advice};
@@ -28,6 +29,7 @@ mod with {
     pub(crate) async fn serve(
         jobs: &JobStore,
         worker: &WorkerOptions,
+        bots: Bots,
         arguments: &TemporalArguments,
         interrupt: Interrupt,
         quiet: bool,
@@ -39,6 +41,10 @@ mod with {
                 run: arguments.run_limit,
                 queue: arguments.queue_limit,
             },
+            published: (arguments.published_names).then(|| PublishedNames {
+                queue: arguments.published_queue.clone(),
+                bots,
+            }),
         };
         let tell = |event: TemporalEvent<'_>| {
             if !quiet {
@@ -111,6 +117,7 @@ mod with {
 mod without {
     use pinpoint_backends::store::JobStore;
     use pinpoint_backends::worker::WorkerOptions;
+    use pinpoint_core::bots::Bots;
 
     use crate::arguments::TemporalArguments;
     use crate::error::CliError;
@@ -119,6 +126,7 @@ mod without {
     pub(crate) async fn serve(
         _: &JobStore,
         _: &WorkerOptions,
+        _: Bots,
         _: &TemporalArguments,
         _: Interrupt,
         _: bool,

@@ -58,7 +58,7 @@ pub(crate) async fn run(arguments: Worker, display: Display) -> Result<u8, CliEr
     let interrupt = Interrupt::listen().map_err(|_| CliError::Interrupted)?;
     if arguments.temporal.temporal {
         let (jobs, quiet) = (&storage.jobs, display.quiet);
-        return temporal::serve(jobs, &options, &arguments.temporal, interrupt, quiet).await;
+        return temporal::serve(jobs, &options, known, &arguments.temporal, interrupt, quiet).await;
     }
     let tell = |event: WorkerEvent<'_>| {
         if !display.quiet {

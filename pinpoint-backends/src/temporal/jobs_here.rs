@@ -4,6 +4,7 @@
 //! comes at once. Meanwhile no other process of this machine works on the job.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -82,6 +83,10 @@ impl JobsHere {
     pub(crate) async fn lease(&self, job: &JobId) -> Result<Lease, ActivityError> {
         let lease = self.store.share_lease(job, &self.owner, PATIENCE).await;
         lease.map_err(from_store)
+    }
+
+    pub(crate) fn state_dir(&self) -> &Path {
+        &self.options.state_dir
     }
 
     pub(crate) fn machine(&self) -> &str {

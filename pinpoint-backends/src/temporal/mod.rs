@@ -14,6 +14,8 @@
 //! pinpoint.machine.NAME    runs that have to be made on that machine
 //! ```
 //!
+//! Workers may take the workflows of Chromium's Pinpoint, too: [`PublishedNames`].
+//!
 //! A worker that dies is noticed after half a minute, and another one goes on. A job that is
 //! carried out here is leased to [`Temporal::owner`]; while it is, nobody else takes it.
 
@@ -25,6 +27,7 @@ mod dispatcher;
 mod failures;
 mod jobs_here;
 mod messages;
+mod published;
 mod workflow;
 
 use std::future::Future;
@@ -54,6 +57,7 @@ use dispatcher::{Dispatched, Dispatcher};
 use jobs_here::JobsHere;
 pub use messages::{CancelRequest, TimeLimits, UnderWay, WorkflowProgress};
 use messages::{QUEUE, bot_queue, build_queue, machine_queue};
+pub use published::{PUBLISHED_QUEUE, PublishedNames};
 use workflow::JobWorkflow;
 
 /// How Temporal is reached.
@@ -74,10 +78,12 @@ pub struct Address {
 }
 
 /// What a worker on Temporal needs beside [`WorkerOptions`].
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct TemporalOptions {
     /// Limits on the time of activities.
     pub limits: TimeLimits,
+    /// The published workflows, where it takes those, too.
+    pub published: Option<PublishedNames>,
 }
 
 /// The reason why Temporal can't be used.
@@ -229,6 +235,10 @@ pub async fn serve(
         telemetry.map_err(|error| TemporalError::Client(error.into()))?,
     )?;
     let mut workers = workers(temporal, &runtime, worker, &jobs, &stopping)?;
+    if let Some(names) = &options.published {
+        let published = published::worker_options(names, &jobs, place.owner.clone(), &stopping)?;
+        workers.push(Worker::new(&runtime, temporal.client.clone(), published)?);
+    }
     let stops: Vec<_> = workers.iter().map(Worker::shutdown_handle).collect();
     let dispatcher = Dispatcher {
         jobs: Arc::clone(&jobs),
