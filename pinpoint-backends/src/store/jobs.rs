@@ -118,7 +118,7 @@ impl JobStore {
     pub(crate) async fn create_once(&self, id: &JobId, job: &NewJob) -> Result<bool, StoreError> {
         let mut tries = self.database.tries(None);
         loop {
-            match self.try_create(id, job, &[]).await {
+            match self.try_create(id, job, [].iter()).await {
                 Err(error) if tries.again(&error).await => {}
                 Ok(false) => return self.has(id).await,
                 created => return created,

@@ -125,6 +125,9 @@ pub enum TemporalError {
 #[derive(Clone)]
 pub struct Temporal {
     client: Client,
+    /// Reads and writes payloads as they are: other programs start the published workflows,
+    /// and read their answers.
+    plain: Client,
     address: String,
     namespace: String,
 }
@@ -176,9 +179,15 @@ impl Temporal {
             address: address.clone(),
             source: source.into(),
         })?;
-        let client = Client::new(connection, options);
+        let mut plain = options.clone();
+        plain.data_converter = DataConverter::default();
+        let client = |options| {
+            let client = Client::new(connection.clone(), options);
+            client.map_err(|error| TemporalError::Client(error.into()))
+        };
         Ok(Self {
-            client: client.map_err(|error| TemporalError::Client(error.into()))?,
+            client: client(options)?,
+            plain: client(plain)?,
             address,
             namespace,
         })
@@ -237,7 +246,7 @@ pub async fn serve(
     let mut workers = workers(temporal, &runtime, worker, &jobs, &stopping)?;
     if let Some(names) = &options.published {
         let published = published::worker_options(names, &jobs, place.owner.clone(), &stopping)?;
-        workers.push(Worker::new(&runtime, temporal.client.clone(), published)?);
+        workers.push(Worker::new(&runtime, temporal.plain.clone(), published)?);
     }
     let stops: Vec<_> = workers.iter().map(Worker::shutdown_handle).collect();
     let dispatcher = Dispatcher {

@@ -162,6 +162,8 @@ impl Server {
         json!({ "main": {
             "git_hash": self.world.commits[number],
             "created": { "seconds": 1_700_000_000, "nanos": 5 },
+            // An answer that repeats it is long enough to be compressed, which it must not be.
+            "message": "long ".repeat(1_000),
         } })
     }
 }

@@ -174,7 +174,7 @@ impl Following {
     async fn canceled(&self, job: &str) -> Result<JobState, ActivityError> {
         let id = self.jobs.read(job).await?.id;
         let (store, state_dir) = (self.jobs.store(), self.jobs.state_dir());
-        let canceled = job::cancel(store, &id, &self.owner, state_dir, PATIENCE).await;
+        let canceled = job::cancel(store, &id, &self.owner, state_dir, PATIENCE, |_| {}).await;
         canceled.map_err(|error| match error {
             JobError::Locked(LockError::Held { .. })
             | JobError::Store(StoreError::Leased { .. }) => again(message(&error)),
