@@ -273,7 +273,7 @@ fn a_published_workflow_refuses_what_is_no_request_and_can_be_canceled() {
         ),
         (
             json!({ "Request": wrong }),
-            "end_git_hash: `HEAD` is not a full git hash",
+            "end_git_hash: `head` is not a full git hash",
         ),
         (json!({ "JobID": "x" }), "Request is missing"),
         (json!("a request"), "the argument is not valid"),
