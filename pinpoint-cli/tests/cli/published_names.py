@@ -13,6 +13,7 @@ The result is {"encoding", "message_type", "body"} or {"failure", "type"}. With
 
 import asyncio
 import json
+import os
 import sys
 
 from temporalio import workflow
@@ -77,3 +78,6 @@ async def main():
 
 
 asyncio.run(main())
+sys.stdout.flush()
+# Threads of the SDK may crash an interpreter that is about to end.
+os._exit(0)
