@@ -26,6 +26,7 @@ const CACHE_SIZE: u64 = 10 << 30;
 
 /// A request of the API.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum JobRequest {
     /// Which commit?
     Bisection(ScheduleBisectRequest),
