@@ -15,10 +15,11 @@ mod with {
     use base64::prelude::BASE64_STANDARD;
     use pinpoint_backends::store::JobStore;
     use pinpoint_backends::temporal::{
-        Address, PayloadKey, SetUp, Temporal, TemporalEvent, TemporalOptions, TimeLimits,
-        serve as serve_temporal,
+        Address, PayloadKey, PublishedNames, SetUp, Temporal, TemporalEvent, TemporalOptions,
+        TimeLimits, serve as serve_temporal,
     };
     use pinpoint_backends::worker::WorkerOptions;
+    use pinpoint_core::bots::Bots;
     use serde_json::json;
 
     use crate::arguments::{Display, Output, TemporalArguments, TemporalCommand, TemporalServer};
@@ -64,6 +65,7 @@ mod with {
     pub(crate) async fn serve(
         jobs: &JobStore,
         worker: &WorkerOptions,
+        bots: Bots,
         arguments: &TemporalArguments,
         lease: Option<Duration>,
         interrupt: Interrupt,
@@ -85,6 +87,10 @@ mod with {
             },
             lease: lease.unwrap_or(default.lease),
             deployment: arguments.temporal_deployment.clone(),
+            published: (arguments.published_names).then(|| PublishedNames {
+                queue: arguments.published_queue.clone(),
+                bots,
+            }),
         };
         let tell = |event: TemporalEvent<'_>| {
             if !quiet {
@@ -159,6 +165,7 @@ mod without {
 
     use pinpoint_backends::store::JobStore;
     use pinpoint_backends::worker::WorkerOptions;
+    use pinpoint_core::bots::Bots;
 
     use crate::arguments::{Display, TemporalArguments, TemporalCommand};
     use crate::error::CliError;
@@ -171,6 +178,7 @@ mod without {
     pub(crate) async fn serve(
         _: &JobStore,
         _: &WorkerOptions,
+        _: Bots,
         _: &TemporalArguments,
         _: Option<Duration>,
         _: Interrupt,

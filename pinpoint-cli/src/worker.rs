@@ -59,7 +59,7 @@ pub(crate) async fn run(arguments: Worker, display: Display) -> Result<u8, CliEr
     if arguments.temporal.temporal {
         let (jobs, quiet) = (&storage.jobs, display.quiet);
         let (temporal, lease) = (&arguments.temporal, arguments.lease);
-        return temporal::serve(jobs, &options, temporal, lease, interrupt, quiet).await;
+        return temporal::serve(jobs, &options, known, temporal, lease, interrupt, quiet).await;
     }
     let tell = |event: WorkerEvent<'_>| {
         if !display.quiet {

@@ -107,6 +107,8 @@ mod config;
 mod error;
 mod files;
 mod proof;
+#[cfg(feature = "api")]
+mod requested;
 mod stored;
 mod taken;
 mod waiting;
@@ -117,6 +119,8 @@ pub use cancel::cancel;
 pub use config::{CommandLine, JobConfig, inherited_values, new_job, open_local, open_provided};
 pub use error::JobError;
 pub use files::{PATCH, fetch_files};
+#[cfg(feature = "api")]
+pub use requested::{JobRequest, RequestError};
 pub use stored::{kind_of, machine_of, spec_of, stored_result};
 #[cfg(feature = "local")]
 pub(crate) use taken::message;

@@ -109,6 +109,8 @@ pub use config::{LocalConfig, Location, Provisions, limits};
 pub use cpus::{CpuList, CpuListError};
 pub use error::LocalError;
 pub use executor::LocalExecutor;
+#[cfg(feature = "api")]
+pub(crate) use history::same_repository;
 pub use history::{LocalHistory, LocalRepositories};
 pub use host::Host;
 pub use instructions::InstructionCounter;

@@ -27,6 +27,17 @@ impl JobId {
         Self(id.simple().to_string())
     }
 
+    /// An id of this time, in milliseconds since 1970: the same one for the same bits.
+    #[cfg(feature = "temporal")]
+    pub(crate) fn at(created: u64, bits: [u64; 2]) -> Self {
+        let [high, low] = bits.map(u64::to_be_bytes);
+        let mut bits = [0; 10];
+        bits[..2].copy_from_slice(&high[..2]);
+        bits[2..].copy_from_slice(&low);
+        let id = uuid::Builder::from_unix_timestamp_millis(created, &bits).into_uuid();
+        Self(id.simple().to_string())
+    }
+
     /// Reads a full id; case and hyphens do not matter.
     ///
     /// # Errors

@@ -95,9 +95,7 @@ impl JobStore {
             match self.try_create(&id, job, files).await {
                 Err(error) if tries.again(&error).await => {
                     // An operation that was not acknowledged may have been done.
-                    let sql = "SELECT 1 FROM jobs WHERE id = $1";
-                    let there = self.database.fetch(sql, [id.as_str().into()]).await?;
-                    if !there.is_empty() {
+                    if self.has(&id).await? {
                         return Ok(id);
                     }
                 }
@@ -107,6 +105,31 @@ impl JobStore {
                 Ok(true) => return Ok(id),
             }
         }
+    }
+
+    /// Adds a pending job of this id, unless it is there. False when another job has its
+    /// number.
+    ///
+    /// # Errors
+    ///
+    /// When the job does not exist afterwards.
+    #[cfg(feature = "temporal")]
+    #[tracing::instrument(name = "store::create_once", level = "debug", skip_all, fields(job = %id))]
+    pub(crate) async fn create_once(&self, id: &JobId, job: &NewJob) -> Result<bool, StoreError> {
+        let mut tries = self.database.tries(None);
+        loop {
+            match self.try_create(id, job, [].iter()).await {
+                Err(error) if tries.again(&error).await => {}
+                Ok(false) => return self.has(id).await,
+                created => return created,
+            }
+        }
+    }
+
+    async fn has(&self, id: &JobId) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM jobs WHERE id = $1";
+        let there = self.database.fetch(sql, [id.as_str().into()]).await?;
+        Ok(!there.is_empty())
     }
 
     /// False when there is a job of this number.
@@ -678,4 +701,33 @@ fn job(database: &Database, row: &Row) -> Result<Job, StoreError> {
         builds: summary.builds,
         id: summary.id,
     })
+}
+
+#[cfg(all(test, feature = "temporal"))]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_job_of_an_id_is_made_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = JobStore::open(directory.path()).await.unwrap();
+        let titled = |title: &str| NewJob {
+            title: title.into(),
+            ..NewJob::default()
+        };
+        let id = JobId::at(1_700_000_000_000, [7, 8]);
+        assert_eq!(JobId::parse(id.as_str()).unwrap(), id);
+        assert_eq!(id.created(), 1_700_000_000_000);
+        for title in ["first", "second"] {
+            assert!(store.create_once(&id, &titled(title)).await.unwrap());
+        }
+        assert_eq!(store.get(id.as_str()).await.unwrap().title, "first");
+
+        // The numbers of these two are the same, but not the ids.
+        let other = JobId::at(1_700_000_000_000, [7, 9]);
+        assert_eq!((other.number(), other == id), (id.number(), false));
+        assert!(!store.create_once(&other, &titled("third")).await.unwrap());
+        let later = JobId::at(1_700_000_000_001, [7, 9]);
+        assert!(store.create_once(&later, &titled("third")).await.unwrap());
+    }
 }

@@ -25,11 +25,14 @@ pub(super) fn superseded(error: &StoreError) -> ActivityError {
 }
 
 fn lasting(kind: &str, reason: &str) -> ActivityError {
+    lasting_failure(kind, reason).into()
+}
+
+pub(super) fn lasting_failure(kind: &str, reason: &str) -> ApplicationFailure {
     ApplicationFailure::builder(reason)
         .type_name(kind.to_owned())
         .non_retryable(true)
         .build()
-        .into()
 }
 
 pub(super) fn from_store(error: StoreError) -> ActivityError {

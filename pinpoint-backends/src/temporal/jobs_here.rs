@@ -4,6 +4,7 @@
 //! comes at once. Meanwhile no other process of this machine works on the job.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -111,6 +112,10 @@ impl JobsHere {
             lease => lease.map_err(from_store)?,
         };
         self.store.release(&lease).await.map_err(from_store)
+    }
+
+    pub(crate) fn state_dir(&self) -> &Path {
+        &self.options.state_dir
     }
 
     pub(crate) fn machine(&self) -> &str {

@@ -14,6 +14,8 @@
 //! pinpoint.machine.NAME    runs that have to be made on that machine
 //! ```
 //!
+//! Workers may take the workflows of Chromium's Pinpoint, too: [`PublishedNames`].
+//!
 //! A worker that dies is noticed after half a minute, and another one goes on. A job that is
 //! carried out here is leased to [`Temporal::owner`]; while it is, nobody else takes it.
 
@@ -27,6 +29,7 @@ mod jobs_here;
 mod messages;
 mod metrics;
 mod namespace;
+mod published;
 mod workflow;
 
 use std::future::Future;
@@ -66,6 +69,7 @@ pub use messages::{CancelRequest, TimeLimits, UnderWay, WorkflowProgress};
 use messages::{QUEUE, bot_queue, build_queue, machine_queue};
 use metrics::Metrics;
 pub use namespace::SetUp;
+pub use published::{PUBLISHED_QUEUE, PublishedNames};
 use workflow::JobWorkflow;
 
 /// The time in which a connection has to be made, and has to answer.
@@ -89,7 +93,7 @@ pub struct Address {
 }
 
 /// What a worker on Temporal needs beside [`WorkerOptions`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TemporalOptions {
     /// Limits on the time of activities.
     pub limits: TimeLimits,
@@ -98,6 +102,8 @@ pub struct TemporalOptions {
     /// The deployment of this worker. Workflows stay with the version of the program that
     /// began them; without a deployment, every version takes all of them.
     pub deployment: Option<String>,
+    /// The published workflows, where it takes those, too.
+    pub published: Option<PublishedNames>,
 }
 
 impl Default for TemporalOptions {
@@ -107,6 +113,7 @@ impl Default for TemporalOptions {
             limits: TimeLimits::default(),
             lease: Duration::from_secs(120),
             deployment: None,
+            published: None,
         }
     }
 }
@@ -195,6 +202,9 @@ pub enum TemporalError {
 #[derive(Clone)]
 pub struct Temporal {
     client: Client,
+    /// Reads and writes payloads as they are: other programs start the published workflows,
+    /// and read their answers.
+    plain: Client,
     address: String,
     namespace: String,
     metrics: Metrics,
@@ -259,9 +269,15 @@ impl Temporal {
                 });
             }
         };
-        let client = Client::new(connection, options);
+        let mut plain = options.clone();
+        plain.data_converter = DataConverter::default();
+        let client = |options| {
+            let client = Client::new(connection.clone(), options);
+            client.map_err(|error| TemporalError::Client(error.into()))
+        };
         Ok(Self {
-            client: client.map_err(|error| TemporalError::Client(error.into()))?,
+            client: client(options)?,
+            plain: client(plain)?,
             address,
             namespace,
             metrics,
@@ -379,6 +395,10 @@ pub async fn serve(
         telemetry.map_err(|error| TemporalError::Client(error.into()))?,
     )?;
     let mut workers = workers(temporal, &runtime, worker, options, &jobs, &stopping)?;
+    if let Some(names) = &options.published {
+        let published = published::worker_options(names, &jobs, place.owner.clone(), &stopping)?;
+        workers.push(Worker::new(&runtime, temporal.plain.clone(), published)?);
+    }
     let stops: Vec<_> = workers.iter().map(Worker::shutdown_handle).collect();
     let dispatcher = Dispatcher {
         jobs: Arc::clone(&jobs),

@@ -624,11 +624,11 @@ fn application(error: &ActivityExecutionError) -> Option<&ApplicationFailure> {
     }
 }
 
-fn type_of(error: &ActivityExecutionError) -> Option<&str> {
+pub(super) fn type_of(error: &ActivityExecutionError) -> Option<&str> {
     application(error)?.type_name()
 }
 
-fn reason_of(error: &ActivityExecutionError) -> String {
+pub(super) fn reason_of(error: &ActivityExecutionError) -> String {
     match (application(error), error.as_timeout()) {
         (Some(failure), _) => failure.source_error().to_string(),
         (None, Some(timeout)) => format!("it took too long: {:?}", timeout.timeout_type()),

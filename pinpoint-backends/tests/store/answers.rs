@@ -139,7 +139,7 @@ async fn many_writers_leave_one_chain(fixture: Fixture) {
             for step in 0..ACTIONS {
                 // Every action is done by two of them, in different orders.
                 let action = (step * 7 + writer * 11) % ACTIONS;
-                if (action + writer) % 2 == 0 {
+                if (action + writer).is_multiple_of(2) {
                     let record = gave_up(action, &format!("by {writer}"));
                     placed.push(journal.record_once(&record, None).await.unwrap());
                 }
@@ -244,7 +244,7 @@ async fn requests_to_cancel_are_found(fixture: Fixture) {
     assert_eq!(store.cancel_requests("ada", 10).await.unwrap(), []);
     assert_eq!(
         store.cancel_requests("pool", 10).await.unwrap(),
-        [asked.clone()]
+        std::slice::from_ref(&asked)
     );
     store.clear_cancel(&asked).await.unwrap();
     assert_eq!(store.cancel_requests("pool", 10).await.unwrap(), []);

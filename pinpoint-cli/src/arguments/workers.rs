@@ -82,6 +82,13 @@ pub(crate) struct TemporalArguments {
     /// Serve counters and times for Prometheus at this address, as /metrics.
     #[arg(long, help_heading = TEMPORAL, value_name = "HOST:PORT", requires = "temporal")]
     pub(crate) metrics: Option<String>,
+    /// Take the workflows of Chromium's Pinpoint, too: perf.bisect, perf.catapult.bisect,
+    /// perf.pairwise and perf.culprit_finder. Each becomes a job of its bot.
+    #[arg(long, help_heading = TEMPORAL, requires = "temporal")]
+    pub(crate) published_names: bool,
+    /// The queue in which these workflows wait.
+    #[arg(long, help_heading = TEMPORAL, value_name = "NAME", requires = "published_names", default_value = "perf.perf-chrome-public.bisect")]
+    pub(crate) published_queue: String,
     /// The longest build.
     #[arg(long, help_heading = TEMPORAL, value_name = "DURATION", requires = "temporal", default_value = "4h", value_parser = humantime::parse_duration)]
     pub(crate) build_limit: Duration,

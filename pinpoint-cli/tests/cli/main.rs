@@ -29,6 +29,8 @@ mod kill;
 mod measures;
 mod pairs;
 mod plan;
+#[cfg(feature = "temporal")]
+mod published_names;
 // Starts a server, as for the tests of the store.
 #[cfg(feature = "postgres")]
 #[path = "../../../pinpoint-backends/tests/store/postgres.rs"]

@@ -3,8 +3,12 @@
 use pinpoint_compare::{PairwiseComparison, Verdict};
 
 use super::pairwise_execution::WilcoxonResult;
-use super::{BisectExecution, Culprit, NotCarried, PairwiseJobStatus};
-use crate::{CombinedCommit, JobState};
+use super::{
+    BisectExecution, Culprit, CulpritFinderExecution, NotCarried, PairwiseExecution,
+    PairwiseJobStatus, messages,
+};
+use crate::job::{BisectionResult, CulpritFinderResult, PairwiseResult};
+use crate::{CombinedCommit, JobState, PairwiseStatus};
 
 impl BisectExecution {
     /// A search that found these culprits, each with its prior, oldest first.
@@ -34,6 +38,67 @@ impl BisectExecution {
                 .collect(),
             detailed_culprits,
         })
+    }
+}
+
+/// The search that a result describes.
+///
+/// # Errors
+///
+/// As of [`BisectExecution::found`].
+impl TryFrom<&BisectionResult> for BisectExecution {
+    type Error = NotCarried;
+
+    fn try_from(result: &BisectionResult) -> Result<Self, NotCarried> {
+        let culprits = result.culprits.iter();
+        Self::found(
+            &result.job_id,
+            culprits.map(|culprit| (&culprit.commit, &culprit.prior)),
+        )
+    }
+}
+
+/// The comparison that a result describes. Charts without one are left out.
+impl From<&PairwiseResult> for PairwiseExecution {
+    fn from(result: &PairwiseResult) -> Self {
+        let compared = result.charts.iter().filter_map(|chart| {
+            let chart = &chart.comparison;
+            let compared = WilcoxonResult::of(chart.comparison.as_ref()?);
+            Some((chart.chart.clone(), compared))
+        });
+        Self {
+            job_id: result.job_id.clone(),
+            results: compared.collect(),
+            ..Self::default()
+        }
+    }
+}
+
+/// The search with verification that a result describes.
+///
+/// # Errors
+///
+/// As of [`BisectExecution::found`].
+impl TryFrom<&CulpritFinderResult> for CulpritFinderExecution {
+    type Error = NotCarried;
+
+    fn try_from(result: &CulpritFinderResult) -> Result<Self, NotCarried> {
+        let culprits = result.search.culprits.iter();
+        Ok(Self {
+            job_id: result.search.job_id.clone(),
+            regression_verified: result.verification.status == PairwiseStatus::Different,
+            culprits: culprits
+                .map(|culprit| (&culprit.commit).try_into())
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl messages::CombinedCommit {
+    /// The commit that stands for the state where there is room for one: of the last
+    /// modified dependency, else the main one.
+    pub fn last(&self) -> Option<&messages::Commit> {
+        self.modified_deps.last().or(self.main.as_ref())
     }
 }
 
@@ -123,6 +188,20 @@ mod tests {
             let json = serde_json::to_string(&result).unwrap();
             assert!(!json.contains("null"), "{json}");
         }
+    }
+
+    #[test]
+    fn the_last_dependency_stands_for_a_state() {
+        let commit = |hash: &str| messages::Commit {
+            git_hash: hash.into(),
+            ..messages::Commit::default()
+        };
+        let mut state = messages::CombinedCommit::default();
+        assert_eq!(state.last(), None);
+        state.main = Some(commit("a"));
+        assert_eq!(state.last(), Some(&commit("a")));
+        state.modified_deps = vec![commit("b"), commit("c")];
+        assert_eq!(state.last(), Some(&commit("c")));
     }
 
     #[test]

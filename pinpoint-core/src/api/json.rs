@@ -26,7 +26,11 @@ use serde_json::Value;
 ///
 /// [proto3 mapping]: https://protobuf.dev/programming-guides/json/
 pub fn from_json<M: DeserializeOwned>(text: &str) -> Result<M, serde_json::Error> {
-    let mut value = serde_json::from_str(text)?;
+    from_value(serde_json::from_str(text)?)
+}
+
+pub(super) fn from_value<M: DeserializeOwned>(value: Value) -> Result<M, serde_json::Error> {
+    let mut value = value;
     remove_nulls(&mut value);
     serde_json::from_value(value)
 }

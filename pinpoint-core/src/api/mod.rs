@@ -1,8 +1,9 @@
 //! The API of Pinpoint: its messages, their validation, and their meaning.
 //!
 //! The messages are those of Chromium's Pinpoint, in protobuf (`prost::Message`)
-//! and in JSON ([`from_json`], and `serde_json` to write). Their texts come from
-//! outside. A request becomes one of [`ValidBisection`], [`ValidPairwise`] and
+//! and in JSON ([`from_json`], and `serde_json` to write; [`from_plain_json`] and
+//! [`to_plain_json`] where Go writes structures with messages in them). Their texts come
+//! from outside. A request becomes one of [`ValidBisection`], [`ValidPairwise`] and
 //! [`ValidCulpritFinder`], or it is refused with a list of all problems:
 //!
 //! ```
@@ -40,6 +41,7 @@ mod messages {
     include!(concat!(env!("OUT_DIR"), "/pinpoint.v1.serde.rs"));
 }
 mod pairwise;
+mod plain_json;
 mod timestamp;
 mod validation;
 mod workload;
@@ -50,6 +52,7 @@ pub use culprit_finder::ValidCulpritFinder;
 pub use json::from_json;
 pub use messages::*;
 pub use pairwise::{Source, ValidPairwise};
+pub use plain_json::{from_plain_json, to_plain_json};
 pub use timestamp::{Timestamp, TimestampError};
 pub use validation::{Problem, Violation, Violations, job_id};
 pub use workload::Workload;

@@ -49,6 +49,12 @@ pub enum ConfigProblem {
     /// Required fields are missing.
     #[error("missing: `{}`; a bot is complete, or has only an `alias`", .0.join("`, `"))]
     Missing(Vec<&'static str>),
+    /// Of a benchmark without a command.
+    #[error("`{0}` is for running the benchmark, and there is no `command`; add it")]
+    NoCommand(&'static str),
+    /// The command is the same for all stories.
+    #[error("the command has no `{{story}}`, and there are several stories; add it to an argument")]
+    NoStory,
     /// The value is empty.
     #[error("this is empty; fill it in or leave it out")]
     Empty,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
+use std::time::Duration;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
@@ -12,9 +13,11 @@ use toml::de::ValueDeserializer;
 
 use super::tree::{self, SyntaxError, line_at};
 use super::{
-    Benchmark, Bots, ConfigError, ConfigProblem, Definition, Dimension, Entry, Set, Swarming,
-    Workers, near,
+    Benchmark, Bots, ConfigError, ConfigProblem, Definition, Dimension, Entry, Invocation, Set,
+    Swarming, Workers, near,
 };
+use crate::Aggregate;
+use crate::results::Format;
 
 /// A file of bot configurations: JSON if its name ends in `.json`, else TOML.
 #[derive(Debug, Clone, Copy)]
@@ -162,6 +165,23 @@ struct BotFields {
 struct BenchmarkFields {
     stories: Option<List<Text>>,
     bots: Option<List<Spanned<Text>>>,
+    build: Option<Text>,
+    command: Option<List<Text>>,
+    format: Option<Format>,
+    results: Option<Text>,
+    aggregate: Option<Aggregate>,
+    #[serde(default, deserialize_with = "duration")]
+    timeout: Option<Duration>,
+    env: Option<Table<BTreeMap<String, String>>>,
+    repositories: Option<List<Text>>,
+}
+
+/// Reads a duration like `10m`.
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    humantime::parse_duration(&text)
+        .map(Some)
+        .map_err(|error| D::Error::custom(format!("{text:?} is not a duration ({error})")))
 }
 
 #[derive(Deserialize, Default)]
@@ -182,6 +202,55 @@ struct PatternFields {
 /// The items of a list; none where it is left out.
 fn items<T>(list: Option<List<T>>) -> Vec<T> {
     list.map_or(Vec::new(), |Filled(items)| items)
+}
+
+/// The texts of a list.
+fn texts(list: Option<List<Text>>) -> Vec<String> {
+    items(list).into_iter().map(|Filled(text)| text).collect()
+}
+
+impl BenchmarkFields {
+    /// The benchmark, which is run on these bots.
+    fn benchmark(self, bots: Vec<String>) -> Result<Benchmark, ConfigProblem> {
+        let stories = texts(self.stories);
+        let fields = [
+            ("build", self.build.is_some()),
+            ("format", self.format.is_some()),
+            ("results", self.results.is_some()),
+            ("aggregate", self.aggregate.is_some()),
+            ("timeout", self.timeout.is_some()),
+            ("env", self.env.is_some()),
+            ("repositories", self.repositories.is_some()),
+        ];
+        let Some(command) = self.command else {
+            return match fields.iter().find(|(_, is_given)| *is_given) {
+                Some((field, _)) => Err(ConfigProblem::NoCommand(field)),
+                None => Ok(Benchmark {
+                    stories,
+                    bots,
+                    invocation: None,
+                }),
+            };
+        };
+        let invocation = Invocation {
+            build: self.build.map(|Filled(build)| build),
+            command: texts(Some(command)),
+            format: self.format.unwrap_or(Format::Auto),
+            results: self.results.map(|Filled(results)| results.into()),
+            aggregate: self.aggregate,
+            timeout: self.timeout,
+            env: self.env.unwrap_or_default().0,
+            repositories: texts(self.repositories),
+        };
+        if !invocation.names_story() && stories.len() > 1 {
+            return Err(ConfigProblem::NoStory);
+        }
+        Ok(Benchmark {
+            stories,
+            bots,
+            invocation: Some(invocation),
+        })
+    }
 }
 
 impl BotFields {
@@ -313,14 +382,14 @@ impl<'a> Reader<'a> {
                 Err(problem) => self.error(self.place(&name), &field, problem),
             }
         }
-        for (name, Table(fields)) in content.benchmarks {
-            if let Some(field) = self.define("benchmarks", &name) {
-                let stories = items(fields.stories).into_iter().map(|Filled(story)| story);
-                let benchmark = Benchmark {
-                    stories: stories.collect(),
-                    bots: self.refer_all(&format!("{field}.bots"), fields.bots, set),
-                };
-                self.bots.benchmarks.insert(name.into_inner(), benchmark);
+        for (name, Table(mut fields)) in content.benchmarks {
+            let Some(field) = self.define("benchmarks", &name) else {
+                continue;
+            };
+            let bots = self.refer_all(&format!("{field}.bots"), fields.bots.take(), set);
+            match fields.benchmark(bots) {
+                Ok(benchmark) => drop(self.bots.benchmarks.insert(name.into_inner(), benchmark)),
+                Err(problem) => self.error(self.place(&name), &field, problem),
             }
         }
         let names = self.refer_all("out_of_resources", content.out_of_resources, set);

@@ -32,6 +32,10 @@
 //!         [benchmarks.parsing]
 //!         stories = ["small", "large"]
 //!         bots = ["lab"]
+//!         build = "make -j bench"
+//!         command = ["./bench", "{story}"]
+//!         format = "lines"
+//!         timeout = "10m"
 //!
 //!         [targets.benchmarks]
 //!         parsing = "parsing_tests"
@@ -41,6 +45,8 @@
 //! let bot = bots.get("nightly")?;
 //! assert_eq!((bot.name, bot.configured_as), ("nightly", "lab"));
 //! assert_eq!(bots.target("nightly", "parsing")?, "parsing_tests");
+//! let command = bots.benchmarks()["parsing"].command(Some("small"))?;
+//! assert_eq!(command, Some(vec!["./bench".into(), "small".into()]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -52,6 +58,10 @@
 //! only, so that [`Bots::external`] stands alone. Names in `out_of_resources`
 //! are bots that take no jobs for now.
 //!
+//! A benchmark that requests may name has a `command`, which runs it, and with it what a
+//! build and a run need: see [`Invocation`]. Of several stories one is chosen by `{story}`
+//! in an argument of the command.
+//!
 //! The target of a benchmark on a bot is the benchmark's in `targets.benchmarks`;
 //! else the bot's in `targets.bots`; else that of the first of
 //! `targets.patterns` whose `contains` is part of the bot's name in lower case;
@@ -61,6 +71,7 @@
 //! that Chromium's Pinpoint published in `pinpoint/go/bot_configs` of
 //! <https://skia.googlesource.com/buildbot>.
 
+mod benchmark;
 mod error;
 mod file;
 mod target;
@@ -71,6 +82,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
+pub use benchmark::{Benchmark, Invocation, StoryError};
 pub use error::{ConfigError, ConfigProblem, UnknownBot};
 pub use file::{ConfigErrors, ConfigFile};
 use target::Targets;
@@ -174,15 +186,6 @@ pub struct Dimension {
     /// Its value, such as `Windows-11`.
     #[serde(deserialize_with = "file::text")]
     pub value: String,
-}
-
-/// The parts of a benchmark.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Benchmark {
-    /// Its stories.
-    pub stories: Vec<String>,
-    /// The bots on which it is run.
-    pub bots: Vec<String>,
 }
 
 impl Bots {

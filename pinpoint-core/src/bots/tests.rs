@@ -305,3 +305,72 @@ fn what_is_not_known_and_what_can_not_be_read() {
         ],
     );
 }
+
+#[test]
+fn a_benchmark_is_run_as_the_operator_says() {
+    let text = r#"
+        [bots.lab]
+        local = true
+
+        [benchmarks.parsing]
+        stories = ["small", "large"]
+        bots = ["lab"]
+        build = "make"
+        command = ["./bench", "{story}"]
+        format = "json:/a"
+        results = "out.json"
+        aggregate = "median"
+        timeout = "1h 30m"
+        env = { THREADS = "4" }
+        repositories = ["https://example.org/dependency.git"]
+
+        [benchmarks.start]
+        command = ["./start"]
+
+        [benchmarks.known]
+        stories = ["a", "b"]
+    "#;
+    let bots = read(&[("f", text)]).unwrap();
+    let of = |name: &str| bots.benchmarks()[name].invocation.clone();
+    let parsing = of("parsing").unwrap();
+    assert_eq!(parsing.command, ["./bench", "{story}"]);
+    assert_eq!(parsing.format.to_string(), "json:/a");
+    assert_eq!(parsing.timeout.unwrap().as_secs(), 5_400);
+    assert_eq!(parsing.env["THREADS"], "4");
+    assert_eq!(parsing.repositories.len(), 1);
+    let start = of("start").unwrap();
+    assert_eq!(
+        (start.build, start.format),
+        (None, crate::results::Format::Auto)
+    );
+    assert_eq!(of("known"), None);
+}
+
+#[test]
+fn a_benchmark_that_can_not_be_run_is_refused() {
+    refused(
+        &[
+            ("a", "[benchmarks.b]\nbuild = 'make'"),
+            (
+                "c",
+                "[benchmarks.c]\nstories = ['x', 'y']\ncommand = ['./c']",
+            ),
+            ("d", "[benchmarks.d]\ncommand = []"),
+            ("e", "[benchmarks.e]\ncommand = ['e']\ntimeout = 'soon'"),
+            ("f", "[benchmarks.f]\ncommand = ['f']\nformat = 'xml'"),
+            ("g", "[benchmarks.g]\ncommand = ['g']\nshell = true"),
+            ("h", "[benchmarks.h]\ncommand = 'h {story}'"),
+            ("i", "[benchmarks.i]\ncommand = ['i']\nenv = ['A=1']"),
+        ],
+        &[
+            "a:1: benchmarks.b: `build` is for running the benchmark, and there is no `command`",
+            "c:1: benchmarks.c: the command has no `{story}`, and there are several stories",
+            "d:2: this is empty",
+            "e:3: \"soon\" is not a duration",
+            "f:3: ",
+            "g:3: unknown field `shell`, expected one of `stories`, `bots`, `build`,",
+            "h:2: invalid type: string",
+            "i:3: invalid type: sequence",
+        ],
+    );
+}

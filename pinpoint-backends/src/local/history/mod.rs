@@ -41,6 +41,8 @@ use objects::Objects;
 
 pub use registry::LocalRepositories;
 pub(super) use registry::urls_around;
+#[cfg(feature = "api")]
+pub(crate) use url::same_repository;
 
 /// The history of one local repository.
 ///

@@ -36,6 +36,12 @@ pub(in super::super) fn without_links(path: &Path) -> PathBuf {
     real.unwrap_or_else(|| path.to_owned())
 }
 
+/// Are these URLs of the same repository?
+#[cfg(feature = "api")]
+pub(crate) fn same_repository(url: &str, other: &str) -> bool {
+    normal_form(url) == normal_form(other)
+}
+
 /// The same text for all names of a repository.
 pub(in super::super) fn normal_form(name: &str) -> String {
     if let Some(path) = local_path(name) {

@@ -1,0 +1,588 @@
+//! From a request of the API to a job. A request names a bot and a benchmark; how that is
+//! built and run is in the bots' configuration.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use pinpoint_core::api::{
+    FlatCommit, ScheduleBisectRequest, ScheduleCulpritFinderRequest, SchedulePairwiseRequest,
+    Source, ValidBisection, ValidCulpritFinder, ValidPairwise, Violations, Workload,
+};
+use pinpoint_core::bots::{Benchmark, Bot, Bots, Invocation, StoryError, UnknownBot, Workers};
+use pinpoint_core::{
+    Aggregate, BisectionSpec, CombinedCommit, CulpritFinderSpec, FindMetric, JobSpec, Magnitude,
+    PairwiseSpec, Range, Variant,
+};
+
+use super::{JobConfig, JobError, new_job};
+use crate::local::{LocalConfig, limits, same_repository};
+use crate::store::NewJob;
+
+/// Builds of a job at one time.
+const BUILD_JOBS: u32 = 1;
+
+/// Bytes that finished builds of a job may occupy on each machine.
+const CACHE_SIZE: u64 = 10 << 30;
+
+/// A request of the API.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
+pub enum JobRequest {
+    /// Which commit?
+    Bisection(ScheduleBisectRequest),
+    /// Do two commits differ?
+    Pairwise(SchedulePairwiseRequest),
+    /// Do they, which commit, and does it really?
+    CulpritFinder(ScheduleCulpritFinderRequest),
+}
+
+/// The reason why a request is no job.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// Fields are missing, or wrong.
+    #[error("the request is not valid:\n{0}")]
+    Invalid(#[from] Violations),
+    /// There is no such bot.
+    #[error(transparent)]
+    UnknownBot(#[from] UnknownBot),
+    /// No worker takes jobs of the bot.
+    #[error("configuration: bot `{0}` is one of Swarming: no worker takes its jobs")]
+    Swarming(String),
+    /// The bot has no repository.
+    #[error("configuration: bot `{0}` has no `repository` in its configuration")]
+    NoRepository(String),
+    /// The operator has not said how the benchmark is run.
+    #[error(
+        "benchmark: `{0}` can't be requested: the configuration of the bots has no command for it"
+    )]
+    NoCommand(String),
+    /// The benchmark is run on other bots.
+    #[error("benchmark: `{benchmark}` is not run on bot `{bot}`")]
+    OtherBots {
+        /// The benchmark.
+        benchmark: String,
+        /// The bot.
+        bot: String,
+    },
+    /// The benchmark can't be run with the story.
+    #[error("story: {0}")]
+    Story(#[from] StoryError),
+    /// Something that workers can't do.
+    #[error("{field}: {reason}")]
+    Unsupported {
+        /// The field.
+        field: &'static str,
+        /// The reason.
+        reason: &'static str,
+    },
+    /// The job can't be carried out.
+    #[error(transparent)]
+    Job(#[from] JobError),
+}
+
+impl JobRequest {
+    /// The job that is requested, for the workers of its bot. Its title is left to the
+    /// caller.
+    ///
+    /// # Errors
+    ///
+    /// All problems of the request, or the first reason why the job can't be carried out.
+    pub fn job(&self, bots: &Bots) -> Result<NewJob, RequestError> {
+        match self {
+            Self::Bisection(request) => bisection(&ValidBisection::read(request, bots)?, bots),
+            Self::Pairwise(request) => pairwise(&ValidPairwise::read(request, bots)?, bots),
+            Self::CulpritFinder(request) => {
+                let valid = ValidCulpritFinder::read(request, bots)?;
+                // The difference that was verified is looked for, unless another is named.
+                let magnitude = request.comparison_magnitude.trim();
+                let magnitude = (!magnitude.is_empty()).then_some(valid.magnitude);
+                culprit_finder(&valid, magnitude.map(Magnitude::Absolute), bots)
+            }
+        }
+    }
+}
+
+fn bisection(valid: &ValidBisection, bots: &Bots) -> Result<NewJob, RequestError> {
+    if valid.pin.is_some() {
+        return unsupported(
+            "pin",
+            "a change from Gerrit can't be laid on top of commits here",
+        );
+    }
+    no_arguments("extra_args", &valid.extra_args)?;
+    let run = Run::of(&valid.workload, bots)?;
+    let Range::Between { good, .. } = &valid.spec.range else {
+        return unsupported("start_git_hash", "the ends are not commits");
+    };
+    let spec = BisectionSpec {
+        aggregate: Some(run.aggregate()),
+        limits: limits(BUILD_JOBS),
+        ..valid.spec.clone()
+    };
+    let chart = valid.spec.chart.clone();
+    Ok(NewJob {
+        user: valid.user.clone().unwrap_or_default(),
+        ..run.job(spec.into(), good.clone(), chart, false)?
+    })
+}
+
+fn culprit_finder(
+    valid: &ValidCulpritFinder,
+    magnitude: Option<Magnitude>,
+    bots: &Bots,
+) -> Result<NewJob, RequestError> {
+    let run = Run::of(&valid.workload, bots)?;
+    let good: CombinedCommit = valid.good.clone().into();
+    let spec = CulpritFinderSpec::new(Range::Between {
+        good: good.clone(),
+        bad: valid.bad.clone().into(),
+    });
+    let spec = CulpritFinderSpec {
+        bisection: BisectionSpec {
+            chart: Some(valid.chart.clone()),
+            magnitude,
+            direction: valid.direction,
+            aggregate: Some(run.aggregate()),
+            limits: limits(BUILD_JOBS),
+            ..spec.bisection
+        },
+        ..spec
+    };
+    run.job(spec.into(), good, Some(valid.chart.clone()), false)
+}
+
+fn pairwise(valid: &ValidPairwise, bots: &Bots) -> Result<NewJob, RequestError> {
+    no_arguments("base_extra_args", &valid.base_extra_args)?;
+    no_arguments("experiment_extra_args", &valid.experiment_extra_args)?;
+    let run = Run::of(&valid.workload, bots)?;
+    let target = bots.target(run.bot.name, &valid.workload.benchmark)?;
+    if valid.target.as_ref().is_some_and(|asked| asked != target) {
+        return unsupported(
+            "target",
+            "the benchmark is built in another way on this bot",
+        );
+    }
+    let base = run.state("start_commit", &valid.base)?;
+    let experiment = run.state("end_commit", &valid.experiment)?;
+    let spec = PairwiseSpec {
+        chart: valid.chart.clone(),
+        aggregate: Some(run.aggregate()),
+        direction: valid.direction,
+        pairs: valid.attempts,
+        limits: limits(BUILD_JOBS),
+        ..PairwiseSpec::new(Variant::from(base.clone()), experiment)
+    };
+    let every_chart = valid.chart.is_none();
+    Ok(NewJob {
+        name: valid.name.clone().unwrap_or_default(),
+        user: valid.user.clone().unwrap_or_default(),
+        ..run.job(spec.into(), base, valid.chart.clone(), every_chart)?
+    })
+}
+
+/// What is run, and where.
+struct Run<'a> {
+    workload: &'a Workload,
+    bot: Bot<'a>,
+    repository: &'a str,
+    invocation: &'a Invocation,
+    command: Vec<String>,
+}
+
+impl<'a> Run<'a> {
+    fn of(workload: &'a Workload, bots: &'a Bots) -> Result<Self, RequestError> {
+        let bot = bots.get(&workload.bot)?;
+        if let Workers::Swarming(_) = bot.workers {
+            return Err(RequestError::Swarming(workload.bot.clone()));
+        }
+        let Some(repository) = bot.repository else {
+            return Err(RequestError::NoRepository(workload.bot.clone()));
+        };
+        if !workload.story_tags.is_empty() {
+            return unsupported(
+                "story_tags",
+                "stories can't be chosen by tags here; name one",
+            );
+        }
+        let name = &workload.benchmark;
+        let missing = || RequestError::NoCommand(name.clone());
+        let benchmark = bots.benchmarks().get(name).ok_or_else(missing)?;
+        let command = benchmark.command(workload.story.as_deref())?;
+        let (Some(invocation), Some(command)) = (&benchmark.invocation, command) else {
+            return Err(missing());
+        };
+        if !is_run_on(benchmark, &bot) {
+            return Err(RequestError::OtherBots {
+                benchmark: name.clone(),
+                bot: workload.bot.clone(),
+            });
+        }
+        Ok(Self {
+            workload,
+            bot,
+            repository,
+            invocation,
+            command,
+        })
+    }
+
+    fn aggregate(&self) -> Aggregate {
+        let aggregate = self.workload.aggregate.as_ref();
+        let aggregate = aggregate.or(self.invocation.aggregate.as_ref());
+        aggregate.cloned().unwrap_or_default()
+    }
+
+    /// A side of a comparison: a commit of the bot's repository.
+    fn state(&self, field: &'static str, side: &Source) -> Result<CombinedCommit, RequestError> {
+        let Source::Commit(state) = side else {
+            return unsupported(field, "a build can't be named here; name a commit");
+        };
+        let FlatCommit {
+            main,
+            dependencies,
+            patch,
+        } = state;
+        if !dependencies.is_empty() {
+            return unsupported(field, "dependencies can't be held at other revisions here");
+        }
+        if patch.is_some() {
+            return unsupported(field, "a change from Gerrit can't be applied here");
+        }
+        if !same_repository(&main.repository, self.repository) {
+            return unsupported(field, "the commit is not one of the bot's repository");
+        }
+        let mut main = main.clone();
+        self.repository.clone_into(&mut main.repository);
+        Ok(main.into())
+    }
+
+    fn job(
+        self,
+        spec: JobSpec,
+        good: CombinedCommit,
+        chart: Option<String>,
+        every_chart: bool,
+    ) -> Result<NewJob, RequestError> {
+        let Invocation {
+            build,
+            command: _,
+            format,
+            results,
+            aggregate: _,
+            timeout,
+            env,
+            repositories,
+        } = self.invocation.clone();
+        let urls = repositories.into_iter().chain([self.repository.to_owned()]);
+        let local = LocalConfig {
+            repository: PathBuf::from(self.repository),
+            made: false,
+            repositories: BTreeMap::new(),
+            urls: urls.map(|url| (url.clone(), url)).collect(),
+            good,
+            good_arguments: Vec::new(),
+            good_env: BTreeMap::new(),
+            build,
+            command: self.command,
+            env,
+            patch: None,
+            format,
+            chart,
+            every_chart,
+            measure_choice: None,
+            instructions: None,
+            run_aggregate: None,
+            results,
+            warmup: 1,
+            timeout,
+            cpus: None,
+            settle: None,
+            build_jobs: BUILD_JOBS,
+            cache_size: CACHE_SIZE,
+            skip: Vec::new(),
+            trace: false,
+            paths: Vec::new(),
+        };
+        let config = JobConfig {
+            local: Some(local),
+            find_metric: Some(FindMetric::default()),
+            by_workers: true,
+            ..JobConfig::default()
+        };
+        Ok(NewJob {
+            benchmark: self.workload.benchmark.clone(),
+            bot: self.bot.configured_as.to_owned(),
+            ..new_job(&spec, &config)?
+        })
+    }
+}
+
+fn is_run_on(benchmark: &Benchmark, bot: &Bot<'_>) -> bool {
+    let names = [bot.name, bot.configured_as];
+    benchmark.bots.is_empty() || benchmark.bots.iter().any(|name| names.contains(&&**name))
+}
+
+fn no_arguments(field: &'static str, arguments: &[String]) -> Result<(), RequestError> {
+    match arguments {
+        [] => Ok(()),
+        _ => unsupported(field, "requests can't add arguments to a benchmark"),
+    }
+}
+
+fn unsupported<T>(field: &'static str, reason: &'static str) -> Result<T, RequestError> {
+    Err(RequestError::Unsupported { field, reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use pinpoint_core::Direction;
+    use pinpoint_core::api::CombinedCommit as Message;
+    use pinpoint_core::api::{CasReference, Commit, GerritChange, cas_reference::Digest};
+    use pinpoint_core::bots::ConfigFile;
+
+    use super::*;
+
+    const BOTS: &str = r#"
+        [bots.lab]
+        local = true
+        repository = "https://example.org/tool.git"
+
+        [bots.nightly]
+        alias = "lab"
+
+        [bots.bare]
+        local = true
+
+        [bots.phones]
+        browser = "release"
+        bucket = "try"
+        builder = "Android Builder"
+        repository = "https://example.org/src.git"
+        swarming_server = "https://example.org"
+        dimensions = [{ key = "pool", value = "phones" }]
+
+        [benchmarks.parsing]
+        stories = ["small", "large"]
+        bots = ["lab"]
+        build = "make"
+        command = ["./bench", "{story}"]
+        format = "lines"
+        aggregate = "max"
+        timeout = "5m"
+        env = { THREADS = "4" }
+        repositories = ["https://example.org/dependency.git"]
+
+        [benchmarks.elsewhere]
+        bots = ["bare"]
+        command = ["./bench"]
+
+        [benchmarks.known]
+        stories = ["small"]
+    "#;
+
+    fn bots() -> Bots {
+        let file = ConfigFile {
+            name: "bots.toml",
+            text: BOTS,
+        };
+        Bots::read(&[file]).unwrap()
+    }
+
+    fn bisect() -> ScheduleBisectRequest {
+        ScheduleBisectRequest {
+            start_git_hash: "a".repeat(40),
+            end_git_hash: "b".repeat(40),
+            configuration: "nightly".into(),
+            benchmark: "parsing".into(),
+            story: "small".into(),
+            chart: "time".into(),
+            user: "ada@example.org".into(),
+            ..ScheduleBisectRequest::default()
+        }
+    }
+
+    fn compare() -> SchedulePairwiseRequest {
+        let commit = |hash: &str, repository: &str| {
+            Some(Message {
+                main: Some(Commit {
+                    git_hash: hash.repeat(40),
+                    repository: repository.into(),
+                    ..Commit::default()
+                }),
+                ..Message::default()
+            })
+        };
+        SchedulePairwiseRequest {
+            start_commit: commit("a", ""),
+            end_commit: commit("b", "https://Example.org/tool"),
+            configuration: "lab".into(),
+            benchmark: "parsing".into(),
+            story: "large".into(),
+            ..SchedulePairwiseRequest::default()
+        }
+    }
+
+    fn made(request: JobRequest) -> (NewJob, LocalConfig) {
+        let job = request.job(&bots()).unwrap();
+        let config: JobConfig = serde_json::from_value(job.config.clone()).unwrap();
+        assert!(config.by_workers);
+        (job, config.local.unwrap())
+    }
+
+    #[test]
+    fn a_bisection_is_run_as_the_bots_say() {
+        let (job, local) = made(JobRequest::Bisection(bisect()));
+        assert_eq!((&*job.kind, &*job.bot), ("bisection", "lab"));
+        assert_eq!(
+            (&*job.benchmark, &*job.user),
+            ("parsing", "ada@example.org")
+        );
+        assert_eq!(local.command, ["./bench", "small"]);
+        assert_eq!(local.build.as_deref(), Some("make"));
+        assert_eq!(local.timeout.unwrap().as_secs(), 300);
+        assert_eq!(local.env["THREADS"], "4");
+        assert_eq!(local.urls.len(), 2);
+        let name = local.repository.to_str().unwrap();
+        assert_eq!(local.urls[name], "https://example.org/tool.git");
+        assert_eq!(local.chart.as_deref(), Some("time"));
+        let spec: BisectionSpec = serde_json::from_value(job.spec).unwrap();
+        assert_eq!(spec.magnitude, Some(Magnitude::Absolute(1.0)));
+        assert_eq!(spec.aggregate.unwrap().to_string(), "max");
+        let Range::Between { good, .. } = spec.range else {
+            panic!("{:?}", spec.range);
+        };
+        assert_eq!(good.main.repository, name);
+    }
+
+    #[test]
+    fn a_comparison_is_of_commits_of_the_bots_repository() {
+        let (job, local) = made(JobRequest::Pairwise(compare()));
+        let spec: PairwiseSpec = serde_json::from_value(job.spec).unwrap();
+        let sides = spec.sides.unwrap();
+        let main = &sides.experiment.commit.main;
+        assert_eq!(main.repository, "https://example.org/tool.git");
+        assert_eq!((spec.pairs, spec.chart), (30, None));
+        assert!(local.every_chart);
+        // A pair needs one value of each run.
+        assert_eq!(spec.aggregate.unwrap().to_string(), "mean");
+    }
+
+    #[test]
+    fn a_culprit_finder_looks_for_what_it_verified() {
+        let request = |magnitude: &str| ScheduleCulpritFinderRequest {
+            start_git_hash: "a".repeat(40),
+            end_git_hash: "b".repeat(40),
+            configuration: "lab".into(),
+            benchmark: "parsing".into(),
+            story: "small".into(),
+            chart: "time".into(),
+            improvement_direction: "UP".into(),
+            comparison_magnitude: magnitude.into(),
+            ..ScheduleCulpritFinderRequest::default()
+        };
+        for (magnitude, expected) in [("", None), ("2.5", Some(Magnitude::Absolute(2.5)))] {
+            let (job, _) = made(JobRequest::CulpritFinder(request(magnitude)));
+            let spec: CulpritFinderSpec = serde_json::from_value(job.spec).unwrap();
+            assert_eq!(spec.bisection.magnitude, expected);
+            assert_eq!(spec.bisection.direction, Direction::Up);
+            assert_eq!(spec.pairs, 30);
+        }
+    }
+
+    #[test]
+    fn what_workers_can_not_do_is_refused() {
+        type Change<T> = fn(&mut T);
+        let bisections: [(Change<ScheduleBisectRequest>, &str); 9] = [
+            (
+                |it| it.end_git_hash = "HEAD".into(),
+                "the request is not valid:\nend_git_hash:",
+            ),
+            (
+                |it| it.configuration = "phones".into(),
+                "configuration: bot `phones` is one of Swarming",
+            ),
+            (
+                |it| it.configuration = "bare".into(),
+                "the request is not valid:\nconfiguration:",
+            ),
+            (
+                |it| it.benchmark = "unheard".into(),
+                "benchmark: `unheard` can't be requested",
+            ),
+            (
+                |it| it.benchmark = "known".into(),
+                "benchmark: `known` can't be requested",
+            ),
+            (
+                |it| it.benchmark = "elsewhere".into(),
+                "benchmark: `elsewhere` is not run on bot",
+            ),
+            (
+                |it| it.story = "other".into(),
+                "story: the benchmark has no story `other`",
+            ),
+            (|it| it.story_tags = "a,b".into(), "story_tags: "),
+            (|it| it.extra_args = "--x".into(), "extra_args: "),
+        ];
+        for (change, expected) in bisections {
+            let mut request = bisect();
+            change(&mut request);
+            let error = JobRequest::Bisection(request).job(&bots()).unwrap_err();
+            assert!(error.to_string().starts_with(expected), "{error}");
+        }
+        let pairs: [(Change<SchedulePairwiseRequest>, &str); 6] = [
+            (
+                |it| it.configuration = "bare".into(),
+                "the request is not valid:\nstart_commit.main",
+            ),
+            (|it| it.target = "other".into(), "target: "),
+            (
+                |it| it.experiment_extra_args = "-x".into(),
+                "experiment_extra_args: ",
+            ),
+            (
+                |it| {
+                    it.end_commit = None;
+                    it.end_build = Some(CasReference {
+                        cas_instance: "i".into(),
+                        digest: Some(Digest {
+                            hash: "c".repeat(64),
+                            size_bytes: 1,
+                        }),
+                    });
+                },
+                "end_commit: a build",
+            ),
+            (
+                |it| {
+                    let state = it.end_commit.as_mut().unwrap();
+                    state.modified_deps = vec![Commit {
+                        git_hash: "c".repeat(40),
+                        repository: "https://example.org/dependency.git".into(),
+                        ..Commit::default()
+                    }];
+                },
+                "end_commit: dependencies",
+            ),
+            (
+                |it| {
+                    it.start_commit.as_mut().unwrap().patch = Some(GerritChange {
+                        host: "h".into(),
+                        project: "p".into(),
+                        change: 1,
+                        patchset: 1,
+                        patchset_hash: String::new(),
+                    });
+                },
+                "start_commit: a change",
+            ),
+        ];
+        for (change, expected) in pairs {
+            let mut request = compare();
+            change(&mut request);
+            let error = JobRequest::Pairwise(request).job(&bots()).unwrap_err();
+            assert!(error.to_string().starts_with(expected), "{error}");
+        }
+    }
+}

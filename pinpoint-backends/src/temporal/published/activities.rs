@@ -1,0 +1,203 @@
+//! The activities of published workflows: they make a job in the store, follow it, and
+//! cancel it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use pinpoint_core::bots::Bots;
+use pinpoint_core::job::JobState;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use temporalio_client::{WorkflowDescribeOptions, WorkflowExecutionStatus};
+use temporalio_common::UntypedWorkflow;
+use temporalio_macros::activities;
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+
+use super::HEARTBEAT;
+use super::INVALID;
+use super::answers::message_of;
+use super::parameters::{Name, Parameters};
+use crate::job::{self, JobError, message, stored_result};
+use crate::store::{Job, JobId, LockError, NewJob, StoreError};
+use crate::temporal::failures::{again, from_store, lasting_failure, refused};
+use crate::temporal::jobs_here::JobsHere;
+use crate::worker::jittered;
+
+/// The time between two looks at a job, at least.
+const POLL: Duration = Duration::from_secs(1);
+
+/// The time for which a process that works on a job is asked to cancel it, in one try.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a published workflow asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Order {
+    pub(super) name: Name,
+    /// The input of the workflow.
+    pub(super) parameters: Value,
+    /// When the workflow began, in milliseconds since 1970, and bits that are its own: the
+    /// id of the job is made of these, so that it is made once.
+    pub(super) time: u64,
+    pub(super) bits: [u64; 2],
+}
+
+/// How a job has ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Followed {
+    /// With a result.
+    Completed {
+        /// The message of the API, in JSON.
+        message: Value,
+    },
+    /// Without one.
+    Ended {
+        state: JobState,
+        reason: Option<String>,
+    },
+}
+
+pub(crate) struct Following {
+    pub(crate) jobs: Arc<JobsHere>,
+    pub(crate) bots: Bots,
+    /// Of leases of jobs that nobody works on.
+    pub(crate) owner: String,
+    /// The worker has to end: another one follows the job.
+    pub(crate) stopping: Arc<AtomicBool>,
+}
+
+#[activities]
+impl Following {
+    /// Makes the job that is asked for, once, and returns its id.
+    #[activity(name = "pinpoint.published.request")]
+    pub(crate) async fn request(
+        self: Arc<Self>,
+        ctx: ActivityContext,
+        order: Order,
+    ) -> Result<String, ActivityError> {
+        let invalid = |error: &dyn std::error::Error| {
+            ActivityError::from(lasting_failure(INVALID, &error.to_string()))
+        };
+        let parameters = Parameters::read(order.name, &order.parameters);
+        let parameters = parameters.map_err(|error| invalid(&error))?;
+        let job = parameters.request.job(&self.bots);
+        let job = job.map_err(|error| invalid(&error))?;
+        let workflow = ctx.info().workflow_id.as_deref().unwrap_or_default();
+        let job = NewJob {
+            title: format!(
+                "{} on {}, requested by workflow {workflow}",
+                job.benchmark, job.bot
+            ),
+            ..job
+        };
+        // Another job may have been made at the same moment.
+        for later in 0.. {
+            let id = JobId::at(order.time + later, order.bits);
+            let created = self.jobs.store().create_once(&id, &job).await;
+            if created.map_err(from_store)? {
+                return Ok(id.to_string());
+            }
+        }
+        Err(again("there is no time left"))
+    }
+
+    /// Waits until a job has ended, and reads its result.
+    #[activity(name = "pinpoint.published.follow")]
+    pub(crate) async fn follow(
+        self: Arc<Self>,
+        ctx: ActivityContext,
+        job: String,
+    ) -> Result<Followed, ActivityError> {
+        let beat = async {
+            loop {
+                // Nothing can always be written.
+                let _ = ctx.record_heartbeat(()).await;
+                tokio::time::sleep(HEARTBEAT / 3).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            followed = self.ended(&job) => followed,
+            () = ctx.cancelled() => Err(self.left(&ctx, &job).await),
+            () = beat => Err(again("no sign of life")),
+        }
+    }
+
+    /// Ends a job.
+    #[activity(name = "pinpoint.published.cancel")]
+    pub(crate) async fn cancel(
+        self: Arc<Self>,
+        _: ActivityContext,
+        job: String,
+    ) -> Result<JobState, ActivityError> {
+        self.canceled(&job).await
+    }
+}
+
+impl Following {
+    async fn ended(&self, job: &str) -> Result<Followed, ActivityError> {
+        loop {
+            match self.jobs.store().get(job).await {
+                Ok(job) if !matches!(job.state, JobState::Pending | JobState::Running) => {
+                    return followed(&job);
+                }
+                Err(error) if !error.is_passing() => return Err(from_store(error)),
+                Ok(_) | Err(_) => {}
+            }
+            if self.stopping.load(Ordering::Relaxed) {
+                return Err(again("the worker ends"));
+            }
+            tokio::time::sleep(jittered(POLL)).await;
+        }
+    }
+
+    /// Temporal does not want to hear how the job ends. Another worker may follow it, or the
+    /// workflow was terminated or took too long, and then the job has no reason to go on.
+    async fn left(&self, ctx: &ActivityContext, job: &str) -> ActivityError {
+        let workflow = ctx.workflow_handle::<UntypedWorkflow>();
+        if !self.stopping.load(Ordering::Relaxed)
+            && let Some(workflow) = workflow
+            && let Ok(found) = workflow.describe(WorkflowDescribeOptions::default()).await
+            && matches!(
+                found.status(),
+                WorkflowExecutionStatus::Terminated
+                    | WorkflowExecutionStatus::TimedOut
+                    | WorkflowExecutionStatus::Canceled
+            )
+        {
+            // Nobody hears of an error.
+            let _ = self.canceled(job).await;
+        }
+        ActivityError::cancelled()
+    }
+
+    async fn canceled(&self, job: &str) -> Result<JobState, ActivityError> {
+        let id = self.jobs.read(job).await?.id;
+        let (store, state_dir) = (self.jobs.store(), self.jobs.state_dir());
+        let canceled = job::cancel(store, &id, &self.owner, state_dir, PATIENCE, |_| {}).await;
+        canceled.map_err(|error| match error {
+            JobError::Locked(LockError::Held { .. })
+            | JobError::Store(StoreError::Leased { .. }) => again(message(&error)),
+            JobError::Store(error) => from_store(error),
+            error => refused(&message(&error)),
+        })
+    }
+}
+
+fn followed(job: &Job) -> Result<Followed, ActivityError> {
+    let unreadable = |error: &dyn std::error::Error| {
+        refused(&format!("job {} has a result, but {error}", job.id))
+    };
+    let result = match job.state {
+        JobState::Completed => stored_result(job).map_err(|error| unreadable(&error))?,
+        _ => None,
+    };
+    let Some(result) = result else {
+        return Ok(Followed::Ended {
+            state: job.state,
+            reason: job.error.clone(),
+        });
+    };
+    let message = message_of(&result).map_err(|error| unreadable(&error))?;
+    Ok(Followed::Completed { message })
+}

@@ -1,0 +1,227 @@
+//! The workflows of Chromium's Pinpoint, under their published names.
+//!
+//! | workflow | input | answer |
+//! | --- | --- | --- |
+//! | `perf.bisect` | `{Request, JobID, BotIds, ExtraArgs, Production}` | `{JobId, Culprits, DetailedCulprits}` |
+//! | `perf.catapult.bisect` | the same | `BisectExecution` |
+//! | `perf.pairwise` | `{Request, CulpritVerify}` | `PairwiseExecution` |
+//! | `perf.culprit_finder` | `{Request, CallbackParams, Production}` | `CulpritFinderExecution` |
+//!
+//! Each makes a job in the store and follows it to its end. It does not start
+//! [`pinpoint.job`](super::workflow) itself: a job does not know how it is carried out, and
+//! a worker of its bot takes it, on Temporal or not.
+//!
+//! Names, fields and answers are those of `pinpoint/go/workflows` in
+//! <https://skia.googlesource.com/buildbot>.
+
+mod activities;
+mod answers;
+mod parameters;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime};
+
+use futures_util::future::{Either, select};
+use pinpoint_core::bots::Bots;
+use pinpoint_core::job::JobState;
+use temporalio_common::UntypedWorkflow;
+use temporalio_common::data_converters::RawValue;
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder};
+use temporalio_sdk::{
+    ActivityExecutionError, ActivityOptions, ChildWorkflowCancellationType, ChildWorkflowOptions,
+    ParentClosePolicy, WorkflowCancellationToken, WorkflowContext, WorkflowResult,
+    WorkflowTermination,
+};
+
+use super::TemporalError;
+use super::failures::{REFUSED, lasting_failure};
+use super::jobs_here::JobsHere;
+use super::workflow::{reason_of, type_of};
+use activities::{Followed, Following, Order};
+use answers::Answer;
+use parameters::{Name, Parameters, parameters_in};
+
+/// The queue that Chromium's Pinpoint uses.
+pub const PUBLISHED_QUEUE: &str = "perf.perf-chrome-public.bisect";
+
+/// The type of a failure: the input is no request, or one that can't be carried out.
+const INVALID: &str = "InvalidRequest";
+
+/// The workflow that is told of culprits.
+const PROCESS_CULPRIT: &str = "perf.process_culprit";
+
+/// For activities that need nothing but the store.
+const SHORT: Duration = Duration::from_secs(60);
+
+/// The time without a sign of life after which another worker follows a job.
+const HEARTBEAT: Duration = Duration::from_secs(30);
+
+/// A job is followed for this long before another worker may go on with that.
+const LONG: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The jobs that one worker follows at a time. Each takes a question to the store now and
+/// then.
+const FOLLOWED: usize = 1_000;
+
+/// Where and for which bots a worker takes published workflows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PublishedNames {
+    /// The queue: [`PUBLISHED_QUEUE`], or another one.
+    pub queue: String,
+    /// The bots and benchmarks that requests may name.
+    pub bots: Bots,
+}
+
+/// The options of the worker for the published names. `owner` names this process where it
+/// cancels a job that nobody works on.
+pub(super) fn worker_options(
+    names: &PublishedNames,
+    jobs: &Arc<JobsHere>,
+    owner: String,
+    stopping: &Arc<AtomicBool>,
+) -> Result<temporalio_sdk::WorkerOptions, TemporalError> {
+    fn unusable(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> TemporalError {
+        TemporalError::Client(error.into())
+    }
+    let slots = || FixedSizeSlotSupplier::new(FOLLOWED);
+    Ok(temporalio_sdk::WorkerOptions::new(names.queue.clone())
+        .client_identity_override(jobs.machine().to_owned())
+        .max_heartbeat_throttle_interval(Duration::from_secs(5))
+        .graceful_shutdown_period(SHORT)
+        .register_workflow::<Bisect>()
+        .map_err(unusable)?
+        .register_workflow::<CatapultBisect>()
+        .map_err(unusable)?
+        .register_workflow::<Pairwise>()
+        .map_err(unusable)?
+        .register_workflow::<CulpritFinder>()
+        .map_err(unusable)?
+        .register_activities(Following {
+            jobs: Arc::clone(jobs),
+            bots: names.bots.clone(),
+            owner,
+            stopping: Arc::clone(stopping),
+        })
+        .tuner(
+            TunerHolder::builder()
+                .workflow_task_slot_supplier(slots())
+                .activity_task_slot_supplier(slots())
+                .local_activity_task_slot_supplier(slots())
+                .nexus_task_slot_supplier(slots())
+                .build(),
+        )
+        .build())
+}
+
+macro_rules! published {
+    ($workflow:ident, $name:literal) => {
+        #[workflow]
+        #[derive(Default)]
+        pub(crate) struct $workflow {}
+
+        #[workflow_methods]
+        impl $workflow {
+            #[run(name = $name)]
+            pub(crate) async fn run(
+                ctx: &mut WorkflowContext<Self>,
+                input: RawValue,
+            ) -> WorkflowResult<RawValue> {
+                carried_out(&ctx.clone(), Name::$workflow, &input).await
+            }
+        }
+    };
+}
+
+published!(Bisect, "perf.bisect");
+published!(CatapultBisect, "perf.catapult.bisect");
+published!(Pairwise, "perf.pairwise");
+published!(CulpritFinder, "perf.culprit_finder");
+
+async fn carried_out<W>(
+    ctx: &WorkflowContext<W>,
+    name: Name,
+    input: &RawValue,
+) -> WorkflowResult<RawValue> {
+    let invalid = |error: &dyn std::error::Error| {
+        WorkflowTermination::from(lasting_failure(INVALID, &error.to_string()))
+    };
+    let input = parameters_in(&input.payloads).map_err(|error| invalid(&error))?;
+    let parameters = Parameters::read(name, &input).map_err(|error| invalid(&error))?;
+    let order = Order {
+        name,
+        parameters: input,
+        time: milliseconds(ctx.workflow_time()),
+        bits: [ctx.random(), ctx.random()],
+    };
+    let made = ctx.execute_activity(Following::request, order, short("makes the job"));
+    let job: String = made.await.map_err(failed)?;
+    ctx.set_current_details(format!("job {job}"));
+
+    let options = ActivityOptions::with_start_to_close_timeout(LONG)
+        .heartbeat_timeout(HEARTBEAT)
+        .cancellation_token(WorkflowCancellationToken::new())
+        .summary(format!("follows job {job}"))
+        .build();
+    let follow = Box::pin(ctx.execute_activity(Following::follow, job.clone(), options));
+    let followed: Followed = match select(follow, Box::pin(ctx.cancelled())).await {
+        Either::Left((followed, _)) => followed,
+        Either::Right((_, follow)) => {
+            let cancel =
+                ctx.execute_activity(Following::cancel, job.clone(), short("cancels the job"));
+            cancel.await.map_err(failed)?;
+            follow.await
+        }
+    }
+    .map_err(failed)?;
+
+    let message = match followed {
+        Followed::Completed { message } => message,
+        Followed::Ended { state, .. }
+            if state == JobState::Canceled && ctx.cancellation_token().is_cancelled() =>
+        {
+            return Err(WorkflowTermination::cancelled());
+        }
+        Followed::Ended { state, reason } => {
+            let reason = match reason {
+                Some(reason) => format!("job {job} is {state}: {reason}"),
+                None => format!("job {job} is {state}"),
+            };
+            return Err(lasting_failure(&state.to_string(), &reason).into());
+        }
+    };
+    let answer = Answer::new(&parameters, message);
+    let answer = answer.map_err(|error| lasting_failure(REFUSED, &error.to_string()))?;
+    if let Some((queue, culprits)) = answer.notice(&parameters) {
+        let options = ChildWorkflowOptions::builder()
+            .task_queue(queue)
+            .parent_close_policy(ParentClosePolicy::Abandon)
+            .cancel_type(ChildWorkflowCancellationType::Abandon)
+            .build();
+        let workflow = UntypedWorkflow::new(PROCESS_CULPRIT);
+        ctx.start_child_workflow(workflow, culprits, options)
+            .await?;
+    }
+    Ok(answer.payload())
+}
+
+/// Options for an activity that is done whatever becomes of the workflow.
+fn short(summary: &str) -> ActivityOptions {
+    ActivityOptions::with_start_to_close_timeout(SHORT)
+        .cancellation_token(WorkflowCancellationToken::new())
+        .summary(summary.to_owned())
+        .build()
+}
+
+fn milliseconds(time: Option<SystemTime>) -> u64 {
+    let since = time.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
+}
+
+/// The failure of an activity as that of its workflow, whose caller knows of no activities.
+fn failed(error: ActivityExecutionError) -> WorkflowTermination {
+    lasting_failure(type_of(&error).unwrap_or(REFUSED), &reason_of(&error)).into()
+}

