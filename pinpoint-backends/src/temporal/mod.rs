@@ -25,6 +25,8 @@ mod bookkeeping;
 mod codec;
 mod dispatcher;
 mod failures;
+#[cfg(test)]
+mod histories;
 mod jobs_here;
 mod messages;
 mod metrics;

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn culprits_are_told_to_whom_it_may_concern() {
+    fn culprits_are_handed_on_to_the_queue_that_is_named() {
         let callback = |url: &str, queue: &str| {
             let input = json!({
                 "Request": {},
