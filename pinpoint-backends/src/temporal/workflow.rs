@@ -221,8 +221,8 @@ impl Driver {
             }
             let continues = self.continues_as_new();
             let paused = self.ctx.state(|state| state.paused) && !canceled;
-            if self.refused.is_none() && !continues {
-                self.start_what_may(paused)?;
+            if self.refused.is_none() {
+                self.start_what_may(paused || continues)?;
             }
             if self.in_flight.is_empty() {
                 if self.refused.is_some() {
@@ -321,7 +321,8 @@ impl Driver {
         asked || self.ctx.cancellation_token().is_cancelled()
     }
 
-    /// Hands actions out in their order, within the limits.
+    /// Hands actions out in their order, within the limits; those that end others even when
+    /// it is paused.
     fn start_what_may(&mut self, paused: bool) -> Result<(), WorkflowTermination> {
         while let Some(next) = self.next_allowed(paused) {
             let Some(action) = self.waiting.remove(next) else {
