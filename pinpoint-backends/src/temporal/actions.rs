@@ -15,7 +15,7 @@ use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
 use super::beating::Beating;
-use super::failures::{again, from_store, refused};
+use super::failures::{SUPERSEDED, again, from_store, lasting_failure, refused};
 use super::jobs_here::{InUse, JobsHere};
 use super::messages::{End, Work, essential_of, size};
 use crate::job::{JobError, message};
@@ -181,17 +181,12 @@ impl Actions {
         };
         let heart = Heartbeat::default();
         let answered = executor.wait(&work.request, &ticket, &heart);
-        let answered = match work.longest_try {
-            None => answered.await,
-            Some(longest) => {
-                match tokio::time::timeout(Duration::from_millis(longest), answered).await {
-                    Ok(answered) => answered,
-                    Err(_) => {
-                        let ended = executor.cancel(&ticket).await;
-                        let reason = format!("no answer after {} s", longest as f64 / 1000.0);
-                        ended.and(Err(ExecutorError::Unavailable(reason.into())))
-                    }
-                }
+        let answered = match tokio::time::timeout(work.longest_try, answered).await {
+            Ok(answered) => answered,
+            Err(_) => {
+                let ended = executor.cancel(&ticket).await;
+                let reason = format!("no answer after {} s", work.longest_try.as_secs_f64());
+                ended.and(Err(ExecutorError::Unavailable(reason.into())))
             }
         };
         match answered {
@@ -277,6 +272,11 @@ impl Actions {
                     .await
                     .map_err(|error| match error {
                         JobError::Store(error) => from_store(error),
+                        // The journal is not the one that the workflow knows: whoever looks
+                        // after the job starts another one.
+                        error @ JobError::NoOutcome { .. } => {
+                            lasting_failure(SUPERSEDED, &message(&error)).into()
+                        }
                         error => again(message(&error)),
                     })?
             }

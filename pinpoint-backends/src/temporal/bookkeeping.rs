@@ -43,7 +43,7 @@ impl Bookkeeping {
         let workers = self.jobs.store().workers().await.map_err(from_store)?;
         let serving = workers
             .iter()
-            .filter(|worker| worker.bots.contains(&input.bot));
+            .filter(|worker| !worker.gone && worker.bots.contains(&input.bot));
         let mut machines: Vec<&str> = serving.map(|worker| &*worker.machine).collect();
         machines.sort_unstable();
         machines.dedup();

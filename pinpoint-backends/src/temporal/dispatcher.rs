@@ -12,8 +12,10 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use pinpoint_core::job::{JobState, ResultSource};
 use temporalio_client::errors::{
     WorkflowGetResultError, WorkflowInteractionError, WorkflowStartError,
@@ -30,10 +32,13 @@ use super::failures::SUPERSEDED;
 use super::jobs_here::JobsHere;
 use super::messages::{CancelRequest, JobInput, QUEUE, TimeLimits};
 use super::namespace::attributes_of;
-use super::workflow::JobWorkflow;
+use super::workflow::{JobWorkflow, beginning};
 use crate::job::{JobError, message};
 use crate::store::{Job, JobFilter, JobId, Lease, StoreError};
 use crate::worker::{POLL, Pauses, jittered};
+
+/// The most bytes of a summary, which servers limit to 400.
+const LONGEST_SUMMARY: usize = 200;
 
 /// The most jobs that are looked at at once.
 const AT_ONCE: u32 = 100;
@@ -43,6 +48,8 @@ pub(super) struct Dispatcher<'a> {
     pub(super) client: Client,
     pub(super) bots: &'a [String],
     pub(super) limits: &'a TimeLimits,
+    /// The worker has to end: it takes nothing new.
+    pub(super) stopping: Arc<AtomicBool>,
     /// The time for which a job belongs to Temporal after the last dispatcher is gone.
     pub(super) lease: Duration,
     /// The namespace has the search attributes.
@@ -76,10 +83,13 @@ impl Dispatcher<'_> {
     }
 
     async fn look(&self, tell: &mut impl FnMut(Dispatched)) -> Result<(), JobError> {
-        // What fails with one job keeps no other from being ended.
-        let looked = [self.look_after_all(tell).await, self.cancel_all().await];
-        looked.into_iter().collect::<Result<(), _>>()?;
+        let looked = self.look_after_all(tell).await;
+        // A workflow that can't be canceled keeps no other job waiting.
+        for error in self.cancel_all().await? {
+            tell(Dispatched::Trouble(error));
+        }
         // Not while Temporal is out of reach.
+        looked?;
         self.take_all(tell).await
     }
 
@@ -105,14 +115,16 @@ impl Dispatcher<'_> {
         Ok(())
     }
 
-    async fn cancel_all(&self) -> Result<(), JobError> {
+    /// Returns what failed.
+    async fn cancel_all(&self) -> Result<Vec<JobError>, JobError> {
         let owner = self.jobs.owner();
-        for id in self.jobs.store().cancel_requests(owner, AT_ONCE).await? {
-            // A workflow that does not answer holds up no other; it is asked again.
-            let asked = tokio::time::timeout(self.limits.heartbeat, self.cancel(&id)).await;
-            asked.unwrap_or(Ok(()))?;
-        }
-        Ok(())
+        let requests = self.jobs.store().cancel_requests(owner, AT_ONCE).await?;
+        let asked = requests.iter().map(|id| async move {
+            // One that does not answer is asked again.
+            let asked = tokio::time::timeout(self.limits.heartbeat, self.cancel(id)).await;
+            asked.unwrap_or(Ok(())).err()
+        });
+        Ok(join_all(asked).await.into_iter().flatten().collect())
     }
 
     async fn take_all(&self, tell: &mut impl FnMut(Dispatched)) -> Result<(), JobError> {
@@ -123,9 +135,12 @@ impl Dispatcher<'_> {
             ..JobFilter::default()
         };
         while !self.bots.is_empty()
+            && !self.stopping.load(Ordering::Relaxed)
             && let Some((job, lease)) = store.take(&filter, self.jobs.owner(), self.lease).await?
         {
-            match self.start(&job).await {
+            // A workflow that is there does not know that the job was taken anew.
+            let there = WorkflowIdConflictPolicy::TerminateExisting;
+            match self.start(&job, there).await {
                 Ok(()) => {
                     self.jobs.metrics().job_started(&job);
                     tell(Dispatched::Started(Box::new(job)));
@@ -139,18 +154,26 @@ impl Dispatcher<'_> {
         Ok(())
     }
 
-    async fn start(&self, job: &Job) -> Result<(), JobError> {
+    /// Starts a job's workflow again, unless it is there.
+    async fn start_again(&self, id: &JobId) -> Result<(), JobError> {
+        let job = self.jobs.store().get(id.as_str()).await?;
+        self.start(&job, WorkflowIdConflictPolicy::UseExisting)
+            .await
+    }
+
+    async fn start(&self, job: &Job, there: WorkflowIdConflictPolicy) -> Result<(), JobError> {
         let input = JobInput {
             job: job.id.to_string(),
             bot: job.bot.clone(),
             limits: self.limits.clone(),
             paused: false,
+            cancel: None,
         };
         let options = WorkflowStartOptions::new(QUEUE, job.id.to_string())
             .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)
-            .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
+            .id_conflict_policy(there)
             .task_timeout(self.limits.short())
-            .static_summary(job.title.clone())
+            .static_summary(beginning(&job.title, LONGEST_SUMMARY))
             .maybe_search_attributes(self.with_attributes.then(|| attributes_of(job)))
             .build();
         match self
@@ -187,7 +210,6 @@ impl Dispatcher<'_> {
         lease: &Lease,
         tell: &mut impl FnMut(Dispatched),
     ) -> Result<(), JobError> {
-        let store = self.jobs.store();
         let id = lease.id();
         let handle = self
             .client
@@ -205,14 +227,15 @@ impl Dispatcher<'_> {
                 | WorkflowExecutionStatus::Unspecified
                 | WorkflowExecutionStatus::Unknown,
             ) => Ok(()),
-            None => self.start(&store.get(id.as_str()).await?).await,
+            // One that completed was about to when the job was resumed.
+            None | Some(WorkflowExecutionStatus::Completed) => self.start_again(id).await,
             Some(status) => {
                 let ended = handle.get_result(WorkflowGetResultOptions::default());
                 let error = ended.await.err();
                 let failure = error.as_ref().and_then(failure_of);
                 if failure.and_then(ApplicationFailure::type_name) == Some(SUPERSEDED) {
                     // Another worker had the job, and let it go.
-                    return self.start(&store.get(id.as_str()).await?).await;
+                    return self.start_again(id).await;
                 }
                 let reason = match failure {
                     Some(failure) => failure.source_error().to_string(),
@@ -241,11 +264,7 @@ impl Dispatcher<'_> {
             store.release(lease).await?;
             return Ok(job.state);
         }
-        let failed = matches!(
-            status,
-            WorkflowExecutionStatus::Failed | WorkflowExecutionStatus::Completed
-        );
-        let here = if failed {
+        let here = if status == WorkflowExecutionStatus::Failed {
             None
         } else {
             // It is held here until the last activity has noticed that it counts for nothing.

@@ -62,13 +62,13 @@ impl TimeLimits {
         self.heartbeat * 2
     }
 
-    /// The limit for a task.
+    /// The limit for a try of a task. Machines that share no builds have to build what they
+    /// run.
     pub(crate) fn of(&self, task: &Task) -> Duration {
         match task {
             Task::List { .. } | Task::Build { .. } | Task::Cancel { .. } => self.build,
-            Task::Run { .. } => self.run,
-            Task::RunPair { .. } => self.run * 2,
-            Task::FindMetric { .. } => self.build + self.run,
+            Task::Run { .. } | Task::FindMetric { .. } => self.build + self.run,
+            Task::RunPair { .. } => (self.build + self.run) * 2,
         }
     }
 }
@@ -82,6 +82,9 @@ pub(crate) struct JobInput {
     /// It goes on from an earlier run of the workflow, which was paused.
     #[serde(default)]
     pub(crate) paused: bool,
+    /// The same of one that was asked to end, and had not recorded that yet.
+    #[serde(default)]
+    pub(crate) cancel: Option<CancelRequest>,
 }
 
 /// The job as it is when a run of the workflow begins.
@@ -99,8 +102,8 @@ pub(crate) struct Work {
     pub(crate) request: Request,
     /// The policy for trouble that may pass.
     pub(crate) retry: pinpoint_core::RetryPolicy,
-    /// Milliseconds for a try, if the job limits them.
-    pub(crate) longest_try: Option<u64>,
+    /// The limit for a try, from its ticket to its answer.
+    pub(crate) longest_try: Duration,
     /// The last record that the workflow had when it asked.
     pub(crate) after: Option<i64>,
 }

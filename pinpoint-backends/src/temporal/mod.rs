@@ -407,6 +407,7 @@ pub async fn serve(
         client: temporal.client.clone(),
         bots: &worker.bots,
         limits: &options.limits,
+        stopping: Arc::clone(&stopping),
         lease: options.lease,
         with_attributes,
     };

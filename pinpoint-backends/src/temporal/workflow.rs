@@ -43,6 +43,14 @@ const RUNS_PER_MACHINE: u32 = 2;
 /// end workflows of 51,200 events.
 const LONGEST_HISTORY: u32 = 30_000;
 
+/// The readings of a job's clock in its budget of time, and the milliseconds between two
+/// at least.
+const TICKS: u64 = 20;
+const SHORTEST_TICK: u64 = 1_000;
+
+/// The most bytes of a fairness key.
+const LONGEST_KEY: usize = 64;
+
 /// Records that are taken in before the workflow gives way: the time of a task is limited.
 const RECORDS_AT_ONCE: usize = 200;
 
@@ -62,7 +70,10 @@ impl JobWorkflow {
         input: JobInput,
     ) -> WorkflowResult<JobState> {
         let ctx = ctx.clone();
-        ctx.state_mut(|state| state.paused |= input.paused);
+        ctx.state_mut(|state| {
+            state.paused |= input.paused;
+            state.cancel = state.cancel.take().or_else(|| input.cancel.clone());
+        });
         Driver::begin(ctx, input).await?.drive().await
     }
 
@@ -132,10 +143,10 @@ struct Driver {
     early: BTreeMap<i64, Placed>,
     waiting: VecDeque<Action>,
     in_flight: Vec<InFlight>,
-    /// When the budget of time ends.
+    /// When the job's clock is read next.
     time_is_up: Option<Local<()>>,
-    /// When the time began that [`Engine::elapsed`] does not have.
-    since: Option<SystemTime>,
+    /// When this run of the workflow began, and the milliseconds that the job had taken.
+    since: (Option<SystemTime>, u64),
     cancel_noted: bool,
     refused: Option<String>,
     runs: u64,
@@ -164,22 +175,28 @@ impl Driver {
             waiting: VecDeque::new(),
             in_flight: Vec::new(),
             time_is_up: None,
-            since: None,
+            since: (None, 0),
             cancel_noted: false,
             refused: None,
             runs: 0,
             builds: 0,
         };
         driver.read_journal().await?;
-        driver.since = driver.ctx.workflow_time();
-        let most = driver.engine.machine().max_time();
-        if let Some(left) = most.map(|most| most.saturating_sub(driver.engine.elapsed())) {
-            let ctx = driver.ctx.clone();
-            driver.time_is_up = Some(Box::pin(async move {
-                ctx.timer(Duration::from_millis(left)).await;
-            }));
-        }
+        driver.since = (driver.ctx.workflow_time(), driver.engine.elapsed());
+        driver.time_is_up = driver.tick();
         Ok(driver)
+    }
+
+    /// The time until the job's clock is recorded, if the job has a budget of time: whoever
+    /// goes on with it has to know what was spent.
+    fn tick(&self) -> Option<Local<()>> {
+        let most = self.engine.machine().max_time()?;
+        let left = most.checked_sub(self.elapsed()).filter(|left| *left > 0)?;
+        let wait = Duration::from_millis(left.min((most / TICKS).max(SHORTEST_TICK)));
+        let ctx = self.ctx.clone();
+        Some(Box::pin(async move {
+            ctx.timer(wait).await;
+        }))
     }
 
     /// Hears what was recorded by others: earlier runs of the workflow, or an activity that
@@ -243,9 +260,9 @@ impl Driver {
             match self.next(&mut asked).await {
                 Step::Asked => asked = self.asked(),
                 Step::TimeIsUp => {
-                    self.time_is_up = None;
                     let elapsed = self.elapsed();
                     self.note(Record::TimePassed { elapsed });
+                    self.time_is_up = self.tick();
                 }
                 Step::Ended(index, answer) => {
                     let ended = self.in_flight.remove(index);
@@ -379,36 +396,37 @@ impl Driver {
         let work = Work {
             request,
             retry: machine.retry().clone(),
-            longest_try: machine.limits().longest_try,
+            longest_try: match machine.limits().longest_try {
+                Some(longest) => Duration::from_millis(longest),
+                None => self.input.limits.of(&action.task),
+            },
             after: self.heard,
         };
         let limits = &self.input.limits;
-        let longest = work
-            .longest_try
-            .map_or(Duration::ZERO, Duration::from_millis);
+        // The repository may have to be fetched first.
+        let longest = work.longest_try.saturating_add(limits.build);
         let retry = temporalio_client::RetryPolicy::builder()
             .initial_interval(Duration::from_millis(work.retry.first_wait))
             .backoff_coefficient(work.retry.factor)
             .maximum_interval(Duration::from_millis(work.retry.longest_wait))
             .build();
         let token = WorkflowCancellationToken::new();
-        let options =
-            ActivityOptions::with_start_to_close_timeout(limits.of(&action.task).max(longest))
-                .schedule_to_start_timeout(limits.queue)
-                .heartbeat_timeout(limits.heartbeat)
-                .task_queue(queue(&action.task, &self.input.bot))
-                .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
-                .cancellation_token(token.clone())
-                .retry_policy(retry)
-                .priority(
-                    Priority::builder()
-                        .fairness_key(self.begun.job.user.clone())
-                        .build(),
-                )
-                .summary(format!("{} {}", action.task.kind(), action.number))
-                // The machines take the actions in their order.
-                .do_not_eagerly_execute(true)
-                .build();
+        let options = ActivityOptions::with_start_to_close_timeout(longest)
+            .schedule_to_start_timeout(limits.queue)
+            .heartbeat_timeout(limits.heartbeat)
+            .task_queue(queue(&action.task, &self.input.bot))
+            .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
+            .cancellation_token(token.clone())
+            .retry_policy(retry)
+            .priority(
+                Priority::builder()
+                    .fairness_key(beginning(&self.begun.job.user, LONGEST_KEY))
+                    .build(),
+            )
+            .summary(format!("{} {}", action.task.kind(), action.number))
+            // The machines take the actions in their order.
+            .do_not_eagerly_execute(true)
+            .build();
         let ctx = self.ctx.clone();
         let future = async move {
             let answer = ctx.execute_activity(Actions::perform, work, options).await;
@@ -464,6 +482,9 @@ impl Driver {
                     self.early.insert(placed.sequence, placed);
                 }
                 self.hear_what_is_next()?;
+                if noted.more {
+                    self.note(None);
+                }
             }
             (Err(error), _) if type_of(&error) == Some(SUPERSEDED) => {
                 return Err(failed(error));
@@ -517,16 +538,21 @@ impl Driver {
             }
         }
         self.engine.apply(&placed.record).map_err(impossible)?;
+        // Another worker may have answered what has to wait here.
+        let answered = placed.record.action();
+        self.waiting
+            .retain(|action| Some(action.number) != answered);
         self.heard = Some(placed.sequence);
         Ok(())
     }
 
     /// Milliseconds that the job has taken.
     fn elapsed(&self) -> u64 {
-        let since = (self.since.zip(self.ctx.workflow_time()))
-            .and_then(|(since, now)| now.duration_since(since).ok());
+        let (began, before) = self.since;
+        let since = (began.zip(self.ctx.workflow_time()))
+            .and_then(|(began, now)| now.duration_since(began).ok());
         let since = u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
-        self.engine.elapsed().saturating_add(since)
+        before.saturating_add(since)
     }
 
     fn continues_as_new(&self) -> bool {
@@ -550,6 +576,10 @@ impl Driver {
             let _: Noted = noted.await.map_err(failed)?;
         }
         self.input.paused = self.ctx.state(|state| state.paused);
+        if self.is_canceled() && !self.cancel_noted {
+            let asked = self.ctx.state(|state| state.cancel.clone());
+            self.input.cancel = Some(asked.unwrap_or_default());
+        }
         let options = ContinueAsNewOptions::default();
         match self.ctx.continue_as_new(self.input, options)? {}
     }
@@ -591,6 +621,11 @@ impl Driver {
         };
         self.ctx.state_mut(|state| state.progress = progress);
     }
+}
+
+/// The beginning of a text that has to have at most so many bytes.
+pub(crate) fn beginning(text: &str, most: usize) -> String {
+    text[..text.floor_char_boundary(most)].to_owned()
 }
 
 /// The queue in which a task waits for a machine.
