@@ -23,6 +23,7 @@ pub struct Benchmark {
     pub bots: Vec<String>,
     /// How it is run where a request names it; absent where only the creator of a job can
     /// say so.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub invocation: Option<Invocation>,
 }
 
