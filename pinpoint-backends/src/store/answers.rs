@@ -2,7 +2,7 @@
 //! machines, under one lease that they share.
 //!
 //! The store gives each record its place. An answer is recorded once, however often the
-//! work was done: who comes second gets the first answer. Each record names the one
+//! work was done: a second writer gets the first answer. Each record names the one
 //! before it, so that a reader who gets them in any order puts them back into theirs.
 
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The activities of a machine: an executor's methods.
 //!
 //! A worker may die at any moment, and another one does the activity again. So an answer is
-//! in the journal before the activity completes, and is recorded once: who comes second
+//! in the journal before the activity completes, and is recorded once: a second worker
 //! finds it there.
 
 use std::sync::Arc;
@@ -272,8 +272,8 @@ impl Actions {
                     .await
                     .map_err(|error| match error {
                         JobError::Store(error) => from_store(error),
-                        // The journal is not the one that the workflow knows: whoever looks
-                        // after the job starts another one.
+                        // The journal is not the one that the workflow knows. A dispatcher
+                        // starts another workflow.
                         error @ JobError::NoOutcome { .. } => {
                             lasting_failure(SUPERSEDED, &message(&error)).into()
                         }

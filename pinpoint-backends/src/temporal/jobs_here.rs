@@ -22,7 +22,7 @@ use crate::worker::{WorkerOptions, open_executor};
 /// The time for which a job stays open without an action.
 const LINGER: Duration = Duration::from_secs(20);
 
-/// The time between two looks whether another process of this machine has let go of a job.
+/// The time between two looks whether another process of this machine has released a job.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// The time for which an operation on a store that does not answer is tried again.
@@ -105,7 +105,7 @@ impl JobsHere {
         }
     }
 
-    /// Lets go of a job that has ended.
+    /// Releases the lease of a job that has ended.
     pub(crate) async fn release(&self, job: &JobId) -> Result<(), ActivityError> {
         let lease = match self.store.share_lease(job, &self.owner, PATIENCE).await {
             Err(StoreError::LeaseLost { .. } | StoreError::Leased { .. }) => return Ok(()),

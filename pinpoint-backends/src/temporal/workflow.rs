@@ -187,8 +187,8 @@ impl Driver {
         Ok(driver)
     }
 
-    /// The time until the job's clock is recorded, if the job has a budget of time: whoever
-    /// goes on with it has to know what was spent.
+    /// The time until the job's clock is recorded, if the job has a budget of time: another
+    /// process that goes on with the job has to know what was spent.
     fn tick(&self) -> Option<Local<()>> {
         let most = self.engine.machine().max_time()?;
         let left = most.checked_sub(self.elapsed()).filter(|left| *left > 0)?;

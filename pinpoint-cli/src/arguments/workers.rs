@@ -203,7 +203,7 @@ impl Signing {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Key {
-    /// Make a key, and print its public half. Whoever has the file can sign jobs.
+    /// Make a key, and print its public half. Anyone who can read the file can sign jobs.
     New {
         /// The new file.
         file: PathBuf,

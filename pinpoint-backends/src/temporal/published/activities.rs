@@ -151,8 +151,8 @@ impl Following {
         }
     }
 
-    /// Temporal does not want to hear how the job ends. Another worker may follow it, or the
-    /// workflow was terminated or took too long, and then the job has no reason to go on.
+    /// This activity is canceled. Another worker may follow the job; but if the workflow was
+    /// ended, the job is canceled, too.
     async fn left(&self, ctx: &ActivityContext, job: &str) -> ActivityError {
         let workflow = ctx.workflow_handle::<UntypedWorkflow>();
         if !self.stopping.load(Ordering::Relaxed)
@@ -165,7 +165,7 @@ impl Following {
                     | WorkflowExecutionStatus::Canceled
             )
         {
-            // Nobody hears of an error.
+            // Temporal reads no answer of this activity any more.
             let _ = self.canceled(job).await;
         }
         ActivityError::cancelled()
