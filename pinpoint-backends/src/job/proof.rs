@@ -2,8 +2,8 @@
 //!
 //! What is built follows from the signed spec and configuration, and from the names of
 //! commits in the journal, which is not signed. Each of these has to be the one that the
-//! repository has at that place, counted from the ends of the spec. With this, all that
-//! somebody can do who alters the journal is to make the answer wrong.
+//! repository has at that place, counted from the ends of the spec. With this, an
+//! altered journal can make the answer wrong, and nothing else.
 
 use async_trait::async_trait;
 use pinpoint_core::job::ResultSource;

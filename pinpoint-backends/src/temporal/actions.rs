@@ -16,7 +16,7 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
 use super::beating::Beating;
 use super::failures::{SUPERSEDED, again, from_store, lasting_failure, refused};
-use super::jobs_here::{InUse, JobsHere};
+use super::jobs_here::{JobHere, JobsHere};
 use super::messages::{End, Work, essential_of, size};
 use crate::job::{JobError, message};
 use crate::store::{JobId, Placed, StoreError};
@@ -144,7 +144,11 @@ impl Actions {
     }
 
     /// What the journal has for an action that was done before.
-    async fn answer_of(&self, here: &InUse, work: &Work) -> Result<Option<Placed>, ActivityError> {
+    async fn answer_of(
+        &self,
+        here: &JobHere,
+        work: &Work,
+    ) -> Result<Option<Placed>, ActivityError> {
         let journal = here.taken.journal().await.map_err(from_store)?;
         let records = journal.records_after(work.after, RECORDS).await;
         let action = Some(work.request.key().action);
@@ -155,7 +159,7 @@ impl Actions {
     /// One try, and whether it answered.
     async fn tried(
         &self,
-        here: &InUse,
+        here: &JobHere,
         work: &Work,
         beating: &Beating,
     ) -> Result<Result<Report, ExecutorError>, ActivityError> {
@@ -222,7 +226,7 @@ impl Actions {
         }
     }
 
-    async fn open(&self, job: &JobId) -> Result<InUse, ActivityError> {
+    async fn open(&self, job: &JobId) -> Result<Arc<JobHere>, ActivityError> {
         match self.jobs.open(job).await {
             Ok(here) => Ok(here),
             Err(JobError::Store(error @ StoreError::LeaseLost { .. })) => {
@@ -240,7 +244,7 @@ impl Actions {
     /// Records something for as long as the store can't be reached: the work is done.
     async fn record(
         &self,
-        here: &InUse,
+        here: &JobHere,
         record: &Record,
         after: Option<i64>,
     ) -> Result<Placed, ActivityError> {

@@ -28,6 +28,7 @@ use temporalio_client::{
 use temporalio_common::error::IncomingError;
 use temporalio_sdk::ApplicationFailure;
 
+use super::TemporalEvent;
 use super::failures::SUPERSEDED;
 use super::jobs_here::JobsHere;
 use super::messages::{CancelRequest, JobInput, QUEUE, TimeLimits};
@@ -56,16 +57,9 @@ pub(super) struct Dispatcher<'a> {
     pub(super) with_attributes: bool,
 }
 
-/// What a dispatcher did.
-pub(super) enum Dispatched {
-    Started(Box<Job>),
-    Ended(JobId, JobState),
-    Trouble(JobError),
-}
-
 impl Dispatcher<'_> {
     /// Dispatches for as long as it is polled.
-    pub(super) async fn keep(&self, mut tell: impl FnMut(Dispatched)) -> Infallible {
+    pub(super) async fn keep(&self, mut tell: impl FnMut(TemporalEvent<'_>)) -> Infallible {
         let mut pauses = Pauses::default();
         loop {
             let pause = match self.look(&mut tell).await {
@@ -74,7 +68,7 @@ impl Dispatcher<'_> {
                     POLL
                 }
                 Err(error) => {
-                    tell(Dispatched::Trouble(error));
+                    tell(TemporalEvent::Trouble(&error));
                     pauses.after_trouble()
                 }
             };
@@ -82,18 +76,21 @@ impl Dispatcher<'_> {
         }
     }
 
-    async fn look(&self, tell: &mut impl FnMut(Dispatched)) -> Result<(), JobError> {
+    async fn look(&self, tell: &mut impl FnMut(TemporalEvent<'_>)) -> Result<(), JobError> {
         let looked = self.look_after_all(tell).await;
         // A workflow that can't be canceled keeps no other job waiting.
         for error in self.cancel_all().await? {
-            tell(Dispatched::Trouble(error));
+            tell(TemporalEvent::Trouble(&error));
         }
         // Not while Temporal is out of reach.
         looked?;
         self.take_all(tell).await
     }
 
-    async fn look_after_all(&self, tell: &mut impl FnMut(Dispatched)) -> Result<(), JobError> {
+    async fn look_after_all(
+        &self,
+        tell: &mut impl FnMut(TemporalEvent<'_>),
+    ) -> Result<(), JobError> {
         let store = self.jobs.store();
         let (owner, within) = (self.jobs.owner(), self.lease / 2);
         let leases = store.expiring_leases(owner, within, AT_ONCE).await?;
@@ -127,7 +124,7 @@ impl Dispatcher<'_> {
         Ok(join_all(asked).await.into_iter().flatten().collect())
     }
 
-    async fn take_all(&self, tell: &mut impl FnMut(Dispatched)) -> Result<(), JobError> {
+    async fn take_all(&self, tell: &mut impl FnMut(TemporalEvent<'_>)) -> Result<(), JobError> {
         let store = self.jobs.store();
         let filter = JobFilter {
             bots: self.bots.to_owned(),
@@ -143,7 +140,7 @@ impl Dispatcher<'_> {
             match self.start(&job, there).await {
                 Ok(()) => {
                     self.jobs.metrics().job_started(&job);
-                    tell(Dispatched::Started(Box::new(job)));
+                    tell(TemporalEvent::Started(&job));
                 }
                 Err(error) => {
                     store.release(&lease).await?;
@@ -208,7 +205,7 @@ impl Dispatcher<'_> {
     async fn look_after(
         &self,
         lease: &Lease,
-        tell: &mut impl FnMut(Dispatched),
+        tell: &mut impl FnMut(TemporalEvent<'_>),
     ) -> Result<(), JobError> {
         let id = lease.id();
         let handle = self
@@ -242,7 +239,7 @@ impl Dispatcher<'_> {
                     None => format!("its workflow ended: {status:?}"),
                 };
                 let state = self.end(id, status, &reason).await?;
-                tell(Dispatched::Ended(id.clone(), state));
+                tell(TemporalEvent::Ended(id, state));
                 Ok(())
             }
         }

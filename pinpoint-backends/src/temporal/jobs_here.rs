@@ -34,10 +34,8 @@ pub(crate) struct JobHere {
     pub(crate) executor: LocalExecutor,
 }
 
-#[derive(Default)]
-struct Entry {
-    cell: OnceCell<JobHere>,
-}
+/// Filled once the job is open. A job in use has more owners than this.
+type Entry = Arc<OnceCell<Arc<JobHere>>>;
 
 /// The jobs of this process.
 pub(crate) struct JobsHere {
@@ -46,19 +44,7 @@ pub(crate) struct JobsHere {
     /// Of the leases.
     owner: String,
     metrics: Metrics,
-    open: Mutex<BTreeMap<String, (Arc<Entry>, Instant)>>,
-}
-
-/// A job in use. It stays open for as long as this lives.
-pub(crate) struct InUse(Arc<Entry>);
-
-impl std::ops::Deref for InUse {
-    type Target = JobHere;
-
-    fn deref(&self) -> &JobHere {
-        // Made from entries that are open.
-        self.0.cell.get().unwrap_or_else(|| unreachable!())
-    }
+    open: Mutex<BTreeMap<String, (Entry, Instant)>>,
 }
 
 impl JobsHere {
@@ -122,9 +108,9 @@ impl JobsHere {
         &self.options.machine
     }
 
-    /// Opens a job, or finds it open. Waits for as long as another process of this machine
-    /// works on it.
-    pub(crate) async fn open(&self, job: &JobId) -> Result<InUse, JobError> {
+    /// Opens a job, or finds it open; it stays open for as long as the answer is kept. Waits
+    /// for as long as another process of this machine works on it.
+    pub(crate) async fn open(&self, job: &JobId) -> Result<Arc<JobHere>, JobError> {
         let entry = {
             let mut open = self.open.lock().await;
             let (entry, used) = open
@@ -133,11 +119,11 @@ impl JobsHere {
             *used = Instant::now();
             Arc::clone(entry)
         };
-        entry.cell.get_or_try_init(|| self.begin(job)).await?;
-        Ok(InUse(entry))
+        let here = entry.get_or_try_init(|| self.begin(job)).await?;
+        Ok(Arc::clone(here))
     }
 
-    async fn begin(&self, job: &JobId) -> Result<JobHere, JobError> {
+    async fn begin(&self, job: &JobId) -> Result<Arc<JobHere>, JobError> {
         let state_dir = &self.options.state_dir;
         let taken = loop {
             let joined = TakenJob::join(&self.store, job, &self.owner, state_dir, PATIENCE).await;
@@ -147,13 +133,12 @@ impl JobsHere {
             }
         };
         let executor = open_executor(&self.options, taken.job()).await?;
-        Ok(JobHere { taken, executor })
+        Ok(Arc::new(JobHere { taken, executor }))
     }
 
     /// Forgets a job whose lease has changed, once nothing is done with it any more.
     pub(crate) async fn forget(&self, job: &JobId) {
-        let removed = self.open.lock().await.remove(job.as_str());
-        drop(removed);
+        self.open.lock().await.remove(job.as_str());
     }
 
     /// Closes jobs that were not used for a while; never returns.
@@ -170,22 +155,19 @@ impl JobsHere {
     }
 
     async fn close(&self, fits: impl Fn(&Instant) -> bool) {
-        let idle: Vec<Arc<Entry>> = {
+        // One that is being opened has another owner, too.
+        let is_idle = |entry: &Entry| {
+            let is_used = entry.get().is_some_and(|here| Arc::strong_count(here) > 1);
+            Arc::strong_count(entry) == 1 && !is_used
+        };
+        let idle: Vec<_> = {
             let mut open = self.open.lock().await;
-            let idle = |entry: &Arc<Entry>| Arc::strong_count(entry) == 1;
-            let names: Vec<String> = (open.iter())
-                .filter(|(_, (entry, used))| idle(entry) && fits(used))
-                .map(|(name, _)| name.clone())
-                .collect();
-            (names.iter())
-                .filter_map(|name| open.remove(name))
-                .map(|(entry, _)| entry)
+            let idle = open.extract_if(.., |_, (entry, used)| is_idle(entry) && fits(used));
+            idle.filter_map(|(_, (entry, _))| entry.get().cloned())
                 .collect()
         };
-        for entry in idle {
-            if let Some(here) = entry.cell.get() {
-                here.executor.end().await;
-            }
+        for here in idle {
+            here.executor.end().await;
         }
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn machine_queue(machine: &str) -> String {
 pub struct TimeLimits {
     /// For a build, or for listing commits.
     pub build: Duration,
-    /// For a run.
+    /// For a run, beside the build that its machine may have to make first.
     pub run: Duration,
     /// For the time until a machine is free.
     pub queue: Duration,

@@ -17,7 +17,7 @@
 //! Workers may take the workflows of Chromium's Pinpoint, too: [`PublishedNames`].
 //!
 //! A worker that dies is noticed after half a minute, and another one goes on. A job that is
-//! carried out here is leased to [`Temporal::owner`]; while it is, nobody else takes it.
+//! carried out here is leased to [`Temporal::owner`]; while it is, no other worker takes it.
 
 mod actions;
 mod beating;
@@ -65,7 +65,7 @@ use actions::Actions;
 use bookkeeping::Bookkeeping;
 use codec::Codec;
 pub use codec::PayloadKey;
-use dispatcher::{Dispatched, Dispatcher};
+use dispatcher::Dispatcher;
 use jobs_here::JobsHere;
 pub use messages::{CancelRequest, TimeLimits, UnderWay, WorkflowProgress};
 use messages::{QUEUE, bot_queue, build_queue, machine_queue};
@@ -425,11 +425,7 @@ pub async fn serve(
         }
         std::future::pending().await
     };
-    let dispatch = dispatcher.keep(|dispatched| match dispatched {
-        Dispatched::Started(job) => tell(TemporalEvent::Started(&job)),
-        Dispatched::Ended(job, state) => tell(TemporalEvent::Ended(&job, state)),
-        Dispatched::Trouble(error) => tell(TemporalEvent::Trouble(&error)),
-    });
+    let dispatch = dispatcher.keep(tell);
     let ended = tokio::select! {
         biased;
         ended = running => ended.map(drop),
@@ -488,27 +484,28 @@ fn workers(
                     jobs: Arc::clone(jobs),
                 })
                 .build(),
-            Some(slots) => {
-                let slots = || FixedSizeSlotSupplier::new(slots);
-                builder
-                    .register_activities(Actions {
-                        jobs: Arc::clone(jobs),
-                        stopping: Arc::clone(stopping),
-                    })
-                    .tuner(
-                        TunerHolder::builder()
-                            .workflow_task_slot_supplier(slots())
-                            .activity_task_slot_supplier(slots())
-                            .local_activity_task_slot_supplier(slots())
-                            .nexus_task_slot_supplier(slots())
-                            .build(),
-                    )
-                    .build()
-            }
+            Some(slots) => builder
+                .register_activities(Actions {
+                    jobs: Arc::clone(jobs),
+                    stopping: Arc::clone(stopping),
+                })
+                .tuner(at_a_time(slots))
+                .build(),
         };
         workers.push(Worker::new(runtime, temporal.client.clone(), built)?);
     }
     Ok(workers)
+}
+
+/// The limit on what a worker does at a time.
+fn at_a_time(slots: usize) -> TunerHolder {
+    let slots = || FixedSizeSlotSupplier::new(slots);
+    TunerHolder::builder()
+        .workflow_task_slot_supplier(slots())
+        .activity_task_slot_supplier(slots())
+        .local_activity_task_slot_supplier(slots())
+        .nexus_task_slot_supplier(slots())
+        .build()
 }
 
 #[cfg(test)]
@@ -532,6 +529,7 @@ mod tests {
         let plain = connection_of(ClientConfigProfile::default(), None).unwrap();
         assert_eq!(plain.target.as_str(), "http://localhost:7233/");
     }
+
     #[test]
     fn a_server_that_refuses_differs_from_one_that_is_not_there() {
         use temporalio_client::tonic::Status;

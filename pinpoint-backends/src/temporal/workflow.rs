@@ -98,6 +98,7 @@ impl JobWorkflow {
         self.paused = true;
     }
 
+    /// Goes on after a pause.
     #[update(name = "resume")]
     pub(crate) fn resume(&mut self, _: &mut SyncWorkflowContext<Self>) {
         self.paused = false;

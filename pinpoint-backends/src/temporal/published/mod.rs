@@ -28,17 +28,16 @@ use pinpoint_core::job::JobState;
 use temporalio_common::UntypedWorkflow;
 use temporalio_common::data_converters::RawValue;
 use temporalio_macros::{workflow, workflow_methods};
-use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder};
 use temporalio_sdk::{
     ActivityExecutionError, ActivityOptions, ChildWorkflowCancellationType, ChildWorkflowOptions,
     ParentClosePolicy, WorkflowCancellationToken, WorkflowContext, WorkflowResult,
     WorkflowTermination,
 };
 
-use super::TemporalError;
 use super::failures::{REFUSED, lasting_failure};
 use super::jobs_here::JobsHere;
 use super::workflow::{reason_of, type_of};
+use super::{TemporalError, at_a_time};
 use activities::{Followed, Following, Order};
 use answers::Answer;
 use parameters::{Name, Parameters, parameters_in};
@@ -85,7 +84,6 @@ pub(super) fn worker_options(
     fn unusable(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> TemporalError {
         TemporalError::Client(error.into())
     }
-    let slots = || FixedSizeSlotSupplier::new(FOLLOWED);
     Ok(temporalio_sdk::WorkerOptions::new(names.queue.clone())
         .client_identity_override(jobs.machine().to_owned())
         .max_heartbeat_throttle_interval(Duration::from_secs(5))
@@ -104,14 +102,7 @@ pub(super) fn worker_options(
             owner,
             stopping: Arc::clone(stopping),
         })
-        .tuner(
-            TunerHolder::builder()
-                .workflow_task_slot_supplier(slots())
-                .activity_task_slot_supplier(slots())
-                .local_activity_task_slot_supplier(slots())
-                .nexus_task_slot_supplier(slots())
-                .build(),
-        )
+        .tuner(at_a_time(FOLLOWED))
         .build())
 }
 
