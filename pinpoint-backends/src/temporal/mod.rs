@@ -54,8 +54,8 @@ use temporalio_common::envconfig::load_client_config_profile;
 use temporalio_common::worker::{
     VersioningBehavior, WorkerDeploymentOptions, WorkerDeploymentVersion,
 };
-use temporalio_sdk::runtime::RuntimeOptions;
 use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder};
+use temporalio_sdk::runtime::{PollerBehavior, RuntimeOptions};
 use temporalio_sdk::{Runtime, RuntimeError, Worker, WorkerCreateError, WorkerRunError};
 
 use crate::job::JobError;
@@ -76,6 +76,11 @@ use workflow::JobWorkflow;
 
 /// The time in which a connection has to be made, and has to answer.
 const CONNECT: Duration = Duration::from_secs(10);
+
+/// The questions for a task that wait at the server for each queue, at most; it refuses
+/// fewer. The server answers those of a worker that is suspended, too, and each of these tasks
+/// is lost until its time is up.
+const POLLS: usize = 2;
 
 /// How Temporal is reached.
 ///
@@ -474,6 +479,8 @@ fn workers(
             .client_identity_override(options.machine.clone())
             .max_heartbeat_throttle_interval(temporal_options.limits.heartbeat / 6)
             .sticky_queue_schedule_to_start_timeout(temporal_options.limits.heartbeat / 3)
+            .workflow_task_poller_behavior(PollerBehavior::SimpleMaximum(POLLS))
+            .activity_task_poller_behavior(PollerBehavior::SimpleMaximum(POLLS))
             .graceful_shutdown_period(options.drain);
         let built = match slots {
             None => builder
