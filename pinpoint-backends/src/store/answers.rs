@@ -97,25 +97,6 @@ impl JobStore {
         };
         rows.iter().map(lease).collect()
     }
-
-    /// The jobs that an owner holds and that somebody asked to end: at most `limit`.
-    ///
-    /// # Errors
-    ///
-    /// When the store cannot be read.
-    #[tracing::instrument(name = "store::cancel_requests", level = "debug", skip_all)]
-    pub async fn cancel_requests(&self, owner: &str, limit: u32) -> Result<Vec<JobId>, StoreError> {
-        let sql = "SELECT id FROM jobs WHERE lease_owner = $1 AND cancel_requested = 1 \
-                   AND state IN ('pending', 'running') ORDER BY number LIMIT $2";
-        let values: [Value; 2] = [owner.into(), i64::from(limit).into()];
-        let rows = self.database.fetch(sql, values).await?;
-        let id = |row: &Row| {
-            Ok(JobId(
-                row.text(0).map_err(|source| self.database.failed(source))?,
-            ))
-        };
-        rows.iter().map(id).collect()
-    }
 }
 
 impl JobJournal {

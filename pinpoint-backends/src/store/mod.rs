@@ -70,6 +70,7 @@
 
 mod address;
 mod answers;
+mod cancellation;
 mod database;
 mod error;
 mod exchange;

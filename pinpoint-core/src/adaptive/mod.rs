@@ -66,6 +66,7 @@ mod choice;
 mod cholesky;
 mod failures;
 mod findings;
+mod fit;
 mod limit;
 mod line;
 mod location;

@@ -31,14 +31,15 @@ use libm::{exp, log, log1p};
 use pinpoint_compare::Direction;
 
 use super::cholesky::{backward, factorise, forward};
+use super::fit::{Fit, Sums};
 use super::location::{self, FittedSegment, Residuals};
 use super::log_sum::LogSum;
 use super::memory::{Assumptions, EARLIER, Factors, Memory, Windows};
 use super::runs::Runs;
 use super::tuning::{
     BOT_OFFSET, CHEAP_SIZE, DRIFT_PER_RUN, FIT_ROUNDS, FREEDOM, IMPOSSIBLE_MEMORY, LARGEST_VALUE,
-    LEAST_REST, LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, MOST_DRIFT, NO_PENALTY,
-    PREFERENCE, QUARTILES, SCALE_OF_MEDIAN_DEVIATION, SCALE_ROUNDS, SIZE_SPREAD, SIZES, SMALL_SIZE,
+    LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, MOST_DRIFT, NO_PENALTY, PREFERENCE,
+    QUARTILES, SCALE_OF_MEDIAN_DEVIATION, SCALE_ROUNDS, SIZE_SPREAD, SIZES, SMALL_SIZE,
     VALUES_FOR_MEMORY,
 };
 
@@ -89,101 +90,6 @@ pub(crate) struct Evidence {
     pub(crate) small: Vec<f64>,
     /// For each gap, the estimated step in units of the noise's standard deviation.
     pub(crate) step: Vec<f64>,
-}
-
-/// Weighted least squares over level, known changes, drift and bots, and for
-/// each gap what a step there would add.
-pub(super) struct Fit {
-    /// Log evidence of the nuisances, without a step.
-    evidence: f64,
-    /// Residual sum of squares without a step.
-    pub(super) rest: f64,
-    /// For each gap the step's cross product with the residuals, and its own
-    /// square, both after the nuisances are taken out.
-    pub(super) steps: Vec<(f64, f64)>,
-    /// Coefficients of the nuisances.
-    coefficients: Vec<f64>,
-    /// Coefficients without a prior.
-    pub(super) free: usize,
-    /// The standard deviation of the noise.
-    scale: f64,
-    /// The standard deviation of a value, given those before it.
-    fresh: f64,
-}
-
-impl Fit {
-    /// The gap with the best step among those that fit.
-    fn best(&self, fits: impl Fn(usize) -> bool) -> Option<usize> {
-        (0..self.steps.len())
-            .filter(|gap| fits(*gap))
-            .map(|gap| {
-                let (cross, square) = self.steps[gap];
-                (
-                    gap,
-                    if square > 0.0 {
-                        cross * cross / square
-                    } else {
-                        0.0
-                    },
-                )
-            })
-            .fold(None, |best: Option<(usize, f64)>, (gap, gain)| {
-                if best.is_none_or(|(_, most)| gain > most) {
-                    Some((gap, gain))
-                } else {
-                    best
-                }
-            })
-            .map(|(gap, _)| gap)
-    }
-
-    /// The logarithm of the factor by which the best step improves the likelihood.
-    fn log_gain(&self, count: usize) -> f64 {
-        let freedom = (count as f64 - self.free as f64).max(1.0);
-        let gain = (self.best(|_| true)).map_or(0.0, |gap| {
-            let (cross, square) = self.steps[gap];
-            if square > 0.0 {
-                cross * cross / square
-            } else {
-                0.0
-            }
-        });
-        -0.5 * freedom * log((1.0 - gain / self.rest).max(LEAST_REST))
-    }
-
-    /// The logarithms of the Bayes factors of steps in a gap whose sizes are normal, each
-    /// about a centre. Hundreds of runs on either side of a large step make a factor that
-    /// overflows.
-    fn log_factors<const COUNT: usize>(
-        &self,
-        gap: usize,
-        centres: [f64; COUNT],
-        spread: f64,
-        freedom: f64,
-    ) -> [f64; COUNT] {
-        let (cross, square) = self.steps[gap];
-        if square <= 0.0 {
-            return [0.0; COUNT];
-        }
-        let information = square / (self.scale * self.scale);
-        let shrink = 1.0 + information * spread * spread;
-        let log_shrink = log(shrink);
-        let estimate = cross / square;
-        let least = (self.rest - cross * estimate).max(LEAST_REST * self.rest);
-        centres.map(|centre| {
-            let off = estimate - centre;
-            let rest = least + off * off * square / shrink;
-            -0.5 * log_shrink - 0.5 * freedom * log(rest / self.rest)
-        })
-    }
-}
-
-/// The sums over all differences that a fit needs.
-struct Sums {
-    normal: Vec<f64>,
-    right: Vec<f64>,
-    total: f64,
-    by_site: Vec<f64>,
 }
 
 pub(super) struct Model<'a> {
