@@ -392,6 +392,38 @@ fn a_job_goes_on_without_temporal_when_its_workers_there_are_gone() {
     stop(worker);
 }
 
+/// The workflow that is there knows another journal, and may never do anything again.
+#[test]
+fn a_job_that_was_ended_and_resumed_elsewhere_gets_a_workflow_of_its_own() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let scene = Scene::new(&pool);
+    let (worker, job, gate) = scene.in_a_run();
+    scene.update(&job, "pause");
+    worker.signal(SIGKILL);
+    worker.wait();
+    gate.open();
+    let cancel = pool.on("desk", &["jobs", "cancel", &job]);
+    cancel.ends_with(0);
+    let resume = ["jobs", "resume", &job, "--detach"];
+    pool.on("desk", &resume).ends_with(0);
+    let worker = scene.worker("rack-1");
+    finds_its_culprit(&pool, &job);
+    stop(worker);
+}
+
+#[test]
+fn a_run_that_never_ends_is_tried_again_and_given_up() {
+    let pool = Pool::new(World::with_step(4, 2));
+    let scene = Scene::new(&pool);
+    let limits = ["--build-limit", "1s", "--run-limit", "1s"];
+    let worker = scene.worker_on("rack-1").and(&limits).start();
+    let job = pool.detach(&[], "sleep 600");
+    let failed = pool.wait(&job).ends_with(1);
+    failed.says("the good end can't be measured: no answer after 2 s");
+    has_ended_cleanly(&pool, &job);
+    stop(worker);
+}
+
 #[test]
 fn a_bad_job_on_temporal_is_left_failed_and_holds_up_no_other() {
     let pool = Pool::new(World::with_step(4, 2));
