@@ -24,6 +24,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -58,11 +59,14 @@ def run(*command, hint, environment=None, output=None):
         raise Failed(hint)
 
 
-def test_rust(_interpreters):
+def test_rust(_interpreters, compiled=lambda: None):
+    """The tests of the crates; calls `compiled` once they are about to run."""
     # The dev profile: it checks for overflows, and optimises the crates that
     # calculate.
-    run("cargo", "test", "--workspace", "--all-features", "--no-fail-fast",
-        hint="a Rust test failed, or did not compile: see above")
+    tests = ["cargo", "test", "--workspace", "--all-features"]
+    run(*tests, "--no-run", hint="a Rust test did not compile: see above")
+    compiled()
+    run(*tests, "--no-fail-fast", hint="a Rust test failed: see above")
 
 
 def version_of(interpreter):
@@ -219,6 +223,32 @@ def test_wheel(interpreters):
         test_wheel_with(interpreter, wheel, with_types=False)
 
 
+def rust_beside(others, pythons):
+    """The tests of the crates, and other suites at the same time, in a process of their own
+    whose output is shown after them: all of these mostly wait for processes."""
+    with tempfile.TemporaryFile("w+") as log:
+        started, beside = time.monotonic(), []
+
+        def start():
+            named = [word for python in pythons for word in ("--python", python)]
+            command = [sys.executable, __file__, *others, *named]
+            beside.append(subprocess.Popen(command, stdout=log, stderr=log))
+
+        try:
+            test_rust(None, start)
+            result = "passed"
+        except Failed as error:
+            result = f"FAILED: {error}"
+        took = time.monotonic() - started
+        if not beside:
+            return [("rust", result, took), *((name, "not run", 0) for name in others)]
+        code = beside[0].wait()
+        log.seek(0)
+        print(log.read(), flush=True)
+    other = "passed" if code == 0 else "FAILED: see above"
+    return [("rust", result, took), (", ".join(others), other, time.monotonic() - started)]
+
+
 SUITES = {"rust": test_rust, "python": test_python, "wheel": test_wheel}
 USUAL = ("rust", "python")
 
@@ -243,8 +273,11 @@ def main(arguments):
     except Failed as error:
         parser.error(str(error))
 
+    suites = list(options.suites or USUAL)
     results = []
-    for name in options.suites or USUAL:
+    if len(suites) > 1 and suites[0] == "rust":
+        suites, results = [], rust_beside(suites[1:], options.python or [])
+    for name in suites:
         start = time.monotonic()
         try:
             SUITES[name](interpreters)
