@@ -6,9 +6,21 @@ fn main() {
 }
 
 #[cfg(feature = "api")]
+use std::path::PathBuf;
+
+#[cfg(feature = "api")]
+use prost::Message;
+
+#[cfg(feature = "api")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=proto");
-    let descriptors = protox::compile(["pinpoint/v1/service.proto"], ["proto"])?;
+    let files = ["pinpoint/v1/service.proto", "pinpoint/v1/gateway.proto"];
+    let descriptors = protox::compile(files, ["proto"])?;
+    // With the comments, for crates that generate services and documentation from it: their
+    // build scripts are told its path.
+    let path = PathBuf::from(std::env::var("OUT_DIR")?).join("pinpoint.v1.bin");
+    std::fs::write(&path, descriptors.encode_to_vec())?;
+    println!("cargo::metadata=descriptors={}", path.display());
     // Ours writes itself as JSON; that of `prost-types` does not.
     let timestamp = (
         ".google.protobuf.Timestamp",

@@ -1,0 +1,128 @@
+//! The caller of a request, and what may be done in whose name.
+
+use std::collections::BTreeSet;
+
+use tonic::{Extensions, Status};
+
+use crate::operations::{Access, Right};
+
+/// The caller of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// The name of the user: an e-mail address, mostly.
+    pub user: String,
+    /// What the user may do.
+    pub rights: BTreeSet<Right>,
+}
+
+/// The circumstances of a request, which the outermost layer puts into its extensions.
+#[derive(Debug, Clone)]
+pub(crate) struct Context {
+    /// Absent where nobody has signed in.
+    pub(crate) caller: Option<Caller>,
+}
+
+impl Context {
+    /// The circumstances of a call.
+    pub(crate) fn of(extensions: &Extensions) -> Result<&Self, Status> {
+        let missing = || Status::internal("the request did not come through the service's router");
+        extensions.get().ok_or_else(missing)
+    }
+
+    /// The caller, where the operation is allowed.
+    pub(crate) fn allow(&self, access: Access) -> Result<(), Status> {
+        let right = match access {
+            Access::Anyone => return Ok(()),
+            Access::With(right) => right,
+        };
+        match &self.caller {
+            None => Err(Status::unauthenticated("sign in first")),
+            Some(caller) if caller.rights.contains(&right) => Ok(()),
+            Some(caller) => Err(denied(&caller.user, right)),
+        }
+    }
+
+    /// The caller.
+    pub(crate) fn caller(&self) -> Result<&Caller, Status> {
+        self.caller
+            .as_ref()
+            .ok_or_else(|| Status::unauthenticated("sign in first"))
+    }
+}
+
+impl Caller {
+    /// The user in whose name a job is made, where the request names this one.
+    pub(crate) fn name_for(&self, named: &str) -> Result<String, Status> {
+        let named = named.trim();
+        if named.is_empty() || named == self.user {
+            return Ok(self.user.clone());
+        }
+        match self.rights.contains(&Right::ActForOthers) {
+            true => Ok(named.to_owned()),
+            false => Err(denied(&self.user, Right::ActForOthers)),
+        }
+    }
+
+    /// Whether a job of this user may be ended.
+    pub(crate) fn may_end(&self, user: &str) -> Result<(), Status> {
+        match user == self.user || self.rights.contains(&Right::EndOthers) {
+            true => Ok(()),
+            false => Err(denied(&self.user, Right::EndOthers)),
+        }
+    }
+}
+
+fn denied(user: &str, right: Right) -> Status {
+    let does = match right {
+        Right::See => "see jobs",
+        Right::Create => "make jobs",
+        Right::End => "end jobs",
+        Right::EndOthers => "end the jobs of others",
+        Right::ActForOthers => "act in the name of others",
+        Right::ReadAudit => "read the audit log",
+        Right::RunCommands => "give commands",
+    };
+    Status::permission_denied(format!("{user} may not {does}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use tonic::Code;
+
+    use super::*;
+
+    fn ada(rights: &[Right]) -> Caller {
+        Caller {
+            user: "ada@example.org".into(),
+            rights: rights.iter().copied().collect(),
+        }
+    }
+
+    #[test]
+    fn a_caller_acts_in_her_own_name() {
+        let (plain, may) = (ada(&[Right::Create]), ada(&[Right::ActForOthers]));
+        for named in ["", " ada@example.org "] {
+            assert_eq!(plain.name_for(named).unwrap(), "ada@example.org");
+        }
+        let refused = plain.name_for("bo@example.org").unwrap_err();
+        assert_eq!(refused.code(), Code::PermissionDenied);
+        assert_eq!(may.name_for("bo@example.org").unwrap(), "bo@example.org");
+        assert!(plain.may_end("ada@example.org").is_ok());
+        assert!(plain.may_end("bo@example.org").is_err());
+        assert!(ada(&[Right::EndOthers]).may_end("bo@example.org").is_ok());
+    }
+
+    #[test]
+    fn nothing_is_allowed_to_nobody() {
+        let context = |caller| Context { caller };
+        let needs = Access::With(Right::See);
+        assert_eq!(
+            context(None).allow(needs).unwrap_err().code(),
+            Code::Unauthenticated
+        );
+        assert!(context(None).allow(Access::Anyone).is_ok());
+        let refused = context(Some(ada(&[Right::End]))).allow(needs).unwrap_err();
+        assert_eq!(refused.code(), Code::PermissionDenied);
+        assert!(context(Some(ada(&[Right::See]))).allow(needs).is_ok());
+    }
+}

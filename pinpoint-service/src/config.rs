@@ -1,0 +1,177 @@
+//! The configuration of `pinpoint-service serve`: one TOML file.
+//!
+//! ```
+//! use pinpoint_service::config::Config;
+//!
+//! let config = Config::read(r#"
+//!     listen = "127.0.0.1:7467"
+//!     state_dir = "/var/lib/pinpoint"
+//!     bots = ["/etc/pinpoint/bots.toml"]
+//!
+//!     [worker]
+//!     bots = ["lab"]
+//!     allow_repositories = ["https://example.org/**"]
+//! "#)?;
+//! assert_eq!(config.worker.unwrap().bots, ["lab"]);
+//! // Nothing is left to guess: a name that is not known is an error.
+//! assert!(Config::read("listn = '127.0.0.1:7467'").is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pinpoint_backends::local::RepositoryPattern;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+/// The configuration of a service.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The address and the port that it listens on.
+    pub listen: SocketAddr,
+    /// The directory of its jobs, or of what is at work on this machine where `store` names a
+    /// database.
+    pub state_dir: PathBuf,
+    /// The database of the jobs, as `postgres://USER@HOST/DATABASE`; a password belongs into
+    /// the environment variable PGPASSWORD or into ~/.pgpass.
+    #[serde(default)]
+    pub store: Option<String>,
+    /// The files that describe bots and benchmarks.
+    pub bots: Vec<PathBuf>,
+    /// The certificate that it shows; without one it speaks HTTP alone.
+    #[serde(default)]
+    pub tls: Option<Tls>,
+    /// A worker in the same process.
+    #[serde(default)]
+    pub worker: Option<Worker>,
+    /// The time that is left to requests under way when the service has to end.
+    #[serde(default = "drain", with = "seconds")]
+    pub drain: Duration,
+}
+
+/// Files with the service's certificate and its key, in PEM. They are read again when they
+/// change.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// The certificate, followed by those that sign it.
+    pub certificate: PathBuf,
+    /// The private key.
+    pub key: PathBuf,
+}
+
+/// A worker in the same process: see `pinpoint worker --help`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Worker {
+    /// The bots whose jobs it takes.
+    pub bots: Vec<String>,
+    /// The repositories that it may fetch: patterns of their URLs.
+    #[serde(default, deserialize_with = "patterns")]
+    pub allow_repositories: Vec<RepositoryPattern>,
+}
+
+fn patterns<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<RepositoryPattern>, D::Error> {
+    let texts = Vec::<String>::deserialize(reader)?;
+    let pattern = |text: &String| {
+        let read = text.parse::<RepositoryPattern>();
+        read.map_err(|error| D::Error::custom(format_args!("{text:?}: {error}")))
+    };
+    texts.iter().map(pattern).collect()
+}
+
+fn drain() -> Duration {
+    Duration::from_secs(30)
+}
+
+mod seconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, de::Error};
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(reader: D) -> Result<Duration, D::Error> {
+        let text = String::deserialize(reader)?;
+        humantime::parse_duration(&text).map_err(|error| {
+            D::Error::custom(format_args!(
+                "{text:?} is no duration ({error}); write it as 30s or 2m"
+            ))
+        })
+    }
+}
+
+/// The configuration can't be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// It is not TOML, or not what a service is configured by.
+    #[error("{0}")]
+    Toml(#[from] toml::de::Error),
+    /// Everybody could use it without signing in.
+    #[error(
+        "nobody signs in, so that everybody who reaches {0} could run benchmarks: listen on a loopback address such as 127.0.0.1:7467"
+    )]
+    Open(SocketAddr),
+    /// A worker that takes nothing.
+    #[error(
+        "`worker.bots` names no bot; name those whose jobs this process takes, or leave `[worker]` out"
+    )]
+    NoBots,
+}
+
+impl Config {
+    /// Reads the text of a configuration file.
+    ///
+    /// # Errors
+    ///
+    /// The first problem, with its place in the text.
+    pub fn read(text: &str) -> Result<Self, ConfigError> {
+        let config: Self = toml::from_str(text)?;
+        if !config.listen.ip().is_loopback() {
+            return Err(ConfigError::Open(config.listen));
+        }
+        if config
+            .worker
+            .as_ref()
+            .is_some_and(|worker| worker.bots.is_empty())
+        {
+            return Err(ConfigError::NoBots);
+        }
+        Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_not_be_meant_is_refused() {
+        let cases = [
+            (
+                "listen = '0.0.0.0:80'\nstate_dir = '/s'\nbots = []",
+                "nobody signs in",
+            ),
+            (
+                "listen = '127.0.0.1:80'\nbots = []",
+                "missing field `state_dir`",
+            ),
+            (
+                "listen = '127.0.0.1:80'\nstate_dir = '/s'\nbots = []\ndrain = 'soon'",
+                "\"soon\" is no duration",
+            ),
+            (
+                "listen = '127.0.0.1:80'\nstate_dir = '/s'\nbots = []\n[worker]\nbots = []",
+                "names no bot",
+            ),
+        ];
+        for (text, expected) in cases {
+            let error = Config::read(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+        let config = Config::read("listen = '[::1]:80'\nstate_dir = '/s'\nbots = []\ndrain = '2m'");
+        assert_eq!(config.unwrap().drain, Duration::from_secs(120));
+    }
+}

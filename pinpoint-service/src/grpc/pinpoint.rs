@@ -1,0 +1,229 @@
+//! Chromium's Pinpoint: jobs are made, asked for and ended.
+
+use std::time::Duration;
+
+use pinpoint_backends::job::{self, JobRequest, stored_result};
+use pinpoint_backends::store::Job;
+use pinpoint_core::JobState;
+use pinpoint_core::api::{
+    self, BisectExecution, CancelJobRequest, CancelJobResponse, CulpritFinderExecution,
+    LegacyJobRequest, LegacyJobResponse, PairwiseExecution, PairwiseJobStatus, QueryBisectRequest,
+    QueryPairwiseRequest, QueryPairwiseResponse, ScheduleBisectRequest,
+    ScheduleCulpritFinderRequest, SchedulePairwiseRequest,
+};
+use pinpoint_core::job::JobResult;
+use tonic::{Extensions, Request, Response, Status};
+
+use super::errors;
+use super::services::pinpoint_server::Pinpoint;
+use crate::Service;
+use crate::caller::Context;
+
+type Answer<T> = Result<Response<T>, Status>;
+
+#[tonic::async_trait]
+impl Pinpoint for Service {
+    async fn schedule_bisection(
+        &self,
+        request: Request<ScheduleBisectRequest>,
+    ) -> Answer<BisectExecution> {
+        let (_, extensions, mut request) = request.into_parts();
+        request.user = Context::of(&extensions)?
+            .caller()?
+            .name_for(&request.user)?;
+        let job_id = self
+            .create(&extensions, JobRequest::Bisection(request))
+            .await?;
+        Ok(Response::new(BisectExecution {
+            job_id,
+            ..BisectExecution::default()
+        }))
+    }
+
+    async fn query_bisection(
+        &self,
+        request: Request<QueryBisectRequest>,
+    ) -> Answer<BisectExecution> {
+        let job = self
+            .job(&request.get_ref().job_id, &["bisection", "culprit_finder"])
+            .await?;
+        let found = match stored_result(&job).map_err(errors::job)? {
+            Some(JobResult::Bisection(result)) => BisectExecution::try_from(&result),
+            Some(JobResult::CulpritFinder(result)) => BisectExecution::try_from(&result.search),
+            // While a search runs it has no culprits.
+            _ => Ok(BisectExecution::default()),
+        };
+        let execution = found.map_err(|error| Status::unimplemented(error.to_string()))?;
+        Ok(Response::new(BisectExecution {
+            job_id: job.id.to_string(),
+            ..execution
+        }))
+    }
+
+    async fn schedule_pairwise(
+        &self,
+        request: Request<SchedulePairwiseRequest>,
+    ) -> Answer<PairwiseExecution> {
+        let (_, extensions, mut request) = request.into_parts();
+        request.user_email = Context::of(&extensions)?
+            .caller()?
+            .name_for(&request.user_email)?;
+        let job_id = self
+            .create(&extensions, JobRequest::Pairwise(request))
+            .await?;
+        Ok(Response::new(PairwiseExecution {
+            job_id,
+            ..PairwiseExecution::default()
+        }))
+    }
+
+    async fn query_pairwise(
+        &self,
+        request: Request<QueryPairwiseRequest>,
+    ) -> Answer<QueryPairwiseResponse> {
+        let job = self.job(&request.get_ref().job_id, &["pairwise"]).await?;
+        let execution = match stored_result(&job).map_err(errors::job)? {
+            Some(JobResult::Pairwise(result)) => Some(PairwiseExecution::from(&result)),
+            _ => None,
+        };
+        let execution = execution.filter(|_| job.state == JobState::Completed);
+        Ok(Response::new(QueryPairwiseResponse {
+            status: PairwiseJobStatus::from(job.state) as i32,
+            execution,
+        }))
+    }
+
+    async fn schedule_culprit_finder(
+        &self,
+        request: Request<ScheduleCulpritFinderRequest>,
+    ) -> Answer<CulpritFinderExecution> {
+        let (_, extensions, request) = request.into_parts();
+        let job_id = self
+            .create(&extensions, JobRequest::CulpritFinder(request))
+            .await?;
+        Ok(Response::new(CulpritFinderExecution {
+            job_id,
+            ..CulpritFinderExecution::default()
+        }))
+    }
+
+    /// The state is the one that the job has: it may take a while to end.
+    async fn cancel_job(&self, request: Request<CancelJobRequest>) -> Answer<CancelJobResponse> {
+        let (_, extensions, request) = request.into_parts();
+        let (job_id, state) = self
+            .end(&extensions, &request.job_id, &request.reason)
+            .await?;
+        Ok(Response::new(CancelJobResponse {
+            job_id,
+            state: state_name(state).into(),
+        }))
+    }
+
+    async fn legacy_job_query(
+        &self,
+        request: Request<LegacyJobRequest>,
+    ) -> Answer<LegacyJobResponse> {
+        let job = self.job(&request.get_ref().job_id, &[]).await?;
+        let _ = job;
+        Err(Status::unimplemented("not yet"))
+    }
+}
+
+/// The names that the published pages have for states.
+pub(super) fn state_name(state: JobState) -> &'static str {
+    match state {
+        JobState::Pending => "Pending",
+        JobState::Running => "Running",
+        JobState::Completed => "Completed",
+        JobState::Failed => "Failed",
+        JobState::Canceled => "Canceled",
+    }
+}
+
+impl Service {
+    /// Makes a job in the name of its user, or of the caller.
+    pub(super) async fn create(
+        &self,
+        extensions: &Extensions,
+        request: JobRequest,
+    ) -> Result<String, Status> {
+        let context = Context::of(extensions)?;
+        let mut job = request.job(&self.bots).map_err(errors::request)?;
+        if job.user.is_empty() {
+            job.user.clone_from(&context.caller()?.user);
+        }
+        job.title = title(&request, &job.benchmark, &job.bot);
+        let id = self.store.create(&job).await.map_err(errors::store)?;
+        Ok(id.to_string())
+    }
+
+    /// A job by its whole id, of one of these kinds; of any where none is named.
+    pub(super) async fn job(&self, id: &str, kinds: &[&str]) -> Result<Job, Status> {
+        let id = api::job_id(id).map_err(|found| errors::violations(&found))?;
+        let job = self
+            .store
+            .get(&id.simple().to_string())
+            .await
+            .map_err(errors::store)?;
+        if !kinds.is_empty() && !kinds.contains(&&*job.kind) {
+            let message = format!("job {} is of another kind: {}", job.id, job.kind);
+            return Err(Status::not_found(message));
+        }
+        Ok(job)
+    }
+
+    /// Asks for the end of a job, and gives the state that it has then.
+    pub(super) async fn end(
+        &self,
+        extensions: &Extensions,
+        id: &str,
+        _reason: &str,
+    ) -> Result<(String, JobState), Status> {
+        let job = self.job(id, &[]).await?;
+        Context::of(extensions)?.caller()?.may_end(&job.user)?;
+        if matches!(
+            job.state,
+            JobState::Completed | JobState::Failed | JobState::Canceled
+        ) {
+            return Ok((job.id.to_string(), job.state));
+        }
+        self.store
+            .request_cancel(&job.id)
+            .await
+            .map_err(errors::store)?;
+        // One that no worker has yet is ended here; any other, by its worker.
+        let ended = job::cancel(
+            &self.store,
+            &job.id,
+            &self.owner,
+            &self.state_dir,
+            Duration::ZERO,
+            |_| {},
+        );
+        let state = match ended.await {
+            Ok(state) => state,
+            Err(job::JobError::Locked(_) | job::JobError::Store(_)) => {
+                self.store
+                    .get(job.id.as_str())
+                    .await
+                    .map_err(errors::store)?
+                    .state
+            }
+            Err(error) => return Err(errors::job(error)),
+        };
+        Ok((job.id.to_string(), state))
+    }
+}
+
+/// What a list shows of a job that has no name.
+fn title(request: &JobRequest, benchmark: &str, bot: &str) -> String {
+    let (kind, story) = match request {
+        JobRequest::Bisection(request) => ("Bisection", &request.story),
+        JobRequest::Pairwise(request) => ("Comparison", &request.story),
+        JobRequest::CulpritFinder(request) => ("Verified bisection", &request.story),
+    };
+    match story.trim() {
+        "" => format!("{kind} of {benchmark} on {bot}"),
+        story => format!("{kind} of {benchmark}/{story} on {bot}"),
+    }
+}

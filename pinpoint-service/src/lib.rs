@@ -1,0 +1,137 @@
+//! Pinpoint for a team: Chromium's Pinpoint API over gRPC, gRPC-Web and REST on one port.
+//!
+//! [`router`] gives an [`axum::Router`] that a Rust service can mount; the command
+//! `pinpoint-service` serves it. Jobs are kept in a [`JobStore`], and carried out by the
+//! workers of their bots: this crate makes, shows and ends them. It keeps nothing in memory
+//! that another process of the same store would need.
+//!
+//! Each request passes the same way: the layer of [`router`] finds out who calls, REST
+//! becomes a call of gRPC (`rest`), the gate of `grpc` looks the operation up in the table of
+//! `operations`, and a method does the work.
+
+#![forbid(unsafe_code)]
+
+mod caller;
+pub mod config;
+mod descriptors;
+mod grpc;
+mod limits;
+mod operations;
+mod rest;
+mod sign_in;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{ConnectInfo, Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http::StatusCode;
+use pinpoint_backends::store::{JobFilter, JobStore, Place};
+use pinpoint_core::bots::Bots;
+use tonic_web::GrpcWebLayer;
+use tower::{ServiceBuilder, ServiceExt};
+use tracing::Instrument;
+use uuid::Uuid;
+
+pub use caller::Caller;
+pub use operations::Right;
+pub use sign_in::SignIn;
+
+use caller::Context;
+
+/// What requests are answered from. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Service {
+    /// The jobs.
+    pub store: JobStore,
+    /// The bots and benchmarks that requests may name.
+    pub bots: Arc<Bots>,
+    /// The directory in which jobs that no worker has are ended.
+    pub state_dir: PathBuf,
+    /// The owner of their leases meanwhile (see [`pinpoint_backends::owner`]).
+    pub owner: String,
+    /// The ways in which callers say who they are.
+    pub sign_in: Arc<SignIn>,
+}
+
+/// The routes of the service: gRPC, gRPC-Web, REST, `/healthz` and `/readyz`. Serve it with
+/// `into_make_service_with_connect_info::<SocketAddr>()`, so that the addresses of callers are
+/// known.
+///
+/// # Panics
+///
+/// Never: the tables that it is made from are checked by the tests.
+pub async fn router(service: Service) -> Router {
+    let (reporter, health) = tonic_health::server::health_reporter();
+    reporter
+        .set_service_status("", tonic_health::ServingStatus::Serving)
+        .await;
+    let grpc = grpc::router(&service, health);
+    let rest = rest::routes(&grpc).method_not_allowed_fallback(async || rest::Problem::method());
+    let methods = ServiceBuilder::new()
+        .layer(GrpcWebLayer::new())
+        .service(grpc);
+    rest.route("/healthz", get(async || "ok\n"))
+        .route("/readyz", get(ready).with_state(service.clone()))
+        .fallback(async move |request: Request| match is_grpc(&request) {
+            true => methods.oneshot(request).await.into_response(),
+            false => rest::Problem::path(request.uri().path()).into_response(),
+        })
+        .layer(from_fn_with_state(service, identify))
+}
+
+/// Can jobs be read?
+async fn ready(State(service): State<Service>) -> Response {
+    let listed = service
+        .store
+        .list(&JobFilter::default(), &Place::Newest, 1)
+        .await;
+    match listed {
+        Ok(_) => "ready\n".into_response(),
+        Err(error) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "not ready");
+            (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the job store can't be used\n",
+            )
+                .into_response()
+        }
+    }
+}
+
+/// Finds out who calls, and keeps it with the request.
+async fn identify(State(service): State<Service>, mut request: Request, next: Next) -> Response {
+    let peer = request
+        .extensions()
+        .get::<ConnectInfo<SocketAddr>>()
+        .map(|peer| peer.0.ip());
+    let caller = service
+        .sign_in
+        .caller(&service.store, request.headers())
+        .await;
+    match caller {
+        Ok(caller) => {
+            let span = tracing::info_span!(
+                "request",
+                id = %Uuid::now_v7(),
+                from = peer.map(tracing::field::display),
+                user = caller.as_ref().map(|caller| &*caller.user),
+                path = request.uri().path(),
+            );
+            request.extensions_mut().insert(Context { caller });
+            next.run(request).instrument(span).await
+        }
+        // A client of gRPC reads its error in the headers of HTTP.
+        Err(status) if is_grpc(&request) => status.into_http(),
+        Err(status) => rest::Problem::from(status).into_response(),
+    }
+}
+
+fn is_grpc(request: &Request) -> bool {
+    let kind = request.headers().get(http::header::CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"))
+}

@@ -1,0 +1,231 @@
+//! The table of everything that a request can ask for: its RPC, its REST routes, and the
+//! right that it needs. Routes are made from it, rights are checked by it, and the
+//! description of the REST interface comes from it; what is not in it is refused.
+
+use http::Method;
+
+/// What a caller may do.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize, serde::Serialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Right {
+    /// See jobs, bots, benchmarks and workers.
+    See,
+    /// Make jobs in one's own name.
+    Create,
+    /// End one's own jobs.
+    End,
+    /// End the jobs of others.
+    EndOthers,
+    /// Make jobs in the name of others.
+    ActForOthers,
+    /// Read the audit log.
+    ReadAudit,
+    /// Give the command of a job in the request. No role has it.
+    RunCommands,
+}
+
+/// Who may ask for an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Everybody, signed in or not.
+    Anyone,
+    /// Callers with a right.
+    With(Right),
+}
+
+/// Something that a request can ask for.
+#[derive(Debug)]
+pub(crate) struct Operation {
+    /// The RPC, as gRPC names it in a path: `package.Service/Method`.
+    pub(crate) rpc: &'static str,
+    pub(crate) access: Access,
+    /// Methods and paths of REST, with `{field}` where a part of the path is a field.
+    pub(crate) routes: &'static [(Method, &'static str)],
+}
+
+use Access::{Anyone, With};
+
+const GET: Method = Method::GET;
+const POST: Method = Method::POST;
+
+/// Paths of Chromium's services are those that its clients use.
+pub(crate) const OPERATIONS: &[Operation] = &[
+    Operation {
+        rpc: "pinpoint.v1.Pinpoint/ScheduleBisection",
+        access: With(Right::Create),
+        routes: &[
+            (POST, "/pinpoint/v1/bisection"),
+            (POST, "/pinpoint/v1/schedule"),
+        ],
+    },
+    Operation {
+        rpc: "pinpoint.v1.Pinpoint/ScheduleCulpritFinder",
+        access: With(Right::Create),
+        routes: &[
+            (POST, "/pinpoint/v1/culprit_finder"),
+            (POST, "/pinpoint/v1/culprit-finder"),
+        ],
+    },
+    Operation {
+        rpc: "pinpoint.v1.Pinpoint/SchedulePairwise",
+        access: With(Right::Create),
+        routes: &[(POST, "/pinpoint/v1/pairwise")],
+    },
+    Operation {
+        rpc: "pinpoint.v1.Pinpoint/CancelJob",
+        access: With(Right::End),
+        routes: &[(POST, "/pinpoint/v1/cancel")],
+    },
+    Operation {
+        rpc: "pinpoint.v1.Pinpoint/QueryBisection",
+        access: With(Right::See),
+        routes: &[(GET, "/pinpoint/v1/query")],
+    },
+    Operation {
+        rpc: "pinpoint.v1.Pinpoint/QueryPairwise",
+        access: With(Right::See),
+        routes: &[(GET, "/pinpoint/v1/query-pairwise")],
+    },
+    Operation {
+        rpc: "pinpoint.v1.Pinpoint/LegacyJobQuery",
+        access: With(Right::See),
+        routes: &[(GET, "/pinpoint/v1/legacy-job")],
+    },
+    Operation {
+        rpc: "pinpoint.v1.PinpointGateway/QueryJobList",
+        access: With(Right::See),
+        routes: &[(GET, "/pinpoint/v1/jobs")],
+    },
+    Operation {
+        rpc: "pinpoint.v1.PinpointGateway/GetUserInfo",
+        access: With(Right::See),
+        routes: &[(GET, "/pinpoint/v1/user")],
+    },
+    Operation {
+        rpc: "pinpoint.v1.PinpointGateway/ListBotConfigurations",
+        access: With(Right::See),
+        routes: &[(GET, "/pinpoint/v1/bot-configurations")],
+    },
+    Operation {
+        rpc: "pinpoint.v1.PinpointGateway/ListBenchmarks",
+        access: With(Right::See),
+        routes: &[(GET, "/pinpoint/v1/benchmarks")],
+    },
+    Operation {
+        rpc: "pinpoint.v1.PinpointGateway/GetBenchmark",
+        access: With(Right::See),
+        routes: &[(GET, "/pinpoint/v1/benchmark-info/{benchmark}")],
+    },
+    Operation {
+        rpc: "pinpoint.v1.PinpointGateway/ListRecentBuilds",
+        access: With(Right::See),
+        routes: &[(GET, "/pinpoint/v1/recent-builds/{configuration}")],
+    },
+    Operation {
+        rpc: "pinpoint.v1.PinpointGateway/GetCommit",
+        access: With(Right::See),
+        routes: &[(GET, "/pinpoint/v1/commit/{commit}")],
+    },
+    Operation {
+        rpc: "pinpoint.v1.PinpointGateway/GetPatch",
+        access: With(Right::See),
+        routes: &[(GET, "/pinpoint/v1/patch")],
+    },
+    Operation {
+        rpc: "pinpoint.v1.PinpointGateway/CreateTryJob",
+        access: With(Right::Create),
+        routes: &[(POST, "/pinpoint/v1/new")],
+    },
+    Operation {
+        rpc: "pinpoint.v1.PinpointGateway/CancelJob",
+        access: With(Right::End),
+        routes: &[(POST, "/pinpoint/v1/job/cancel")],
+    },
+    Operation {
+        rpc: "grpc.health.v1.Health/Check",
+        access: Anyone,
+        routes: &[],
+    },
+    Operation {
+        rpc: "grpc.health.v1.Health/Watch",
+        access: Anyone,
+        routes: &[],
+    },
+    Operation {
+        rpc: "grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+        access: With(Right::See),
+        routes: &[],
+    },
+    Operation {
+        rpc: "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+        access: With(Right::See),
+        routes: &[],
+    },
+];
+
+/// The operation of a gRPC path, which begins with a slash.
+pub(crate) fn of_rpc(path: &str) -> Option<&'static Operation> {
+    let rpc = path.strip_prefix('/')?;
+    OPERATIONS.iter().find(|operation| operation.rpc == rpc)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::descriptors::method_of;
+
+    /// A new RPC without a row here could not be called; this says so before it is released.
+    #[test]
+    fn every_method_has_one_row() {
+        let services = crate::descriptors::POOL.services();
+        let methods = services.flat_map(|service| {
+            let methods: Vec<_> = service.methods().collect();
+            methods
+                .into_iter()
+                .map(move |method| format!("{}/{}", service.full_name(), method.name()))
+        });
+        let mut rows: Vec<_> = OPERATIONS
+            .iter()
+            .map(|row| row.rpc)
+            .filter(|rpc| !rpc.starts_with("grpc."))
+            .collect();
+        rows.sort_unstable();
+        let mut methods: Vec<_> = methods.collect();
+        methods.sort_unstable();
+        assert_eq!(rows, methods);
+    }
+
+    #[test]
+    fn paths_are_there_once_and_their_parts_are_fields() {
+        let mut seen = BTreeSet::new();
+        for row in OPERATIONS {
+            for (method, path) in row.routes {
+                assert!(seen.insert((method.as_str(), *path)), "{method} {path}");
+                let input = method_of(row.rpc).unwrap().input();
+                let parts = path
+                    .split('/')
+                    .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+                for part in parts {
+                    assert!(input.get_field_by_name(part).is_some(), "{path}: {part}");
+                }
+            }
+        }
+    }
+
+    /// A link that is followed must not change anything.
+    #[test]
+    fn what_changes_something_is_a_post() {
+        for row in OPERATIONS {
+            let changes = row.access != Anyone
+                && row.access != With(Right::See)
+                && row.access != With(Right::ReadAudit);
+            for (method, path) in row.routes {
+                assert_eq!(*method == POST, changes, "{path}");
+            }
+        }
+    }
+}

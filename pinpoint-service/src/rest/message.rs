@@ -1,0 +1,444 @@
+//! Messages from JSON, forms and queries, and back.
+//!
+//! Fields have the names of the `.proto` file or their JSON names; a form or a query names
+//! the field of a field with a dot, as in `pagination.next_cursor`. What is given twice is an
+//! error, wherever and under whichever name. Answers carry fields that are not set, too, as
+//! gRPC gateways write them.
+
+use std::fmt;
+
+use prost_reflect::{
+    DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, ReflectMessage, SerializeOptions,
+};
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+/// The deepest JSON that is read.
+const MOST_LEVELS: u32 = 64;
+
+/// The reason why a request is not the message that it should be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum MessageError {
+    #[error("the body can't be read: {0}")]
+    Json(String),
+    #[error("there is no field `{0}`")]
+    Unknown(String),
+    #[error("`{0}` is given twice")]
+    Twice(String),
+    #[error("`{field}`: {found:?} is not {wanted}")]
+    Text {
+        field: String,
+        found: String,
+        wanted: &'static str,
+    },
+    #[error("`{0}` can't be given in a query or a form; send the request as JSON")]
+    NotText(String),
+}
+
+/// The fields of a message so far, by their JSON names.
+#[derive(Debug)]
+pub(crate) struct Fields {
+    descriptor: MessageDescriptor,
+    members: Map<String, Value>,
+    /// Names that no field has are errors; else they are left out, for clients of another
+    /// version.
+    strict: bool,
+}
+
+impl Fields {
+    pub(crate) fn new(descriptor: MessageDescriptor, strict: bool) -> Self {
+        Self {
+            descriptor,
+            members: Map::new(),
+            strict,
+        }
+    }
+
+    /// Takes in the fields of a JSON object.
+    pub(crate) fn add_json(&mut self, body: &[u8]) -> Result<(), MessageError> {
+        let mut reader = serde_json::Deserializer::from_slice(body);
+        let seed = Checked {
+            descriptor: Some(self.descriptor.clone()),
+            strict: self.strict,
+            level: 0,
+        };
+        let json = |error: serde_json::Error| MessageError::Json(error.to_string());
+        let read = seed.deserialize(&mut reader).map_err(json)?;
+        reader.end().map_err(json)?;
+        let Value::Object(members) = read else {
+            return Err(MessageError::Json("it is not a JSON object".into()));
+        };
+        for (name, value) in members {
+            if self.members.insert(name.clone(), value).is_some() {
+                return Err(MessageError::Twice(name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in a field as text.
+    pub(crate) fn add_text(&mut self, path: &str, text: &str) -> Result<(), MessageError> {
+        let mut descriptor = self.descriptor.clone();
+        let mut members = &mut self.members;
+        let mut parts = path.split('.').peekable();
+        while let Some(part) = parts.next() {
+            let Some(field) = field_called(&descriptor, part) else {
+                return match self.strict {
+                    true => Err(MessageError::Unknown(path.into())),
+                    false => Ok(()),
+                };
+            };
+            let name = field.json_name().to_owned();
+            if parts.peek().is_none() {
+                let value = value_of(&field, path, text)?;
+                return match (members.get_mut(&name), field.is_list()) {
+                    (None, true) => {
+                        members.insert(name, Value::Array(vec![value]));
+                        Ok(())
+                    }
+                    (None, false) => {
+                        members.insert(name, value);
+                        Ok(())
+                    }
+                    (Some(Value::Array(values)), true) => {
+                        values.push(value);
+                        Ok(())
+                    }
+                    _ => Err(MessageError::Twice(path.into())),
+                };
+            }
+            let (Kind::Message(inner), false, false) =
+                (field.kind(), field.is_list(), field.is_map())
+            else {
+                return Err(MessageError::NotText(path.into()));
+            };
+            descriptor = inner;
+            let below = members
+                .entry(name)
+                .or_insert_with(|| Value::Object(Map::new()));
+            let Value::Object(below) = below else {
+                return Err(MessageError::Twice(path.into()));
+            };
+            members = below;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn message(self) -> Result<DynamicMessage, MessageError> {
+        let options = prost_reflect::DeserializeOptions::new().deny_unknown_fields(self.strict);
+        let value = Value::Object(self.members);
+        DynamicMessage::deserialize_with_options(self.descriptor, value, &options)
+            .map_err(|error| MessageError::Json(error.to_string()))
+    }
+}
+
+fn field_called(descriptor: &MessageDescriptor, name: &str) -> Option<FieldDescriptor> {
+    let by_json = descriptor.get_field_by_json_name(name);
+    by_json.or_else(|| descriptor.get_field_by_name(name))
+}
+
+fn value_of(field: &FieldDescriptor, path: &str, text: &str) -> Result<Value, MessageError> {
+    let not = |wanted| MessageError::Text {
+        field: path.into(),
+        found: text.into(),
+        wanted,
+    };
+    Ok(match field.kind() {
+        _ if field.is_map() => return Err(MessageError::NotText(path.into())),
+        Kind::Bool => match text {
+            "true" | "1" => Value::Bool(true),
+            "false" | "0" => Value::Bool(false),
+            _ => return Err(not("true or false")),
+        },
+        Kind::Enum(names) => match text.parse::<i32>() {
+            Ok(number) => number.into(),
+            Err(_) if names.get_value_by_name(text).is_some() => text.into(),
+            Err(_) => return Err(not("one of its names")),
+        },
+        Kind::String | Kind::Bytes => text.into(),
+        Kind::Float | Kind::Double => match text.parse::<f64>() {
+            Ok(number) if number.is_finite() => number.into(),
+            _ => return Err(not("a number")),
+        },
+        Kind::Message(message) if message.full_name() == "google.protobuf.Timestamp" => text.into(),
+        Kind::Message(_) => return Err(MessageError::NotText(path.into())),
+        _ => match text.parse::<i64>() {
+            Ok(number) => number.into(),
+            Err(_) => return Err(not("a whole number")),
+        },
+    })
+}
+
+/// Reads any JSON whose objects name nothing twice; those that are messages, by the JSON
+/// names of their fields.
+struct Checked {
+    /// The message that an object is; absent for others.
+    descriptor: Option<MessageDescriptor>,
+    strict: bool,
+    level: u32,
+}
+
+impl Checked {
+    fn below<E: de::Error>(&self, descriptor: Option<MessageDescriptor>) -> Result<Self, E> {
+        if self.level == MOST_LEVELS {
+            return Err(E::custom(format_args!("more than {MOST_LEVELS} levels")));
+        }
+        Ok(Self {
+            descriptor,
+            strict: self.strict,
+            level: self.level + 1,
+        })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Checked {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Checked {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut read = Vec::new();
+        while let Some(item) = items.next_element_seed(self.below(self.descriptor.clone())?)? {
+            read.push(item);
+        }
+        Ok(Value::Array(read))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut read = Map::new();
+        while let Some(name) = members.next_key::<String>()? {
+            let field = self
+                .descriptor
+                .as_ref()
+                .map(|descriptor| field_called(descriptor, &name));
+            let (name, inner) = match field {
+                // A map, or a value that is no message.
+                None => (name, None),
+                Some(None) if self.strict => {
+                    return Err(de::Error::custom(MessageError::Unknown(name)));
+                }
+                Some(None) => {
+                    members.next_value::<de::IgnoredAny>()?;
+                    continue;
+                }
+                Some(Some(field)) => {
+                    let inner = match field.kind() {
+                        Kind::Message(inner) if !field.is_map() && !is_well_known(&inner) => {
+                            Some(inner)
+                        }
+                        _ => None,
+                    };
+                    (field.json_name().to_owned(), inner)
+                }
+            };
+            let value = members.next_value_seed(self.below(inner)?)?;
+            if read.insert(name.clone(), value).is_some() {
+                return Err(de::Error::custom(MessageError::Twice(name)));
+            }
+        }
+        Ok(Value::Object(read))
+    }
+}
+
+/// Messages of these have a JSON of their own.
+fn is_well_known(message: &MessageDescriptor) -> bool {
+    message.package_name() == "google.protobuf"
+}
+
+/// A message as JSON, with the fields that are not set.
+pub(crate) fn to_json(message: &DynamicMessage) -> Result<Value, serde_json::Error> {
+    let options = SerializeOptions::new().skip_default_fields(false);
+    let mut value = message.serialize_with_options(serde_json::value::Serializer, &options)?;
+    add_absent(&mut value, &message.descriptor());
+    Ok(value)
+}
+
+/// Adds the messages that are absent, as `null`.
+fn add_absent(value: &mut Value, descriptor: &MessageDescriptor) {
+    if is_well_known(descriptor) {
+        return;
+    }
+    match value {
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| add_absent(item, descriptor)),
+        Value::Object(members) => {
+            for field in descriptor.fields() {
+                let Kind::Message(inner) = field.kind() else {
+                    continue;
+                };
+                let name = field.json_name();
+                if field.is_map() {
+                    let entry = inner.map_entry_value_field().kind();
+                    if let (Kind::Message(inner), Some(Value::Object(entries))) =
+                        (entry, members.get_mut(name))
+                    {
+                        entries
+                            .values_mut()
+                            .for_each(|entry| add_absent(entry, &inner));
+                    }
+                } else if let Some(member) = members.get_mut(name) {
+                    add_absent(member, &inner);
+                } else if field.containing_oneof().is_none() {
+                    members.insert(name.to_owned(), Value::Null);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::descriptors::POOL;
+
+    fn fields(message: &str) -> Fields {
+        Fields::new(POOL.get_message_by_name(message).unwrap(), false)
+    }
+
+    const BISECT: &str = "pinpoint.v1.ScheduleBisectRequest";
+    const LIST: &str = "pinpoint.v1.QueryJobListRequest";
+
+    #[test]
+    fn a_body_has_names_of_both_kinds() {
+        let mut read = fields("pinpoint.v1.SchedulePairwiseRequest");
+        let body = br#"{"bot_name": "lab", "start_commit": {"main": {"gitHash": "a"}}, "bugId": null, "newer": [1]}"#;
+        read.add_json(body).unwrap();
+        read.add_text("story", "s").unwrap();
+        let message = read.message().unwrap();
+        let json = to_json(&message).unwrap();
+        assert_eq!(json["bot_name"], "lab");
+        assert_eq!(json["startCommit"]["main"]["gitHash"], "a");
+        assert_eq!(json["story"], "s");
+    }
+
+    #[test]
+    fn what_is_given_twice_is_an_error() {
+        let twice = [
+            r#"{"story": "a", "story": "b"}"#,
+            r#"{"start_git_hash": "a", "startGitHash": "a"}"#,
+        ];
+        for body in twice {
+            let error = fields(BISECT).add_json(body.as_bytes()).unwrap_err();
+            assert!(error.to_string().contains("is given twice"), "{error}");
+        }
+        let mut read = fields(BISECT);
+        read.add_json(br#"{"startGitHash": "a"}"#).unwrap();
+        let error = read.add_text("start_git_hash", "a").unwrap_err();
+        assert_eq!(error, MessageError::Twice("start_git_hash".into()));
+
+        let mut read = fields(LIST);
+        read.add_text("pagination.nextCursor", "c").unwrap();
+        read.add_text("pagination.prev_cursor", "d").unwrap();
+        let error = read.add_text("pagination.next_cursor", "c").unwrap_err();
+        assert_eq!(error, MessageError::Twice("pagination.next_cursor".into()));
+    }
+
+    #[test]
+    fn texts_are_read_by_the_kind_of_their_field() {
+        let mut read = fields(LIST);
+        read.add_text("job_type", "JOB_TYPE_BISECT").unwrap();
+        read.add_text("pagination.has_next", "true").unwrap();
+        let json = to_json(&read.message().unwrap()).unwrap();
+        assert_eq!(json["jobType"], "JOB_TYPE_BISECT");
+        assert_eq!(json["pagination"]["hasNext"], true);
+        let bad = [
+            ("job_type", "Nonsense"),
+            ("pagination.has_next", "maybe"),
+            ("pagination", "x"),
+        ];
+        for (name, text) in bad {
+            assert!(fields(LIST).add_text(name, text).is_err(), "{name}");
+        }
+        fields(LIST).add_text("unheard", "x").unwrap();
+        let mut strict = fields(LIST);
+        strict.strict = true;
+        assert_eq!(
+            strict.add_text("a.b", "x"),
+            Err(MessageError::Unknown("a.b".into()))
+        );
+    }
+
+    #[test]
+    fn depth_is_limited() {
+        let deep = |levels: usize| {
+            format!(
+                "{{\"newer\": {}{}}}",
+                "[".repeat(levels),
+                "]".repeat(levels)
+            )
+        };
+        let tags =
+            |levels: usize| format!("{{\"a\": {}{}}}", "[".repeat(levels), "]".repeat(levels));
+        assert!(fields(BISECT).add_json(deep(40).as_bytes()).is_ok());
+        let checked = |text: &str| {
+            let seed = Checked {
+                descriptor: None,
+                strict: false,
+                level: 0,
+            };
+            seed.deserialize(&mut serde_json::Deserializer::from_str(text))
+        };
+        assert!(checked(&tags(60)).is_ok());
+        assert!(
+            checked(&tags(70))
+                .unwrap_err()
+                .to_string()
+                .contains("levels")
+        );
+    }
+
+    #[test]
+    fn answers_carry_what_is_not_set() {
+        let descriptor = POOL
+            .get_message_by_name("pinpoint.v1.QueryPairwiseResponse")
+            .unwrap();
+        let json = to_json(&DynamicMessage::new(descriptor)).unwrap();
+        let expected = serde_json::json!({
+            "status": "PAIRWISE_JOB_STATUS_UNSPECIFIED",
+            "execution": null,
+        });
+        assert_eq!(json, expected);
+        let descriptor = POOL.get_message_by_name("pinpoint.v1.JobSummary").unwrap();
+        let json = to_json(&DynamicMessage::new(descriptor)).unwrap();
+        assert_eq!(json["created"], Value::Null);
+        assert_eq!(json["jobId"], "");
+        // An optional field says by its absence that it is not set.
+        assert!(json.get("bugId").is_none());
+    }
+}

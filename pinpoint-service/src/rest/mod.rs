@@ -1,0 +1,128 @@
+//! REST: each route of the table becomes a call of its RPC in this process, so that both
+//! ways into the service go through the same checks.
+
+mod codec;
+mod message;
+mod problem;
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{RawPathParams, Request};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodFilter, on};
+use http::header::CONTENT_TYPE;
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use prost::Message;
+use prost_reflect::{DynamicMessage, MethodDescriptor};
+use tonic::Status;
+use tonic::client::Grpc;
+
+use self::codec::Raw;
+use self::message::{Fields, MessageError, to_json};
+pub(crate) use self::problem::Problem;
+use crate::descriptors::method_of;
+use crate::limits::MOST_BODY_BYTES;
+use crate::operations::OPERATIONS;
+
+/// A method, and the way to it.
+struct Call {
+    method: MethodDescriptor,
+    path: PathAndQuery,
+    grpc: Router,
+}
+
+/// All routes of the table, over these methods.
+pub(crate) fn routes(grpc: &Router) -> Router {
+    let mut router = Router::new();
+    for operation in OPERATIONS {
+        let Some(method) = method_of(operation.rpc) else {
+            continue;
+        };
+        let call = Arc::new(Call {
+            method,
+            path: PathAndQuery::from_maybe_shared(format!("/{}", operation.rpc))
+                .expect("the names of methods are paths"),
+            grpc: grpc.clone(),
+        });
+        for (verb, path) in operation.routes {
+            let filter = MethodFilter::try_from(verb.clone()).expect("a verb of the table");
+            let call = call.clone();
+            let handler = move |path: RawPathParams, request: Request| async move {
+                let answer = answer(&call, &path, request).await;
+                answer.map_or_else(
+                    |problem| problem.into_response(),
+                    IntoResponse::into_response,
+                )
+            };
+            router = router.route(path, on(filter, handler));
+        }
+    }
+    router
+}
+
+async fn answer(call: &Call, path: &RawPathParams, request: Request) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let message = message_of(call, path, &parts, body).await?;
+    let mut request = tonic::Request::new(message.encode_to_vec());
+    *request.extensions_mut() = parts.extensions;
+    let mut client = Grpc::new(call.grpc.clone());
+    // A router is always ready, and can't fail.
+    let _ = client.ready().await;
+    let answered = client.unary(request, call.path.clone(), Raw).await?;
+    let message = DynamicMessage::decode(call.method.output(), &*answered.into_inner());
+    let unreadable = |_| Status::internal("the answer can't be written as JSON");
+    let json = to_json(&message.map_err(|_| Status::internal("the answer can't be read"))?);
+    Ok(Json(json.map_err(unreadable)?).into_response())
+}
+
+/// The message that a request is: the parts of its path, its query, and its body, as JSON or
+/// as a form.
+async fn message_of(
+    call: &Call,
+    path: &RawPathParams,
+    parts: &Parts,
+    body: Body,
+) -> Result<DynamicMessage, Problem> {
+    // Clients of Chromium's API may know fields that are not in it any more, or not yet.
+    let strict = call.method.parent_file().package_name() != "pinpoint.v1";
+    let mut fields = Fields::new(call.method.input(), strict);
+    let body = to_bytes(body, MOST_BODY_BYTES)
+        .await
+        .map_err(|_| Problem::too_large())?;
+    let query = parts.uri.query().unwrap_or_default().as_bytes();
+    let mut form: &[u8] = &[];
+    if !body.is_empty() {
+        let kind = parts
+            .headers
+            .get(CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok());
+        let kind = kind
+            .unwrap_or_default()
+            .split(';')
+            .next()
+            .unwrap_or_default();
+        match kind.trim().to_ascii_lowercase().as_str() {
+            "application/json" | "" => fields.add_json(&body)?,
+            "application/x-www-form-urlencoded" => form = &body,
+            other => return Err(Problem::media_type(other)),
+        }
+    }
+    for (name, value) in path {
+        fields.add_text(name, value)?;
+    }
+    let pairs = form_urlencoded::parse(query).chain(form_urlencoded::parse(form));
+    for (name, value) in pairs {
+        fields.add_text(&name, &value)?;
+    }
+    Ok(fields.message()?)
+}
+
+impl From<MessageError> for Problem {
+    fn from(error: MessageError) -> Self {
+        Status::invalid_argument(error.to_string()).into()
+    }
+}

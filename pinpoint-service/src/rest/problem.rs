@@ -1,0 +1,122 @@
+//! Errors as JSON: `{code, message, details}` with the code of gRPC, and the HTTP status that
+//! gRPC gateways give it.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::json;
+use tonic::{Code, Status};
+use tonic_types::StatusExt;
+
+/// An error, on its way to a client of REST.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    status: Status,
+    /// Where it says more than the code does.
+    http: Option<StatusCode>,
+}
+
+impl Problem {
+    pub(crate) fn too_large() -> Self {
+        Self {
+            status: Status::resource_exhausted("the body of the request is too large"),
+            http: Some(StatusCode::PAYLOAD_TOO_LARGE),
+        }
+    }
+
+    pub(crate) fn media_type(found: &str) -> Self {
+        Self {
+            status: Status::invalid_argument(format!(
+                "a body of type {found:?} can't be read; send application/json"
+            )),
+            http: Some(StatusCode::UNSUPPORTED_MEDIA_TYPE),
+        }
+    }
+
+    pub(crate) fn path(path: &str) -> Self {
+        Status::not_found(format!("there is nothing at {path}")).into()
+    }
+
+    pub(crate) fn method() -> Self {
+        Self {
+            status: Status::unimplemented("this path is asked for with another method"),
+            http: Some(StatusCode::METHOD_NOT_ALLOWED),
+        }
+    }
+}
+
+impl From<Status> for Problem {
+    fn from(status: Status) -> Self {
+        Self { status, http: None }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let details = self.status.get_error_details();
+        let details: Vec<_> = details
+            .bad_request()
+            .map(|bad| {
+                let fields: Vec<_> = (bad.field_violations.iter())
+                    .map(|violation| json!({ "field": violation.field, "description": violation.description }))
+                    .collect();
+                json!({ "@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": fields })
+            })
+            .into_iter()
+            .collect();
+        let body = json!({
+            "code": self.status.code() as i32,
+            "message": self.status.message(),
+            "details": details,
+        });
+        let http = self.http.unwrap_or(http_status(self.status.code()));
+        let mut response = (http, Json(body)).into_response();
+        let headers = response.headers_mut();
+        if http == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(after) = self.status.metadata().get("retry-after")
+            && let Ok(after) = HeaderValue::from_bytes(after.as_bytes())
+        {
+            headers.insert(header::RETRY_AFTER, after);
+        }
+        response
+    }
+}
+
+/// As [google/rpc/code.proto](https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto)
+/// says; 499 is the status of nginx for a client that has left.
+pub(crate) fn http_status(code: Code) -> StatusCode {
+    match code {
+        Code::Ok => StatusCode::OK,
+        Code::InvalidArgument | Code::FailedPrecondition | Code::OutOfRange => {
+            StatusCode::BAD_REQUEST
+        }
+        Code::Unauthenticated => StatusCode::UNAUTHORIZED,
+        Code::PermissionDenied => StatusCode::FORBIDDEN,
+        Code::NotFound => StatusCode::NOT_FOUND,
+        Code::AlreadyExists | Code::Aborted => StatusCode::CONFLICT,
+        Code::ResourceExhausted => StatusCode::TOO_MANY_REQUESTS,
+        Code::Cancelled => StatusCode::from_u16(499).unwrap_or(StatusCode::BAD_REQUEST),
+        Code::Unimplemented => StatusCode::NOT_IMPLEMENTED,
+        Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        Code::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
+        Code::Unknown | Code::Internal | Code::DataLoss => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_have_the_status_of_gateways() {
+        let status: Vec<_> = (0..17)
+            .map(|code| http_status(Code::from(code)).as_u16())
+            .collect();
+        let expected = [
+            200, 499, 500, 400, 504, 404, 409, 403, 429, 400, 409, 400, 501, 500, 503, 500, 401,
+        ];
+        assert_eq!(status, expected);
+    }
+}

@@ -1,0 +1,255 @@
+//! `pinpoint-service serve`.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use axum_server::Handle;
+use axum_server::tls_rustls::RustlsConfig;
+use pinpoint_backends::local::{Mirrors, Provisions, default_machine_dir};
+use pinpoint_backends::store::JobStore;
+use pinpoint_backends::worker::{LEASE, WorkerEvent, WorkerOptions};
+use pinpoint_backends::{create_state_dir, owner, worker};
+use pinpoint_core::bots::{Bots, ConfigFile};
+use pinpoint_service::config::{Config, Tls};
+use pinpoint_service::{Service, SignIn, router};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+type Failure = Box<dyn Error>;
+
+/// How often files are looked at that may change.
+const LOOK: std::time::Duration = std::time::Duration::from_secs(10);
+
+pub(crate) async fn run(config: &Path, check: bool) -> Result<(), Failure> {
+    let config = Config::read(&text(config)?).map_err(|error| named(config, error))?;
+    let bots = Arc::new(bots(&config.bots)?);
+    for bot in config.worker.iter().flat_map(|worker| &worker.bots) {
+        bots.get(bot)?;
+    }
+    let tls = match &config.tls {
+        Some(files) => Some(rustls(files).await?),
+        None => None,
+    };
+    create_state_dir(&config.state_dir).map_err(|error| named(&config.state_dir, error))?;
+    let store = match &config.store {
+        Some(url) => JobStore::connect(url).await?,
+        None => JobStore::open(&config.state_dir).await?,
+    };
+    if check {
+        crate::say("the configuration can be used");
+        return Ok(());
+    }
+    let host = whoami::hostname().unwrap_or_else(|_| "localhost".into());
+    let service = Service {
+        store: store.clone(),
+        bots: bots.clone(),
+        owner: owner(&config.state_dir, &host).map_err(|error| named(&config.state_dir, error))?,
+        state_dir: config.state_dir.clone(),
+        sign_in: Arc::new(SignIn::Nobody(
+            whoami::username().unwrap_or_else(|_| "nobody".into()),
+        )),
+    };
+    let ending = ending()?;
+    let worker = config.worker.as_ref().map(|worker| {
+        let options = options(&config, worker, &host)?;
+        Ok::<_, Failure>(tokio::spawn(work(store, options, ending.clone())))
+    });
+    let worker = worker.transpose()?;
+    serve(&config, service, tls, ending).await?;
+    if let Some(worker) = worker {
+        worker.await??;
+    }
+    Ok(())
+}
+
+async fn serve(
+    config: &Config,
+    service: Service,
+    tls: Option<RustlsConfig>,
+    mut ending: watch::Receiver<bool>,
+) -> Result<(), Failure> {
+    let routes = router(service)
+        .await
+        .into_make_service_with_connect_info::<SocketAddr>();
+    let handle = Handle::new();
+    let drain = config.drain;
+    tokio::spawn({
+        let handle = handle.clone();
+        async move {
+            // No sender is left once the process ends.
+            let _ = ending.wait_for(|ending| *ending).await;
+            handle.graceful_shutdown(Some(drain));
+        }
+    });
+    tokio::spawn({
+        let (handle, scheme) = (handle.clone(), if tls.is_some() { "https" } else { "http" });
+        async move {
+            if let Some(address) = handle.listening().await {
+                crate::say(&format!("listening on {scheme}://{address}"));
+            }
+        }
+    });
+    let bound = |error| {
+        Box::new(Unbound {
+            address: config.listen,
+            source: error,
+        })
+    };
+    match tls {
+        Some(tls) => {
+            let files = config.tls.clone();
+            if let Some(files) = files {
+                tokio::spawn(reread(tls.clone(), files));
+            }
+            let server = axum_server::bind_rustls(config.listen, tls).handle(handle);
+            server.serve(routes).await.map_err(bound)?;
+        }
+        None => {
+            let server = axum_server::bind(config.listen).handle(handle);
+            server.serve(routes).await.map_err(bound)?;
+        }
+    }
+    Ok(())
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "can't listen on {address}: {source}; choose another `listen`, or end the program that uses it"
+)]
+struct Unbound {
+    address: SocketAddr,
+    source: std::io::Error,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {source}", .path.display())]
+struct Named {
+    path: PathBuf,
+    source: Failure,
+}
+
+fn named(path: &Path, source: impl Into<Failure>) -> Named {
+    Named {
+        path: path.to_owned(),
+        source: source.into(),
+    }
+}
+
+fn text(path: &Path) -> Result<String, Named> {
+    std::fs::read_to_string(path).map_err(|error| named(path, error))
+}
+
+fn bots(files: &[PathBuf]) -> Result<Bots, Failure> {
+    let read = files
+        .iter()
+        .map(|path| Ok((path.display().to_string(), text(path)?)));
+    let read = read.collect::<Result<Vec<_>, Named>>()?;
+    let files: Vec<_> = read
+        .iter()
+        .map(|(name, text)| ConfigFile { name, text })
+        .collect();
+    Ok(Bots::read(&files)?)
+}
+
+/// True once a signal has come that ends the process: Ctrl-C, or `kill`.
+fn ending() -> Result<watch::Receiver<bool>, Failure> {
+    let (tell, ending) = watch::channel(false);
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        tell.send_replace(true);
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        std::process::exit(130);
+    });
+    Ok(ending)
+}
+
+async fn rustls(files: &Tls) -> Result<RustlsConfig, Failure> {
+    // Another may be installed already, by a test.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let read = RustlsConfig::from_pem_file(&files.certificate, &files.key).await;
+    Ok(read.map_err(|error| named(&files.certificate, error))?)
+}
+
+/// Shows a new certificate soon after its files have changed.
+async fn reread(tls: RustlsConfig, files: Tls) {
+    let changed = || {
+        let time = |path: &Path| {
+            std::fs::metadata(path)
+                .and_then(|file| file.modified())
+                .ok()
+        };
+        (time(&files.certificate), time(&files.key))
+    };
+    let mut known = changed();
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let now = changed();
+        if now == known {
+            continue;
+        }
+        match tls
+            .reload_from_pem_file(&files.certificate, &files.key)
+            .await
+        {
+            Ok(()) => known = now,
+            // Half of it may be written; the old one goes on.
+            Err(error) => tracing::warn!(%error, "the new certificate can't be used"),
+        }
+    }
+}
+
+fn options(
+    config: &Config,
+    worker: &pinpoint_service::config::Worker,
+    host: &str,
+) -> Result<WorkerOptions, Failure> {
+    let allowed = worker.allow_repositories.clone();
+    let mirrors = Mirrors::open(
+        &config.state_dir,
+        &default_machine_dir(),
+        Vec::new(),
+        allowed,
+    )?;
+    Ok(WorkerOptions {
+        bots: worker.bots.clone(),
+        trusted: None,
+        machine: host.to_owned(),
+        state_dir: config.state_dir.clone(),
+        build_jobs: None,
+        drain: config.drain,
+        lease: LEASE,
+        diagnose: true,
+        provisions: Provisions {
+            mirrors: Some(mirrors),
+            build_store: None,
+        },
+    })
+}
+
+async fn work(
+    store: JobStore,
+    options: WorkerOptions,
+    mut ending: watch::Receiver<bool>,
+) -> Result<(), worker::WorkerError> {
+    let interrupted = async move {
+        let _ = ending.wait_for(|ending| *ending).await;
+    };
+    let tell = |event: WorkerEvent<'_>| match event {
+        WorkerEvent::Took(job) => tracing::info!(job = %job.id, "a job begins"),
+        WorkerEvent::Ended(job, Ok(_)) => tracing::info!(%job, "a job has ended"),
+        WorkerEvent::Ended(job, Err(error)) => tracing::warn!(%job, %error, "a job was left"),
+        WorkerEvent::NotTaken(error) => tracing::warn!(%error, "a job can't be taken"),
+        _ => {}
+    };
+    worker::serve(&store, &options, interrupted, tell).await
+}

@@ -1,0 +1,8 @@
+//! The service as its clients see it, in this process: requests go into the router as they
+//! come from a connection.
+
+// Clippy's exception for tests knows functions marked as tests only, not what they share.
+#![allow(clippy::unwrap_used)]
+
+mod pinpoint;
+mod world;

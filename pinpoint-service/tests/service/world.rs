@@ -1,0 +1,114 @@
+//! A service with a store of its own, and requests to it.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use http::{Request, Response, StatusCode};
+use pinpoint_backends::owner;
+use pinpoint_backends::store::JobStore;
+use pinpoint_core::bots::{Bots, ConfigFile};
+use pinpoint_service::{Service, SignIn, router};
+use serde_json::Value;
+use tempfile::TempDir;
+use tower::ServiceExt;
+
+const BOTS: &str = r#"
+    [bots.lab]
+    local = true
+    repository = "https://example.org/tool.git"
+
+    [benchmarks.parsing]
+    stories = ["small", "large"]
+    bots = ["lab"]
+    build = "make"
+    command = ["./bench", "{story}"]
+"#;
+
+pub(crate) struct World {
+    _directory: TempDir,
+    pub(crate) store: JobStore,
+    router: Router,
+}
+
+/// The answer to a request.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) body: Value,
+}
+
+impl World {
+    /// One that everybody uses as this user.
+    pub(crate) async fn new(user: &str) -> Self {
+        Self::with(SignIn::Nobody(user.into())).await
+    }
+
+    pub(crate) async fn with(sign_in: SignIn) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let store = JobStore::open(directory.path()).await.unwrap();
+        let file = ConfigFile {
+            name: "bots.toml",
+            text: BOTS,
+        };
+        let service = Service {
+            store: store.clone(),
+            bots: Arc::new(Bots::read(&[file]).unwrap()),
+            state_dir: directory.path().to_owned(),
+            owner: owner(directory.path(), "test").unwrap(),
+            sign_in: Arc::new(sign_in),
+        };
+        let router = router(service).await;
+        Self {
+            _directory: directory,
+            store,
+            router,
+        }
+    }
+
+    pub(crate) async fn send(&self, request: Request<Body>) -> Response<Body> {
+        self.router.clone().oneshot(request).await.unwrap()
+    }
+
+    async fn answer(&self, request: Request<Body>) -> Answer {
+        let response = self.send(request).await;
+        let status = response.status();
+        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        let text = String::from_utf8_lossy(&body);
+        let body = serde_json::from_slice(&body).unwrap_or_else(|_| text.as_ref().into());
+        Answer { status, body }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.answer(Request::get(path).body(Body::empty()).unwrap())
+            .await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.post_as(path, "application/json", body.to_string())
+            .await
+    }
+
+    pub(crate) async fn post_as(&self, path: &str, kind: &str, body: String) -> Answer {
+        let request = Request::post(path).header("content-type", kind);
+        self.answer(request.body(body.into()).unwrap()).await
+    }
+}
+
+impl Answer {
+    /// The body of an answer that is none of an error.
+    #[track_caller]
+    pub(crate) fn ok(self) -> Value {
+        assert_eq!(self.status, StatusCode::OK, "{}", self.body);
+        self.body
+    }
+
+    /// The message of an error of this status and code.
+    #[track_caller]
+    pub(crate) fn fails(self, status: u16, code: i32) -> String {
+        assert_eq!(self.status.as_u16(), status, "{}", self.body);
+        assert_eq!(self.body["code"], code, "{}", self.body);
+        assert!(self.body["details"].is_array());
+        self.body["message"].as_str().unwrap().to_owned()
+    }
+}
