@@ -96,7 +96,7 @@
 //! | outcomes | [`Outcome`], [`PairwiseOutcome`], [`CulpritFinderOutcome`], [`Culprit`], [`Effect`], [`Comparison`], [`Posterior`] |
 //! | jobs | [`JobSpec`], [`JobMachine`], [`JobOutcome`], [`JobState`], [`FindMetric`] |
 //! | the loop | [`drive`], [`drive_watched`], [`Stop`], [`DriveError`], [`Clock`] |
-//! | what follows from a journal | [`Engine`], [`CommitNames`], [`translate`] |
+//! | what follows from a journal | [`Engine`], [`Answers`], [`CommitNames`], [`CommitOrder`], [`translate`] |
 //! | the world | [`Executor`], [`InProcess`], [`Request`], [`Report`], [`Ticket`], [`ExecutorError`] |
 //! | the memory of a job | [`Journal`], [`Record`] |
 //! | what a benchmark printed | [`results`] |
@@ -113,6 +113,7 @@
 mod action;
 mod adaptive;
 mod aggregate;
+mod answers;
 #[cfg(feature = "api")]
 pub mod api;
 mod bisection;
@@ -122,6 +123,7 @@ mod budget;
 mod clock;
 mod commit;
 mod commit_names;
+mod commit_order;
 mod culprit_finder;
 mod drive;
 mod engine;
@@ -151,10 +153,12 @@ mod unit;
 
 pub use action::{Action, Position, Task};
 pub use aggregate::{Aggregate, Method, UnknownAggregate};
+pub use answers::{Answered, Answers};
 pub use bisection::{Bisection, MeasuredCommit, Progress, ReplayError};
 pub use clock::Clock;
 pub use commit::{CombinedCommit, Commit, ModifiedDependency, Patch};
 pub use commit_names::CommitNames;
+pub use commit_order::CommitOrder;
 pub use culprit_finder::{
     CULPRIT_FINDER_OUTCOME_VERSION, CULPRIT_FINDER_SPEC_VERSION, CheckedCulprit, CulpritFinder,
     CulpritFinderOutcome, CulpritFinderSpec,

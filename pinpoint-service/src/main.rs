@@ -38,6 +38,8 @@ fn main() -> ExitCode {
         command: Command::Serve(arguments),
     } = Arguments::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        // A job is a deep future, deeper yet where it is not optimised.
+        .thread_stack_size(8 << 20)
         .enable_all()
         .build();
     let result = match runtime {

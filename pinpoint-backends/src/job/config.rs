@@ -48,6 +48,9 @@ pub struct JobConfig {
     /// it. This never changes: the store finds such jobs by it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub by_workers: bool,
+    /// The request of the API that it was made from, in JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<serde_json::Value>,
     /// The command that made the job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_line: Option<CommandLine>,

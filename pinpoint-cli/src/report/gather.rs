@@ -11,15 +11,13 @@ use pinpoint_backends::local::{
 use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{
-    Commit, Engine, Event, JobKey, JobMachine, JobOutcome, JobState, Journal, Machine, Position,
-    Posterior, Record, Report as Answer, RunReport, Task,
+    Answered, Answers, Commit, CommitOrder, Engine, Event, JobKey, JobMachine, JobOutcome,
+    JobState, Journal, Machine, Position, Posterior, Record, Report as Answer, RunReport, Task,
 };
 
 use super::foreign::output;
 use super::link::commit_page;
 use super::model::{Pair, Place, Report, Run, Source};
-use super::order::Order;
-use super::replay::{Answered, Replayed, replay};
 use crate::error::{CliError, message};
 use crate::job::open_executor;
 use crate::job_result::{add_commands, stored};
@@ -105,11 +103,11 @@ async fn known(
 ) -> Result<Known, CliError> {
     let is_begun = !records.is_empty();
     let machine = machine_of(job, !is_begun)?;
-    let Replayed {
+    let Answers {
         engine,
         answers,
         error,
-    } = replay(key, machine, records);
+    } = Answers::of(key, machine, records);
     let mut missing = Vec::new();
     let outcome = engine.machine().outcome().filter(|_| error.is_none());
     if let Some(error) = error {
@@ -163,7 +161,7 @@ impl Known {
         mut tails: BTreeMap<String, OutputTail>,
     ) -> (Vec<Place>, Vec<Run>, Vec<Pair>) {
         let answers = std::mem::take(&mut self.answers);
-        let order = Order::of(answers.iter().map(|answer| &answer.task));
+        let order = CommitOrder::of(answers.iter().map(|answer| &answer.task));
         let mut made = Vec::new();
         let mut add = |name: String, position, report: RunReport, failure| {
             let output = tails.remove(&name).map(|tail| joined(&tail));

@@ -13,13 +13,11 @@ mod gather;
 mod link;
 mod median_interval;
 mod model;
-mod order;
 mod pack;
 mod page;
 mod pairs;
 mod picture;
 mod posterior;
-mod replay;
 mod runs;
 mod search;
 

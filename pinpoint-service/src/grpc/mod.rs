@@ -2,6 +2,7 @@
 //! table of operations, and the right that it names.
 
 mod errors;
+mod legacy;
 mod pinpoint;
 
 /// The traits of the services, which the build script writes from the `.proto` files.

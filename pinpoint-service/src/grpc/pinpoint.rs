@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use pinpoint_backends::job::{self, JobRequest, stored_result};
+use pinpoint_backends::job::{self, JobRequest, machine_of, stored_result};
 use pinpoint_backends::store::Job;
-use pinpoint_core::JobState;
 use pinpoint_core::api::{
     self, BisectExecution, CancelJobRequest, CancelJobResponse, CulpritFinderExecution,
     LegacyJobRequest, LegacyJobResponse, PairwiseExecution, PairwiseJobStatus, QueryBisectRequest,
@@ -12,10 +11,11 @@ use pinpoint_core::api::{
     ScheduleCulpritFinderRequest, SchedulePairwiseRequest,
 };
 use pinpoint_core::job::JobResult;
+use pinpoint_core::{Answers, JobState, Journal};
 use tonic::{Extensions, Request, Response, Status};
 
-use super::errors;
 use super::services::pinpoint_server::Pinpoint;
+use super::{errors, legacy};
 use crate::Service;
 use crate::caller::Context;
 
@@ -124,8 +124,13 @@ impl Pinpoint for Service {
         request: Request<LegacyJobRequest>,
     ) -> Answer<LegacyJobResponse> {
         let job = self.job(&request.get_ref().job_id, &[]).await?;
-        let _ = job;
-        Err(Status::unimplemented("not yet"))
+        let mut journal = self.store.journal(&job.id).await.map_err(errors::store)?;
+        let records = journal.records().await.map_err(errors::store)?;
+        let machine = machine_of(&job, records.is_empty()).map_err(errors::job)?;
+        let answers = Answers::of(journal.job(), machine, records);
+        Ok(Response::new(
+            legacy::response(&job, &answers).map_err(errors::job)?,
+        ))
     }
 }
 

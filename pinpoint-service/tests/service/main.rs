@@ -4,5 +4,6 @@
 // Clippy's exception for tests knows functions marked as tests only, not what they share.
 #![allow(clippy::unwrap_used)]
 
+mod found;
 mod pinpoint;
 mod world;

@@ -26,7 +26,7 @@ const BOTS: &str = r#"
 "#;
 
 pub(crate) struct World {
-    _directory: TempDir,
+    pub(crate) directory: TempDir,
     pub(crate) store: JobStore,
     router: Router,
 }
@@ -45,11 +45,16 @@ impl World {
     }
 
     pub(crate) async fn with(sign_in: SignIn) -> Self {
+        Self::of(sign_in, BOTS).await
+    }
+
+    /// One with these bots and benchmarks.
+    pub(crate) async fn of(sign_in: SignIn, bots: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let store = JobStore::open(directory.path()).await.unwrap();
         let file = ConfigFile {
             name: "bots.toml",
-            text: BOTS,
+            text: bots,
         };
         let service = Service {
             store: store.clone(),
@@ -60,7 +65,7 @@ impl World {
         };
         let router = router(service).await;
         Self {
-            _directory: directory,
+            directory,
             store,
             router,
         }

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use pinpoint_core::{Position, Task};
+use crate::{Position, Task};
 
 /// The order of a search's ranges: a range opened between two neighbours comes
 /// right after the older of them.
-#[derive(Debug, Default)]
-pub(super) struct Order {
+#[derive(Debug, Clone, Default)]
+pub struct CommitOrder {
     lower: BTreeMap<u32, Position>,
 }
 
-impl Order {
-    pub(super) fn of<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Self {
+impl CommitOrder {
+    /// The order in the ranges that these tasks list.
+    pub fn of<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Self {
         let lists = tasks.into_iter().filter_map(|task| match task {
             Task::List { range, lower, .. } => Some((*range, *lower)),
             _ => None,
@@ -23,7 +24,7 @@ impl Order {
     }
 
     /// Sorts as the commits do, the good end first.
-    pub(super) fn key(&self, position: Position) -> Vec<u64> {
+    pub fn key(&self, position: Position) -> Vec<u64> {
         let mut key = Vec::new();
         let mut place = position;
         // A range is inside one that was listed before it, so this ends; a journal that
@@ -61,7 +62,7 @@ mod tests {
             list(2, within(1, 0), within(1, 1)),
             list(3, within(0, 9), Position::Higher),
         ];
-        let order = Order::of(&tasks);
+        let order = CommitOrder::of(&tasks);
         let expected = [
             Position::Lower,
             within(0, 0),
@@ -96,7 +97,7 @@ mod tests {
                 higher: within(0, 0),
             },
         ];
-        let order = Order::of(&tasks);
+        let order = CommitOrder::of(&tasks);
         assert!(order.key(Position::Lower) < order.key(within(1, 7)));
         assert!(order.key(within(1, 7)) < order.key(within(0, 0)));
     }

@@ -3,38 +3,46 @@
 //! An engine takes in the records as it does in a resumed job. If they do not hold
 //! the end, the job is canceled in it, and its machine then says what it knows.
 
-use pinpoint_core::{
-    Applied, Engine, Event, JobKey, JobMachine, MachineError, Record, Report, Task,
-};
+use crate::{Applied, Engine, Event, JobKey, JobMachine, MachineError, Record, Report, Task};
 
-pub(super) struct Replayed {
+/// The knowledge of a job: see [`Answers::of`].
+#[derive(Debug)]
+pub struct Answers {
     /// If the journal can be replayed, it has an outcome: the result, or what it would be
     /// if the job ended now.
-    pub(super) engine: Engine<JobMachine>,
+    pub engine: Engine<JobMachine>,
     /// In the order in which they came, as far as the journal can be replayed.
-    pub(super) answers: Vec<Answered>,
+    pub answers: Vec<Answered>,
     /// The reason why the journal can't be replayed to its end.
-    pub(super) error: Option<MachineError>,
+    pub error: Option<MachineError>,
 }
 
 /// The answer to a task.
-pub(super) struct Answered {
-    pub(super) action: u64,
-    pub(super) task: Task,
-    pub(super) report: Report,
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// The number of the action.
+    pub action: u64,
+    /// The task.
+    pub task: Task,
+    /// The report of the executor.
+    pub report: Report,
     /// The event of the machine.
-    pub(super) event: Event,
+    pub event: Event,
 }
 
-pub(super) fn replay(job: JobKey, machine: JobMachine, records: Vec<Record>) -> Replayed {
-    let mut engine = Engine::new(job, machine);
-    let mut answers = Vec::new();
-    let replayed = feed(&mut engine, records, &mut answers);
-    let error = replayed.and_then(|()| engine.conclude()).err();
-    Replayed {
-        engine,
-        answers,
-        error,
+impl Answers {
+    /// The answers in a job's journal, and what follows from them. A journal that can't be
+    /// replayed to its end gives what comes before.
+    pub fn of(job: JobKey, machine: JobMachine, records: Vec<Record>) -> Self {
+        let mut engine = Engine::new(job, machine);
+        let mut answers = Vec::new();
+        let replayed = feed(&mut engine, records, &mut answers);
+        let error = replayed.and_then(|()| engine.conclude()).err();
+        Self {
+            engine,
+            answers,
+            error,
+        }
     }
 }
 
@@ -61,7 +69,7 @@ fn feed(
 
 #[cfg(test)]
 mod tests {
-    use pinpoint_core::{BisectionSpec, BuildReport, Commit, Listing, Machine as _, Range};
+    use crate::{BisectionSpec, BuildReport, Commit, Listing, Machine as _, Range};
 
     use super::*;
 
@@ -87,9 +95,9 @@ mod tests {
             changes: Vec::new(),
         };
         let wrong = reported(built + 1, Report::Listed(listing));
-        let whole = replay(job.clone(), machine.clone(), vec![right.clone()]);
+        let whole = Answers::of(job.clone(), machine.clone(), vec![right.clone()]);
         assert!(whole.error.is_none() && whole.engine.machine().outcome().is_some());
-        let part = replay(job, machine, vec![right, wrong]);
+        let part = Answers::of(job, machine, vec![right, wrong]);
         assert!(part.error.is_some());
         assert!(matches!(&part.answers[..], [answer] if answer.action == built));
     }

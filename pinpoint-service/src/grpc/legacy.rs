@@ -1,0 +1,215 @@
+//! A job in the form of the API that Chromium's Pinpoint replaced: its question, and each
+//! commit with its runs. All of it comes from the job and its journal.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pinpoint_backends::job::{JobError, spec_of, stored_result};
+use pinpoint_backends::store::Job;
+use pinpoint_core::api::legacy_job_response::state::attempt::Execution;
+use pinpoint_core::api::legacy_job_response::state::{Attempt, Change, Comparison};
+use pinpoint_core::api::legacy_job_response::{Argument, State};
+use pinpoint_core::api::{CombinedCommit, LegacyJobResponse, Timestamp};
+use pinpoint_core::job::{BisectionResult, JobResult};
+use pinpoint_core::{
+    Answered, Answers, BisectionSpec, Charts, CommitOrder, Direction, Event, JobSpec, Machine,
+    Magnitude, Position, Range, Report, Task,
+};
+use serde_json::Value;
+
+use super::pinpoint::state_name;
+
+/// A job and the answers in its journal.
+pub(super) fn response(job: &Job, answers: &Answers) -> Result<LegacyJobResponse, JobError> {
+    let request = &job.config["request"];
+    let text = |name: &str| request[name].as_str().unwrap_or_default().to_owned();
+    let spec = match spec_of(job)? {
+        JobSpec::Bisection(spec) => Some(spec),
+        JobSpec::CulpritFinder(spec) => Some(spec.bisection),
+        JobSpec::Pairwise(_) => None,
+    };
+    let result = match stored_result(job)? {
+        Some(JobResult::Bisection(result)) => Some(result),
+        Some(JobResult::CulpritFinder(result)) => Some(result.search),
+        _ => None,
+    };
+    let (states, bots) = states(answers, result.as_ref());
+    let direction = spec
+        .as_ref()
+        .map_or(Direction::Unknown, |spec| spec.direction);
+    let differences = result.as_ref().map_or(0, |result| result.culprits.len());
+    Ok(LegacyJobResponse {
+        job_id: job.id.to_string(),
+        configuration: job.bot.clone(),
+        improvement_direction: match direction {
+            Direction::Up => 0,
+            Direction::Down => 1,
+            Direction::Unknown => 4,
+        },
+        arguments: Some(argument(job, spec.as_ref(), request)),
+        bug_id: text("bugId"),
+        project: text("project"),
+        comparison_mode: "performance".into(),
+        name: match job.name.is_empty() {
+            true => job.title.clone(),
+            false => job.name.clone(),
+        },
+        user: job.user.clone(),
+        created: time(job.created),
+        updated: time(job.updated),
+        difference_count: i32::try_from(differences).unwrap_or(i32::MAX),
+        exception: job.error.clone().unwrap_or_default(),
+        status: state_name(job.state).into(),
+        bots: bots.into_iter().collect(),
+        metric: deciding(answers).unwrap_or_default(),
+        quests: vec!["Run".into()],
+        state: states,
+        ..LegacyJobResponse::default()
+    })
+}
+
+fn argument(job: &Job, spec: Option<&BisectionSpec>, request: &Value) -> Argument {
+    let text = |name: &str| request[name].as_str().unwrap_or_default().to_owned();
+    let ends = spec.map(|spec| &spec.range);
+    let (good, bad) = match ends {
+        Some(Range::Between { good, bad }) => (&*good.main.git_hash, &*bad.main.git_hash),
+        _ => ("", ""),
+    };
+    let magnitude = match spec.and_then(|spec| spec.magnitude) {
+        Some(Magnitude::Absolute(magnitude)) => magnitude,
+        _ => 0.0,
+    };
+    // A request's tags are a JSON object of texts.
+    let tags = serde_json::from_str::<BTreeMap<String, String>>(&text("tags"));
+    Argument {
+        comparison_mode: "performance".into(),
+        target: text("target"),
+        start_git_hash: good.into(),
+        end_git_hash: bad.into(),
+        trace: text("story"),
+        tags: tags.unwrap_or_default(),
+        initial_attempt_count: text("initialAttemptCount").parse().unwrap_or_default(),
+        configuration: job.bot.clone(),
+        benchmark: job.benchmark.clone(),
+        story: text("story"),
+        story_tags: text("storyTags"),
+        chart: text("chart"),
+        statistic: text("aggregationMethod"),
+        comparison_magnitude: magnitude,
+        extra_test_args: text("extraArgs"),
+        pin: text("pin"),
+        project: text("project"),
+        bug_id: text("bugId"),
+        ..Argument::default()
+    }
+}
+
+fn time(milliseconds: i64) -> Option<Timestamp> {
+    Some(Timestamp {
+        seconds: milliseconds.div_euclid(1000),
+        nanos: i32::try_from(milliseconds.rem_euclid(1000) * 1_000_000).ok()?,
+    })
+}
+
+/// The chart that decides; none where all are compared.
+fn deciding(answers: &Answers) -> Option<String> {
+    match answers.engine.machine().charts() {
+        Charts::Deciding(chart) => chart,
+        Charts::All => None,
+    }
+}
+
+/// The commits that were run, oldest first, and the machines that ran them.
+fn states(answers: &Answers, result: Option<&BisectionResult>) -> (Vec<State>, BTreeSet<String>) {
+    let order = CommitOrder::of(answers.answers.iter().map(|answer| &answer.task));
+    let mut runs: BTreeMap<Vec<u64>, (Position, Vec<Attempt>)> = BTreeMap::new();
+    let mut bots = BTreeSet::new();
+    let decides = deciding(answers);
+    for answer in &answers.answers {
+        for (position, attempt, bot) in attempts(answer, decides.as_deref()) {
+            bots.extend(bot);
+            let commit = runs.entry(order.key(position));
+            commit.or_insert((position, Vec::new())).1.push(attempt);
+        }
+    }
+    let named: Vec<_> = (runs.into_values())
+        .map(|(position, attempts)| (answers.engine.names().commit(position), attempts))
+        .collect();
+    let verdict = |older: usize| {
+        let [lower, higher] = [named.get(older)?.0?, named.get(older + 1)?.0?];
+        let compared = result?.comparisons.iter().rev();
+        let mut compared =
+            compared.filter(|found| found.lower == *lower && found.higher == *higher);
+        compared.next().map(|found| found.verdict.to_string())
+    };
+    let states = named
+        .iter()
+        .enumerate()
+        .map(|(place, (commit, attempts))| State {
+            change: commit
+                .and_then(|commit| CombinedCommit::try_from(commit).ok())
+                .map(|commit| {
+                    let commits = commit.main.into_iter().chain(commit.modified_deps);
+                    Change {
+                        commits: commits.collect(),
+                    }
+                }),
+            attempts: attempts.clone(),
+            comparisons: Some(Comparison {
+                next: verdict(place).unwrap_or_default(),
+                prev: place.checked_sub(1).and_then(verdict).unwrap_or_default(),
+            }),
+            values: attempts
+                .iter()
+                .flat_map(|attempt| attempt.result_values.clone())
+                .collect(),
+        });
+    (states.collect(), bots)
+}
+
+/// The runs that an answer tells of, each with its commit and its machine.
+fn attempts(answer: &Answered, decides: Option<&str>) -> Vec<(Position, Attempt, Option<String>)> {
+    let attempt = |values: &BTreeMap<String, Vec<f64>>, failure: Option<&String>| Attempt {
+        executions: vec![Execution {
+            completed: true,
+            exception: failure.cloned().unwrap_or_default(),
+            details: Vec::new(),
+        }],
+        result_values: decides
+            .and_then(|chart| values.get(chart))
+            .cloned()
+            .unwrap_or_default(),
+    };
+    match (&answer.task, &answer.report, &answer.event) {
+        (Task::Run { commit, .. }, Report::Ran(report), Event::Ran { values, .. }) => {
+            vec![(*commit, attempt(values, None), report.bot.clone())]
+        }
+        (Task::Run { commit, .. }, Report::Ran(report), Event::RunFailed { reason, .. }) => {
+            vec![(
+                *commit,
+                attempt(&BTreeMap::new(), Some(reason)),
+                report.bot.clone(),
+            )]
+        }
+        (
+            Task::RunPair { first, second, .. },
+            Report::RanPair(pair),
+            Event::RanPair {
+                first: one,
+                second: other,
+                ..
+            },
+        ) => vec![
+            (
+                *first,
+                attempt(&one.values, one.failure.as_ref()),
+                pair.first.bot.clone(),
+            ),
+            (
+                *second,
+                attempt(&other.values, other.failure.as_ref()),
+                pair.second.bot.clone(),
+            ),
+        ],
+        _ => Vec::new(),
+    }
+}
