@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pinpoint_backends::job::{JobConfig, JobError, TakenJob, Worker, new_job, stored_result};
-use pinpoint_backends::store::{Job, JobId, JobStore, LockError, NewJob, StoreError};
+use pinpoint_backends::store::{
+    CancelRequest, Job, JobId, JobStore, LockError, NewJob, StoreError,
+};
 use pinpoint_backends::{job_dir, owner};
 use pinpoint_core::job::{JobResult, ResultError, ResultSource};
 use pinpoint_core::{
@@ -262,7 +264,11 @@ async fn a_job_that_is_canceled_while_it_runs_can_go_on_after_all() {
         while fixture.job().await.state != JobState::Running {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        fixture.store.request_cancel(&fixture.id).await.unwrap();
+        fixture
+            .store
+            .request_cancel(&fixture.id, &CancelRequest::default(), None)
+            .await
+            .unwrap();
     };
     let (result, ()) = tokio::join!(work, cancel);
     let JobResult::Bisection(result) = result.unwrap() else {

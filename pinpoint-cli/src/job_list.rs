@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::time::{Duration, UNIX_EPOCH};
 
-use pinpoint_backends::store::{Job, JobFilter, Page, Place};
+use pinpoint_backends::store::{CancelRequest, Job, JobFilter, Page, Place};
+use pinpoint_core::JobState;
 
 use crate::quantity::count;
 use crate::text::{BOLD, DIM, ERROR, Text, text};
@@ -75,6 +76,26 @@ fn write_about(text: &mut Text, job: &Job) -> std::fmt::Result {
     if let Some(error) = &job.error {
         writeln!(text, "{ERROR}error:{ERROR:#} {error}")?;
     }
+    write_cancel(text, job)
+}
+
+fn write_cancel(text: &mut Text, job: &Job) -> std::fmt::Result {
+    let Some(CancelRequest { reason, by }) = &job.cancel else {
+        return Ok(());
+    };
+    match job.state {
+        JobState::Canceled => write!(text, "canceled")?,
+        JobState::Pending | JobState::Running => write!(text, "to be canceled")?,
+        // It came too late.
+        JobState::Completed | JobState::Failed => return Ok(()),
+    }
+    if !by.is_empty() {
+        write!(text, " by {by}")?;
+    }
+    if !reason.is_empty() {
+        write!(text, ": {reason}")?;
+    }
+    writeln!(text)?;
     Ok(())
 }
 

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use pinpoint_backends::job::{self, JobConfig, JobError, TakenJob, waiting};
-use pinpoint_backends::store::{Job, JobFilter, Page, Place, SigningKey, StoreError, Total};
+use pinpoint_backends::store::{
+    CancelRequest, Job, JobFilter, Page, Place, SigningKey, StoreError, Total,
+};
 use pinpoint_core::JobState;
 use serde_json::json;
 
@@ -275,12 +277,17 @@ async fn cancel(storage: &Storage, job: &Job, display: &Display) -> Result<u8, C
         ),
         _ => errln!("waiting for the process of this machine that has the job to end it"),
     };
+    let request = CancelRequest {
+        by: whoami::username().unwrap_or_default(),
+        ..CancelRequest::default()
+    };
     let ended = job::cancel(
         &storage.jobs,
         &job.id,
         &owner,
         directory,
         PATIENCE,
+        &request,
         say_waits,
     )
     .await?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use pinpoint_backends::create_state_dir;
 use pinpoint_backends::job::{self, JobConfig, JobError, PATCH};
 use pinpoint_backends::local::{CpuList, LocalConfig, MeasureChoice, Repository, RepositoryError};
-use pinpoint_backends::store::{JobId, NewJob, SigningKey};
+use pinpoint_backends::store::{Creation, JobId, NewJob, SigningKey};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{CombinedCommit, Commit, JobSpec, Patch};
 use serde_json::json;
@@ -340,7 +340,10 @@ pub(crate) async fn store_job(
         ..job::new_job(&spec.into(), config)?
     };
     let patch = patch.map(|patch| (PATCH, &*patch.bytes));
-    Ok((storage.jobs)
-        .create_with(&job, patch.as_slice(), key)
-        .await?)
+    let creation = Creation {
+        files: patch.as_slice(),
+        key,
+        ..Creation::default()
+    };
+    Ok(storage.jobs.create_with(&job, &creation).await?.id)
 }

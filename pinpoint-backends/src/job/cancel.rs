@@ -8,14 +8,14 @@ use pinpoint_core::job::ResultSource;
 
 use super::{JobConfig, JobError, TakenJob, open_local};
 use crate::state_dir::job_dir;
-use crate::store::{JobId, JobStore, LockError, StoreError};
+use crate::store::{CancelRequest, JobId, JobStore, LockError, StoreError};
 
 /// The time in which a process that works on a job notices a request to end it, if nothing
 /// of the job takes long to end.
 const SOON: Duration = Duration::from_secs(1);
 
-/// Ends a job of this machine, and returns its state. Another process that works on it is
-/// asked to end it, and waited for with this patience; `waits` is called once with what is
+/// Ends a job of this machine on this request, and returns its state. Another process that
+/// works on it is asked to end it, and waited for with this patience; `waits` is called once with what is
 /// waited for: [`JobError::Locked`] or [`StoreError::Leased`].
 ///
 /// # Errors
@@ -27,6 +27,7 @@ pub async fn cancel(
     owner: &str,
     state_dir: &Path,
     patience: Duration,
+    request: &CancelRequest,
     waits: impl FnOnce(&JobError),
 ) -> Result<JobState, JobError> {
     let asked = Instant::now();
@@ -40,7 +41,7 @@ pub async fn cancel(
             ) => {
                 // More than once: a process that has just started to work on the job
                 // clears earlier requests.
-                store.request_cancel(id).await?;
+                store.request_cancel(id, request, None).await?;
                 if asked.elapsed() >= patience {
                     return Err(held);
                 }
@@ -59,6 +60,7 @@ pub async fn cancel(
         // By the process that was asked to.
         state @ (JobState::Canceled | JobState::Completed) => Ok(state),
         JobState::Pending | JobState::Running | JobState::Failed => {
+            store.request_cancel(id, request, None).await?;
             // Its commits have names only where its repository is; ending it needs none.
             let local = JobConfig::of(taken.job()).ok().and_then(|it| it.local);
             let local = local.and_then(|local| open_local(&local, state_dir, id).ok());

@@ -363,7 +363,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::store::NewJob;
+    use crate::store::{Creation, NewJob};
 
     #[test]
     fn outputs_have_plain_names_in_their_folders() {
@@ -400,7 +400,11 @@ mod tests {
             ..NewJob::default()
         };
         let damaged: [(&str, &[u8]); 1] = [("waits.json", b"{")];
-        let id = store.create_with(&job, &damaged, None).await.unwrap();
+        let creation = Creation {
+            files: &damaged,
+            ..Creation::default()
+        };
+        let id = store.create_with(&job, &creation).await.unwrap().id;
         let lease = store
             .lease(&id, "ada", Duration::from_secs(3600))
             .await

@@ -14,6 +14,7 @@ use super::database::{Access, Row, Value};
 use super::jobs::{JobStore, unknown};
 use super::journal::{NewRow, builds, damaged, insert, record_of, runs};
 use super::leases::milliseconds;
+use super::quotas::count_runs;
 use super::{JobId, JobJournal, Lease, StoreError};
 
 /// A record with its place in a journal.
@@ -188,6 +189,7 @@ impl JobJournal {
                 )
                 .await?;
         }
+        count_runs(&mut transaction, job, runs(row.kind)).await?;
         transaction.commit().await?;
         Ok(Placed {
             sequence,
@@ -232,7 +234,7 @@ impl JobJournal {
         Ok(records)
     }
 
-    fn parsed(
+    pub(super) fn parsed(
         &self,
         sequence: i64,
         event: &str,

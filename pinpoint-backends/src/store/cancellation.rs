@@ -1,19 +1,75 @@
 //! Requests to end a job, and their withdrawal.
 
-use super::database::{Access, Row, Value};
+use serde::{Deserialize, Serialize};
+
+use super::database::{Access, Row, Transaction, Value};
 use super::jobs::{count_anew, one, unknown};
-use super::{JobId, JobStore, StoreError};
+use super::{AuditEntry, JobId, JobStore, StoreError};
+
+/// A request to end a job.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CancelRequest {
+    /// Why.
+    #[serde(default)]
+    pub reason: String,
+    /// Who asks.
+    #[serde(default)]
+    pub by: String,
+}
+
+impl CancelRequest {
+    /// Reads the columns `cancel_by` and `cancel_reason`, which begin here.
+    pub(super) fn of(row: &Row, column: usize) -> Result<Option<Self>, sqlx::Error> {
+        let by = row.optional_text(column)?;
+        let reason = row.optional_text(column + 1)?;
+        Ok(by.map(|by| Self {
+            by,
+            reason: reason.unwrap_or_default(),
+        }))
+    }
+}
+
+/// The first request is kept until it is withdrawn.
+const KEEP: &str = "cancel_reason = CASE WHEN cancel_by IS NULL THEN $3 ELSE cancel_reason END, \
+                    cancel_by = coalesce(cancel_by, $2)";
 
 impl JobStore {
-    /// Asks the worker of a job to end it.
+    /// Asks the worker of a job to end it. Of several requests the first one's reason is
+    /// kept.
     ///
     /// # Errors
     ///
     /// [`StoreError::Unknown`], or when the store cannot be written.
     #[tracing::instrument(name = "store::request_cancel", level = "debug", skip_all, fields(job = %id))]
-    pub async fn request_cancel(&self, id: &JobId) -> Result<(), StoreError> {
-        let sql = "UPDATE jobs SET cancel_requested = 1 WHERE id = $1";
-        one(id, self.database.execute(sql, [id.as_str().into()]).await?)
+    pub async fn request_cancel(
+        &self,
+        id: &JobId,
+        request: &CancelRequest,
+        entry: Option<&AuditEntry>,
+    ) -> Result<(), StoreError> {
+        let sql = format!("UPDATE jobs SET cancel_requested = 1, {KEEP} WHERE id = $1");
+        self.database
+            .change(entry, async |transaction| {
+                let values = values_of(id, request);
+                one(id, transaction.execute(&sql, values).await?)
+            })
+            .await
+    }
+
+    /// Keeps the reason of a request that reached the worker of the job by another way.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unknown`], or when the store cannot be written.
+    #[cfg(feature = "temporal")]
+    pub(crate) async fn keep_cancel(
+        &self,
+        id: &JobId,
+        request: &CancelRequest,
+    ) -> Result<(), StoreError> {
+        let sql = format!("UPDATE jobs SET {KEEP} WHERE id = $1");
+        let values = values_of(id, request);
+        one(id, self.database.execute(&sql, values).await?)
     }
 
     /// Was the job asked to end? Cheap enough to ask several
@@ -38,6 +94,20 @@ impl JobStore {
     /// [`StoreError::Unknown`], or when the store cannot be written.
     #[tracing::instrument(name = "store::clear_cancel", level = "debug", skip_all, fields(job = %id))]
     pub async fn clear_cancel(&self, id: &JobId) -> Result<(), StoreError> {
+        one(
+            id,
+            self.database.execute(CLEAR, [id.as_str().into()]).await?,
+        )
+    }
+
+    /// Records that the worker of the job knows of the request to end it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unknown`], or when the store cannot be written.
+    #[cfg(feature = "temporal")]
+    #[tracing::instrument(name = "store::cancel_handed_on", level = "debug", skip_all, fields(job = %id))]
+    pub(crate) async fn cancel_handed_on(&self, id: &JobId) -> Result<(), StoreError> {
         let sql = "UPDATE jobs SET cancel_requested = 0 WHERE id = $1";
         one(id, self.database.execute(sql, [id.as_str().into()]).await?)
     }
@@ -64,39 +134,66 @@ impl JobStore {
 
     async fn try_withdraw_cancellation(&self, id: &JobId) -> Result<u64, StoreError> {
         let mut transaction = self.database.begin(Access::Write).await?;
-        let sql = "UPDATE jobs SET cancel_requested = 0 WHERE id = $1";
-        one(id, transaction.execute(sql, [id.as_str().into()]).await?)?;
-        let withdrawn = transaction
-            .execute(
-                "UPDATE records SET withdrawn = 1 \
-                 WHERE job = (SELECT number FROM jobs WHERE id = $1) AND withdrawn = 0 \
-                 AND sequence >= (SELECT min(sequence) FROM records \
-                                  WHERE job = (SELECT number FROM jobs WHERE id = $1) \
-                                  AND withdrawn = 0 AND kind = 'cancel_requested')",
-                [id.as_str().into()],
-            )
-            .await?;
-        count_anew(&mut transaction, id).await?;
+        let withdrawn = withdraw(&mut transaction, id).await?;
         transaction.commit().await?;
         Ok(withdrawn)
     }
 
-    /// The jobs that an owner holds and that were asked to end: at most `limit`.
+    /// The jobs that an owner holds and that were asked to end, with the requests: at most
+    /// `limit`.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
     #[tracing::instrument(name = "store::cancel_requests", level = "debug", skip_all)]
-    pub async fn cancel_requests(&self, owner: &str, limit: u32) -> Result<Vec<JobId>, StoreError> {
-        let sql = "SELECT id FROM jobs WHERE lease_owner = $1 AND cancel_requested = 1 \
+    pub async fn cancel_requests(
+        &self,
+        owner: &str,
+        limit: u32,
+    ) -> Result<Vec<(JobId, CancelRequest)>, StoreError> {
+        let sql = "SELECT id, cancel_by, cancel_reason FROM jobs \
+                   WHERE lease_owner = $1 AND cancel_requested = 1 \
                    AND state IN ('pending', 'running') ORDER BY number LIMIT $2";
         let values: [Value; 2] = [owner.into(), i64::from(limit).into()];
         let rows = self.database.fetch(sql, values).await?;
-        let id = |row: &Row| {
-            Ok(JobId(
-                row.text(0).map_err(|source| self.database.failed(source))?,
-            ))
+        let request = |row: &Row| {
+            let request = CancelRequest::of(row, 1)?.unwrap_or_default();
+            Ok((JobId(row.text(0)?), request))
         };
-        rows.iter().map(id).collect()
+        let requests = rows.iter().map(request).collect::<Result<_, _>>();
+        requests.map_err(|source| self.database.failed(source))
     }
+}
+
+const CLEAR: &str =
+    "UPDATE jobs SET cancel_requested = 0, cancel_by = NULL, cancel_reason = NULL WHERE id = $1";
+
+fn values_of(id: &JobId, request: &CancelRequest) -> [Value; 3] {
+    [
+        id.as_str().into(),
+        request.by.as_str().into(),
+        request.reason.as_str().into(),
+    ]
+}
+
+/// Withdraws the request to end a job.
+pub(super) async fn clear(transaction: &mut Transaction, id: &JobId) -> Result<(), StoreError> {
+    one(id, transaction.execute(CLEAR, [id.as_str().into()]).await?)
+}
+
+/// The same, and that which was recorded of it.
+pub(super) async fn withdraw(transaction: &mut Transaction, id: &JobId) -> Result<u64, StoreError> {
+    clear(transaction, id).await?;
+    let withdrawn = transaction
+        .execute(
+            "UPDATE records SET withdrawn = 1 \
+             WHERE job = (SELECT number FROM jobs WHERE id = $1) AND withdrawn = 0 \
+             AND sequence >= (SELECT min(sequence) FROM records \
+                              WHERE job = (SELECT number FROM jobs WHERE id = $1) \
+                              AND withdrawn = 0 AND kind = 'cancel_requested')",
+            [id.as_str().into()],
+        )
+        .await?;
+    count_anew(transaction, id).await?;
+    Ok(withdrawn)
 }

@@ -47,10 +47,15 @@ impl From<Option<String>> for Value {
     /// PostgreSQL has no text with the character 0, so it is stored everywhere as the
     /// replacement character.
     fn from(value: Option<String>) -> Self {
-        Self::Text(value.map(|text| match text.contains('\0') {
-            true => text.replace('\0', "\u{fffd}"),
-            false => text,
-        }))
+        Self::Text(value.map(storable))
+    }
+}
+
+/// The text as it is stored.
+pub(super) fn storable(text: String) -> String {
+    match text.contains('\0') {
+        true => text.replace('\0', "\u{fffd}"),
+        false => text,
     }
 }
 
@@ -492,6 +497,10 @@ impl Transaction {
         } = self;
         let done = inner.commit().await;
         done.map_err(|source| StoreError::from_database(&name, dialect, source))
+    }
+
+    pub(super) fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     pub(super) fn failed(&self, source: sqlx::Error) -> StoreError {

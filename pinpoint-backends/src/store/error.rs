@@ -181,6 +181,30 @@ pub enum StoreError {
         /// Its name.
         name: String,
     },
+    /// The idempotency key was given for another request within the last day.
+    #[error(
+        "the idempotency key {:?} belongs to another request; give each request a new one",
+        brief(.key)
+    )]
+    KeyReused {
+        /// The key.
+        key: String,
+    },
+    /// There is a token of this name, which may have ended.
+    #[error("there is a token {:?} already; choose another name", brief(.name))]
+    TokenExists {
+        /// The name.
+        name: String,
+    },
+    /// No token has this name.
+    #[error("there is no token {:?}", brief(.name))]
+    NoToken {
+        /// The name asked for.
+        name: String,
+    },
+    /// The operating system gives no random numbers.
+    #[error("the operating system gives no random numbers to make a secret of")]
+    NoRandomness,
     /// The job cannot change from the one state to the other.
     #[error("job {id} is {from} and cannot become {to}")]
     Transition {

@@ -21,11 +21,13 @@ use super::database::{Access, Database, Row, Transaction};
 use super::error::brief;
 use super::files::Piece;
 use super::journal::{NewRow, insert, kind, parsed, record_of};
-use super::{JOURNAL_VERSION, Job, JobFilter, JobId, JobStore, Place, StoreError, jobs, text};
+use super::{
+    CancelRequest, JOURNAL_VERSION, Job, JobFilter, JobId, JobStore, Place, StoreError, jobs, text,
+};
 
-/// The version of the lines that this program writes. It reads the first one, too, in
-/// which jobs have no files.
-const VERSION: u32 = 2;
+/// The version of the lines that this program writes. It reads those before, too: in the
+/// first one jobs have no files, and in the second one requests to end them no reasons.
+const VERSION: u32 = 3;
 
 /// The end of the year 9999, in milliseconds since 1970.
 const LAST_TIME: i64 = 253_402_300_799_999;
@@ -82,6 +84,8 @@ struct JobLine {
     journal_version: u32,
     written_by: String,
     cancel_requested: bool,
+    #[serde(default)]
+    cancel: Option<CancelRequest>,
     spec: Box<RawValue>,
     config: Box<RawValue>,
     outcome: Option<Box<RawValue>>,
@@ -202,6 +206,7 @@ impl JobStore {
             journal_version: jobs::version(row, 12).map_err(failed)?,
             written_by: text(13)?,
             cancel_requested: int(14)? != 0,
+            cancel: CancelRequest::of(row, 19).map_err(failed)?,
             spec: raw("spec", text(15)?)?,
             config: raw("config", text(16)?)?,
             outcome: outcome.map(|text| raw("outcome", text)).transpose()?,
@@ -307,7 +312,7 @@ async fn rows_of(
         .fetch(
             "SELECT kind, state, created, updated, duration, name, benchmark, bot, username, \
              repository, title, error, journal_version, written_by, cancel_requested, spec, \
-             config, outcome, number FROM jobs WHERE id = $1",
+             config, outcome, number, cancel_by, cancel_reason FROM jobs WHERE id = $1",
             [id.as_str().into()],
         )
         .await?;
@@ -357,6 +362,7 @@ fn job_of(lines: &Lines<'_>, id: &JobId, line: &JobLine) -> Result<Job, StoreErr
         journal_version: line.journal_version,
         written_by: line.written_by.clone(),
         imported: true,
+        cancel: line.cancel.clone(),
     })
 }
 
@@ -407,9 +413,10 @@ async fn import_job(
             .execute(
                 "INSERT INTO jobs (number, id, kind, state, created, updated, duration, name, \
                  benchmark, bot, username, repository, title, error, words, journal_version, \
-                 written_by, cancel_requested, spec, config, outcome, lease, by_workers) VALUES \
+                 written_by, cancel_requested, spec, config, outcome, lease, by_workers, \
+                 cancel_by, cancel_reason) VALUES \
                  ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, \
-                 $18, $19, $20, $21, $22, $23)",
+                 $18, $19, $20, $21, $22, $23, $24, $25)",
                 [
                     number.into(),
                     id.as_str().into(),
@@ -434,6 +441,8 @@ async fn import_job(
                     outcome.into(),
                     jobs::IMPORTED.into(),
                     jobs::by_workers(&config).into(),
+                    (job.cancel.as_ref().map(|it| it.by.clone())).into(),
+                    (job.cancel.map(|it| it.reason)).into(),
                 ],
             )
             .await?;

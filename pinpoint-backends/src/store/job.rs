@@ -9,6 +9,8 @@ use serde_json::Value;
 use uuid::timestamp::context::ContextV7;
 use uuid::{Timestamp, Uuid};
 
+use super::CancelRequest;
+
 /// The id of a job: 32 hexadecimal digits, the first 12 of which are its time of
 /// creation, so that ids sort by age (UUID version 7, RFC 9562). 74 bits are random, so
 /// an id can't be guessed.
@@ -147,6 +149,9 @@ pub struct Job {
     pub outcome: Option<Value>,
     /// The reason for its failure, if it failed.
     pub error: Option<String>,
+    /// The request to end it, if there was one that was not withdrawn.
+    #[serde(default)]
+    pub cancel: Option<CancelRequest>,
     /// Executions of the benchmark so far, including failed ones.
     pub runs: u64,
     /// Commits built so far, excluding failed ones.

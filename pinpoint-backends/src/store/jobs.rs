@@ -1,15 +1,17 @@
-//! The jobs of a store: creating them, finding them, and changing their states.
+//! The jobs of a store: finding them, and changing their states.
 
 use std::time::Duration;
 
 use pinpoint_core::JobState;
 
+use super::cancellation::{clear, withdraw};
 use super::database::{Access, Database, Row, Transaction};
-use super::files::Piece;
 use super::journal::{damaged, parsed};
+use super::quotas::forget_runs;
 use super::text::{Names, words};
 use super::{
-    JOURNAL_VERSION, Job, JobId, JobJournal, JobSummary, Lease, NewJob, SigningKey, StoreError, now,
+    AuditEntry, CancelRequest, JOURNAL_VERSION, Job, JobId, JobJournal, JobSummary, Lease,
+    StoreError, now,
 };
 
 /// The most ids that a message lists.
@@ -20,7 +22,8 @@ pub(super) const SUMMARY: &str = "id, kind, state, created, updated, duration, n
      bot, username, repository, title, error, runs, builds";
 
 /// The columns that [`job`] reads, after those of a summary.
-const REST: &str = "journal_version, written_by, spec, config, outcome, lease";
+const REST: &str =
+    "journal_version, written_by, spec, config, outcome, lease, cancel_by, cancel_reason";
 
 /// Leases of an imported job that no user has trusted since have numbers below zero,
 /// starting here.
@@ -59,128 +62,6 @@ impl JobStore {
     /// The name of the file or the database in messages.
     pub fn name(&self) -> &str {
         &self.database.name
-    }
-
-    /// Adds a pending job.
-    ///
-    /// # Errors
-    ///
-    /// When the job does not exist afterwards.
-    pub async fn create(&self, job: &NewJob) -> Result<JobId, StoreError> {
-        self.create_with(job, &[], None).await
-    }
-
-    /// Adds a pending job with files, by their names, which it has from its beginning, and
-    /// signs it with this key.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::FileTooLarge`]; the same.
-    #[tracing::instrument(name = "store::create", level = "debug", skip_all)]
-    pub async fn create_with(
-        &self,
-        job: &NewJob,
-        files: &[(&str, &[u8])],
-        key: Option<&SigningKey>,
-    ) -> Result<JobId, StoreError> {
-        let files = files
-            .iter()
-            .map(|(name, content)| Piece::first(name, content))
-            .collect::<Result<Vec<_>, _>>()?;
-        let mut tries = self.database.tries(None);
-        let mut id = JobId::new();
-        loop {
-            let signature = key.map(|key| key.sign(&id, job));
-            let files = files.iter().chain(&signature);
-            match self.try_create(&id, job, files).await {
-                Err(error) if tries.again(&error).await => {
-                    // An operation that was not acknowledged may have been done.
-                    if self.has(&id).await? {
-                        return Ok(id);
-                    }
-                }
-                Err(error) => return Err(error),
-                // Another process made one in the same quarter of a microsecond.
-                Ok(false) => id = JobId::new(),
-                Ok(true) => return Ok(id),
-            }
-        }
-    }
-
-    /// Adds a pending job of this id, unless it is there. False when another job has its
-    /// number.
-    ///
-    /// # Errors
-    ///
-    /// When the job does not exist afterwards.
-    #[cfg(feature = "temporal")]
-    #[tracing::instrument(name = "store::create_once", level = "debug", skip_all, fields(job = %id))]
-    pub(crate) async fn create_once(&self, id: &JobId, job: &NewJob) -> Result<bool, StoreError> {
-        let mut tries = self.database.tries(None);
-        loop {
-            match self.try_create(id, job, [].iter()).await {
-                Err(error) if tries.again(&error).await => {}
-                Ok(false) => return self.has(id).await,
-                created => return created,
-            }
-        }
-    }
-
-    async fn has(&self, id: &JobId) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM jobs WHERE id = $1";
-        let there = self.database.fetch(sql, [id.as_str().into()]).await?;
-        Ok(!there.is_empty())
-    }
-
-    /// False when there is a job of this number.
-    async fn try_create(
-        &self,
-        id: &JobId,
-        job: &NewJob,
-        files: impl Iterator<Item = &Piece>,
-    ) -> Result<bool, StoreError> {
-        let names = Names {
-            name: &job.name,
-            benchmark: &job.benchmark,
-            bot: &job.bot,
-            user: &job.user,
-        };
-        let mut transaction = self.database.begin(Access::Write).await?;
-        let added = transaction
-            .execute(
-                "INSERT INTO jobs (number, id, kind, state, created, updated, name, benchmark, \
-                 bot, username, repository, title, words, spec, config, journal_version, \
-                 written_by, by_workers) VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, \
-                 $12, $13, $14, $15, $16, $17) ON CONFLICT DO NOTHING",
-                [
-                    id.number().into(),
-                    id.as_str().into(),
-                    job.kind.as_str().into(),
-                    JobState::Pending.as_str().into(),
-                    id.created().into(),
-                    job.name.as_str().into(),
-                    job.benchmark.as_str().into(),
-                    job.bot.as_str().into(),
-                    job.user.as_str().into(),
-                    job.repository.as_str().into(),
-                    job.title.as_str().into(),
-                    words(names, [&*job.repository, &job.title]).into(),
-                    job.spec.to_string().into(),
-                    job.config.to_string().into(),
-                    i64::from(JOURNAL_VERSION).into(),
-                    env!("CARGO_PKG_VERSION").into(),
-                    by_workers(&job.config).into(),
-                ],
-            )
-            .await?;
-        if added == 0 {
-            return Ok(false);
-        }
-        for file in files {
-            file.insert(&mut transaction, id.number(), 0).await?;
-        }
-        transaction.commit().await?;
-        Ok(true)
     }
 
     /// The job whose id begins with `prefix`. Case and hyphens do not matter.
@@ -298,9 +179,22 @@ impl JobStore {
         change: &Change<'_>,
         again: bool,
     ) -> Result<(), StoreError> {
+        let mut transaction = self.database.begin(Access::Write).await?;
+        self.change_state_in(&mut transaction, id, lease, change, again)
+            .await?;
+        transaction.commit().await
+    }
+
+    async fn change_state_in(
+        &self,
+        transaction: &mut Transaction,
+        id: &JobId,
+        lease: Option<&Lease>,
+        change: &Change<'_>,
+        again: bool,
+    ) -> Result<(), StoreError> {
         let failed = |source| self.database.failed(source);
         let dialect = self.database.dialect();
-        let mut transaction = self.database.begin(Access::Write).await?;
         let rows = transaction
             .fetch(
                 &format!(
@@ -366,7 +260,67 @@ impl JobStore {
                 ],
             )
             .await?;
-        transaction.commit().await
+        Ok(())
+    }
+
+    /// Leaves a job that failed or was canceled to the next worker that looks for one, and
+    /// withdraws a request to end it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Transition`] for a job with a result, [`StoreError::Leased`] for one
+    /// that a worker has.
+    #[tracing::instrument(name = "store::resume", level = "debug", skip_all, fields(job = %id))]
+    pub async fn resume(&self, id: &JobId, entry: Option<&AuditEntry>) -> Result<(), StoreError> {
+        let time = now();
+        let change = |to| Change {
+            to,
+            error: None,
+            outcome: None,
+            time,
+        };
+        let dialect = self.database.dialect();
+        let sql = format!(
+            "SELECT state, lease_owner, lease_expires - {} FROM jobs WHERE id = $1{}",
+            dialect.now(),
+            dialect.for_update()
+        );
+        let failed = |source| self.database.failed(source);
+        self.database
+            .change(entry, async |transaction| {
+                let rows = transaction.fetch(&sql, [id.as_str().into()]).await?;
+                let row = rows.first().ok_or_else(|| unknown(id))?;
+                let from = state(&self.database, id, row, 0)?;
+                let left = row.int(2).map_err(failed)?;
+                if let Some(owner) = row.optional_text(1).map_err(failed)?
+                    && left >= 0
+                {
+                    return Err(StoreError::Leased {
+                        id: id.clone(),
+                        owner,
+                        seconds: (left + 999) / 1000,
+                    });
+                }
+                match from {
+                    JobState::Completed => {
+                        return Err(StoreError::Transition {
+                            id: id.clone(),
+                            from,
+                            to: JobState::Pending,
+                        });
+                    }
+                    JobState::Canceled => drop(withdraw(transaction, id).await?),
+                    _ => clear(transaction, id).await?,
+                }
+                if matches!(from, JobState::Failed | JobState::Canceled) {
+                    for to in [JobState::Running, JobState::Pending] {
+                        self.change_state_in(transaction, id, None, &change(to), false)
+                            .await?;
+                    }
+                }
+                Ok(())
+            })
+            .await
     }
 
     /// Changes the configuration of a job that has no records yet, under its lease.
@@ -468,6 +422,7 @@ impl JobStore {
         ];
         let mut transaction = database.begin(Access::Write).await?;
         let rows = transaction.fetch(&sql, values).await?;
+        forget_runs(&mut transaction, before).await?;
         transaction.commit().await?;
         let ids = rows.iter().map(|row| row.text(0).map(JobId));
         ids.collect::<Result<_, _>>()
@@ -609,6 +564,7 @@ fn job(database: &Database, row: &Row) -> Result<Job, StoreError> {
         config: json(18, "config")?.unwrap_or_default(),
         outcome: json(19, "outcome")?,
         imported: row.int(20).map_err(failed)? < 0,
+        cancel: CancelRequest::of(row, 21).map_err(failed)?,
         kind: summary.kind,
         state: summary.state,
         created: summary.created,
@@ -625,33 +581,4 @@ fn job(database: &Database, row: &Row) -> Result<Job, StoreError> {
         builds: summary.builds,
         id: summary.id,
     })
-}
-
-#[cfg(all(test, feature = "temporal"))]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_job_of_an_id_is_made_once() {
-        let directory = tempfile::tempdir().unwrap();
-        let store = JobStore::open(directory.path()).await.unwrap();
-        let titled = |title: &str| NewJob {
-            title: title.into(),
-            ..NewJob::default()
-        };
-        let id = JobId::at(1_700_000_000_000, [7, 8]);
-        assert_eq!(JobId::parse(id.as_str()).unwrap(), id);
-        assert_eq!(id.created(), 1_700_000_000_000);
-        for title in ["first", "second"] {
-            assert!(store.create_once(&id, &titled(title)).await.unwrap());
-        }
-        assert_eq!(store.get(id.as_str()).await.unwrap().title, "first");
-
-        // The numbers of these two are the same, but not the ids.
-        let other = JobId::at(1_700_000_000_000, [7, 9]);
-        assert_eq!((other.number(), other == id), (id.number(), false));
-        assert!(!store.create_once(&other, &titled("third")).await.unwrap());
-        let later = JobId::at(1_700_000_000_001, [7, 9]);
-        assert!(store.create_once(&later, &titled("third")).await.unwrap());
-    }
 }

@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::database::{Access, Database, Row, Transaction, Value};
 use super::error::brief;
+use super::quotas::count_runs;
 use super::{Lease, StoreError, now};
 
 /// The version of the records that this program writes. It reads all versions up to this.
@@ -208,7 +209,11 @@ impl JobJournal {
             });
         }
         match insert(&mut transaction, self.lease.job, sequence, rows).await {
-            Ok(()) => transaction.commit().await,
+            Ok(()) => {
+                let runs = sum(|row| runs(row.kind));
+                count_runs(&mut transaction, self.lease.job, runs).await?;
+                transaction.commit().await
+            }
             Err(error) if is_taken(&error) => Err(StoreError::SecondWriter {
                 id: self.lease.id.clone(),
                 sequence,

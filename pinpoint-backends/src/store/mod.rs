@@ -29,6 +29,10 @@
 //! Where many workers could take the same job, one does: a [`Lease`] expires unless it is
 //! renewed, and writes of a worker whose job another has taken are refused.
 //!
+//! A service with many users keeps more: an audit log, whose rows are written with the
+//! changes they tell of ([`AuditEntry`]); idempotency keys ([`Creation`]); API tokens
+//! ([`NewToken`]); sessions of people ([`Session`]); and counts for quotas.
+//!
 //! Each operation is a span of `tracing`, with the job's id and with no stored data: a
 //! spec may hold secrets.
 //!
@@ -70,7 +74,9 @@
 
 mod address;
 mod answers;
+mod audit;
 mod cancellation;
+mod creation;
 mod database;
 mod error;
 mod exchange;
@@ -85,17 +91,25 @@ mod list;
 mod lock;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod quotas;
 mod schema;
+mod secret;
 #[cfg(feature = "postgres")]
 mod server;
+mod sessions;
 mod signature;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod text;
+mod tokens;
+mod watch;
 mod workers;
 
 pub use address::without_password;
 pub use answers::Placed;
+pub use audit::{AuditCheck, AuditEntry, AuditFault, AuditFilter, AuditRow};
+pub use cancellation::CancelRequest;
+pub use creation::{Created, Creation, IdempotencyKey};
 pub use error::StoreError;
 pub use exchange::{Check, Imported};
 pub use files::{JobFile, KnownFile, MOST_FILE_BYTES};
@@ -106,11 +120,15 @@ pub use journal::{JOURNAL_VERSION, JobJournal};
 pub use lease::Lease;
 pub use lock::{JobLock, LockError};
 pub use schema::SCHEMA_VERSION;
+pub use secret::Secret;
 #[cfg(feature = "postgres")]
 pub use server::Patience;
+pub use sessions::{MOST_SESSIONS, Session};
 pub use signature::{KeyError, PublicKey, Signature, SigningKey};
 #[cfg(feature = "sqlite")]
 pub use sqlite::Durability;
+pub use tokens::{NewToken, Token, TokenCheck};
+pub use watch::{JobMark, JournalEntry};
 pub use workers::{Announcement, WorkerEntry};
 
 /// Milliseconds since 1970, as every time in the file is kept.

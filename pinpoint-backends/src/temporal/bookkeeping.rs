@@ -69,6 +69,10 @@ impl Bookkeeping {
             let recorded = journal.record_once(record, note.after).await;
             recorded.map_err(from_store)?;
         }
+        if let Some(cancel) = &note.cancel {
+            let kept = self.jobs.store().keep_cancel(&job.id, cancel).await;
+            kept.map_err(from_store)?;
+        }
         let records = journal.records_after(note.after, RECORDS).await;
         let records = records.map_err(from_store)?;
         let mut noted = Noted {

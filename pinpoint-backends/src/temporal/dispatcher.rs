@@ -31,11 +31,11 @@ use temporalio_sdk::ApplicationFailure;
 use super::TemporalEvent;
 use super::failures::SUPERSEDED;
 use super::jobs_here::JobsHere;
-use super::messages::{CancelRequest, JobInput, QUEUE, TimeLimits};
+use super::messages::{JobInput, QUEUE, TimeLimits};
 use super::namespace::attributes_of;
 use super::workflow::{JobWorkflow, beginning};
 use crate::job::{JobError, message};
-use crate::store::{Job, JobFilter, JobId, Lease, StoreError};
+use crate::store::{CancelRequest, Job, JobFilter, JobId, Lease, StoreError};
 use crate::worker::{POLL, Pauses, jittered};
 
 /// The most bytes of a summary, which servers limit to 400.
@@ -116,9 +116,9 @@ impl Dispatcher<'_> {
     async fn cancel_all(&self) -> Result<Vec<JobError>, JobError> {
         let owner = self.jobs.owner();
         let requests = self.jobs.store().cancel_requests(owner, AT_ONCE).await?;
-        let asked = requests.iter().map(|id| async move {
+        let asked = requests.iter().map(|(id, request)| async move {
             // One that does not answer is asked again.
-            let asked = tokio::time::timeout(self.limits.heartbeat, self.cancel(id)).await;
+            let asked = tokio::time::timeout(self.limits.heartbeat, self.cancel(id, request)).await;
             asked.unwrap_or(Ok(())).err()
         });
         Ok(join_all(asked).await.into_iter().flatten().collect())
@@ -184,17 +184,16 @@ impl Dispatcher<'_> {
     }
 
     /// Hands on a request that was left in the store.
-    async fn cancel(&self, id: &JobId) -> Result<(), JobError> {
+    async fn cancel(&self, id: &JobId, request: &CancelRequest) -> Result<(), JobError> {
         let handle = self
             .client
             .get_workflow_handle::<JobWorkflow>(id.to_string());
-        let request = CancelRequest::default();
         let options = WorkflowExecuteUpdateOptions::default();
         match handle
-            .execute_update(JobWorkflow::cancel, request, options)
+            .execute_update(JobWorkflow::cancel, request.clone(), options)
             .await
         {
-            Ok(()) => self.jobs.store().clear_cancel(id).await?,
+            Ok(()) => self.jobs.store().cancel_handed_on(id).await?,
             // It ends by itself, or is looked after.
             Err(temporalio_client::errors::WorkflowUpdateError::NotFound(_)) => {}
             Err(error) => return Err(unavailable(error)),

@@ -6,7 +6,7 @@ use pinpoint_core::translate::essential;
 use pinpoint_core::{Charts, Record, Request, Task, Ticket};
 use serde::{Deserialize, Serialize};
 
-use crate::store::{Job, Placed};
+use crate::store::{CancelRequest, Job, Placed};
 
 /// The queue of workflows, and of activities that need nothing but the store.
 pub(crate) const QUEUE: &str = "pinpoint";
@@ -126,6 +126,9 @@ pub(crate) struct Note {
     pub(crate) job: String,
     /// Absent to read only.
     pub(crate) record: Option<Record>,
+    /// The request to end the job, where that is the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cancel: Option<CancelRequest>,
     /// The last record that the workflow has.
     pub(crate) after: Option<i64>,
 }
@@ -144,17 +147,6 @@ pub(crate) struct End {
     pub(crate) job: String,
     /// Why it can't go on.
     pub(crate) refused: Option<String>,
-}
-
-/// A request to end a job.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CancelRequest {
-    /// Why.
-    #[serde(default)]
-    pub reason: String,
-    /// Who asks.
-    #[serde(default)]
-    pub by: String,
 }
 
 /// The answer of the query `progress`.

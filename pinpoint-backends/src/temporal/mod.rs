@@ -59,6 +59,7 @@ use temporalio_sdk::runtime::{PollerBehavior, RuntimeOptions};
 use temporalio_sdk::{Runtime, RuntimeError, Worker, WorkerCreateError, WorkerRunError};
 
 use crate::job::JobError;
+pub use crate::store::CancelRequest;
 use crate::store::{Announcement, Job, JobId, JobStore};
 use crate::worker::{Place, Presence, WorkerError, WorkerOptions};
 use actions::Actions;
@@ -67,8 +68,8 @@ use codec::Codec;
 pub use codec::PayloadKey;
 use dispatcher::Dispatcher;
 use jobs_here::JobsHere;
-pub use messages::{CancelRequest, TimeLimits, UnderWay, WorkflowProgress};
 use messages::{QUEUE, bot_queue, build_queue, machine_queue};
+pub use messages::{TimeLimits, UnderWay, WorkflowProgress};
 use metrics::Metrics;
 pub use namespace::SetUp;
 pub use published::{PUBLISHED_QUEUE, PublishedNames};

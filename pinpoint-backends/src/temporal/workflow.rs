@@ -28,11 +28,12 @@ use super::actions::Actions;
 use super::bookkeeping::Bookkeeping;
 use super::failures::{REFUSED, SUPERSEDED};
 use super::messages::{
-    Begun, CancelRequest, End, JobInput, Note, Noted, QUEUE, UnderWay, Work, WorkflowProgress,
-    bot_queue, build_queue, machine_queue,
+    Begun, End, JobInput, Note, Noted, QUEUE, UnderWay, Work, WorkflowProgress, bot_queue,
+    build_queue, machine_queue,
 };
 use super::namespace::STATE;
 use crate::job::machine_of;
+use crate::store::CancelRequest;
 use crate::store::Placed;
 
 /// The runs that wait or are under way for each machine of a bot, at most: one runs and one
@@ -449,9 +450,12 @@ impl Driver {
     }
 
     fn note_of(&self, record: Option<Record>) -> Note {
+        let is_cancel = record == Some(Record::CancelRequested);
+        let asked = self.ctx.state(|state| state.cancel.clone());
         Note {
             job: self.input.job.clone(),
             record,
+            cancel: asked.filter(|_| is_cancel),
             after: self.heard,
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pinpoint_backends::store::{JobId, JobJournal, JobStore, Placed, StoreError};
+use pinpoint_backends::store::{CancelRequest, JobId, JobJournal, JobStore, Placed, StoreError};
 use pinpoint_core::{Journal, Key, Record, Ticket};
 
 use crate::common::{Fixture, open};
@@ -240,11 +240,15 @@ async fn requests_to_cancel_are_found(fixture: Fixture) {
         store.lease(id, "pool", LONG).await.unwrap();
     }
     assert_eq!(store.cancel_requests("pool", 10).await.unwrap(), []);
-    store.request_cancel(&asked).await.unwrap();
+    let request = CancelRequest {
+        reason: "wrong range".into(),
+        by: "ada".into(),
+    };
+    store.request_cancel(&asked, &request, None).await.unwrap();
     assert_eq!(store.cancel_requests("ada", 10).await.unwrap(), []);
     assert_eq!(
         store.cancel_requests("pool", 10).await.unwrap(),
-        std::slice::from_ref(&asked)
+        [(asked.clone(), request)]
     );
     store.clear_cancel(&asked).await.unwrap();
     assert_eq!(store.cancel_requests("pool", 10).await.unwrap(), []);

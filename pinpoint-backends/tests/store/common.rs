@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use pinpoint_backends::store::{
-    JobFilter, JobId, JobJournal, JobStore, JobSummary, NewJob, Place, StoreError,
+    AuditCheck, AuditEntry, JobFilter, JobId, JobJournal, JobStore, JobSummary, NewJob, Place,
+    StoreError,
 };
 use pinpoint_core::{
     BuildReport, CombinedCommit, Commit, Journal, JournalError, Record, Report, RunReport,
@@ -126,12 +127,48 @@ impl Fixture {
     }
 }
 
+/// The statements that take away what version 4 added, but for the mark of the version.
+pub(crate) const BACK_TO_3: [&str; 10] = [
+    "DROP TABLE run_counts",
+    "DROP TABLE audit",
+    "DROP TABLE audit_head",
+    "DROP TABLE idempotency_keys",
+    "DROP TABLE tokens",
+    "DROP TABLE sessions",
+    "DROP TABLE sign_ins",
+    "DROP INDEX jobs_under_way",
+    "ALTER TABLE jobs DROP COLUMN cancel_by",
+    "ALTER TABLE jobs DROP COLUMN cancel_reason",
+];
+
+/// The same of version 3.
+pub(crate) const BACK_TO_2: [&str; 4] = [
+    "DROP TABLE workers",
+    "DROP TABLE job_files",
+    "ALTER TABLE jobs DROP COLUMN by_workers",
+    "ALTER TABLE jobs DROP COLUMN deaths",
+];
+
 /// The store of a directory or a database.
 pub(crate) async fn open(place: &str) -> JobStore {
     match place.starts_with("postgres:") {
         true => JobStore::connect(place).await.unwrap(),
         false => JobStore::open(Path::new(place)).await.unwrap(),
     }
+}
+
+/// A store that was brought up to date has its only job, and all tables.
+pub(crate) async fn is_of_this_version(store: &JobStore, id: &JobId) {
+    assert_eq!(all(store).await[0].id, *id);
+    assert_eq!(store.get(id.as_str()).await.unwrap().cancel, None);
+    assert_eq!(store.workers().await.unwrap(), []);
+    assert_eq!(store.files(id).await.unwrap(), []);
+    store.audit(&AuditEntry::default()).await.unwrap();
+    let check = store.verify_audit().await.unwrap();
+    assert!(matches!(check, AuditCheck::Whole { .. }), "{check:?}");
+    assert_eq!(store.tokens().await.unwrap(), []);
+    assert_eq!(store.find_session("").await.unwrap(), None);
+    assert_eq!(store.runs_recorded("", 0).await.unwrap(), 0);
 }
 
 /// All jobs, newest first.

@@ -2,7 +2,7 @@
 
 use pinpoint_backends::store::{JobStore, SCHEMA_VERSION, StoreError};
 
-use crate::common::{Backend, Fixture, all};
+use crate::common::{BACK_TO_2, BACK_TO_3, Backend, Fixture, all, is_of_this_version};
 use crate::postgres::Database;
 
 #[tokio::test]
@@ -34,7 +34,8 @@ async fn a_database_of_another_program_or_a_newer_one_is_refused() {
     // A schema of our name with something else in it.
     for sql in [
         "DROP TABLE pinpoint_schema",
-        "DROP TABLE job_files, jobs, records, workers; CREATE TYPE jobs AS ENUM ('a')",
+        "DROP SCHEMA pinpoint CASCADE; CREATE SCHEMA pinpoint; \
+         CREATE TYPE pinpoint.jobs AS ENUM ('a')",
     ] {
         let error = refused(sql).await;
         assert!(matches!(error, StoreError::NotOurs { .. }), "{error}");
@@ -49,29 +50,33 @@ async fn a_database_of_another_program_or_a_newer_one_is_refused() {
     }
 }
 
-/// As version 2 left it, with a job; several processes find it so at once.
-#[tokio::test]
-async fn a_database_of_version_2_becomes_one_of_this_version() {
+/// As an earlier version left it, with a job; several processes find it so at once.
+async fn is_brought_up_to_date(version: u32, back: impl Iterator<Item = &'static str>) {
     let fixture = Fixture::of(Backend::Postgres).await;
     let id = fixture.job().await;
-    fixture
-        .behind_its_back(
-            "DROP TABLE workers, job_files; \
-             ALTER TABLE jobs DROP COLUMN by_workers, DROP COLUMN deaths; \
-             UPDATE pinpoint_schema SET version = 2",
-        )
-        .await;
+    for sql in back {
+        fixture.behind_its_back(sql).await;
+    }
+    let mark = format!("UPDATE pinpoint_schema SET version = {version}");
+    fixture.behind_its_back(&mark).await;
     let mut opening = tokio::task::JoinSet::new();
     for _ in 0..4 {
         let url = fixture.place();
         opening.spawn(async move { JobStore::connect(&url).await });
     }
     while let Some(store) = opening.join_next().await {
-        let store = store.unwrap().unwrap();
-        assert_eq!(all(&store).await[0].id, id);
-        assert_eq!(store.workers().await.unwrap(), []);
-        assert_eq!(store.files(&id).await.unwrap(), []);
+        is_of_this_version(&store.unwrap().unwrap(), &id).await;
     }
+}
+
+#[tokio::test]
+async fn a_database_of_version_2_becomes_one_of_this_version() {
+    is_brought_up_to_date(2, BACK_TO_3.into_iter().chain(BACK_TO_2)).await;
+}
+
+#[tokio::test]
+async fn a_database_of_version_3_becomes_one_of_this_version() {
+    is_brought_up_to_date(3, BACK_TO_3.into_iter()).await;
 }
 
 const TABLES: &str = "SELECT CAST(relnamespace::regnamespace AS TEXT), CAST(relname AS TEXT) \
@@ -95,10 +100,17 @@ async fn tables_are_made_in_a_schema_of_their_own() {
     assert_eq!(
         tables,
         [
+            "pinpoint.audit",
+            "pinpoint.audit_head",
+            "pinpoint.idempotency_keys",
             "pinpoint.job_files",
             "pinpoint.jobs",
             "pinpoint.pinpoint_schema",
             "pinpoint.records",
+            "pinpoint.run_counts",
+            "pinpoint.sessions",
+            "pinpoint.sign_ins",
+            "pinpoint.tokens",
             "pinpoint.workers",
             "public.jobs"
         ]
@@ -113,7 +125,10 @@ async fn tables_that_an_earlier_version_made_elsewhere_are_used() {
         .behind_its_back(
             "ALTER TABLE jobs SET SCHEMA public; ALTER TABLE records SET SCHEMA public; \
              ALTER TABLE pinpoint_schema SET SCHEMA public; DROP SCHEMA pinpoint CASCADE; \
-             ALTER TABLE jobs DROP COLUMN by_workers, DROP COLUMN deaths; UPDATE pinpoint_schema SET version = 2",
+             DROP INDEX jobs_under_way; \
+             ALTER TABLE jobs DROP COLUMN by_workers, DROP COLUMN deaths, \
+             DROP COLUMN cancel_by, DROP COLUMN cancel_reason; \
+             UPDATE pinpoint_schema SET version = 2",
         )
         .await;
     let store = crate::common::open(&fixture.place()).await;

@@ -3,7 +3,9 @@
 use std::io::{BufRead, Read};
 use std::time::Duration;
 
-use pinpoint_backends::store::{Imported, Job, JobFilter, JobStore, NewJob, StoreError};
+use pinpoint_backends::store::{
+    CancelRequest, Imported, Job, JobFilter, JobStore, NewJob, StoreError,
+};
 use pinpoint_core::{JobState, Record};
 
 use crate::a_run::run;
@@ -49,7 +51,11 @@ async fn fill(store: &JobStore) {
             let (error, outcome) = (Some("for a reason"), Some(&outcome));
             store.set_state(&id, state, error, outcome).await.unwrap();
         }
-        store.request_cancel(&id).await.unwrap();
+        let request = CancelRequest {
+            reason: "\"wrong\" range".into(),
+            by: "ada".into(),
+        };
+        store.request_cancel(&id, &request, None).await.unwrap();
     }
     let id = store.create(&new_job("without a journal")).await.unwrap();
     store
@@ -198,7 +204,7 @@ async fn damaged_input_is_refused_with_its_line(fixture: Fixture) {
     refused("{}\n".into(), 1, "").await;
     refused("\n".into(), 1, "").await;
     refused(lines[1..].join("\n"), 1, "not an export of jobs").await;
-    refused(changed("\"version\":2", "\"version\":3"), 1, "version 3").await;
+    refused(changed("\"version\":3", "\"version\":4"), 1, "version 4").await;
     refused(changed("\"id\":\"0", "\"id\":\"x"), 2, "whole job id").await;
     refused(
         changed("\"journal_version\":2", "\"journal_version\":8"),

@@ -8,7 +8,9 @@ use pinpoint_core::{JobState, Journal, Record, Report, RunReport};
 use sqlx::Connection;
 
 use crate::a_run::run;
-use crate::common::{Fixture, all, append_all, raw, ticks};
+use crate::common::{
+    BACK_TO_2, BACK_TO_3, Fixture, all, append_all, is_of_this_version, raw, ticks,
+};
 
 /// Opening is refused, and the file stays as it is.
 async fn refused(state_dir: &Path) -> StoreError {
@@ -305,18 +307,32 @@ async fn a_file_of_version_2_becomes_one_of_this_version() {
     let id = fixture.job().await;
     let schema = "SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY name";
     let before = fixture.seen_behind_its_back(schema).await;
-    for sql in [
-        "DROP TABLE workers",
-        "DROP TABLE job_files",
-        "ALTER TABLE jobs DROP COLUMN by_workers",
-        "ALTER TABLE jobs DROP COLUMN deaths",
-        "PRAGMA user_version = 2",
-    ] {
+    for sql in BACK_TO_3.into_iter().chain(BACK_TO_2) {
         fixture.behind_its_back(sql).await;
     }
+    fixture.behind_its_back("PRAGMA user_version = 2").await;
     let store = JobStore::open(fixture.directory.path()).await.unwrap();
     assert_eq!(all(&store).await[0].id, id);
     assert_eq!(store.workers().await.unwrap(), []);
+    assert_eq!(fixture.seen_behind_its_back(schema).await, before);
+}
+
+#[tokio::test]
+async fn a_file_of_version_3_becomes_one_of_this_version() {
+    let fixture = Fixture::new().await;
+    let id = fixture.job().await;
+    let schema = "SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY name";
+    let before = fixture.seen_behind_its_back(schema).await;
+    for sql in BACK_TO_3 {
+        fixture.behind_its_back(sql).await;
+    }
+    fixture
+        .behind_its_back("UPDATE jobs SET cancel_requested = 1")
+        .await;
+    fixture.behind_its_back("PRAGMA user_version = 3").await;
+    let store = JobStore::open(fixture.directory.path()).await.unwrap();
+    is_of_this_version(&store, &id).await;
+    assert!(store.cancel_requested(&id).await.unwrap());
     assert_eq!(fixture.seen_behind_its_back(schema).await, before);
 }
 

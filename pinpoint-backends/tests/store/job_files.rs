@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pinpoint_backends::store::{
-    JobFile, JobId, JobStore, KnownFile, Lease, MOST_FILE_BYTES, StoreError,
+    Creation, JobFile, JobId, JobStore, KnownFile, Lease, MOST_FILE_BYTES, StoreError,
 };
 use pinpoint_core::JobState;
 
@@ -39,6 +39,13 @@ async fn contents(store: &JobStore, id: &JobId) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
+fn with<'a>(files: &'a [(&'a str, &'a [u8])]) -> Creation<'a> {
+    Creation {
+        files,
+        ..Creation::default()
+    }
+}
+
 async fn append(store: &JobStore, lease: &Lease, known: &KnownFile, content: &[u8]) {
     assert!(store.append_file(lease, known, content).await.unwrap());
 }
@@ -48,9 +55,10 @@ async fn a_job_has_files_from_its_beginning(fixture: Fixture) {
     let (patch, empty) = (b"--- a\n+++ b\n\0\xff", b"");
     let files = [("patch", &patch[..]), ("empty", &empty[..])];
     let id = store
-        .create_with(&new_job("a job"), &files, None)
+        .create_with(&new_job("a job"), &with(&files))
         .await
-        .unwrap();
+        .unwrap()
+        .id;
     let found = contents(store, &id).await;
     assert_eq!(
         found,
@@ -62,7 +70,7 @@ async fn a_job_has_files_from_its_beginning(fixture: Fixture) {
     assert_eq!(contents(store, &fixture.job().await).await, []);
     let large = vec![0; MOST_FILE_BYTES as usize + 1];
     let refused = store
-        .create_with(&new_job("a job"), &[("patch", &large)], None)
+        .create_with(&new_job("a job"), &with(&[("patch", &large)]))
         .await;
     assert!(matches!(refused, Err(StoreError::FileTooLarge { .. })));
 }
@@ -114,7 +122,7 @@ async fn a_file_is_bounded(fixture: Fixture) {
 async fn files_go_away_with_their_job(fixture: Fixture) {
     let store = &fixture.store;
     let id = store
-        .create_with(&new_job("a job"), &[("patch", b"x")], None)
+        .create_with(&new_job("a job"), &with(&[("patch", b"x")]))
         .await;
     id.unwrap();
     assert_eq!(store.purge(i64::MAX, 10).await.unwrap().len(), 1);
@@ -125,9 +133,9 @@ async fn files_go_away_with_their_job(fixture: Fixture) {
 async fn files_are_exported_and_imported(fixture: Fixture) {
     let store = &fixture.store;
     let id = store
-        .create_with(&new_job("a job"), &[("patch", b"\0\xff")], None)
+        .create_with(&new_job("a job"), &with(&[("patch", b"\0\xff")]))
         .await;
-    let id = id.unwrap();
+    let id = id.unwrap().id;
     let lease = store.lease(&id, "ada", LONG).await.unwrap();
     append(store, &lease, &known("tails", 0, 0), b"one").await;
     append(store, &lease, &known("tails", 3, 1), b"two").await;
@@ -199,9 +207,9 @@ async fn files_are_exported_and_imported(fixture: Fixture) {
 async fn a_piece_that_was_changed_is_damage(fixture: Fixture) {
     let store = &fixture.store;
     let id = store
-        .create_with(&new_job("a job"), &[("patch", b"abc")], None)
+        .create_with(&new_job("a job"), &with(&[("patch", b"abc")]))
         .await;
-    let id = id.unwrap();
+    let id = id.unwrap().id;
     fixture
         .behind_its_back("UPDATE job_files SET size = 2")
         .await;

@@ -1,6 +1,6 @@
 //! Jobs: made, found, listed, moved from state to state.
 
-use pinpoint_backends::store::{JOURNAL_VERSION, JobFilter, JobId, StoreError};
+use pinpoint_backends::store::{CancelRequest, JOURNAL_VERSION, JobFilter, JobId, StoreError};
 use pinpoint_core::{JobState, Record};
 
 use crate::a_run::run;
@@ -163,7 +163,10 @@ async fn a_cancellation_is_asked_for_seen_and_forgotten(fixture: Fixture) {
     let (id, other) = (fixture.job().await, fixture.job().await);
     let store = &fixture.store;
     assert!(!store.cancel_requested(&id).await.unwrap());
-    store.request_cancel(&id).await.unwrap();
+    store
+        .request_cancel(&id, &CancelRequest::default(), None)
+        .await
+        .unwrap();
     assert!(store.cancel_requested(&id).await.unwrap());
     assert!(!store.cancel_requested(&other).await.unwrap());
     store.clear_cancel(&id).await.unwrap();
@@ -182,7 +185,11 @@ async fn a_withdrawn_cancellation_is_kept_and_not_replayed(fixture: Fixture) {
     .await;
     let mut untouched = fixture.store.journal(&other).await.unwrap();
     append_all(&mut untouched, &[tick(0), cancel.clone()]).await;
-    fixture.store.request_cancel(&id).await.unwrap();
+    fixture
+        .store
+        .request_cancel(&id, &CancelRequest::default(), None)
+        .await
+        .unwrap();
 
     assert_eq!(fixture.store.withdraw_cancellation(&id).await.unwrap(), 4);
     assert!(!fixture.store.cancel_requested(&id).await.unwrap());
@@ -213,7 +220,12 @@ async fn what_is_asked_of_no_job_is_an_error(fixture: Fixture) {
             .unwrap_err(),
     );
     unknown(store.journal(&id).await.unwrap_err());
-    unknown(store.request_cancel(&id).await.unwrap_err());
+    unknown(
+        store
+            .request_cancel(&id, &CancelRequest::default(), None)
+            .await
+            .unwrap_err(),
+    );
     unknown(store.cancel_requested(&id).await.unwrap_err());
     unknown(store.clear_cancel(&id).await.unwrap_err());
     unknown(store.withdraw_cancellation(&id).await.unwrap_err());

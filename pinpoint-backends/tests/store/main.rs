@@ -7,7 +7,9 @@
 )]
 
 mod a_run;
+mod accounts;
 mod answers;
+mod audit;
 mod common;
 mod databases;
 mod exchange;
@@ -25,4 +27,5 @@ mod processes;
 mod proxy;
 mod signatures;
 mod versions;
+mod watching;
 mod workers;

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use pinpoint_backends::store::{
-    JobFilter, JobId, KeyError, NewJob, PublicKey, Signature, SigningKey,
+    Creation, JobFilter, JobId, KeyError, NewJob, PublicKey, Signature, SigningKey,
 };
 use serde_json::json;
 
@@ -39,8 +39,12 @@ fn job() -> NewJob {
 }
 
 async fn create(fixture: &Fixture, key: Option<&SigningKey>) -> JobId {
-    let created = fixture.store.create_with(&job(), &[], key).await;
-    created.unwrap()
+    let creation = Creation {
+        key,
+        ..Creation::default()
+    };
+    let created = fixture.store.create_with(&job(), &creation).await;
+    created.unwrap().id
 }
 
 async fn take(fixture: &Fixture, trusted: &[PublicKey]) -> Option<JobId> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use pinpoint_backends::job::{
     self, JobConfig, JobError, TakenJob, Worker, kind_of, open_local, spec_of,
 };
-use pinpoint_backends::store::{Job, JobId, JobStore, LockError, StoreError};
+use pinpoint_backends::store::{CancelRequest, Job, JobId, JobStore, LockError, StoreError};
 use pinpoint_backends::{job_dir, owner};
 use pinpoint_core::{DriveEvent, Engine, JobKind, JobMachine, JobState};
 use serde::Deserialize;
@@ -212,7 +212,12 @@ pub(crate) async fn try_to_cancel(
 ) -> Result<Option<JobState>, Failure> {
     let id = store.get(job).await?.id;
     let owner = owner(state_dir, &host()).map_err(Failure::job)?;
-    match job::cancel(store, &id, &owner, state_dir, Duration::ZERO, |_| {}).await {
+    let request = CancelRequest {
+        by: whoami::username().unwrap_or_default(),
+        ..CancelRequest::default()
+    };
+    let patience = Duration::ZERO;
+    match job::cancel(store, &id, &owner, state_dir, patience, &request, |_| {}).await {
         Err(
             JobError::Locked(LockError::Held { .. }) | JobError::Store(StoreError::Leased { .. }),
         ) => Ok(None),

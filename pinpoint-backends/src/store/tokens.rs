@@ -1,0 +1,189 @@
+//! API tokens: secrets by which programs act for a user.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::database::{Row, Value};
+use super::journal::parsed;
+use super::secret::sha256;
+use super::{AuditEntry, JobStore, Secret, StoreError};
+
+/// The beginning of every token, by which scanners for leaked secrets know it.
+const PREFIX: &str = "pinpoint_";
+
+/// The columns that [`JobStore::token_of`] reads.
+const COLUMNS: &str = "name, username, rights, created, expires, revoked, used";
+
+/// The milliseconds within which one use of a token is as good as the next.
+const USED_ANEW: i64 = 60 * 1000;
+
+/// The fields of a new token.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewToken {
+    /// Its name, unique among all tokens, also of those that were revoked.
+    pub name: String,
+    /// The user for whom it acts.
+    pub user: String,
+    /// The names of its roles and rights.
+    pub rights: Vec<String>,
+    /// When it ends, in milliseconds since 1970; absent if it does not end by itself.
+    pub expires: Option<i64>,
+}
+
+/// A token, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Token {
+    /// Its name.
+    pub name: String,
+    /// The user for whom it acts.
+    pub user: String,
+    /// The names of its roles and rights.
+    pub rights: Vec<String>,
+    /// When it was made, in milliseconds since 1970.
+    pub created: i64,
+    /// When it ends; absent if it does not end by itself.
+    pub expires: Option<i64>,
+    /// When it was revoked.
+    pub revoked: Option<i64>,
+    /// When it was used last, give or take a minute.
+    pub used: Option<i64>,
+}
+
+/// The answer to whether a secret is a token's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TokenCheck {
+    /// It is.
+    Valid(Token),
+    /// Its token has expired.
+    Expired(Token),
+    /// Its token was revoked.
+    Revoked(Token),
+    /// It belongs to no token.
+    Unknown,
+}
+
+impl JobStore {
+    /// Makes a token and returns its secret, which the store does not keep.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::TokenExists`], or when the store can't be written.
+    #[tracing::instrument(name = "store::create_token", level = "debug", skip_all)]
+    pub async fn create_token(
+        &self,
+        token: &NewToken,
+        entry: Option<&AuditEntry>,
+    ) -> Result<Secret, StoreError> {
+        let secret = Secret::new(PREFIX)?;
+        let now = self.database.dialect().now();
+        let insert = format!(
+            "INSERT INTO tokens (name, hash, username, rights, created, expires) \
+             VALUES ($1, $2, $3, $4, {now}, $5) ON CONFLICT DO NOTHING"
+        );
+        let hash = sha256(secret.as_str().as_bytes());
+        let values: [Value; 5] = [
+            token.name.as_str().into(),
+            hash.clone().into(),
+            token.user.as_str().into(),
+            Json::from(token.rights.clone()).to_string().into(),
+            token.expires.into(),
+        ];
+        self.database
+            .change(entry, async |transaction| {
+                if transaction.execute(&insert, values.clone()).await? > 0 {
+                    return Ok(());
+                }
+                // Perhaps by an attempt that was not acknowledged.
+                let sql = "SELECT 1 FROM tokens WHERE hash = $1";
+                match transaction.fetch(sql, [hash.clone().into()]).await?[..] {
+                    [] => Err(StoreError::TokenExists {
+                        name: token.name.clone(),
+                    }),
+                    _ => Ok(()),
+                }
+            })
+            .await?;
+        Ok(secret)
+    }
+
+    /// All tokens, also those that have ended, sorted by name.
+    ///
+    /// # Errors
+    ///
+    /// When the store can't be read.
+    #[tracing::instrument(name = "store::tokens", level = "debug", skip_all)]
+    pub async fn tokens(&self) -> Result<Vec<Token>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM tokens ORDER BY name");
+        let rows = self.database.fetch(&sql, []).await?;
+        rows.iter().map(|row| self.token_of(row)).collect()
+    }
+
+    /// Ends a token. One that was revoked already stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoToken`], or when the store can't be written.
+    #[tracing::instrument(name = "store::revoke_token", level = "debug", skip_all)]
+    pub async fn revoke_token(
+        &self,
+        name: &str,
+        entry: Option<&AuditEntry>,
+    ) -> Result<(), StoreError> {
+        let now = self.database.dialect().now();
+        let sql = format!("UPDATE tokens SET revoked = coalesce(revoked, {now}) WHERE name = $1");
+        self.database
+            .change(entry, async |transaction| {
+                match transaction.execute(&sql, [name.into()]).await? {
+                    0 => Err(StoreError::NoToken { name: name.into() }),
+                    _ => Ok(()),
+                }
+            })
+            .await
+    }
+
+    /// The token of a secret. The store notes that a valid one was used.
+    ///
+    /// # Errors
+    ///
+    /// When the store can't be read or written.
+    #[tracing::instrument(name = "store::find_token", level = "debug", skip_all)]
+    pub async fn find_token(&self, secret: &str) -> Result<TokenCheck, StoreError> {
+        let now = self.database.dialect().now();
+        let hash = sha256(secret.as_bytes());
+        let sql = format!("SELECT {COLUMNS}, {now} FROM tokens WHERE hash = $1");
+        let rows = self.database.fetch(&sql, [hash.clone().into()]).await?;
+        let Some(row) = rows.first() else {
+            return Ok(TokenCheck::Unknown);
+        };
+        let time = row.int(7).map_err(|source| self.database.failed(source))?;
+        let token = self.token_of(row)?;
+        if token.revoked.is_some() {
+            return Ok(TokenCheck::Revoked(token));
+        }
+        if token.expires.is_some_and(|expires| expires <= time) {
+            return Ok(TokenCheck::Expired(token));
+        }
+        if token.used.is_none_or(|used| used <= time - USED_ANEW) {
+            let sql = "UPDATE tokens SET used = $2 WHERE hash = $1";
+            let values = [hash.into(), time.into()];
+            self.database.execute(sql, values).await?;
+        }
+        Ok(TokenCheck::Valid(token))
+    }
+
+    fn token_of(&self, row: &Row) -> Result<Token, StoreError> {
+        let failed = |source| self.database.failed(source);
+        let name = row.text(0).map_err(failed)?;
+        let place = || format!("token {name}");
+        let rights = row.text(2).map_err(failed)?;
+        Ok(Token {
+            user: row.text(1).map_err(failed)?,
+            rights: parsed(&self.database.name, place, &rights)?,
+            created: row.int(3).map_err(failed)?,
+            expires: row.optional_int(4).map_err(failed)?,
+            revoked: row.optional_int(5).map_err(failed)?,
+            used: row.optional_int(6).map_err(failed)?,
+            name,
+        })
+    }
+}
