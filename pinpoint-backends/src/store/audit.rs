@@ -11,7 +11,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::database::{Access, Database, Row, Transaction, Value, storable};
+use super::database::{Access, Database, Row, Transaction, Tries, Value, storable};
 use super::journal::{damaged, parsed};
 use super::secret::sha256;
 use super::{JobId, JobStore, StoreError, now};
@@ -259,7 +259,13 @@ impl JobStore {
     /// When the entry is not in the log afterwards.
     #[tracing::instrument(name = "store::audit", level = "debug", skip_all)]
     pub async fn audit(&self, entry: &AuditEntry) -> Result<(), StoreError> {
-        self.database.change(Some(entry), async |_| Ok(())).await
+        let mut change = Change::new(&self.database, Some(entry));
+        loop {
+            match try_audit(&change).await {
+                Err(error) if change.again(&error).await => {}
+                done => return done,
+            }
+        }
     }
 
     /// The rows that match the filter after the one of this number, oldest first: at most
@@ -355,35 +361,56 @@ impl JobStore {
     }
 }
 
-impl Database {
-    /// Makes a change and appends the entry about it, both or neither, and both once: where
-    /// an attempt was not acknowledged, its row shows whether it was done. Without an entry,
-    /// making the change twice must be the same as once.
-    pub(super) async fn change(
-        &self,
-        entry: Option<&AuditEntry>,
-        change: impl AsyncFn(&mut Transaction) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        let entry = entry.map(Fields::new);
-        let mut tries = self.tries(None);
-        let mut again = false;
-        loop {
-            let attempt = async {
-                let mut transaction = self.begin(Access::Write).await?;
-                if let (true, Some(entry)) = (again, &entry)
-                    && is_there(self, &mut transaction, entry).await?
-                {
-                    return transaction.commit().await;
-                }
-                change(&mut transaction).await?;
-                append(self, &mut transaction, entry.as_ref()).await?;
-                transaction.commit().await
-            };
-            match attempt.await {
-                Err(error) if tries.again(&error).await => again = true,
-                done => return done,
-            }
+/// A change of the store with the entry about it: both or neither, and both once. Where an
+/// attempt was not acknowledged, its row shows whether it was made. Without an entry, making
+/// the change twice must be the same as once.
+pub(super) struct Change<'a> {
+    database: &'a Database,
+    entry: Option<Fields>,
+    tries: Tries<'a>,
+    is_repeated: bool,
+}
+
+impl<'a> Change<'a> {
+    pub(super) fn new(database: &'a Database, entry: Option<&AuditEntry>) -> Self {
+        Self {
+            database,
+            entry: entry.map(Fields::new),
+            tries: database.tries(None),
+            is_repeated: false,
         }
+    }
+
+    /// The transaction for an attempt; none when an earlier one is found to have succeeded.
+    pub(super) async fn begin(&self) -> Result<Option<Transaction>, StoreError> {
+        let mut transaction = self.database.begin(Access::Write).await?;
+        if self.is_repeated
+            && let Some(entry) = &self.entry
+            && is_there(self.database, &mut transaction, entry).await?
+        {
+            transaction.commit().await?;
+            return Ok(None);
+        }
+        Ok(Some(transaction))
+    }
+
+    /// Appends the entry, and makes an attempt last.
+    pub(super) async fn commit(&self, mut transaction: Transaction) -> Result<(), StoreError> {
+        append(self.database, &mut transaction, self.entry.as_ref()).await?;
+        transaction.commit().await
+    }
+
+    /// As [`Tries::again`].
+    pub(super) async fn again(&mut self, error: &StoreError) -> bool {
+        self.is_repeated = true;
+        self.tries.again(error).await
+    }
+}
+
+async fn try_audit(change: &Change<'_>) -> Result<(), StoreError> {
+    match change.begin().await? {
+        Some(transaction) => change.commit(transaction).await,
+        None => Ok(()),
     }
 }
 

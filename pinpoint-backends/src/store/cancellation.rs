@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::audit::Change;
 use super::database::{Access, Row, Transaction, Value};
 use super::jobs::{count_anew, one, unknown};
 use super::{AuditEntry, JobId, JobStore, StoreError};
@@ -47,13 +48,13 @@ impl JobStore {
         request: &CancelRequest,
         entry: Option<&AuditEntry>,
     ) -> Result<(), StoreError> {
-        let sql = format!("UPDATE jobs SET cancel_requested = 1, {KEEP} WHERE id = $1");
-        self.database
-            .change(entry, async |transaction| {
-                let values = values_of(id, request);
-                one(id, transaction.execute(&sql, values).await?)
-            })
-            .await
+        let mut change = Change::new(&self.database, entry);
+        loop {
+            match try_request_cancel(&change, id, request).await {
+                Err(error) if change.again(&error).await => {}
+                done => return done,
+            }
+        }
     }
 
     /// Keeps the reason of a request that reached the worker of the job by another way.
@@ -167,6 +168,20 @@ impl JobStore {
 
 const CLEAR: &str =
     "UPDATE jobs SET cancel_requested = 0, cancel_by = NULL, cancel_reason = NULL WHERE id = $1";
+
+async fn try_request_cancel(
+    change: &Change<'_>,
+    id: &JobId,
+    request: &CancelRequest,
+) -> Result<(), StoreError> {
+    let Some(mut transaction) = change.begin().await? else {
+        return Ok(());
+    };
+    let sql = format!("UPDATE jobs SET cancel_requested = 1, {KEEP} WHERE id = $1");
+    let values = values_of(id, request);
+    one(id, transaction.execute(&sql, values).await?)?;
+    change.commit(transaction).await
+}
 
 fn values_of(id: &JobId, request: &CancelRequest) -> [Value; 3] {
     [

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use pinpoint_core::JobState;
 
+use super::audit::Change;
 use super::cancellation::{clear, withdraw};
 use super::database::{Access, Database, Row, Transaction};
 use super::journal::{damaged, parsed};
@@ -34,7 +35,7 @@ pub(super) const IMPORTED: i64 = -(1 << 62);
 const SUSPENDED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A change of a job's state, the same at every attempt.
-struct Change<'a> {
+struct StateChange<'a> {
     to: JobState,
     error: Option<&'a str>,
     outcome: Option<String>,
@@ -152,7 +153,7 @@ impl JobStore {
         error: Option<&str>,
         outcome: Option<&serde_json::Value>,
     ) -> Result<(), StoreError> {
-        let change = Change {
+        let change = StateChange {
             to,
             error,
             // The stand-in for an absent value is read back as absent.
@@ -176,7 +177,7 @@ impl JobStore {
         &self,
         id: &JobId,
         lease: Option<&Lease>,
-        change: &Change<'_>,
+        change: &StateChange<'_>,
         again: bool,
     ) -> Result<(), StoreError> {
         let mut transaction = self.database.begin(Access::Write).await?;
@@ -190,7 +191,7 @@ impl JobStore {
         transaction: &mut Transaction,
         id: &JobId,
         lease: Option<&Lease>,
-        change: &Change<'_>,
+        change: &StateChange<'_>,
         again: bool,
     ) -> Result<(), StoreError> {
         let failed = |source| self.database.failed(source);
@@ -272,12 +273,19 @@ impl JobStore {
     /// that a worker has.
     #[tracing::instrument(name = "store::resume", level = "debug", skip_all, fields(job = %id))]
     pub async fn resume(&self, id: &JobId, entry: Option<&AuditEntry>) -> Result<(), StoreError> {
-        let time = now();
-        let change = |to| Change {
-            to,
-            error: None,
-            outcome: None,
-            time,
+        let mut change = Change::new(&self.database, entry);
+        loop {
+            match self.try_resume(&change, id).await {
+                Err(error) if change.again(&error).await => {}
+                done => return done,
+            }
+        }
+    }
+
+    async fn try_resume(&self, change: &Change<'_>, id: &JobId) -> Result<(), StoreError> {
+        let failed = |source| self.database.failed(source);
+        let Some(mut transaction) = change.begin().await? else {
+            return Ok(());
         };
         let dialect = self.database.dialect();
         let sql = format!(
@@ -285,42 +293,45 @@ impl JobStore {
             dialect.now(),
             dialect.for_update()
         );
-        let failed = |source| self.database.failed(source);
-        self.database
-            .change(entry, async |transaction| {
-                let rows = transaction.fetch(&sql, [id.as_str().into()]).await?;
-                let row = rows.first().ok_or_else(|| unknown(id))?;
-                let from = state(&self.database, id, row, 0)?;
-                let left = row.int(2).map_err(failed)?;
-                if let Some(owner) = row.optional_text(1).map_err(failed)?
-                    && left >= 0
-                {
-                    return Err(StoreError::Leased {
-                        id: id.clone(),
-                        owner,
-                        seconds: (left + 999) / 1000,
-                    });
-                }
-                match from {
-                    JobState::Completed => {
-                        return Err(StoreError::Transition {
-                            id: id.clone(),
-                            from,
-                            to: JobState::Pending,
-                        });
-                    }
-                    JobState::Canceled => drop(withdraw(transaction, id).await?),
-                    _ => clear(transaction, id).await?,
-                }
-                if matches!(from, JobState::Failed | JobState::Canceled) {
-                    for to in [JobState::Running, JobState::Pending] {
-                        self.change_state_in(transaction, id, None, &change(to), false)
-                            .await?;
-                    }
-                }
-                Ok(())
-            })
-            .await
+        let rows = transaction.fetch(&sql, [id.as_str().into()]).await?;
+        let row = rows.first().ok_or_else(|| unknown(id))?;
+        let from = state(&self.database, id, row, 0)?;
+        let left = row.int(2).map_err(failed)?;
+        if let Some(owner) = row.optional_text(1).map_err(failed)?
+            && left >= 0
+        {
+            return Err(StoreError::Leased {
+                id: id.clone(),
+                owner,
+                seconds: (left + 999) / 1000,
+            });
+        }
+        match from {
+            JobState::Completed => {
+                return Err(StoreError::Transition {
+                    id: id.clone(),
+                    from,
+                    to: JobState::Pending,
+                });
+            }
+            JobState::Canceled => drop(withdraw(&mut transaction, id).await?),
+            _ => clear(&mut transaction, id).await?,
+        }
+        if matches!(from, JobState::Failed | JobState::Canceled) {
+            let time = now();
+            for to in [JobState::Running, JobState::Pending] {
+                let (error, outcome) = (None, None);
+                let change = StateChange {
+                    to,
+                    error,
+                    outcome,
+                    time,
+                };
+                self.change_state_in(&mut transaction, id, None, &change, false)
+                    .await?;
+            }
+        }
+        change.commit(transaction).await
     }
 
     /// Changes the configuration of a job that has no records yet, under its lease.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::audit::Change;
 use super::database::{Row, Value};
 use super::journal::parsed;
 use super::secret::sha256;
@@ -75,35 +76,14 @@ impl JobStore {
         entry: Option<&AuditEntry>,
     ) -> Result<Secret, StoreError> {
         let secret = Secret::new(PREFIX)?;
-        let now = self.database.dialect().now();
-        let insert = format!(
-            "INSERT INTO tokens (name, hash, username, rights, created, expires) \
-             VALUES ($1, $2, $3, $4, {now}, $5) ON CONFLICT DO NOTHING"
-        );
         let hash = sha256(secret.as_str().as_bytes());
-        let values: [Value; 5] = [
-            token.name.as_str().into(),
-            hash.clone().into(),
-            token.user.as_str().into(),
-            Json::from(token.rights.clone()).to_string().into(),
-            token.expires.into(),
-        ];
-        self.database
-            .change(entry, async |transaction| {
-                if transaction.execute(&insert, values.clone()).await? > 0 {
-                    return Ok(());
-                }
-                // Perhaps by an attempt that was not acknowledged.
-                let sql = "SELECT 1 FROM tokens WHERE hash = $1";
-                match transaction.fetch(sql, [hash.clone().into()]).await?[..] {
-                    [] => Err(StoreError::TokenExists {
-                        name: token.name.clone(),
-                    }),
-                    _ => Ok(()),
-                }
-            })
-            .await?;
-        Ok(secret)
+        let mut change = Change::new(&self.database, entry);
+        loop {
+            match try_create(&change, token, &hash).await {
+                Err(error) if change.again(&error).await => {}
+                done => return done.map(|()| secret),
+            }
+        }
     }
 
     /// All tokens, also those that have ended, sorted by name.
@@ -129,16 +109,13 @@ impl JobStore {
         name: &str,
         entry: Option<&AuditEntry>,
     ) -> Result<(), StoreError> {
-        let now = self.database.dialect().now();
-        let sql = format!("UPDATE tokens SET revoked = coalesce(revoked, {now}) WHERE name = $1");
-        self.database
-            .change(entry, async |transaction| {
-                match transaction.execute(&sql, [name.into()]).await? {
-                    0 => Err(StoreError::NoToken { name: name.into() }),
-                    _ => Ok(()),
-                }
-            })
-            .await
+        let mut change = Change::new(&self.database, entry);
+        loop {
+            match try_revoke(&change, name).await {
+                Err(error) if change.again(&error).await => {}
+                done => return done,
+            }
+        }
     }
 
     /// The token of a secret. The store notes that a valid one was used.
@@ -185,5 +162,48 @@ impl JobStore {
             used: row.optional_int(6).map_err(failed)?,
             name,
         })
+    }
+}
+
+async fn try_create(change: &Change<'_>, token: &NewToken, hash: &[u8]) -> Result<(), StoreError> {
+    let Some(mut transaction) = change.begin().await? else {
+        return Ok(());
+    };
+    let sql = format!(
+        "INSERT INTO tokens (name, hash, username, rights, created, expires) \
+         VALUES ($1, $2, $3, $4, {}, $5) ON CONFLICT DO NOTHING",
+        transaction.dialect().now()
+    );
+    let values: [Value; 5] = [
+        token.name.as_str().into(),
+        hash.to_vec().into(),
+        token.user.as_str().into(),
+        Json::from(token.rights.clone()).to_string().into(),
+        token.expires.into(),
+    ];
+    if transaction.execute(&sql, values).await? == 0 {
+        // Perhaps by an attempt that was not acknowledged.
+        let sql = "SELECT 1 FROM tokens WHERE hash = $1";
+        return match transaction.fetch(sql, [hash.to_vec().into()]).await?[..] {
+            [] => Err(StoreError::TokenExists {
+                name: token.name.clone(),
+            }),
+            _ => Ok(()),
+        };
+    }
+    change.commit(transaction).await
+}
+
+async fn try_revoke(change: &Change<'_>, name: &str) -> Result<(), StoreError> {
+    let Some(mut transaction) = change.begin().await? else {
+        return Ok(());
+    };
+    let sql = format!(
+        "UPDATE tokens SET revoked = coalesce(revoked, {}) WHERE name = $1",
+        transaction.dialect().now()
+    );
+    match transaction.execute(&sql, [name.into()]).await? {
+        0 => Err(StoreError::NoToken { name: name.into() }),
+        _ => change.commit(transaction).await,
     }
 }

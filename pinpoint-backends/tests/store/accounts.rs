@@ -182,7 +182,7 @@ async fn a_sign_in_ends_once(fixture: Fixture) {
         taking.spawn(async move { store.take_sign_in(state.as_str()).await.unwrap() });
     }
     let taken: Vec<_> = taking.join_all().await.into_iter().flatten().collect();
-    assert_eq!(taken, [value.clone()]);
+    assert_eq!(taken, std::slice::from_ref(&value));
 
     let late = store.begin_sign_in(&value).await.unwrap();
     fixture

@@ -16,6 +16,7 @@ on_both! {
     only_legal_transitions_are_made,
     error_and_outcome_belong_to_the_state,
     a_cancellation_is_asked_for_seen_and_forgotten,
+    the_first_reason_is_kept_until_it_is_withdrawn,
     a_withdrawn_cancellation_is_kept_and_not_replayed,
     what_is_asked_of_no_job_is_an_error,
 }
@@ -171,6 +172,29 @@ async fn a_cancellation_is_asked_for_seen_and_forgotten(fixture: Fixture) {
     assert!(!store.cancel_requested(&other).await.unwrap());
     store.clear_cancel(&id).await.unwrap();
     assert!(!store.cancel_requested(&id).await.unwrap());
+}
+
+async fn the_first_reason_is_kept_until_it_is_withdrawn(fixture: Fixture) {
+    let id = fixture.job().await;
+    let store = &fixture.store;
+    let asked = async |reason: &str, by: &str| {
+        let (reason, by) = (reason.into(), by.into());
+        let request = CancelRequest { reason, by };
+        store.request_cancel(&id, &request, None).await.unwrap();
+        request
+    };
+    let kept = async || store.get(id.as_str()).await.unwrap().cancel;
+    assert_eq!(kept().await, None);
+    let first = asked("", "").await;
+    asked("wrong range", "ada").await;
+    assert_eq!(kept().await, Some(first));
+    store.clear_cancel(&id).await.unwrap();
+    assert_eq!(kept().await, None);
+    let second = asked("wrong range", "ada").await;
+    asked("no more needed", "bob").await;
+    assert_eq!(kept().await, Some(second));
+    store.withdraw_cancellation(&id).await.unwrap();
+    assert_eq!(kept().await, None);
 }
 
 async fn a_withdrawn_cancellation_is_kept_and_not_replayed(fixture: Fixture) {

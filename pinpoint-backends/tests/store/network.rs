@@ -9,7 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use pinpoint_backends::store::{JobId, JobStore, Lease, Patience, StoreError};
+use pinpoint_backends::store::{
+    AuditCheck, AuditEntry, AuditFilter, CancelRequest, Creation, IdempotencyKey, JobId, JobStore,
+    Lease, Patience, StoreError,
+};
 use pinpoint_core::{JobState, Journal, Record};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::sync::OnceCell;
@@ -158,6 +161,68 @@ async fn what_was_done_and_not_acknowledged_is_not_done_twice() {
     })
     .await;
     network.is_whole(written).await;
+}
+
+/// Nor is an entry of the audit log, or the change that it tells of.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_was_not_acknowledged_is_told_once() {
+    let network = Network::new(server().await, Patience::default()).await;
+    let Network { proxy, store, .. } = &network;
+    let entry = |operation: &str| AuditEntry {
+        operation: operation.into(),
+        ..AuditEntry::default()
+    };
+    let (refused, created, canceled) = (entry("refused"), entry("created"), entry("canceled"));
+    let creation = Creation {
+        entry: Some(&created),
+        once: Some(IdempotencyKey {
+            user: "ada",
+            key: "key",
+            digest: [1; 32],
+        }),
+        ..Creation::default()
+    };
+    let request = CancelRequest::default();
+    ends(async {
+        for _ in 0..3 {
+            proxy.lose(b"COMMIT\0");
+            store.audit(&refused).await.unwrap();
+            assert!(proxy.has_lost());
+        }
+        proxy.lose(b"COMMIT\0");
+        let other = store.create_with(&new_job("other"), &creation).await;
+        assert!(proxy.has_lost());
+        let other = other.unwrap();
+        assert!(other.is_new);
+        proxy.lose(b"COMMIT\0");
+        (store
+            .request_cancel(&other.id, &request, Some(&canceled))
+            .await)
+            .unwrap();
+        assert!(proxy.has_lost());
+        proxy.lose(b"COMMIT\0");
+        let resumed = entry("resumed");
+        store.resume(&other.id, Some(&resumed)).await.unwrap();
+        assert!(proxy.has_lost());
+    })
+    .await;
+    let rows = network
+        .direct
+        .audited(&AuditFilter::default(), 0, 100)
+        .await;
+    let told: Vec<String> = (rows.unwrap().into_iter())
+        .map(|row| row.entry.operation)
+        .collect();
+    let expected = [
+        "refused", "refused", "refused", "created", "canceled", "resumed",
+    ];
+    assert_eq!(told, expected);
+    let check = network.direct.verify_audit().await.unwrap();
+    assert!(
+        matches!(check, AuditCheck::Whole { rows: 6, .. }),
+        "{check:?}"
+    );
+    assert_eq!(crate::common::all(&network.direct).await.len(), 2);
 }
 
 /// Another writer's record is not taken for one's own.

@@ -139,6 +139,30 @@ fn a_job_that_is_shown() {
 }
 
 #[test]
+fn a_job_that_was_asked_to_end() {
+    let shown = |state: &str, by: &str, reason: &str| {
+        let members = json!({
+            "spec": null, "config": null, "outcome": null, "journal_version": 2,
+            "written_by": "0.1.0", "cancel": { "by": by, "reason": reason },
+        });
+        let mut shown = job(FIRST, state, "pinpoint bisect v1 v2 -- ./bench.sh");
+        for (name, value) in members.as_object().unwrap() {
+            shown[name] = value.clone();
+        }
+        let job: Job = serde_json::from_value(shown).unwrap();
+        without_styles(&job_list::about(&job))
+    };
+    let jobs = [
+        shown("canceled", "ada", "wrong range\u{1b}[31m"),
+        shown("canceled", "ada", ""),
+        shown("running", "", "wrong range"),
+        // The request came too late.
+        shown("completed", "ada", "wrong range"),
+    ];
+    insta::assert_snapshot!("jobs_show_canceled", jobs.join("\n"));
+}
+
+#[test]
 fn compared_files() {
     let file = |charts: &[(&str, &str, f64)]| -> BTreeMap<String, Series> {
         let series = |(chart, unit, level): &(&str, &str, f64)| {

@@ -260,8 +260,8 @@ fn what_a_worker_says_that_was_stalled_counts_for_nothing() {
     stop(asleep);
 }
 
-/// A job whose run waits, which is ended in some way.
-fn a_job_is_ended(end: impl FnOnce(&Scene<'_>, &str)) {
+/// A job whose run waits, which is ended in some way. Returns it as it is shown then.
+fn a_job_is_ended(end: impl FnOnce(&Scene<'_>, &str)) -> Value {
     let pool = Pool::new(World::with_step(16, 9));
     let scene = Scene::new(&pool);
     let (worker, job, _gate) = scene.in_a_run();
@@ -271,19 +271,22 @@ fn a_job_is_ended(end: impl FnOnce(&Scene<'_>, &str)) {
     has_ended_cleanly(&pool, &job);
     let runs = pool.world.recorded_runs(&job).len() as u64;
     assert_eq!(ended.document()["runs"], json!(runs), "{ended}");
-    assert_eq!(pool.show(&job)["state"], "canceled");
+    let shown = pool.show(&job);
+    assert_eq!(shown["state"], "canceled");
     // The worker has no part of it any more.
     let next = pool.detach(&[], BENCHMARK);
     pool.wait(&next).ends_with(0);
     stop(worker);
+    shown
 }
 
 #[test]
 fn a_job_that_is_canceled_ends_with_what_is_known() {
-    a_job_is_ended(|scene, job| {
+    let shown = a_job_is_ended(|scene, job| {
         let cancel = ["jobs", "cancel", job];
         scene.pool.on("desk", &cancel).ends_with(0);
     });
+    assert_eq!(shown["cancel"]["by"], shown["user"]);
 }
 
 #[test]
@@ -302,12 +305,14 @@ fn so_does_one_whose_workflow_is_terminated() {
 
 #[test]
 fn so_does_one_that_is_canceled_by_an_update() {
-    a_job_is_ended(|scene, job| {
+    let shown = a_job_is_ended(|scene, job| {
         let cancel = ["workflow", "update", "execute", "--workflow-id", job];
         let input = r#"{"reason": "no longer needed", "by": "ada"}"#;
         let input = ["--name", "cancel", "--input", input];
         scene.temporal(&[&cancel[..], &input].concat());
     });
+    let request = json!({ "reason": "no longer needed", "by": "ada" });
+    assert_eq!(shown["cancel"], request);
 }
 
 #[test]

@@ -6,8 +6,10 @@ ALTER TABLE jobs ADD COLUMN cancel_by TEXT;
 
 ALTER TABLE jobs ADD COLUMN cancel_reason TEXT;
 
--- Few of a user's jobs have not ended.
-CREATE INDEX jobs_under_way ON jobs (username) WHERE state IN ('pending', 'running');
+-- Few of a user's jobs have not ended. SQLite prefers another index without the second
+-- column.
+CREATE INDEX jobs_under_way ON jobs (username, state)
+    WHERE state IN ('pending', 'running');
 
 -- The runs recorded in an hour for all jobs of a user: for quotas.
 CREATE TABLE run_counts (

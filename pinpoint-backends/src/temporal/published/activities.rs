@@ -19,7 +19,7 @@ use super::INVALID;
 use super::answers::message_of;
 use super::parameters::{Name, Parameters};
 use crate::job::{self, JobError, message, stored_result};
-use crate::store::{Job, JobId, LockError, NewJob, StoreError};
+use crate::store::{CancelRequest, Job, JobId, LockError, NewJob, StoreError};
 use crate::temporal::failures::{again, from_store, lasting_failure, refused};
 use crate::temporal::jobs_here::JobsHere;
 use crate::worker::jittered;
@@ -174,7 +174,12 @@ impl Following {
     async fn canceled(&self, job: &str) -> Result<JobState, ActivityError> {
         let id = self.jobs.read(job).await?.id;
         let (store, state_dir) = (self.jobs.store(), self.jobs.state_dir());
-        let canceled = job::cancel(store, &id, &self.owner, state_dir, PATIENCE, |_| {}).await;
+        let request = CancelRequest {
+            reason: "its workflow was ended".into(),
+            ..CancelRequest::default()
+        };
+        let owner = &self.owner;
+        let canceled = job::cancel(store, &id, owner, state_dir, PATIENCE, &request, |_| {}).await;
         canceled.map_err(|error| match error {
             JobError::Locked(LockError::Held { .. })
             | JobError::Store(StoreError::Leased { .. }) => again(message(&error)),
