@@ -524,7 +524,7 @@ mod tests {
         };
         let id = store.create(&job).await.unwrap();
         let mut journal = store.journal(&id).await.unwrap();
-        limit(&journal, "PRAGMA max_page_count = 40").await;
+        limit(&journal, "PRAGMA max_page_count = 80").await;
         let failed = |action| Record::GaveUp {
             action,
             reason: "x".repeat(500),
