@@ -1,9 +1,12 @@
 //! The caller of a request, and what may be done in whose name.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
-use tonic::{Extensions, Status};
+use pinpoint_backends::store::AuditEntry;
+use tonic::{Code, Extensions, Status};
 
+use crate::grpc::errors;
 use crate::operations::{Access, Right};
 
 /// The caller of a request.
@@ -20,13 +23,18 @@ pub struct Caller {
 pub(crate) struct Context {
     /// Absent where nobody has signed in.
     pub(crate) caller: Option<Caller>,
+    /// The address that it came from.
+    pub(crate) from: Option<IpAddr>,
+    /// The id of the request, for logs.
+    pub(crate) request: String,
+    /// The RPC that it asks for.
+    pub(crate) operation: &'static str,
 }
 
 impl Context {
     /// The circumstances of a call.
     pub(crate) fn of(extensions: &Extensions) -> Result<&Self, Status> {
-        let missing = || Status::internal("the request did not come through the service's router");
-        extensions.get().ok_or_else(missing)
+        extensions.get().ok_or_else(errors::no_context)
     }
 
     /// The caller, where the operation is allowed.
@@ -39,6 +47,23 @@ impl Context {
             None => Err(Status::unauthenticated("sign in first")),
             Some(caller) if caller.rights.contains(&right) => Ok(()),
             Some(caller) => Err(denied(&caller.user, right)),
+        }
+    }
+
+    /// The row of the audit log about this request.
+    pub(crate) fn entry(&self, result: Code) -> AuditEntry {
+        AuditEntry {
+            user: self
+                .caller
+                .as_ref()
+                .map(|caller| caller.user.clone())
+                .unwrap_or_default(),
+            address: self.from.map(|from| from.to_string()).unwrap_or_default(),
+            operation: self.operation.to_owned(),
+            job: None,
+            result: code_name(result).to_owned(),
+            request: self.request.clone(),
+            details: serde_json::Map::new(),
         }
     }
 
@@ -72,6 +97,17 @@ impl Caller {
     }
 }
 
+/// A code, as gRPC names it.
+fn code_name(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "ok",
+        Code::PermissionDenied => "permission_denied",
+        Code::Unauthenticated => "unauthenticated",
+        Code::ResourceExhausted => "resource_exhausted",
+        _ => "error",
+    }
+}
+
 fn denied(user: &str, right: Right) -> Status {
     let does = match right {
         Right::See => "see jobs",
@@ -87,8 +123,6 @@ fn denied(user: &str, right: Right) -> Status {
 
 #[cfg(test)]
 mod tests {
-    use tonic::Code;
-
     use super::*;
 
     fn ada(rights: &[Right]) -> Caller {
@@ -114,7 +148,12 @@ mod tests {
 
     #[test]
     fn nothing_is_allowed_to_nobody() {
-        let context = |caller| Context { caller };
+        let context = |caller| Context {
+            caller,
+            from: None,
+            request: String::new(),
+            operation: "",
+        };
         let needs = Access::With(Right::See);
         assert_eq!(
             context(None).allow(needs).unwrap_err().code(),

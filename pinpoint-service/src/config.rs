@@ -41,6 +41,9 @@ pub struct Config {
     pub store: Option<String>,
     /// The files that describe bots and benchmarks.
     pub bots: Vec<PathBuf>,
+    /// How callers say who they are.
+    #[serde(default)]
+    pub sign_in: SignInConfig,
     /// The certificate that it shows; without one it speaks HTTP alone.
     #[serde(default)]
     pub tls: Option<Tls>,
@@ -50,6 +53,17 @@ pub struct Config {
     /// The time that is left to requests under way when the service has to end.
     #[serde(default = "drain", with = "seconds")]
     pub drain: Duration,
+}
+
+/// How callers say who they are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SignInConfig {
+    /// They do not: everybody is the user that runs the service. For a loopback address.
+    #[default]
+    None,
+    /// By tokens that `pinpoint-service tokens create` makes.
+    Tokens,
 }
 
 /// Files with the service's certificate and its key, in PEM. They are read again when they
@@ -111,9 +125,14 @@ pub enum ConfigError {
     Toml(#[from] toml::de::Error),
     /// Everybody could use it without signing in.
     #[error(
-        "nobody signs in, so that everybody who reaches {0} could run benchmarks: listen on a loopback address such as 127.0.0.1:7467"
+        "nobody signs in, so that everybody who reaches {0} could run benchmarks: set `sign_in`, or listen on a loopback address such as 127.0.0.1:7467"
     )]
     Open(SocketAddr),
+    /// Others on the network could read the tokens.
+    #[error(
+        "tokens would cross the network in the clear: give `[tls]`, or listen on a loopback address, with a server before it that ends TLS, instead of {0}"
+    )]
+    Readable(SocketAddr),
     /// A worker that takes nothing.
     #[error(
         "`worker.bots` names no bot; name those whose jobs this process takes, or leave `[worker]` out"
@@ -129,8 +148,13 @@ impl Config {
     /// The first problem, with its place in the text.
     pub fn read(text: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text)?;
-        if !config.listen.ip().is_loopback() {
-            return Err(ConfigError::Open(config.listen));
+        let is_local = config.listen.ip().is_loopback();
+        match config.sign_in {
+            SignInConfig::None if !is_local => return Err(ConfigError::Open(config.listen)),
+            SignInConfig::Tokens if !is_local && config.tls.is_none() => {
+                return Err(ConfigError::Readable(config.listen));
+            }
+            _ => {}
         }
         if config
             .worker
@@ -153,6 +177,10 @@ mod tests {
             (
                 "listen = '0.0.0.0:80'\nstate_dir = '/s'\nbots = []",
                 "nobody signs in",
+            ),
+            (
+                "listen = '0.0.0.0:80'\nstate_dir = '/s'\nbots = []\nsign_in = 'tokens'",
+                "in the clear",
             ),
             (
                 "listen = '127.0.0.1:80'\nbots = []",

@@ -38,7 +38,7 @@ use tracing::Instrument;
 use uuid::Uuid;
 
 pub use caller::Caller;
-pub use operations::Right;
+pub use operations::{ROLES, Right, rights_of};
 pub use sign_in::SignIn;
 
 use caller::Context;
@@ -84,6 +84,19 @@ pub async fn router(service: Service) -> Router {
         .layer(from_fn_with_state(service, identify))
 }
 
+/// The routes of REST: each with its method, its path, and the right that it needs; nothing
+/// where everybody may ask.
+pub fn operations() -> impl Iterator<Item = (&'static str, &'static str, Option<Right>)> {
+    operations::OPERATIONS.iter().flat_map(|operation| {
+        let right = match operation.access {
+            operations::Access::Anyone => None,
+            operations::Access::With(right) => Some(right),
+        };
+        let routes = operation.routes.iter();
+        routes.map(move |(method, path)| (method.as_str(), *path, right))
+    })
+}
+
 /// Can jobs be read?
 async fn ready(State(service): State<Service>) -> Response {
     let listed = service
@@ -115,14 +128,20 @@ async fn identify(State(service): State<Service>, mut request: Request, next: Ne
         .await;
     match caller {
         Ok(caller) => {
+            let id = Uuid::now_v7().to_string();
             let span = tracing::info_span!(
                 "request",
-                id = %Uuid::now_v7(),
+                id,
                 from = peer.map(tracing::field::display),
                 user = caller.as_ref().map(|caller| &*caller.user),
                 path = request.uri().path(),
             );
-            request.extensions_mut().insert(Context { caller });
+            request.extensions_mut().insert(Context {
+                caller,
+                from: peer,
+                request: id,
+                operation: "",
+            });
             next.run(request).instrument(span).await
         }
         // A client of gRPC reads its error in the headers of HTTP.

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod accounts;
 mod serve;
 
 use std::path::PathBuf;
@@ -9,41 +10,61 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+type Failure = Box<dyn std::error::Error>;
+
 /// Pinpoint for a team: gRPC and REST on one port.
 #[derive(Debug, Parser)]
 #[command(name = "pinpoint-service", version)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
+    /// The configuration, a TOML file
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "PINPOINT_SERVICE_CONFIG",
+        default_value = "pinpoint-service.toml"
+    )]
+    config: PathBuf,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Answers requests until it is told to end
+    /// Answer requests until a signal ends it
     Serve(Serve),
+    /// Make, list and revoke the tokens by which programs sign in
+    #[command(subcommand)]
+    Tokens(accounts::Tokens),
+    /// Read the audit log, or check that nobody has changed it
+    #[command(subcommand)]
+    Audit(accounts::Audit),
 }
 
 #[derive(Debug, Args)]
 struct Serve {
-    /// The configuration, a TOML file
-    #[arg(long, value_name = "FILE", env = "PINPOINT_SERVICE_CONFIG")]
-    config: PathBuf,
-    /// Only says whether the configuration can be used: its files, bots and store
+    /// Only say whether the configuration can be used: its files, bots and store
     #[arg(long)]
     check: bool,
 }
 
 fn main() -> ExitCode {
-    let Arguments {
-        command: Command::Serve(arguments),
-    } = Arguments::parse();
+    let arguments = Arguments::parse();
+    // Standard output is for what was asked for.
+    tracing_subscriber::fmt()
+        .json()
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into()),
+        )
+        .with_writer(std::io::stderr)
+        .init();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // A job is a deep future, deeper yet where it is not optimised.
         .thread_stack_size(8 << 20)
         .enable_all()
         .build();
     let result = match runtime {
-        Ok(runtime) => runtime.block_on(serve::run(&arguments.config, arguments.check)),
+        Ok(runtime) => runtime.block_on(run(arguments)),
         Err(error) => Err(format!("can't start: {error}").into()),
     };
     match result {
@@ -55,8 +76,34 @@ fn main() -> ExitCode {
     }
 }
 
+async fn run(arguments: Arguments) -> Result<(), Failure> {
+    let config = serve::config(&arguments.config)?;
+    match arguments.command {
+        Command::Serve(serve) => serve::run(config, serve.check).await,
+        Command::Tokens(command) => accounts::tokens(&serve::store(&config).await?, command).await,
+        Command::Audit(command) => accounts::audit(&serve::store(&config).await?, command).await,
+    }
+}
+
+/// A line of what was asked for.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "one of the two places that print"
+)]
+fn print(line: &str) -> Result<(), Failure> {
+    use std::io::Write;
+    match writeln!(std::io::stdout(), "{line}") {
+        // A reader such as `head` has seen enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
+}
+
 /// A line for the person who started it.
-#[expect(clippy::disallowed_methods, reason = "the one place that prints")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "one of the two places that print"
+)]
 fn say(line: &str) {
     use std::io::Write;
     // Nobody reads it: there is nobody to tell.

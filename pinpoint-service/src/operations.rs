@@ -5,10 +5,7 @@
 use http::Method;
 
 /// What a caller may do.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize, serde::Serialize,
-)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Right {
     /// See jobs, bots, benchmarks and workers.
     See,
@@ -24,6 +21,58 @@ pub enum Right {
     ReadAudit,
     /// Give the command of a job in the request. No role has it.
     RunCommands,
+}
+
+impl Right {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::See,
+        Self::Create,
+        Self::End,
+        Self::EndOthers,
+        Self::ActForOthers,
+        Self::ReadAudit,
+        Self::RunCommands,
+    ];
+
+    /// The name, as tokens and configurations write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::See => "see",
+            Self::Create => "create",
+            Self::End => "end",
+            Self::EndOthers => "end_others",
+            Self::ActForOthers => "act_for_others",
+            Self::ReadAudit => "read_audit",
+            Self::RunCommands => "run_commands",
+        }
+    }
+}
+
+/// The roles, each with its rights. What a role may do includes what those before it may.
+pub const ROLES: [(&str, &[Right]); 3] = [
+    ("viewer", &[Right::See]),
+    ("editor", &[Right::See, Right::Create, Right::End]),
+    (
+        "admin",
+        &[
+            Right::See,
+            Right::Create,
+            Right::End,
+            Right::EndOthers,
+            Right::ActForOthers,
+            Right::ReadAudit,
+        ],
+    ),
+];
+
+/// The rights of a role, or the right itself, by name.
+pub fn rights_of(name: &str) -> Option<Vec<Right>> {
+    if let Some((_, rights)) = ROLES.iter().find(|(role, _)| *role == name) {
+        return Some(rights.to_vec());
+    }
+    let right = Right::ALL.into_iter().find(|right| right.as_str() == name);
+    right.map(|right| vec![right])
 }
 
 /// Who may ask for an operation.

@@ -1,6 +1,5 @@
 //! `pinpoint-service serve`.
 
-use std::error::Error;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,18 +11,31 @@ use pinpoint_backends::store::JobStore;
 use pinpoint_backends::worker::{LEASE, WorkerEvent, WorkerOptions};
 use pinpoint_backends::{create_state_dir, owner, worker};
 use pinpoint_core::bots::{Bots, ConfigFile};
-use pinpoint_service::config::{Config, Tls};
+use pinpoint_service::config::{Config, SignInConfig, Tls};
 use pinpoint_service::{Service, SignIn, router};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-type Failure = Box<dyn Error>;
+use crate::Failure;
 
 /// How often files are looked at that may change.
 const LOOK: std::time::Duration = std::time::Duration::from_secs(10);
 
-pub(crate) async fn run(config: &Path, check: bool) -> Result<(), Failure> {
-    let config = Config::read(&text(config)?).map_err(|error| named(config, error))?;
+/// The configuration in a file.
+pub(crate) fn config(path: &Path) -> Result<Config, Failure> {
+    Ok(Config::read(&text(path)?).map_err(|error| named(path, error))?)
+}
+
+/// The store of a configuration.
+pub(crate) async fn store(config: &Config) -> Result<JobStore, Failure> {
+    create_state_dir(&config.state_dir).map_err(|error| named(&config.state_dir, error))?;
+    Ok(match &config.store {
+        Some(url) => JobStore::connect(url).await?,
+        None => JobStore::open(&config.state_dir).await?,
+    })
+}
+
+pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
     let bots = Arc::new(bots(&config.bots)?);
     for bot in config.worker.iter().flat_map(|worker| &worker.bots) {
         bots.get(bot)?;
@@ -32,11 +44,7 @@ pub(crate) async fn run(config: &Path, check: bool) -> Result<(), Failure> {
         Some(files) => Some(rustls(files).await?),
         None => None,
     };
-    create_state_dir(&config.state_dir).map_err(|error| named(&config.state_dir, error))?;
-    let store = match &config.store {
-        Some(url) => JobStore::connect(url).await?,
-        None => JobStore::open(&config.state_dir).await?,
-    };
+    let store = store(&config).await?;
     if check {
         crate::say("the configuration can be used");
         return Ok(());
@@ -47,9 +55,12 @@ pub(crate) async fn run(config: &Path, check: bool) -> Result<(), Failure> {
         bots: bots.clone(),
         owner: owner(&config.state_dir, &host).map_err(|error| named(&config.state_dir, error))?,
         state_dir: config.state_dir.clone(),
-        sign_in: Arc::new(SignIn::Nobody(
-            whoami::username().unwrap_or_else(|_| "nobody".into()),
-        )),
+        sign_in: Arc::new(match config.sign_in {
+            SignInConfig::Tokens => SignIn::Tokens,
+            SignInConfig::None => {
+                SignIn::Nobody(whoami::username().unwrap_or_else(|_| "nobody".into()))
+            }
+        }),
     };
     let ending = ending()?;
     let worker = config.worker.as_ref().map(|worker| {

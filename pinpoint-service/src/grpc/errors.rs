@@ -33,12 +33,18 @@ pub(super) fn request(error: RequestError) -> Status {
     Status::with_error_details(tonic::Code::InvalidArgument, message, details)
 }
 
+/// A call that did not pass the layer that finds out who calls.
+pub(crate) fn no_context() -> Status {
+    Status::internal("the request did not come through the service's router")
+}
+
 /// A failure of the store. Its address stays in the log.
-pub(super) fn store(error: StoreError) -> Status {
+pub(crate) fn store(error: StoreError) -> Status {
     match error {
         StoreError::Unknown { .. } | StoreError::Ambiguous { .. } => {
             Status::not_found(error.to_string())
         }
+        StoreError::KeyReused { .. } => Status::already_exists(error.to_string()),
         StoreError::Transition { .. } | StoreError::Leased { .. } => {
             Status::failed_precondition(error.to_string())
         }

@@ -59,6 +59,9 @@ pub(super) fn response(job: &Job, answers: &Answers) -> Result<LegacyJobResponse
         difference_count: i32::try_from(differences).unwrap_or(i32::MAX),
         exception: job.error.clone().unwrap_or_default(),
         status: state_name(job.state).into(),
+        cancel_reason: (job.cancel.as_ref())
+            .map(|cancel| cancel.reason.clone())
+            .unwrap_or_default(),
         bots: bots.into_iter().collect(),
         metric: deciding(answers).unwrap_or_default(),
         quests: vec!["Run".into()],

@@ -1,7 +1,7 @@
 //! The services of gRPC, and the gate before them: no method is reached without a row in the
 //! table of operations, and the right that it names.
 
-mod errors;
+pub(crate) mod errors;
 mod legacy;
 mod pinpoint;
 
@@ -17,8 +17,8 @@ mod services {
 }
 
 use axum::Router;
-use axum::extract::Request;
-use axum::middleware::{Next, from_fn};
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use tonic::Status;
 use tonic::service::Routes;
@@ -45,21 +45,29 @@ pub(crate) fn router(service: &Service, health: HealthServer<impl Health>) -> Ro
         .add_service(reflection().build_v1().expect(sound))
         .add_service(reflection().build_v1alpha().expect(sound))
         .into_axum_router()
-        .layer(from_fn(gate))
+        .layer(from_fn_with_state(service.clone(), gate))
 }
 
-/// Lets a call pass if the table allows it.
-async fn gate(request: Request, next: Next) -> Response {
+/// Lets a call pass if the table allows it. A refusal is a row of the audit log.
+async fn gate(State(service): State<Service>, mut request: Request, next: Next) -> Response {
     let path = request.uri().path();
-    let allowed = match operations::of_rpc(path) {
+    let Some(operation) = operations::of_rpc(path) else {
         // The same answer for everybody, so that it tells nothing.
-        None => Err(Status::unimplemented(format!("there is no method {path}"))),
-        Some(operation) => {
-            Context::of(request.extensions()).and_then(|context| context.allow(operation.access))
-        }
+        return Status::unimplemented(format!("there is no method {path}")).into_http();
     };
-    match allowed {
-        Ok(()) => next.run(request).await,
-        Err(status) => status.into_http(),
+    let Some(context) = request.extensions_mut().get_mut::<Context>() else {
+        return errors::no_context().into_http();
+    };
+    context.operation = operation.rpc;
+    let Err(refused) = context.allow(operation.access) else {
+        return next.run(request).await;
+    };
+    // Strangers can't fill the log.
+    if context.caller.is_some() {
+        let entry = context.entry(refused.code());
+        if let Err(error) = service.store.audit(&entry).await {
+            return errors::store(error).into_http();
+        }
     }
+    refused.into_http()
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pinpoint_backends::job::{self, JobRequest, machine_of, stored_result};
-use pinpoint_backends::store::Job;
+use pinpoint_backends::store::{AuditEntry, CancelRequest, Creation, IdempotencyKey, Job};
 use pinpoint_core::api::{
     self, BisectExecution, CancelJobRequest, CancelJobResponse, CulpritFinderExecution,
     LegacyJobRequest, LegacyJobResponse, PairwiseExecution, PairwiseJobStatus, QueryBisectRequest,
@@ -12,7 +12,9 @@ use pinpoint_core::api::{
 };
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{Answers, JobState, Journal};
-use tonic::{Extensions, Request, Response, Status};
+use sha2::{Digest, Sha256};
+use tonic::metadata::MetadataMap;
+use tonic::{Code, Extensions, Request, Response, Status};
 
 use super::services::pinpoint_server::Pinpoint;
 use super::{errors, legacy};
@@ -27,12 +29,10 @@ impl Pinpoint for Service {
         &self,
         request: Request<ScheduleBisectRequest>,
     ) -> Answer<BisectExecution> {
-        let (_, extensions, mut request) = request.into_parts();
-        request.user = Context::of(&extensions)?
-            .caller()?
-            .name_for(&request.user)?;
+        let (metadata, extensions, mut request) = request.into_parts();
+        request.user = self.name_for(&extensions, &request.user).await?;
         let job_id = self
-            .create(&extensions, JobRequest::Bisection(request))
+            .create(&metadata, &extensions, JobRequest::Bisection(request))
             .await?;
         Ok(Response::new(BisectExecution {
             job_id,
@@ -64,12 +64,10 @@ impl Pinpoint for Service {
         &self,
         request: Request<SchedulePairwiseRequest>,
     ) -> Answer<PairwiseExecution> {
-        let (_, extensions, mut request) = request.into_parts();
-        request.user_email = Context::of(&extensions)?
-            .caller()?
-            .name_for(&request.user_email)?;
+        let (metadata, extensions, mut request) = request.into_parts();
+        request.user_email = self.name_for(&extensions, &request.user_email).await?;
         let job_id = self
-            .create(&extensions, JobRequest::Pairwise(request))
+            .create(&metadata, &extensions, JobRequest::Pairwise(request))
             .await?;
         Ok(Response::new(PairwiseExecution {
             job_id,
@@ -97,9 +95,9 @@ impl Pinpoint for Service {
         &self,
         request: Request<ScheduleCulpritFinderRequest>,
     ) -> Answer<CulpritFinderExecution> {
-        let (_, extensions, request) = request.into_parts();
+        let (metadata, extensions, request) = request.into_parts();
         let job_id = self
-            .create(&extensions, JobRequest::CulpritFinder(request))
+            .create(&metadata, &extensions, JobRequest::CulpritFinder(request))
             .await?;
         Ok(Response::new(CulpritFinderExecution {
             job_id,
@@ -149,17 +147,45 @@ impl Service {
     /// Makes a job in the name of its user, or of the caller.
     pub(super) async fn create(
         &self,
+        metadata: &MetadataMap,
         extensions: &Extensions,
         request: JobRequest,
     ) -> Result<String, Status> {
+        let key = idempotency_key(metadata)?;
         let context = Context::of(extensions)?;
         let mut job = request.job(&self.bots).map_err(errors::request)?;
         if job.user.is_empty() {
             job.user.clone_from(&context.caller()?.user);
         }
         job.title = title(&request, &job.benchmark, &job.bot);
-        let id = self.store.create(&job).await.map_err(errors::store)?;
-        Ok(id.to_string())
+        let caller = context.caller()?;
+        let digest = sha256(&serde_json::json!([
+            job.kind,
+            job.config["request"],
+            job.user
+        ]));
+        let creation = Creation {
+            entry: Some(&context.entry(Code::Ok)),
+            once: (key.as_deref()).map(|key| IdempotencyKey {
+                user: &caller.user,
+                key,
+                digest,
+            }),
+            ..Creation::default()
+        };
+        let created = self.store.create_with(&job, &creation).await;
+        Ok(created.map_err(errors::store)?.id.to_string())
+    }
+
+    /// The user in whose name a job is made.
+    async fn name_for(&self, extensions: &Extensions, named: &str) -> Result<String, Status> {
+        let context = Context::of(extensions)?;
+        let name = context.caller()?.name_for(named);
+        if let Err(refused) = &name {
+            let entry = context.entry(refused.code());
+            self.store.audit(&entry).await.map_err(errors::store)?;
+        }
+        name
     }
 
     /// A job by its whole id, of one of these kinds; of any where none is named.
@@ -182,20 +208,37 @@ impl Service {
         &self,
         extensions: &Extensions,
         id: &str,
-        _reason: &str,
+        reason: &str,
     ) -> Result<(String, JobState), Status> {
         let job = self.job(id, &[]).await?;
-        Context::of(extensions)?.caller()?.may_end(&job.user)?;
+        let context = Context::of(extensions)?;
+        let caller = context.caller()?;
+        let entry = |code| AuditEntry {
+            job: Some(job.id.clone()),
+            ..context.entry(code)
+        };
+        if let Err(refused) = caller.may_end(&job.user) {
+            self.store
+                .audit(&entry(refused.code()))
+                .await
+                .map_err(errors::store)?;
+            return Err(refused);
+        }
         if matches!(
             job.state,
             JobState::Completed | JobState::Failed | JobState::Canceled
         ) {
             return Ok((job.id.to_string(), job.state));
         }
-        self.store
-            .request_cancel(&job.id)
-            .await
-            .map_err(errors::store)?;
+        let request = CancelRequest {
+            reason: reason.trim().to_owned(),
+            by: caller.user.clone(),
+        };
+        let asked = self
+            .store
+            .request_cancel(&job.id, &request, Some(&entry(Code::Ok)))
+            .await;
+        asked.map_err(errors::store)?;
         // One that no worker has yet is ended here; any other, by its worker.
         let ended = job::cancel(
             &self.store,
@@ -203,6 +246,7 @@ impl Service {
             &self.owner,
             &self.state_dir,
             Duration::ZERO,
+            &request,
             |_| {},
         );
         let state = match ended.await {
@@ -218,6 +262,24 @@ impl Service {
         };
         Ok((job.id.to_string(), state))
     }
+}
+
+/// The key by which a repeated request is known: the header `Idempotency-Key`.
+fn idempotency_key(metadata: &MetadataMap) -> Result<Option<String>, Status> {
+    let wrong =
+        || Status::invalid_argument("`Idempotency-Key` is a text of 1 to 255 visible characters");
+    let Some(key) = metadata.get("idempotency-key") else {
+        return Ok(None);
+    };
+    let key = key.to_str().map_err(|_| wrong())?;
+    match key.len() {
+        1..=255 if key.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(Some(key.to_owned())),
+        _ => Err(wrong()),
+    }
+}
+
+fn sha256(value: &serde_json::Value) -> [u8; 32] {
+    Sha256::digest(value.to_string()).into()
 }
 
 /// What a list shows of a job that has no name.

@@ -68,6 +68,12 @@ async fn answer(call: &Call, path: &RawPathParams, request: Request) -> Result<R
     let (parts, body) = request.into_parts();
     let message = message_of(call, path, &parts, body).await?;
     let mut request = tonic::Request::new(message.encode_to_vec());
+    if let Some(key) = parts.headers.get("idempotency-key") {
+        let wrong =
+            |_| Status::invalid_argument("`Idempotency-Key` has characters that are not visible");
+        let key = key.as_bytes().try_into().map_err(wrong)?;
+        request.metadata_mut().insert("idempotency-key", key);
+    }
     *request.extensions_mut() = parts.extensions;
     let mut client = Grpc::new(call.grpc.clone());
     // A router is always ready, and can't fail.

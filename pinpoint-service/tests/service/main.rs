@@ -6,4 +6,5 @@
 
 mod found;
 mod pinpoint;
+mod rights;
 mod world;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 
-fn bisection() -> Value {
+pub(crate) fn bisection() -> Value {
     json!({
         "start_git_hash": "a".repeat(40),
         "endGitHash": "b".repeat(40),

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use http::{Request, Response, StatusCode};
 use pinpoint_backends::owner;
-use pinpoint_backends::store::JobStore;
+use pinpoint_backends::store::{JobStore, NewToken};
 use pinpoint_core::bots::{Bots, ConfigFile};
 use pinpoint_service::{Service, SignIn, router};
 use serde_json::Value;
@@ -73,6 +73,37 @@ impl World {
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Response<Body> {
         self.router.clone().oneshot(request).await.unwrap()
+    }
+
+    /// The secret of a new token for this user.
+    pub(crate) async fn token(&self, user: &str, may: &[&str]) -> String {
+        let token = NewToken {
+            name: format!("{user} {}", may.join(" ")),
+            user: user.into(),
+            rights: may.iter().map(|name| (*name).to_owned()).collect(),
+            expires: None,
+        };
+        let secret = self.store.create_token(&token, None).await.unwrap();
+        secret.as_str().to_owned()
+    }
+
+    /// Sends a request with these headers.
+    pub(crate) async fn send_with(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &Value,
+    ) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let body = match body {
+            Value::Null => Body::empty(),
+            body => body.to_string().into(),
+        };
+        self.answer(request.body(body).unwrap()).await
     }
 
     async fn answer(&self, request: Request<Body>) -> Answer {

@@ -1,0 +1,174 @@
+//! Who may do what, how often a request counts, and what the audit log says of it.
+
+use pinpoint_backends::store::{AuditCheck, AuditFilter, NewToken, Place};
+use pinpoint_core::JobState;
+use pinpoint_service::{ROLES, SignIn, operations};
+use serde_json::{Value, json};
+
+use crate::pinpoint::bisection;
+use crate::world::World;
+
+/// Every route of the table, as nobody and in every role: a route that its right does not
+/// guard fails here.
+#[tokio::test]
+async fn every_route_is_open_to_those_with_its_right_alone() {
+    let world = World::with(SignIn::Tokens).await;
+    let mut tokens = Vec::new();
+    for (role, rights) in ROLES {
+        tokens.push((rights, world.token(role, &[role]).await));
+    }
+    let mut tried = 0;
+    for (method, path, right) in operations() {
+        let path = path.replace('{', "").replace('}', "");
+        let nobody = world.send_with(method, &path, &[], &Value::Null).await;
+        nobody.fails(401, 16);
+        for (rights, token) in &tokens {
+            let bearer = format!("Bearer {token}");
+            let headers = [("authorization", &*bearer)];
+            let answer = world.send_with(method, &path, &headers, &Value::Null).await;
+            let may = right.is_none_or(|right| rights.contains(&right));
+            assert_eq!(
+                answer.status.as_u16() != 403,
+                may,
+                "{method} {path}: {}",
+                answer.body
+            );
+            tried += 1;
+        }
+    }
+    assert!(tried > 20);
+}
+
+#[tokio::test]
+async fn tokens_that_have_ended_or_never_were_open_nothing() {
+    let world = World::with(SignIn::Tokens).await;
+    let token = world.token("ada", &["viewer"]).await;
+    let path = "/pinpoint/v1/query?job_id=0199f3c1-a2b3-7f0e-8d1c-2b3a49586776";
+    let get = async |authorization: &str| {
+        let headers = [("authorization", authorization)];
+        world.send_with("GET", path, &headers, &Value::Null).await
+    };
+    get(&format!("Bearer {token}")).await.fails(404, 5);
+    let unknown = get("Bearer pinpoint_unheard").await.fails(401, 16);
+    assert!(unknown.contains("is not known"), "{unknown}");
+    get(&format!("Basic {token}")).await.fails(401, 16);
+    world.store.revoke_token("ada viewer", None).await.unwrap();
+    let revoked = get(&format!("Bearer {token}")).await.fails(401, 16);
+    assert!(revoked.contains("was revoked"), "{revoked}");
+    let old = NewToken {
+        name: "old".into(),
+        user: "ada".into(),
+        rights: vec!["viewer".into()],
+        expires: Some(1),
+    };
+    let old = world.store.create_token(&old, None).await.unwrap();
+    let expired = get(&format!("Bearer {}", old.as_str()))
+        .await
+        .fails(401, 16);
+    assert!(expired.contains("has expired"), "{expired}");
+}
+
+/// The original lets anybody end anybody's job, and claim any name.
+#[tokio::test]
+async fn an_editor_acts_in_her_own_name_alone() {
+    let world = World::with(SignIn::Tokens).await;
+    let mut bearers = Vec::new();
+    for (user, role) in [
+        ("ada@example.org", "editor"),
+        ("bo@example.org", "editor"),
+        ("root@example.org", "admin"),
+    ] {
+        bearers.push(format!("Bearer {}", world.token(user, &[role]).await));
+    }
+    let post = async |who: usize, path: &str, body: &Value| {
+        let headers = [
+            ("authorization", &*bearers[who]),
+            ("content-type", "application/json"),
+        ];
+        world.send_with("POST", path, &headers, body).await
+    };
+    let [ada, bo, root] = [0, 1, 2];
+    let path = "/pinpoint/v1/bisection";
+    let mut claimed = bisection();
+    claimed["user"] = "bo@example.org".into();
+    post(ada, path, &claimed).await.fails(403, 7);
+    let named = post(root, path, &claimed).await.ok();
+    let named = world
+        .store
+        .get(named["jobId"].as_str().unwrap())
+        .await
+        .unwrap();
+    assert_eq!(named.user, "bo@example.org");
+
+    let made = post(ada, path, &bisection()).await.ok();
+    let id = made["jobId"].as_str().unwrap();
+    assert_eq!(world.store.get(id).await.unwrap().user, "ada@example.org");
+    let cancel = json!({ "job_id": id, "reason": "no longer needed" });
+    post(bo, "/pinpoint/v1/cancel", &cancel).await.fails(403, 7);
+    assert_eq!(world.store.get(id).await.unwrap().state, JobState::Pending);
+    assert_eq!(
+        post(root, "/pinpoint/v1/cancel", &cancel).await.ok()["state"],
+        "Canceled"
+    );
+    let ended = world.store.get(id).await.unwrap().cancel.unwrap();
+    assert_eq!(
+        (&*ended.by, &*ended.reason),
+        ("root@example.org", "no longer needed")
+    );
+
+    let rows = world
+        .store
+        .audited(&AuditFilter::default(), 0, 100)
+        .await
+        .unwrap();
+    let rows: Vec<_> = (rows.iter())
+        .map(|row| {
+            (
+                &*row.entry.user,
+                row.entry.operation.rsplit('/').next().unwrap(),
+                &*row.entry.result,
+            )
+        })
+        .collect();
+    let expected = [
+        ("ada@example.org", "ScheduleBisection", "permission_denied"),
+        ("root@example.org", "ScheduleBisection", "ok"),
+        ("ada@example.org", "ScheduleBisection", "ok"),
+        ("bo@example.org", "CancelJob", "permission_denied"),
+        ("root@example.org", "CancelJob", "ok"),
+    ];
+    assert_eq!(rows, expected);
+    let whole = world.store.verify_audit().await.unwrap();
+    assert!(
+        matches!(whole, AuditCheck::Whole { rows: 5, .. }),
+        "{whole:?}"
+    );
+}
+
+/// The original makes a second job of a repeated call.
+#[tokio::test]
+async fn a_request_with_a_key_is_one_job() {
+    let world = World::new("ada").await;
+    let post = async |key: &str, body: &Value| {
+        let headers = [
+            ("idempotency-key", key),
+            ("content-type", "application/json"),
+        ];
+        world
+            .send_with("POST", "/pinpoint/v1/bisection", &headers, body)
+            .await
+    };
+    let first = post("k1", &bisection()).await.ok();
+    assert_eq!(post("k1", &bisection()).await.ok(), first);
+    assert_ne!(post("k2", &bisection()).await.ok(), first);
+    let mut other = bisection();
+    other["story"] = "large".into();
+    post("k1", &other).await.fails(409, 6);
+    post("with space", &bisection()).await.fails(400, 3);
+    let jobs = world
+        .store
+        .list(&Default::default(), &Place::Newest, 10)
+        .await
+        .unwrap();
+    assert_eq!(jobs.jobs.len(), 2);
+}
