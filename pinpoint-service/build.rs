@@ -14,6 +14,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::write(all, descriptors.encode_to_vec())?;
     tonic_prost_build::configure()
         .build_client(false)
+        // A method that a service does not have answers so.
+        .generate_default_stubs(true)
         .extern_path(
             ".google.protobuf.Timestamp",
             "::pinpoint_core::api::Timestamp",

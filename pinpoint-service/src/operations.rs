@@ -168,21 +168,6 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         routes: &[(GET, "/pinpoint/v1/benchmark-info/{benchmark}")],
     },
     Operation {
-        rpc: "pinpoint.v1.PinpointGateway/ListRecentBuilds",
-        access: With(Right::See),
-        routes: &[(GET, "/pinpoint/v1/recent-builds/{configuration}")],
-    },
-    Operation {
-        rpc: "pinpoint.v1.PinpointGateway/GetCommit",
-        access: With(Right::See),
-        routes: &[(GET, "/pinpoint/v1/commit/{commit}")],
-    },
-    Operation {
-        rpc: "pinpoint.v1.PinpointGateway/GetPatch",
-        access: With(Right::See),
-        routes: &[(GET, "/pinpoint/v1/patch")],
-    },
-    Operation {
         rpc: "pinpoint.v1.PinpointGateway/CreateTryJob",
         access: With(Right::Create),
         routes: &[(POST, "/pinpoint/v1/new")],
@@ -227,6 +212,14 @@ mod tests {
     use super::*;
     use crate::descriptors::method_of;
 
+    /// Methods that ask for commits, changes and builds of Chromium's own services, which
+    /// this one does not reach.
+    const ABSENT: [&str; 3] = [
+        "pinpoint.v1.PinpointGateway/GetCommit",
+        "pinpoint.v1.PinpointGateway/GetPatch",
+        "pinpoint.v1.PinpointGateway/ListRecentBuilds",
+    ];
+
     /// A new RPC without a row here could not be called; this says so before it is released.
     #[test]
     fn every_method_has_one_row() {
@@ -242,6 +235,7 @@ mod tests {
             .map(|row| row.rpc)
             .filter(|rpc| !rpc.starts_with("grpc."))
             .collect();
+        rows.extend(ABSENT);
         rows.sort_unstable();
         let mut methods: Vec<_> = methods.collect();
         methods.sort_unstable();

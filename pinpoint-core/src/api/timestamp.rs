@@ -41,6 +41,17 @@ const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799
 pub struct TimestampError(String);
 
 impl Timestamp {
+    /// The time this many milliseconds after the beginning of 1970; nothing beyond the years
+    /// that a timestamp has.
+    pub fn of_milliseconds(milliseconds: i64) -> Option<Self> {
+        let nanos = milliseconds.rem_euclid(1000) * 1_000_000;
+        let time = Self {
+            seconds: milliseconds.div_euclid(1000),
+            nanos: i32::try_from(nanos).ok()?,
+        };
+        time.is_valid().then_some(time)
+    }
+
     fn is_valid(&self) -> bool {
         SECONDS.contains(&self.seconds) && (0..1_000_000_000).contains(&self.nanos)
     }

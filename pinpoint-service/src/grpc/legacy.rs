@@ -54,8 +54,8 @@ pub(super) fn response(job: &Job, answers: &Answers) -> Result<LegacyJobResponse
             false => job.name.clone(),
         },
         user: job.user.clone(),
-        created: time(job.created),
-        updated: time(job.updated),
+        created: Timestamp::of_milliseconds(job.created),
+        updated: Timestamp::of_milliseconds(job.updated),
         difference_count: i32::try_from(differences).unwrap_or(i32::MAX),
         exception: job.error.clone().unwrap_or_default(),
         status: state_name(job.state).into(),
@@ -104,13 +104,6 @@ fn argument(job: &Job, spec: Option<&BisectionSpec>, request: &Value) -> Argumen
         bug_id: text("bugId"),
         ..Argument::default()
     }
-}
-
-fn time(milliseconds: i64) -> Option<Timestamp> {
-    Some(Timestamp {
-        seconds: milliseconds.div_euclid(1000),
-        nanos: i32::try_from(milliseconds.rem_euclid(1000) * 1_000_000).ok()?,
-    })
 }
 
 /// The chart that decides; none where all are compared.

@@ -2,6 +2,7 @@
 //! table of operations, and the right that it names.
 
 pub(crate) mod errors;
+mod gateway;
 mod legacy;
 mod pinpoint;
 
@@ -24,6 +25,7 @@ use tonic::Status;
 use tonic::service::Routes;
 use tonic_health::pb::health_server::{Health, HealthServer};
 
+use self::services::pinpoint_gateway_server::PinpointGatewayServer;
 use self::services::pinpoint_server::PinpointServer;
 use crate::Service;
 use crate::caller::Context;
@@ -42,6 +44,9 @@ pub(crate) fn router(service: &Service, health: HealthServer<impl Health>) -> Ro
     let pinpoint = PinpointServer::new(service.clone()).max_decoding_message_size(MOST_BODY_BYTES);
     Routes::new(health)
         .add_service(pinpoint)
+        .add_service(
+            PinpointGatewayServer::new(service.clone()).max_decoding_message_size(MOST_BODY_BYTES),
+        )
         .add_service(reflection().build_v1().expect(sound))
         .add_service(reflection().build_v1alpha().expect(sound))
         .into_axum_router()

@@ -178,7 +178,11 @@ impl Service {
     }
 
     /// The user in whose name a job is made.
-    async fn name_for(&self, extensions: &Extensions, named: &str) -> Result<String, Status> {
+    pub(super) async fn name_for(
+        &self,
+        extensions: &Extensions,
+        named: &str,
+    ) -> Result<String, Status> {
         let context = Context::of(extensions)?;
         let name = context.caller()?.name_for(named);
         if let Err(refused) = &name {

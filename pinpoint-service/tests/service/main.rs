@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod found;
+mod gateway;
 mod pinpoint;
 mod rights;
 mod world;

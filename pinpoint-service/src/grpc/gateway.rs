@@ -1,0 +1,359 @@
+//! The API of Chromium's page: lists of jobs, try jobs, and what a form has to offer.
+
+use pinpoint_backends::job::JobRequest;
+use pinpoint_backends::store::{JobFilter, JobId, JobSummary as StoredSummary, Place};
+use pinpoint_core::JobState;
+use pinpoint_core::api::{
+    CancelPinpointJobRequest, CancelPinpointJobResponse, CombinedCommit, Commit, CreateJobResponse,
+    CreateTryJobRequest, ExtraArgs, GetBenchmarkInfoRequest, GetBenchmarkInfoResponse,
+    GetUserInfoRequest, GetUserInfoResponse, JobStatus, JobSummary, JobType, ListBenchmarksRequest,
+    ListBenchmarksResponse, ListBotConfigurationsRequest, ListBotConfigurationsResponse,
+    Pagination, QueryJobListRequest, QueryJobListResponse, SchedulePairwiseRequest, Timestamp,
+    VariantConfig,
+};
+use pinpoint_core::bots::Workers;
+use tonic::{Request, Response, Status};
+use tonic_types::{ErrorDetails, StatusExt};
+
+use super::errors;
+use super::services::pinpoint_gateway_server::PinpointGateway;
+use crate::Service;
+use crate::caller::Context;
+
+type Answer<T> = Result<Response<T>, Status>;
+
+/// Jobs of a page.
+const PAGE: u32 = 25;
+
+#[tonic::async_trait]
+impl PinpointGateway for Service {
+    async fn query_job_list(
+        &self,
+        request: Request<QueryJobListRequest>,
+    ) -> Answer<QueryJobListResponse> {
+        let request = request.into_inner();
+        let some = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        let kind = match JobType::try_from(request.job_type) {
+            Ok(JobType::Unspecified) => None,
+            Ok(JobType::Try) => Some("pairwise".to_owned()),
+            Ok(JobType::Bisect) => Some("bisection".to_owned()),
+            Err(_) => return Err(wrong("job_type", "there is no such type of job")),
+        };
+        let filter = JobFilter {
+            user: some(request.user),
+            bots: some(request.configuration).into_iter().collect(),
+            kind,
+            ..JobFilter::default()
+        };
+        let place = place(&request.pagination.unwrap_or_default())?;
+        let page = self
+            .store
+            .list(&filter, &place, PAGE)
+            .await
+            .map_err(errors::store)?;
+        let (has_prev, has_next) = match place {
+            Place::Newest => (false, page.more),
+            Place::After(_) => (true, page.more),
+            Place::Before(_) => (page.more, true),
+        };
+        let cursor = |direction: &str, job: Option<&StoredSummary>, there: bool| match job {
+            Some(job) if there => format!("{direction}{}", job.id),
+            _ => String::new(),
+        };
+        let pagination = Pagination {
+            prev_cursor: cursor(BEFORE, page.jobs.first(), has_prev),
+            next_cursor: cursor(AFTER, page.jobs.last(), has_next),
+            has_prev: Some(has_prev),
+            has_next: Some(has_next),
+        };
+        let mut jobs = Vec::new();
+        for job in page.jobs {
+            jobs.push(self.summary(job).await?);
+        }
+        Ok(Response::new(QueryJobListResponse {
+            jobs,
+            pagination: Some(pagination),
+        }))
+    }
+
+    async fn get_user_info(
+        &self,
+        request: Request<GetUserInfoRequest>,
+    ) -> Answer<GetUserInfoResponse> {
+        let caller = Context::of(request.extensions())?.caller()?;
+        Ok(Response::new(GetUserInfoResponse {
+            email: caller.user.clone(),
+        }))
+    }
+
+    async fn list_bot_configurations(
+        &self,
+        _: Request<ListBotConfigurationsRequest>,
+    ) -> Answer<ListBotConfigurationsResponse> {
+        let bots = self
+            .bots
+            .iter()
+            .filter(|bot| !bot.out_of_resources && !matches!(bot.workers, Workers::Swarming(_)));
+        let mut configurations: Vec<_> = bots.map(|bot| bot.name.to_owned()).collect();
+        configurations.sort_unstable();
+        Ok(Response::new(ListBotConfigurationsResponse {
+            configurations,
+        }))
+    }
+
+    async fn list_benchmarks(
+        &self,
+        _: Request<ListBenchmarksRequest>,
+    ) -> Answer<ListBenchmarksResponse> {
+        let known = self.bots.benchmarks().iter();
+        // Requests choose among those whose command the operator has configured.
+        let known = known.filter(|(_, benchmark)| benchmark.invocation.is_some());
+        let mut benchmarks: Vec<_> = known.map(|(name, _)| name.to_string()).collect();
+        benchmarks.sort_unstable();
+        Ok(Response::new(ListBenchmarksResponse { benchmarks }))
+    }
+
+    async fn get_benchmark(
+        &self,
+        request: Request<GetBenchmarkInfoRequest>,
+    ) -> Answer<GetBenchmarkInfoResponse> {
+        let name = request.into_inner().benchmark;
+        let Some(benchmark) = self.bots.benchmarks().get(&name) else {
+            return Err(Status::not_found(format!("there is no benchmark {name:?}")));
+        };
+        Ok(Response::new(GetBenchmarkInfoResponse {
+            benchmark: name,
+            stories: benchmark.stories.clone(),
+            story_tags: Vec::new(),
+        }))
+    }
+
+    async fn create_try_job(
+        &self,
+        request: Request<CreateTryJobRequest>,
+    ) -> Answer<CreateJobResponse> {
+        let (metadata, extensions, request) = request.into_parts();
+        let mut pairs = pairwise(request)?;
+        pairs.user_email = self.name_for(&extensions, &pairs.user_email).await?;
+        let job_id = self
+            .create(&metadata, &extensions, JobRequest::Pairwise(pairs))
+            .await?;
+        Ok(Response::new(CreateJobResponse { job_id }))
+    }
+
+    async fn cancel_job(
+        &self,
+        request: Request<CancelPinpointJobRequest>,
+    ) -> Answer<CancelPinpointJobResponse> {
+        let (_, extensions, request) = request.into_parts();
+        self.end(&extensions, &request.job_id, "").await?;
+        Ok(Response::new(CancelPinpointJobResponse {}))
+    }
+}
+
+impl Service {
+    async fn summary(&self, job: StoredSummary) -> Result<JobSummary, Status> {
+        // A list does not carry the request, and a page is short.
+        let request = self
+            .store
+            .get(job.id.as_str())
+            .await
+            .map_err(errors::store)?
+            .config;
+        let request = &request["request"];
+        let story = request["story"].as_str().unwrap_or_default();
+        let bug = request["bugId"].as_str().and_then(|bug| bug.parse().ok());
+        Ok(JobSummary {
+            job_id: job.id.to_string(),
+            name: match job.name.is_empty() {
+                true => job.title,
+                false => job.name,
+            },
+            benchmark: job.benchmark,
+            configuration: job.bot,
+            story: story.to_owned(),
+            job_type: match &*job.kind {
+                "pairwise" => JobType::Try,
+                "bisection" => JobType::Bisect,
+                _ => JobType::Unspecified,
+            } as i32,
+            user: job.user,
+            created: Timestamp::of_milliseconds(job.created),
+            job_status: match job.state {
+                JobState::Pending => JobStatus::Queued,
+                JobState::Running => JobStatus::Running,
+                JobState::Completed => JobStatus::Completed,
+                JobState::Failed => JobStatus::Failed,
+                JobState::Canceled => JobStatus::Cancelled,
+            } as i32,
+            bug_id: bug,
+        })
+    }
+}
+
+const AFTER: &str = "after-";
+const BEFORE: &str = "before-";
+
+fn place(pagination: &Pagination) -> Result<Place, Status> {
+    let unknown = |field| wrong(field, "it is no cursor of an earlier answer");
+    let id = |cursor: &str, direction| JobId::parse(cursor.strip_prefix(direction)?).ok();
+    match (&*pagination.prev_cursor, &*pagination.next_cursor) {
+        ("", "") => Ok(Place::Newest),
+        ("", next) => {
+            let id = id(next, AFTER).ok_or_else(|| unknown("pagination.next_cursor"))?;
+            Ok(Place::After(id))
+        }
+        (prev, "") => {
+            let id = id(prev, BEFORE).ok_or_else(|| unknown("pagination.prev_cursor"))?;
+            Ok(Place::Before(id))
+        }
+        _ => Err(wrong(
+            "pagination",
+            "a page lies before or after another; give one cursor",
+        )),
+    }
+}
+
+fn wrong(field: &str, problem: &str) -> Status {
+    let details = ErrorDetails::with_bad_request_violation(field, problem);
+    let message = format!("{field}: {problem}");
+    Status::with_error_details(tonic::Code::InvalidArgument, message, details)
+}
+
+/// The comparison that a try job is.
+fn pairwise(request: CreateTryJobRequest) -> Result<SchedulePairwiseRequest, Status> {
+    let CreateTryJobRequest {
+        benchmark,
+        configuration,
+        story,
+        story_tags,
+        base,
+        experiment,
+        attempt_count,
+        bug_id,
+        user,
+        job_name,
+    } = request;
+    if attempt_count <= 0 {
+        return Err(wrong(
+            "attempt_count",
+            "give how many pairs of runs to make, 30 mostly",
+        ));
+    }
+    let side = |field: &str, side: Option<VariantConfig>| {
+        let side = side.ok_or_else(|| wrong(field, "this is missing"))?;
+        if !side.patch.is_empty() {
+            let problem = "a change from Gerrit can't be applied here";
+            return Err(wrong(&format!("{field}.patch"), problem));
+        }
+        let commit = CombinedCommit {
+            main: Some(Commit {
+                git_hash: side.commit,
+                ..Commit::default()
+            }),
+            ..CombinedCommit::default()
+        };
+        let arguments = arguments(&benchmark, &side.extra_args.unwrap_or_default());
+        Ok((Some(commit), arguments))
+    };
+    let (start_commit, base_extra_args) = side("base", base)?;
+    let (end_commit, experiment_extra_args) = side("experiment", experiment)?;
+    Ok(SchedulePairwiseRequest {
+        start_commit,
+        end_commit,
+        base_extra_args,
+        experiment_extra_args,
+        job_name: match job_name.trim() {
+            "" => format!("Try job on {configuration}/{benchmark}"),
+            name => name.to_owned(),
+        },
+        configuration,
+        benchmark,
+        story,
+        story_tags,
+        initial_attempt_count: attempt_count.to_string(),
+        bug_id: bug_id.map(|bug| bug.to_string()).unwrap_or_default(),
+        user_email: user,
+        ..SchedulePairwiseRequest::default()
+    })
+}
+
+/// The extra arguments of a side in one line: those of the program that runs the benchmark,
+/// and those of the browser, which crossbench takes without a wrapping.
+fn arguments(benchmark: &str, extra: &ExtraArgs) -> String {
+    let flag = |name: &str, value: &str| match value.trim() {
+        "" => String::new(),
+        value => format!("--{name}={value}"),
+    };
+    let browser = [
+        extra.extra_browser_args.trim().to_owned(),
+        flag("js-flags", &extra.js_flags),
+        flag("enable-features", &extra.enable_features),
+        flag("disable-features", &extra.disable_features),
+    ];
+    let browser = joined(&browser);
+    let browser = match &*browser {
+        "" => String::new(),
+        browser if benchmark.ends_with(".crossbench") => browser.to_owned(),
+        browser => format!("--extra-browser-args=\"{browser}\""),
+    };
+    joined(&[extra.benchmark_runner_args.trim().to_owned(), browser])
+}
+
+fn joined(parts: &[String]) -> String {
+    let parts: Vec<_> = parts
+        .iter()
+        .map(|part| &**part)
+        .filter(|part| !part.is_empty())
+        .collect();
+    parts.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_one_line() {
+        let extra = ExtraArgs {
+            benchmark_runner_args: " --repeat=2 ".into(),
+            extra_browser_args: "--no-sandbox".into(),
+            js_flags: "--turbofan".into(),
+            enable_features: "A,B".into(),
+            disable_features: String::new(),
+        };
+        let browser = "--no-sandbox --js-flags=--turbofan --enable-features=A,B";
+        let wrapped = format!("--repeat=2 --extra-browser-args=\"{browser}\"");
+        assert_eq!(arguments("speedometer3", &extra), wrapped);
+        assert_eq!(
+            arguments("speedometer3.crossbench", &extra),
+            format!("--repeat=2 {browser}")
+        );
+        assert_eq!(arguments("any", &ExtraArgs::default()), "");
+    }
+
+    #[test]
+    fn a_page_lies_before_or_after_another() {
+        let cursors = |prev: &str, next: &str| {
+            place(&Pagination {
+                prev_cursor: prev.into(),
+                next_cursor: next.into(),
+                ..Pagination::default()
+            })
+        };
+        let id = "0199f3c1a2b37f0e8d1c2b3a49586776";
+        assert_eq!(cursors("", "").unwrap(), Place::Newest);
+        let job = JobId::parse(id).unwrap();
+        assert_eq!(
+            cursors("", &format!("after-{id}")).unwrap(),
+            Place::After(job.clone())
+        );
+        assert_eq!(
+            cursors(&format!("before-{id}"), "").unwrap(),
+            Place::Before(job)
+        );
+        for (prev, next) in [("x", ""), ("", "before-1"), ("before-1", "after-1")] {
+            assert!(cursors(prev, next).is_err());
+        }
+    }
+}
