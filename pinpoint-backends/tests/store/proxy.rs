@@ -1,10 +1,10 @@
-//! A network between a store and a PostgreSQL server that does what networks do: it
-//! resets connections, falls silent, and loses answers.
+//! A network before a server, PostgreSQL's or another, that does what networks do: it
+//! resets connections, slows them down, falls silent, and loses answers.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -15,12 +15,23 @@ use tokio::sync::watch;
 pub(crate) struct Proxy {
     port: u16,
     state: Arc<State>,
+    /// Those who disturb it end with it.
+    in_use: Arc<()>,
+}
+
+/// Where the server listens.
+#[derive(Clone)]
+enum Listens {
+    Socket(PathBuf),
+    Address(String),
 }
 
 struct State {
     /// Rises when every connection is to be reset.
     resets: watch::Sender<u64>,
     silent: AtomicBool,
+    /// Milliseconds that each piece takes.
+    delay: AtomicU64,
     /// The next answer with these bytes is lost, and its connection reset.
     loses: Mutex<Option<&'static [u8]>>,
     connections: AtomicU64,
@@ -29,24 +40,43 @@ struct State {
 impl Proxy {
     /// Before the server that listens on this socket.
     pub(crate) fn start(socket: &Path) -> Self {
+        Self::before(Listens::Socket(socket.to_owned()))
+    }
+
+    /// Before the server that listens at this address: `HOST:PORT`.
+    pub(crate) fn before_address(address: &str) -> Self {
+        Self::before(Listens::Address(address.to_owned()))
+    }
+
+    fn before(server: Listens) -> Self {
         let state = Arc::new(State {
             resets: watch::Sender::new(0),
             silent: AtomicBool::new(false),
+            delay: AtomicU64::new(0),
             loses: Mutex::default(),
             connections: AtomicU64::new(0),
         });
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
         listener.set_nonblocking(true).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (socket, shared) = (socket.to_owned(), state.clone());
+        let shared = state.clone();
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()
                 .unwrap();
-            runtime.block_on(accept(listener, socket, shared));
+            runtime.block_on(accept(listener, server, shared));
         });
-        Self { port, state }
+        Self {
+            port,
+            state,
+            in_use: Arc::default(),
+        }
+    }
+
+    /// `HOST:PORT`.
+    pub(crate) fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
     }
 
     /// The address of a database through it.
@@ -64,12 +94,40 @@ impl Proxy {
 
     /// Resets every connection again and again, until the proxy is dropped.
     pub(crate) fn reset_every(&self, time: Duration) {
-        let state = Arc::downgrade(&self.state);
+        self.again_and_again(move |state| {
+            std::thread::sleep(time);
+            state.resets.send_modify(|count| *count += 1);
+        });
+    }
+
+    /// Resets connections, slows them down and falls silent, for so many milliseconds at
+    /// most, until the proxy is dropped; `below` draws what comes next.
+    pub(crate) fn disturb(&self, longest: u64, mut below: impl FnMut(u64) -> u64 + Send + 'static) {
+        self.again_and_again(move |state| {
+            let mut pause = || Duration::from_millis(below(longest));
+            std::thread::sleep(pause() / 2);
+            let lasts = pause();
+            match below(3) {
+                0 => state.resets.send_modify(|count| *count += 1),
+                1 => {
+                    state.delay.store(10 + below(90), Ordering::SeqCst);
+                    std::thread::sleep(lasts);
+                    state.delay.store(0, Ordering::SeqCst);
+                }
+                _ => {
+                    state.silent.store(true, Ordering::SeqCst);
+                    std::thread::sleep(lasts);
+                    state.silent.store(false, Ordering::SeqCst);
+                }
+            }
+        });
+    }
+
+    fn again_and_again(&self, mut happen: impl FnMut(&State) + Send + 'static) {
+        let (state, in_use): (_, Weak<()>) = (self.state.clone(), Arc::downgrade(&self.in_use));
         std::thread::spawn(move || {
-            loop {
-                std::thread::sleep(time);
-                let Some(state) = state.upgrade() else { return };
-                state.resets.send_modify(|count| *count += 1);
+            while in_use.strong_count() > 0 {
+                happen(&state);
             }
         });
     }
@@ -96,27 +154,42 @@ impl Proxy {
     }
 }
 
-async fn accept(listener: std::net::TcpListener, socket: PathBuf, state: Arc<State>) {
+async fn accept(listener: std::net::TcpListener, server: Listens, state: Arc<State>) {
     let listener = TcpListener::from_std(listener).unwrap();
     while let Ok((client, _)) = listener.accept().await {
-        let (socket, state) = (socket.clone(), state.clone());
+        let (server, state) = (server.clone(), state.clone());
         tokio::spawn(async move {
             state.connections.fetch_add(1, Ordering::SeqCst);
             let mut resets = state.resets.subscribe();
             client.set_zero_linger().unwrap();
             tokio::select! {
                 _ = resets.changed() => {}
-                _ = carry(client, &socket, &state) => {}
+                _ = carry(client, &server, &state) => {}
             }
         });
     }
 }
 
 /// Carries bytes both ways until one side ends, or there is no server.
-async fn carry(mut client: TcpStream, socket: &Path, state: &State) -> io::Result<()> {
-    let mut server = UnixStream::connect(socket).await?;
+async fn carry(client: TcpStream, server: &Listens, state: &State) -> io::Result<()> {
+    match server {
+        Listens::Socket(socket) => {
+            let mut server = UnixStream::connect(socket).await?;
+            carry_between(client, server.split(), state).await
+        }
+        Listens::Address(address) => {
+            let mut server = TcpStream::connect(address).await?;
+            carry_between(client, server.split(), state).await
+        }
+    }
+}
+
+async fn carry_between(
+    mut client: TcpStream,
+    (from_server, to_server): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
+    state: &State,
+) -> io::Result<()> {
     let (from_client, to_client) = client.split();
-    let (from_server, to_server) = server.split();
     tokio::select! {
         ended = copy(from_client, to_server, state, false) => ended,
         ended = copy(from_server, to_client, state, true) => ended,
@@ -134,6 +207,10 @@ async fn copy(
         let read = from.read(&mut buffer).await?;
         while state.silent.load(Ordering::SeqCst) {
             tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        match state.delay.load(Ordering::SeqCst) {
+            0 => {}
+            delay => tokio::time::sleep(Duration::from_millis(delay)).await,
         }
         if read == 0 {
             return Ok(());

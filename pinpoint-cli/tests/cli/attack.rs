@@ -61,7 +61,7 @@ fn found_or_explained(world: &World, finished: &Finished) {
 }
 
 /// A file system that only some processes see.
-struct SmallDisk {
+pub(crate) struct SmallDisk {
     holder: Child,
     answers: BufReader<std::process::ChildStdout>,
     enter: Vec<String>,
@@ -69,7 +69,7 @@ struct SmallDisk {
 
 impl SmallDisk {
     /// Mounts one, if this machine lets its users.
-    fn mount(world: &World, at: &Path, kilobytes: u64) -> Option<Self> {
+    pub(crate) fn mount(world: &World, at: &Path, kilobytes: u64) -> Option<Self> {
         fs::create_dir_all(at).unwrap();
         let script = "mount -t tmpfs -o size=$1k none \"$0\" && echo mounted || exit 1; \
                       while read -r size; do mount -o remount,size=${size}k \"$0\"; echo mounted; done";
@@ -118,13 +118,13 @@ impl SmallDisk {
         line == "mounted\n"
     }
 
-    fn resize(&mut self, kilobytes: u64) {
+    pub(crate) fn resize(&mut self, kilobytes: u64) {
         let stdin = self.holder.stdin.as_mut().unwrap();
         writeln!(stdin, "{kilobytes}").unwrap();
         assert!(self.is_mounted());
     }
 
-    fn seen_by(&self, command: Pinpoint) -> Pinpoint {
+    pub(crate) fn seen_by(&self, command: Pinpoint) -> Pinpoint {
         command.started_by(&self.enter)
     }
 }

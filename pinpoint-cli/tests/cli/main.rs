@@ -53,6 +53,8 @@ mod stop;
 mod stores;
 #[cfg(all(feature = "temporal", feature = "postgres"))]
 mod temporal;
+#[cfg(all(feature = "temporal", feature = "postgres"))]
+mod temporal_faults;
 #[cfg(feature = "temporal")]
 mod temporal_server;
 mod versions;
