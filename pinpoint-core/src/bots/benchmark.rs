@@ -34,7 +34,7 @@ pub struct Invocation {
     /// Run by `sh -c` in the work tree of each commit, once.
     pub build: Option<String>,
     /// The program and its arguments, run in the work tree; never empty. `{story}` in an
-    /// argument stands for the story.
+    /// argument stands for the story; the program's name stays as it is.
     pub command: Vec<String>,
     /// The format in which values are read.
     pub format: Format,
@@ -84,7 +84,8 @@ impl fmt::Display for Suggested<'_> {
 impl Invocation {
     /// Is the story part of the command?
     pub(super) fn names_story(&self) -> bool {
-        self.command.iter().any(|argument| argument.contains(STORY))
+        let mut arguments = self.command.iter().skip(1);
+        arguments.any(|argument| argument.contains(STORY))
     }
 }
 
@@ -104,12 +105,11 @@ impl Benchmark {
             None if invocation.names_story() => return Err(StoryError::Missing),
             None => "",
         };
-        let arguments = invocation.command.iter();
-        Ok(Some(
-            arguments
-                .map(|argument| argument.replace(STORY, story))
-                .collect(),
-        ))
+        let mut command = invocation.command.clone();
+        for argument in command.iter_mut().skip(1) {
+            *argument = argument.replace(STORY, story);
+        }
+        Ok(Some(command))
     }
 
     /// Where stories are listed, the name is one of them.
@@ -161,6 +161,13 @@ mod tests {
         ];
         assert_eq!(command, expected);
         assert_eq!(any.command(None), Err(StoryError::Missing));
+        // A request does not choose the program.
+        let program = benchmark(&[], &["bench-{story}", "{story}"]);
+        let command = program.command(Some("../other")).unwrap().unwrap();
+        assert_eq!(command, ["bench-{story}", "../other"]);
+        let program = benchmark(&["all"], &["bench-{story}"]);
+        let command = program.command(None).unwrap().unwrap();
+        assert_eq!(command, ["bench-{story}"]);
 
         let whole = benchmark(&["all"], &["./bench"]);
         assert_eq!(whole.command(Some("all")), Ok(Some(vec!["./bench".into()])));
