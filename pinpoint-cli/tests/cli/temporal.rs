@@ -74,7 +74,7 @@ impl<'a> Scene<'a> {
 
 /// Other workers go on soon after one has died.
 pub(crate) fn worker_on(pool: &Pool, server: &Server, namespace: &str, machine: &str) -> Pinpoint {
-    let quick = ["--lease", "10s", "--heartbeat-limit", "5s"];
+    let quick = ["--lease", "6s", "--heartbeat-limit", "5s"];
     let server = [
         "--temporal",
         "--temporal-address",
@@ -122,6 +122,18 @@ pub(crate) fn lease_of(pool: &Pool, job: &str) -> Option<(String, i64)> {
             other => panic!("{other:?}"),
         }
     })
+}
+
+/// The lease of a job that somebody has is renewed.
+pub(crate) fn is_renewed_twice(pool: &Pool, job: &str) {
+    let seconds_left = || lease_of(pool, job).unwrap().1;
+    let mut last = seconds_left();
+    for _ in 0..2 {
+        until("the lease to be renewed", || {
+            let before = std::mem::replace(&mut last, seconds_left());
+            last > before
+        });
+    }
 }
 
 /// A strategy that asks for runs in batches, so that the order in which they end on two
@@ -347,8 +359,8 @@ fn a_job_goes_on_once_its_server_is_there_again() {
     let job = pool.detach(&[], &gate.script());
     gate.wait();
     server.kill();
-    // Longer than the lease: it is Temporal's for as long as there is a worker.
-    std::thread::sleep(Duration::from_secs(15));
+    // It is Temporal's for as long as there is a worker.
+    is_renewed_twice(&pool, &job);
     assert_eq!(pool.show(&job)["state"], "running");
     gate.open();
     until("the end of the run", || processes_of(&job).is_empty());
