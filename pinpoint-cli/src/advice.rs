@@ -175,6 +175,7 @@ fn on_temporal(error: &(dyn Error + 'static)) -> Option<String> {
             "`pinpoint temporal setup` makes it, --temporal-namespace NAME"
         }
         TemporalError::Config(_) => "--temporal-address, --temporal-profile, TEMPORAL_…",
+        TemporalError::Key { .. } => "--temporal-key FILE, the same for all workers",
         TemporalError::Metrics { .. } => "--metrics HOST:PORT",
         _ => return None,
     };

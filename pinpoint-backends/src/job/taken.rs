@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fs;
 use std::future::Future;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
 #[cfg(feature = "temporal")]
@@ -30,6 +30,12 @@ use crate::{TokioClock, job_dir};
 /// The time that other machines wait for a machine that died before they may take its
 /// job. A store that is out of reach for less stops nothing.
 const LEASE: Duration = Duration::from_secs(60);
+
+/// The time for which a process may keep the lock of a job that it has let go.
+const LETS_GO: Duration = Duration::from_secs(10);
+
+/// The interval between two looks whether it has.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// The interval at which a running job looks whether it was canceled.
 const CANCEL_POLL: Duration = Duration::from_millis(500);
@@ -78,7 +84,7 @@ impl TakenJob {
             path: job_dir.to_owned(),
             source,
         })?;
-        let lock = JobLock::acquire(job_dir)?;
+        let lock = lock(store, id, owner, job_dir).await?;
         let lease = store.lease(id, owner, LEASE).await?;
         // Read only now: another process may have written to it until now.
         let read = async {
@@ -209,7 +215,11 @@ impl TakenJob {
         after: Option<i64>,
     ) -> Result<Placed, StoreError> {
         self.files.keep().await;
-        self.journal().await?.record_once(record, after).await
+        let placed = self.journal().await?.record_once(record, after).await?;
+        // The store may have been out of reach before, and this machine may get no other action
+        // of the job.
+        self.files.keep().await;
+        Ok(placed)
     }
 
     /// The journal, for others to add to it as well.
@@ -527,6 +537,33 @@ impl TakenJob {
             }
         }
     }
+}
+
+/// The lock of a job. A process that has it and not the job still has the job open: it is
+/// asked to release it, and waited for.
+async fn lock(
+    store: &JobStore,
+    id: &JobId,
+    owner: &str,
+    job_dir: &Path,
+) -> Result<JobLock, JobError> {
+    let began = Instant::now();
+    loop {
+        match JobLock::acquire(job_dir) {
+            Err(LockError::Held { .. })
+                if began.elapsed() < LETS_GO && is_free(store, id, owner).await =>
+            {
+                JobLock::ask_for(job_dir);
+                tokio::time::sleep(LOOK).await;
+            }
+            lock => return Ok(lock?),
+        }
+    }
+}
+
+async fn is_free(store: &JobStore, id: &JobId, owner: &str) -> bool {
+    let shared = store.share_lease(id, owner, Duration::ZERO).await;
+    matches!(shared, Err(StoreError::LeaseLost { .. }))
 }
 
 async fn result(

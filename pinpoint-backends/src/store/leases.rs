@@ -187,7 +187,12 @@ impl JobStore {
         }
     }
 
-    async fn give_up(&self, lease: &Lease, reason: &str) -> Result<(), StoreError> {
+    /// Leaves a job failed, for this reason, and lets it go.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    pub(crate) async fn give_up(&self, lease: &Lease, reason: &str) -> Result<(), StoreError> {
         let running = self.set_leased_state(lease, JobState::Running, None, None);
         match running.await {
             // It is so, if a worker has died over it.

@@ -73,13 +73,31 @@ impl JobLock {
                 Err(TryLockError::Error(source)) => return Err(failed(source)),
             }
         }
+        // It was asked for by this process, or one like it.
+        let _ = std::fs::remove_file(job_dir.join(WANTED));
         file.set_len(0)
             .and_then(|()| file.rewind())
             .and_then(|()| writeln!(file, "{}", std::process::id()))
             .map_err(failed)?;
         Ok(Self { _file: file })
     }
+
+    /// Asks the process that has the lock of a job to release it as soon as it does nothing
+    /// for the job.
+    pub(crate) fn ask_for(job_dir: &Path) {
+        // It does so after a while in any case.
+        let _ = std::fs::write(job_dir.join(WANTED), "");
+    }
+
+    /// Has another process asked for the lock of a job?
+    #[cfg(feature = "temporal")]
+    pub(crate) fn is_asked_for(job_dir: &Path) -> bool {
+        job_dir.join(WANTED).exists()
+    }
 }
+
+/// The file that asks for a lock.
+const WANTED: &str = "lock-wanted";
 
 /// The longest time that a lock may outlive its holder. A process that the holder had
 /// just forked has a copy of the lock until it becomes another program.

@@ -19,13 +19,17 @@ use super::failures::{SUPERSEDED, again, from_store, lasting_failure, refused};
 use super::jobs_here::{JobHere, JobsHere};
 use super::messages::{End, Work, essential_of, size};
 use crate::job::{JobError, message};
-use crate::store::{JobId, Placed, StoreError};
+use crate::store::{JobId, LockError, Placed, StoreError};
 
 /// Tries that end with their worker, one after the other: the work is likely the reason.
 const MOST_DEATHS: u32 = 5;
 
 /// The time between two tries to record an answer.
 const AGAIN: Duration = Duration::from_secs(1);
+
+/// The time after which an action is tried again whose job another process of this machine
+/// has open. That process may well take it, and this one does something else meanwhile.
+const LOCKED: Duration = Duration::from_millis(500);
 
 /// The records that are looked through for an answer.
 const RECORDS: u32 = 500;
@@ -117,7 +121,7 @@ impl Actions {
                             ExecutorError::Lost => Duration::ZERO,
                             _ => Duration::from_millis(wait),
                         };
-                        return Err(Beating::again_after(wait, &error));
+                        return Err(Beating::again_after(wait, error));
                     }
                     Record::GaveUp {
                         action,
@@ -234,6 +238,9 @@ impl Actions {
                 Err(again(error))
             }
             Err(JobError::Store(error)) => Err(from_store(error)),
+            Err(JobError::Locked(error @ LockError::Held { .. })) => {
+                Err(Beating::again_after(LOCKED, error))
+            }
             Err(error) => {
                 let reason = format!("on {}: {}", self.jobs.machine(), message(&error));
                 Err(refused(&reason))

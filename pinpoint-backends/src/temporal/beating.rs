@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use pinpoint_core::{ExecutorError, Ticket};
+use pinpoint_core::Ticket;
 use temporalio_sdk::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
@@ -79,8 +79,8 @@ impl Beating {
     }
 
     /// The failure after which Temporal has it tried again.
-    pub(crate) fn again_after(wait: Duration, error: &ExecutorError) -> ActivityError {
-        ApplicationFailure::builder(error.to_string())
+    pub(crate) fn again_after(wait: Duration, reason: impl ToString) -> ActivityError {
+        ApplicationFailure::builder(reason.to_string())
             .next_retry_delay(wait)
             .build()
             .into()

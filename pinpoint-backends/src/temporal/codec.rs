@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
@@ -68,8 +69,25 @@ enum CodecError {
     TooLarge,
 }
 
+#[derive(Default)]
 pub(crate) struct Codec {
     pub(crate) key: Option<PayloadKey>,
+    pub(crate) unread: Unread,
+}
+
+/// The reason why a payload could not be read, until somebody tells of it: the library has
+/// the task tried again, and says nothing.
+#[derive(Clone, Default)]
+pub(crate) struct Unread(Arc<Mutex<Option<String>>>);
+
+impl Unread {
+    fn note(&self, error: &CodecError) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+    }
+
+    pub(crate) fn take(&self) -> Option<String> {
+        { self.0.lock().unwrap_or_else(PoisonError::into_inner) }.take()
+    }
 }
 
 impl PayloadCodec for Codec {
@@ -88,7 +106,9 @@ impl PayloadCodec for Codec {
         payloads: Vec<Payload>,
     ) -> BoxFuture<'static, Result<Vec<Payload>, PayloadConversionError>> {
         let decoded = payloads.into_iter().map(|payload| self.decoded(payload));
-        ready(decoded.collect::<Result<_, _>>().map_err(failed)).boxed()
+        let decoded = decoded.collect::<Result<_, _>>();
+        let decoded = decoded.inspect_err(|error| self.unread.note(error));
+        ready(decoded.map_err(failed)).boxed()
     }
 }
 
@@ -193,6 +213,7 @@ mod tests {
     fn codec(key: Option<u8>) -> Codec {
         Codec {
             key: key.map(|byte| PayloadKey::new(&[byte; 32]).unwrap()),
+            ..Codec::default()
         }
     }
 

@@ -8,18 +8,23 @@
 //! another worker may take the job, and the workflow ends when it finds out.
 //!
 //! A workflow that was terminated, or was timed out, ended no job: a dispatcher does. One
-//! that the server has lost is started again, and goes on from the journal.
+//! that the server has lost is started again, and goes on from the journal. Leases are renewed
+//! meanwhile, however long that takes.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt};
 use pinpoint_core::job::{JobState, ResultSource};
 use temporalio_client::errors::{
     WorkflowGetResultError, WorkflowInteractionError, WorkflowStartError,
 };
+use temporalio_client::tonic::Code;
 use temporalio_client::{
     Client, WorkflowDescribeOptions, WorkflowExecuteUpdateOptions, WorkflowExecutionStatus,
     WorkflowGetResultOptions, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
@@ -27,22 +32,30 @@ use temporalio_client::{
 };
 use temporalio_common::error::IncomingError;
 use temporalio_sdk::ApplicationFailure;
+use tokio::sync::mpsc;
 
-use super::TemporalEvent;
-use super::failures::SUPERSEDED;
-use super::jobs_here::JobsHere;
+use super::codec::Unread;
+use super::failures::{NotStarted, SUPERSEDED};
+use super::jobs_here::{JobHere, JobsHere};
 use super::messages::{JobInput, QUEUE, TimeLimits};
 use super::namespace::attributes_of;
 use super::workflow::{JobWorkflow, beginning};
-use crate::job::{JobError, message};
-use crate::store::{CancelRequest, Job, JobFilter, JobId, Lease, StoreError};
+use super::{TemporalError, TemporalEvent};
+use crate::job::JobError;
+use crate::store::{CancelRequest, Job, JobFilter, JobId, Lease, LockError, StoreError};
 use crate::worker::{POLL, Pauses, jittered};
 
 /// The most bytes of a summary, which servers limit to 400.
 const LONGEST_SUMMARY: usize = 200;
 
-/// The most jobs that are looked at at once.
+/// The most leases that are renewed, and requests that are handed on, at once.
 const AT_ONCE: u32 = 100;
+
+/// The most workflows that are looked after at once.
+const LOOKS: usize = 10;
+
+/// The time between two looks whether a job is open elsewhere on this machine.
+const LOOK: Duration = Duration::from_millis(200);
 
 pub(super) struct Dispatcher<'a> {
     pub(super) jobs: Arc<JobsHere>,
@@ -55,59 +68,61 @@ pub(super) struct Dispatcher<'a> {
     pub(super) lease: Duration,
     /// The namespace has the search attributes.
     pub(super) with_attributes: bool,
+    pub(super) unread: &'a Unread,
 }
 
 impl Dispatcher<'_> {
     /// Dispatches for as long as it is polled.
-    pub(super) async fn keep(&self, mut tell: impl FnMut(TemporalEvent<'_>)) -> Infallible {
-        let mut pauses = Pauses::default();
-        loop {
-            let pause = match self.look(&mut tell).await {
-                Ok(()) => {
-                    pauses = Pauses::default();
-                    POLL
-                }
-                Err(error) => {
+    pub(super) async fn keep(&self, tell: impl FnMut(TemporalEvent<'_>)) -> Infallible {
+        let tell = RefCell::new(tell);
+        let tell = |event: TemporalEvent<'_>| (*tell.borrow_mut())(event);
+        let looks = RefCell::default();
+        let (renewed, mut to_look_after) = mpsc::unbounded_channel();
+        let renew = async || self.renew_all(&looks, &renewed).await;
+        let look_after = stream::poll_fn(|context| to_look_after.poll_recv(context))
+            .for_each_concurrent(LOOKS, async |lease: Lease| {
+                if let Err(error) = self.look_after(&lease, &tell).await {
                     tell(TemporalEvent::Trouble(&error));
-                    pauses.after_trouble()
                 }
-            };
-            tokio::time::sleep(jittered(pause)).await;
-        }
+                looks.borrow_mut().remove(lease.id());
+            });
+        let dispatch = async || {
+            if let Some(reason) = self.unread.take() {
+                tell(TemporalEvent::Trouble(&TemporalError::Key { reason }));
+            }
+            // A workflow that can't be canceled keeps no other job waiting.
+            for error in self.cancel_all().await? {
+                tell(TemporalEvent::Trouble(&error));
+            }
+            self.take_all(&tell).await
+        };
+        tokio::join!(
+            again_and_again(renew, &tell),
+            look_after,
+            again_and_again(dispatch, &tell)
+        )
+        .0
     }
 
-    async fn look(&self, tell: &mut impl FnMut(TemporalEvent<'_>)) -> Result<(), JobError> {
-        let looked = self.look_after_all(tell).await;
-        // A workflow that can't be canceled keeps no other job waiting.
-        for error in self.cancel_all().await? {
-            tell(TemporalEvent::Trouble(&error));
-        }
-        // Not while Temporal is out of reach.
-        looked?;
-        self.take_all(tell).await
-    }
-
-    async fn look_after_all(
+    /// Renews the leases, and hands on those whose workflows have to be looked after, unless
+    /// they are. No other dispatcher looks at them meanwhile. Temporal has them while it is
+    /// out of reach, too.
+    async fn renew_all(
         &self,
-        tell: &mut impl FnMut(TemporalEvent<'_>),
+        looks: &RefCell<BTreeSet<JobId>>,
+        renewed: &mpsc::UnboundedSender<Lease>,
     ) -> Result<(), JobError> {
         let store = self.jobs.store();
         let (owner, within) = (self.jobs.owner(), self.lease / 2);
-        let leases = store.expiring_leases(owner, within, AT_ONCE).await?;
-        // First, since Temporal has them while it is out of reach, too. No other dispatcher
-        // looks at them meanwhile.
-        let mut held = Vec::new();
-        for lease in leases {
+        for lease in store.expiring_leases(owner, within, AT_ONCE).await? {
             match store.renew(&lease, self.lease).await {
-                Err(StoreError::LeaseLost { .. }) => {}
-                renewed => {
-                    renewed?;
-                    held.push(lease);
-                }
+                Err(StoreError::LeaseLost { .. }) => continue,
+                done => done?,
             }
-        }
-        for lease in &held {
-            self.look_after(lease, tell).await?;
+            if looks.borrow_mut().insert(lease.id().clone()) {
+                // The other end is there for as long as this one.
+                let _ = renewed.send(lease);
+            }
         }
         Ok(())
     }
@@ -124,7 +139,7 @@ impl Dispatcher<'_> {
         Ok(join_all(asked).await.into_iter().flatten().collect())
     }
 
-    async fn take_all(&self, tell: &mut impl FnMut(TemporalEvent<'_>)) -> Result<(), JobError> {
+    async fn take_all(&self, tell: &impl Fn(TemporalEvent<'_>)) -> Result<(), JobError> {
         let store = self.jobs.store();
         let filter = JobFilter {
             bots: self.bots.to_owned(),
@@ -137,7 +152,7 @@ impl Dispatcher<'_> {
         {
             // A workflow that is there does not know that the job was taken anew.
             let there = WorkflowIdConflictPolicy::TerminateExisting;
-            match self.start(&job, there).await {
+            match self.start(&job, &lease, there).await {
                 Ok(()) => {
                     self.jobs.metrics().job_started(&job);
                     tell(TemporalEvent::Started(&job));
@@ -152,13 +167,19 @@ impl Dispatcher<'_> {
     }
 
     /// Starts a job's workflow again, unless it is there.
-    async fn start_again(&self, id: &JobId) -> Result<(), JobError> {
-        let job = self.jobs.store().get(id.as_str()).await?;
-        self.start(&job, WorkflowIdConflictPolicy::UseExisting)
+    async fn start_again(&self, lease: &Lease) -> Result<(), JobError> {
+        let job = self.jobs.store().get(lease.id().as_str()).await?;
+        self.start(&job, lease, WorkflowIdConflictPolicy::UseExisting)
             .await
     }
 
-    async fn start(&self, job: &Job, there: WorkflowIdConflictPolicy) -> Result<(), JobError> {
+    /// A job that the server refuses is left failed.
+    async fn start(
+        &self,
+        job: &Job,
+        lease: &Lease,
+        there: WorkflowIdConflictPolicy,
+    ) -> Result<(), JobError> {
         let input = JobInput {
             job: job.id.to_string(),
             bot: job.bot.clone(),
@@ -179,6 +200,16 @@ impl Dispatcher<'_> {
             .await
         {
             Ok(_) | Err(WorkflowStartError::AlreadyStarted { .. }) => Ok(()),
+            Err(WorkflowStartError::Rpc(status)) if status.code() == Code::InvalidArgument => {
+                let refused = NotStarted {
+                    job: job.id.clone(),
+                    reason: status.message().to_owned(),
+                };
+                let store = self.jobs.store();
+                store.give_up(lease, &refused.to_string()).await?;
+                self.jobs.metrics().job_ended(job, JobState::Failed);
+                Err(unavailable(refused))
+            }
             Err(error) => Err(unavailable(error)),
         }
     }
@@ -204,7 +235,7 @@ impl Dispatcher<'_> {
     async fn look_after(
         &self,
         lease: &Lease,
-        tell: &mut impl FnMut(TemporalEvent<'_>),
+        tell: &impl Fn(TemporalEvent<'_>),
     ) -> Result<(), JobError> {
         let id = lease.id();
         let handle = self
@@ -224,14 +255,14 @@ impl Dispatcher<'_> {
                 | WorkflowExecutionStatus::Unknown,
             ) => Ok(()),
             // One that completed was about to when the job was resumed.
-            None | Some(WorkflowExecutionStatus::Completed) => self.start_again(id).await,
+            None | Some(WorkflowExecutionStatus::Completed) => self.start_again(lease).await,
             Some(status) => {
                 let ended = handle.get_result(WorkflowGetResultOptions::default());
                 let error = ended.await.err();
                 let failure = error.as_ref().and_then(failure_of);
                 if failure.and_then(ApplicationFailure::type_name) == Some(SUPERSEDED) {
                     // Another worker had the job, and let it go.
-                    return self.start_again(id).await;
+                    return self.start_again(lease).await;
                 }
                 let reason = match failure {
                     Some(failure) => failure.source_error().to_string(),
@@ -260,39 +291,62 @@ impl Dispatcher<'_> {
             store.release(lease).await?;
             return Ok(job.state);
         }
-        let here = if status == WorkflowExecutionStatus::Failed {
-            None
-        } else {
-            // It is held here until the last activity has noticed that it counts for nothing.
-            let opened = tokio::time::timeout(self.limits.heartbeat, self.jobs.open(id)).await;
-            Some(opened.map_err(unavailable)?)
-        };
-        let ended = match &here {
-            Some(Ok(here)) => {
+        if status == WorkflowExecutionStatus::Failed {
+            store.give_up(lease, reason).await?;
+            self.jobs.metrics().job_ended(&job, JobState::Failed);
+            return Ok(JobState::Failed);
+        }
+        let opened = tokio::time::timeout(self.limits.heartbeat, self.open_alone(id)).await;
+        let ended = match opened.map_err(unavailable)? {
+            Ok(here) => {
                 let source: &dyn ResultSource = &here.executor;
                 here.taken.cancel(Some(source)).await?
             }
-            _ => {
-                let reason = match &here {
-                    Some(Err(error)) => format!("{reason}; {}", message(error)),
-                    _ => reason.to_owned(),
-                };
-                if job.state == JobState::Pending {
-                    store
-                        .set_leased_state(lease, JobState::Running, None, None)
-                        .await?;
+            Err(error @ JobError::Store(_)) => return Err(error),
+            // Its commits have no names here, and it has no result.
+            Err(_) => {
+                let canceled = [JobState::Running, JobState::Canceled];
+                for state in canceled.into_iter().filter(|state| job.state != *state) {
+                    store.set_leased_state(lease, state, None, None).await?;
                 }
-                store
-                    .set_leased_state(lease, JobState::Failed, Some(&reason), None)
-                    .await?;
-                JobState::Failed
+                JobState::Canceled
             }
         };
-        drop(here);
         self.jobs.metrics().job_ended(&job, ended);
         self.jobs.forget(id).await;
         store.release(lease).await?;
         Ok(ended)
+    }
+
+    /// Opens a job once the last activity here has noticed that it counts for nothing.
+    async fn open_alone(&self, id: &JobId) -> Result<Arc<JobHere>, JobError> {
+        loop {
+            match self.jobs.open(id).await {
+                Err(JobError::Locked(LockError::Held { .. })) => tokio::time::sleep(LOOK).await,
+                opened => return opened,
+            }
+        }
+    }
+}
+
+/// Takes a step once a second, and less often while there is trouble.
+async fn again_and_again(
+    step: impl AsyncFn() -> Result<(), JobError>,
+    tell: &impl Fn(TemporalEvent<'_>),
+) -> Infallible {
+    let mut pauses = Pauses::default();
+    loop {
+        let pause = match step().await {
+            Ok(()) => {
+                pauses = Pauses::default();
+                POLL
+            }
+            Err(error) => {
+                tell(TemporalEvent::Trouble(&error));
+                pauses.after_trouble()
+            }
+        };
+        tokio::time::sleep(jittered(pause)).await;
     }
 }
 

@@ -3,13 +3,21 @@
 use temporalio_sdk::ApplicationFailure;
 use temporalio_sdk::activities::ActivityError;
 
-use crate::store::StoreError;
+use crate::store::{JobId, StoreError};
 
 /// The type of a failure: the job can't be carried out until the cause is mended.
 pub(super) const REFUSED: &str = "Refused";
 
 /// The type of a failure: somebody else has the job.
 pub(super) const SUPERSEDED: &str = "Superseded";
+
+/// The server does not take a job, whoever tries.
+#[derive(Debug, thiserror::Error)]
+#[error("Temporal does not start job {job}: {reason}")]
+pub(super) struct NotStarted {
+    pub(super) job: JobId,
+    pub(super) reason: String,
+}
 
 pub(super) fn again(reason: impl ToString) -> ActivityError {
     ApplicationFailure::new(reason.to_string()).into()

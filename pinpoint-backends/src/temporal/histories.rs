@@ -46,7 +46,7 @@ async fn refusal(history: WorkflowHistory) -> Option<String> {
         .data_converter(DataConverter::new(
             PayloadConverter::default(),
             DefaultFailureConverter::default(),
-            Codec { key: None },
+            Codec::default(),
         ))
         .register_workflow::<JobWorkflow>()
         .unwrap()

@@ -1,7 +1,8 @@
 //! The jobs whose actions this process carries out, each with its executor.
 //!
 //! An executor stays open for a while after its last action, since the next one mostly
-//! comes at once. Meanwhile no other process of this machine works on the job.
+//! comes at once. Meanwhile no other process of this machine works on the job, unless it asks
+//! for that.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,15 +16,16 @@ use tokio::sync::{Mutex, OnceCell};
 use super::failures::{from_store, superseded};
 use super::metrics::Metrics;
 use crate::job::{JobError, TakenJob};
+use crate::job_dir;
 use crate::local::LocalExecutor;
-use crate::store::{Job, JobId, JobStore, Lease, LockError, StoreError};
+use crate::store::{Job, JobId, JobLock, JobStore, Lease, LockError, StoreError};
 use crate::worker::{WorkerOptions, open_executor};
 
 /// The time for which a job stays open without an action.
 const LINGER: Duration = Duration::from_secs(20);
 
-/// The time between two looks whether another process of this machine has released a job.
-const LOOK: Duration = Duration::from_millis(200);
+/// The time between two looks whether a job can be closed.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The time for which an operation on a store that does not answer is tried again.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -108,8 +110,11 @@ impl JobsHere {
         &self.options.machine
     }
 
-    /// Opens a job, or finds it open; it stays open for as long as the answer is kept. Waits
-    /// for as long as another process of this machine works on it.
+    /// Opens a job, or finds it open; it stays open for as long as the answer is kept.
+    ///
+    /// # Errors
+    ///
+    /// Among others, when another process of this machine has it open.
     pub(crate) async fn open(&self, job: &JobId) -> Result<Arc<JobHere>, JobError> {
         let entry = {
             let mut open = self.open.lock().await;
@@ -125,13 +130,11 @@ impl JobsHere {
 
     async fn begin(&self, job: &JobId) -> Result<Arc<JobHere>, JobError> {
         let state_dir = &self.options.state_dir;
-        let taken = loop {
-            let joined = TakenJob::join(&self.store, job, &self.owner, state_dir, PATIENCE).await;
-            match joined {
-                Err(JobError::Locked(LockError::Held { .. })) => tokio::time::sleep(LOOK).await,
-                joined => break joined?,
-            }
-        };
+        let joined = TakenJob::join(&self.store, job, &self.owner, state_dir, PATIENCE).await;
+        if let Err(JobError::Locked(LockError::Held { .. })) = &joined {
+            JobLock::ask_for(&job_dir(state_dir, job.as_str()));
+        }
+        let taken = joined?;
         let executor = open_executor(&self.options, taken.job()).await?;
         Ok(Arc::new(JobHere { taken, executor }))
     }
@@ -141,28 +144,28 @@ impl JobsHere {
         self.open.lock().await.remove(job.as_str());
     }
 
-    /// Closes jobs that were not used for a while; never returns.
+    /// Closes jobs that were not used for a while, and those that another process of this
+    /// machine asks for; never returns.
     pub(crate) async fn close_idle(&self) -> std::convert::Infallible {
         loop {
-            tokio::time::sleep(LINGER / 4).await;
-            self.close(|used| used.elapsed() > LINGER).await;
+            tokio::time::sleep(LOOK).await;
+            self.close(|job, used| {
+                let job_dir = job_dir(&self.options.state_dir, job);
+                used.elapsed() > LINGER || JobLock::is_asked_for(&job_dir)
+            })
+            .await;
         }
     }
 
     /// Closes all jobs that are not in use.
     pub(crate) async fn close_all(&self) {
-        self.close(|_| true).await;
+        self.close(|_, _| true).await;
     }
 
-    async fn close(&self, fits: impl Fn(&Instant) -> bool) {
-        // One that is being opened has another owner, too.
-        let is_idle = |entry: &Entry| {
-            let is_used = entry.get().is_some_and(|here| Arc::strong_count(here) > 1);
-            Arc::strong_count(entry) == 1 && !is_used
-        };
+    async fn close(&self, fits: impl Fn(&str, &Instant) -> bool) {
         let idle: Vec<_> = {
             let mut open = self.open.lock().await;
-            let idle = open.extract_if(.., |_, (entry, used)| is_idle(entry) && fits(used));
+            let idle = open.extract_if(.., |job, (entry, used)| is_idle(entry) && fits(job, used));
             idle.filter_map(|(_, (entry, _))| entry.get().cloned())
                 .collect()
         };
@@ -170,4 +173,10 @@ impl JobsHere {
             here.executor.end().await;
         }
     }
+}
+
+/// Does nobody work on the job? One that is being opened has another owner, too.
+fn is_idle(entry: &Entry) -> bool {
+    let is_used = entry.get().is_some_and(|here| Arc::strong_count(here) > 1);
+    Arc::strong_count(entry) == 1 && !is_used
 }

@@ -58,14 +58,13 @@ use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder};
 use temporalio_sdk::runtime::{PollerBehavior, RuntimeOptions};
 use temporalio_sdk::{Runtime, RuntimeError, Worker, WorkerCreateError, WorkerRunError};
 
-use crate::job::JobError;
 pub use crate::store::CancelRequest;
 use crate::store::{Announcement, Job, JobId, JobStore};
 use crate::worker::{Place, Presence, WorkerError, WorkerOptions};
 use actions::Actions;
 use bookkeeping::Bookkeeping;
-use codec::Codec;
 pub use codec::PayloadKey;
+use codec::{Codec, Unread};
 use dispatcher::Dispatcher;
 use jobs_here::JobsHere;
 use messages::{QUEUE, bot_queue, build_queue, machine_queue};
@@ -178,6 +177,12 @@ pub enum TemporalError {
         /// The search attribute.
         name: &'static str,
     },
+    /// What was written with another key can't be read.
+    #[error("cannot read what Temporal has: {reason}")]
+    Key {
+        /// The reason.
+        reason: String,
+    },
     /// Metrics can't be served.
     #[error("cannot serve metrics at {address}: {source}")]
     Metrics {
@@ -216,6 +221,7 @@ pub struct Temporal {
     address: String,
     namespace: String,
     metrics: Metrics,
+    unread: Unread,
 }
 
 impl Temporal {
@@ -234,8 +240,10 @@ impl Temporal {
             .or_else(|| profile.namespace.clone())
             .unwrap_or_else(|| "default".to_owned());
         let connection = connection_of(profile, address.address.as_deref())?;
+        let unread = Unread::default();
         let codec = Codec {
             key: address.key.clone(),
+            unread: unread.clone(),
         };
         let options = ClientOptions::new(namespace).data_converter(DataConverter::new(
             PayloadConverter::default(),
@@ -246,13 +254,14 @@ impl Temporal {
             Some(address) => Metrics::serve(address).await?,
             None => Metrics::none(),
         };
-        Self::with(connection, options.build(), metrics).await
+        Self::with(connection, options.build(), metrics, unread).await
     }
 
     async fn with(
         mut connection: ConnectionOptions,
         options: ClientOptions,
         metrics: Metrics,
+        unread: Unread,
     ) -> Result<Self, TemporalError> {
         let host = connection.target.host_str().unwrap_or_default().to_owned();
         let address = match connection.target.port() {
@@ -289,6 +298,7 @@ impl Temporal {
             address,
             namespace,
             metrics,
+            unread,
         })
     }
 
@@ -364,8 +374,8 @@ pub enum TemporalEvent<'a> {
     Started(&'a Job),
     /// It has ended a job whose workflow was ended from outside.
     Ended(&'a JobId, pinpoint_core::JobState),
-    /// Jobs can't be taken, for this reason; it will try again.
-    Trouble(&'a JobError),
+    /// A job can't be taken, looked after or read, for this reason; it will try again.
+    Trouble(&'a (dyn std::error::Error + 'static)),
 }
 
 /// Carries out workflows and activities until `stop` resolves. Then the run and the builds
@@ -386,6 +396,7 @@ pub async fn serve(
         return Err(TemporalError::SignedOnly);
     }
     let with_attributes = temporal.has_attributes().await?;
+    temporal.check_key(store).await?;
     let place = Place::take(worker)?;
     let presence = Presence::new(store, &place, worker);
     presence.announce().await.map_err(WorkerError::from)?;
@@ -416,6 +427,7 @@ pub async fn serve(
         stopping: Arc::clone(&stopping),
         lease: options.lease,
         with_attributes,
+        unread: &temporal.unread,
     };
     tell(TemporalEvent::Began(&presence.announcement()));
     let running: Vec<LocalBoxFuture<'_, _>> = workers

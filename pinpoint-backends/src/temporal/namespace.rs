@@ -1,4 +1,5 @@
-//! The namespace on the server, and the search attributes by which its jobs are listed.
+//! The namespace on the server, the search attributes by which its jobs are listed, and
+//! whether these can be read.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -7,17 +8,24 @@ use pinpoint_core::job::JobState;
 use temporalio_client::RegisterNamespaceOptions;
 use temporalio_client::grpc::{OperatorService, WorkflowService};
 use temporalio_client::tonic::{Code, IntoRequest, Status};
+use temporalio_common::data_converters::{
+    PayloadConversionError, SerializationContextData, WorkflowSerializationContext,
+};
+use temporalio_common::protos::temporal::api::common::v1::WorkflowExecution;
 use temporalio_common::protos::temporal::api::enums::v1::IndexedValueType;
+use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
 use temporalio_common::protos::temporal::api::operatorservice::v1::{
     AddSearchAttributesRequest, ListSearchAttributesRequest,
 };
 use temporalio_common::protos::temporal::api::workflowservice::v1::{
-    CountWorkflowExecutionsRequest, DescribeNamespaceRequest, RegisterNamespaceRequest,
+    CountWorkflowExecutionsRequest, DescribeNamespaceRequest, GetWorkflowExecutionHistoryRequest,
+    RegisterNamespaceRequest,
 };
 use temporalio_common::search_attributes::{SearchAttributeKey, SearchAttributes};
 
 use super::{Temporal, TemporalError};
-use crate::store::Job;
+use crate::store::{Job, JobStore, Lease};
+use crate::worker::WorkerError;
 
 const KIND: SearchAttributeKey<String> = SearchAttributeKey::keyword("PinpointKind");
 const BENCHMARK: SearchAttributeKey<String> = SearchAttributeKey::keyword("PinpointBenchmark");
@@ -131,6 +139,52 @@ impl Temporal {
             Err(TemporalError::Refused { .. } | TemporalError::Call { .. }) => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// Checks that what was written for a job under way can be read here.
+    ///
+    /// # Errors
+    ///
+    /// [`TemporalError::Key`], or when the store or the server can't be asked.
+    pub(super) async fn check_key(&self, store: &JobStore) -> Result<(), TemporalError> {
+        let held = store.expiring_leases(&self.owner(), Duration::MAX, 1).await;
+        let held = held.map_err(WorkerError::from)?;
+        let Some(job) = held.first().map(Lease::id) else {
+            return Ok(());
+        };
+        let request = GetWorkflowExecutionHistoryRequest {
+            namespace: self.namespace.clone(),
+            execution: Some(WorkflowExecution {
+                workflow_id: job.to_string(),
+                ..WorkflowExecution::default()
+            }),
+            maximum_page_size: 1,
+            ..GetWorkflowExecutionHistoryRequest::default()
+        };
+        let mut client = self.client.clone();
+        let history =
+            WorkflowService::get_workflow_execution_history(&mut client, request.into_request());
+        let history = match history.await {
+            // It is about to be started.
+            Err(status) if status.code() == Code::NotFound => return Ok(()),
+            history => history.map_err(|status| self.failed(&status))?,
+        };
+        let events = history.into_inner().history.unwrap_or_default().events;
+        let input = events
+            .into_iter()
+            .find_map(|event| match event.attributes? {
+                Attributes::WorkflowExecutionStartedEventAttributes(started) => started.input,
+                _ => None,
+            });
+        let context = SerializationContextData::Workflow(WorkflowSerializationContext::new());
+        let codec = self.client.options().data_converter.codec();
+        let decoded = codec.decode(&context, input.unwrap_or_default().payloads);
+        decoded.await.map(drop).map_err(|error| TemporalError::Key {
+            reason: match error {
+                PayloadConversionError::EncodingError(error) => format!("job {job}: {error}"),
+                error => format!("job {job}: {error}"),
+            },
+        })
     }
 
     async fn retention(&self) -> Result<Duration, TemporalError> {
