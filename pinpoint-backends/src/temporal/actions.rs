@@ -167,7 +167,7 @@ impl Actions {
         work: &Work,
         beating: &Beating,
     ) -> Result<Result<Report, ExecutorError>, ActivityError> {
-        let executor: &dyn Executor = &here.executor;
+        let executor: &dyn Executor = &*here.executor;
         let ticket = match beating.tried().ticket {
             Some(ticket) => ticket,
             None => match executor.start(&work.request).await {
@@ -277,7 +277,7 @@ impl Actions {
         let refusal = end.refused.as_deref();
         let state = match (self.open(&job.id).await, refusal) {
             (Ok(here), _) => {
-                let source: &dyn ResultSource = &here.executor;
+                let source: &dyn ResultSource = &*here.executor;
                 here.taken
                     .end(source, refusal)
                     .await

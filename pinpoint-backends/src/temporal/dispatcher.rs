@@ -299,7 +299,7 @@ impl Dispatcher<'_> {
         let opened = tokio::time::timeout(self.limits.heartbeat, self.open_alone(id)).await;
         let ended = match opened.map_err(unavailable)? {
             Ok(here) => {
-                let source: &dyn ResultSource = &here.executor;
+                let source: &dyn ResultSource = &*here.executor;
                 here.taken.cancel(Some(source)).await?
             }
             Err(error @ JobError::Store(_)) => return Err(error),

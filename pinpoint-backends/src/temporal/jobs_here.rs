@@ -9,7 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pinpoint_core::job::JobState;
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use pinpoint_core::Executor;
+use pinpoint_core::job::{JobState, ResultSource};
 use temporalio_sdk::activities::ActivityError;
 use tokio::sync::{Mutex, OnceCell};
 
@@ -19,7 +22,7 @@ use crate::job::{JobError, TakenJob};
 use crate::job_dir;
 use crate::local::LocalExecutor;
 use crate::store::{Job, JobId, JobLock, JobStore, Lease, LockError, StoreError};
-use crate::worker::{WorkerOptions, open_executor};
+use crate::worker::WorkerOptions;
 
 /// The time for which a job stays open without an action.
 const LINGER: Duration = Duration::from_secs(20);
@@ -30,10 +33,28 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The time for which an operation on a store that does not answer is tried again.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The executor of one job on this machine, which names its commits, too.
+#[async_trait]
+pub trait JobExecutor: Executor + ResultSource {
+    /// Ends all work under way, and returns when nothing is left of it.
+    async fn end(&self) {}
+}
+
+#[async_trait]
+impl JobExecutor for LocalExecutor {
+    async fn end(&self) {
+        Self::end(self).await;
+    }
+}
+
+/// Opens the executor of a job.
+pub type OpenExecutor =
+    dyn Fn(Job) -> BoxFuture<'static, Result<Box<dyn JobExecutor>, JobError>> + Send + Sync;
+
 /// A job that this process works on.
 pub(crate) struct JobHere {
     pub(crate) taken: TakenJob,
-    pub(crate) executor: LocalExecutor,
+    pub(crate) executor: Box<dyn JobExecutor>,
 }
 
 /// Filled once the job is open. A job in use has more owners than this.
@@ -43,6 +64,7 @@ type Entry = Arc<OnceCell<Arc<JobHere>>>;
 pub(crate) struct JobsHere {
     store: JobStore,
     options: WorkerOptions,
+    open_executor: Box<OpenExecutor>,
     /// Of the leases.
     owner: String,
     metrics: Metrics,
@@ -53,12 +75,14 @@ impl JobsHere {
     pub(crate) fn new(
         store: JobStore,
         options: WorkerOptions,
+        open_executor: Box<OpenExecutor>,
         owner: String,
         metrics: Metrics,
     ) -> Self {
         Self {
             store,
             options,
+            open_executor,
             owner,
             metrics,
             open: Mutex::default(),
@@ -135,7 +159,7 @@ impl JobsHere {
             JobLock::ask_for(&job_dir(state_dir, job.as_str()));
         }
         let taken = joined?;
-        let executor = open_executor(&self.options, taken.job()).await?;
+        let executor = (self.open_executor)(taken.job().clone()).await?;
         Ok(Arc::new(JobHere { taken, executor }))
     }
 

@@ -60,13 +60,14 @@ use temporalio_sdk::{Runtime, RuntimeError, Worker, WorkerCreateError, WorkerRun
 
 pub use crate::store::CancelRequest;
 use crate::store::{Announcement, Job, JobId, JobStore};
-use crate::worker::{Place, Presence, WorkerError, WorkerOptions};
+use crate::worker::{Place, Presence, WorkerError, WorkerOptions, open_executor};
 use actions::Actions;
 use bookkeeping::Bookkeeping;
 pub use codec::PayloadKey;
 use codec::{Codec, Unread};
 use dispatcher::Dispatcher;
 use jobs_here::JobsHere;
+pub use jobs_here::{JobExecutor, OpenExecutor};
 use messages::{QUEUE, bot_queue, build_queue, machine_queue};
 pub use messages::{TimeLimits, UnderWay, WorkflowProgress};
 use metrics::Metrics;
@@ -390,6 +391,29 @@ pub async fn serve(
     worker: &WorkerOptions,
     options: &TemporalOptions,
     stop: impl Future<Output = ()>,
+    tell: impl FnMut(TemporalEvent<'_>),
+) -> Result<(), TemporalError> {
+    let of = Arc::new(worker.clone());
+    let open = move |job| {
+        let of = Arc::clone(&of);
+        let open = async move { Ok(Box::new(open_executor(&of, &job).await?) as _) };
+        open.boxed()
+    };
+    serve_with(store, temporal, worker, options, Box::new(open), stop, tell).await
+}
+
+/// As [`serve`], with executors of the caller's.
+///
+/// # Errors
+///
+/// The same.
+pub async fn serve_with(
+    store: &JobStore,
+    temporal: &Temporal,
+    worker: &WorkerOptions,
+    options: &TemporalOptions,
+    open: Box<OpenExecutor>,
+    stop: impl Future<Output = ()>,
     mut tell: impl FnMut(TemporalEvent<'_>),
 ) -> Result<(), TemporalError> {
     if worker.trusted.is_some() {
@@ -403,6 +427,7 @@ pub async fn serve(
     let jobs = Arc::new(JobsHere::new(
         store.clone(),
         worker.clone(),
+        open,
         temporal.owner(),
         temporal.metrics.clone(),
     ));
