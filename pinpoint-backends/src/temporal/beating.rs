@@ -33,14 +33,12 @@ struct State {
 impl Beating {
     pub(super) fn start(ctx: ActivityContext) -> Result<Self, ActivityError> {
         let tried = ctx.heartbeat_details().deserialize::<Tried>();
-        let mut tried = tried.map_err(ApplicationFailure::new)?.unwrap_or_default();
-        let deaths = tried.deaths;
-        // Unless it says how it ended.
-        tried.deaths += 1;
+        let tried = tried.map_err(ApplicationFailure::new)?.unwrap_or_default();
+        let before = ctx.info().attempt.saturating_sub(1);
         let limit = ctx.info().heartbeat_timeout.unwrap_or(Duration::MAX);
         Ok(Self {
             ctx,
-            deaths,
+            deaths: before.saturating_sub(tried.ended),
             every: limit / 3,
             state: Mutex::new(State {
                 tried,
@@ -74,7 +72,7 @@ impl Beating {
 
     /// This try ends without an answer, and its worker goes on.
     pub(crate) async fn ends(&self) {
-        self.with(|state| state.tried.deaths = 0);
+        self.with(|state| state.tried.ended = self.ctx.info().attempt);
         self.beat().await;
     }
 
@@ -102,12 +100,13 @@ impl Beating {
         let _ = self.ctx.record_heartbeat(self.tried()).await;
     }
 
-    /// Beats for as long as it is polled.
+    /// Beats for as long as it is polled. Not at once: most of what is done takes long, and
+    /// what takes moments would take twice as many of the server.
     pub(crate) async fn keep(&self) -> Infallible {
         loop {
+            tokio::time::sleep(self.every).await;
             self.has_stalled();
             self.beat().await;
-            tokio::time::sleep(self.every).await;
         }
     }
 }

@@ -113,9 +113,10 @@ pub(crate) struct Work {
 pub(crate) struct Tried {
     /// Tries that failed.
     pub(crate) failed: u32,
-    /// Tries, one after the other, that began and ended with their worker. Only a try that is
-    /// under way counts meanwhile: its end is not known.
-    pub(crate) deaths: u32,
+    /// The number of the last try whose worker lived to say how it ended. Those after it ended
+    /// with their worker.
+    #[serde(default)]
+    pub(crate) ended: u32,
     /// Work that goes on elsewhere.
     pub(crate) ticket: Option<Ticket>,
 }
