@@ -116,7 +116,7 @@ struct InFlight {
 
 enum Kind {
     Action {
-        number: u64,
+        under_way: UnderWay,
         is_build: bool,
         token: WorkflowCancellationToken,
         /// The number of the [`Task::Cancel`] that ends it.
@@ -353,11 +353,11 @@ impl Driver {
             };
             let found = self.in_flight.iter_mut().find_map(|it| match &mut it.kind {
                 Kind::Action {
-                    number,
+                    under_way,
                     token,
                     ended_by,
                     ..
-                } if *number == ended => Some((token, ended_by)),
+                } if under_way.action == ended => Some((token, ended_by)),
                 _ => None,
             });
             match found {
@@ -413,10 +413,15 @@ impl Driver {
             .maximum_interval(Duration::from_millis(work.retry.longest_wait))
             .build();
         let token = WorkflowCancellationToken::new();
+        let under_way = UnderWay {
+            action: action.number,
+            task: action.task.kind().to_owned(),
+            queue: queue(&action.task, &self.input.bot),
+        };
         let options = ActivityOptions::with_start_to_close_timeout(longest)
             .schedule_to_start_timeout(limits.queue)
             .heartbeat_timeout(limits.heartbeat)
-            .task_queue(queue(&action.task, &self.input.bot))
+            .task_queue(under_way.queue.clone())
             .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
             .cancellation_token(token.clone())
             .retry_policy(retry)
@@ -425,7 +430,7 @@ impl Driver {
                     .fairness_key(beginning(&self.begun.job.user, LONGEST_KEY))
                     .build(),
             )
-            .summary(format!("{} {}", action.task.kind(), action.number))
+            .summary(format!("{} {}", under_way.task, under_way.action))
             // The machines take the actions in their order.
             .do_not_eagerly_execute(true)
             .build();
@@ -439,7 +444,7 @@ impl Driver {
         };
         self.in_flight.push(InFlight {
             kind: Kind::Action {
-                number: action.number,
+                under_way,
                 is_build: matches!(action.task, Task::Build { .. }),
                 token,
                 ended_by: None,
@@ -496,14 +501,14 @@ impl Driver {
             }
             (Err(error), Kind::Note) => return Err(failed(error)),
             (Err(_), Kind::Action { .. }) if canceled.is_some() => {}
-            (Err(error), Kind::Action { number, .. }) => match type_of(&error) {
+            (Err(error), Kind::Action { under_way, .. }) => match type_of(&error) {
                 Some(REFUSED) => {
                     let reason = reason_of(&error);
                     // Its own place in the order is kept by the journal, not by this.
                     self.refused.get_or_insert(reason);
                 }
                 _ => self.note(Record::GaveUp {
-                    action: number,
+                    action: under_way.action,
                     reason: reason_of(&error),
                 }),
             },
@@ -603,18 +608,9 @@ impl Driver {
     }
 
     fn tell_progress(&self) {
-        let under_way = self.in_flight.iter().filter_map(|it| match it.kind {
-            Kind::Action { number, .. } => Some(number),
+        let under_way = self.in_flight.iter().filter_map(|it| match &it.kind {
+            Kind::Action { under_way, .. } => Some(under_way.clone()),
             Kind::Note => None,
-        });
-        let tasks = self.engine.machine().outstanding();
-        let under_way = under_way.filter_map(|number| {
-            let action = tasks.iter().find(|action| action.number == number)?;
-            Some(UnderWay {
-                action: number,
-                task: action.task.kind().to_owned(),
-                queue: queue(&action.task, &self.input.bot),
-            })
         });
         let progress = WorkflowProgress {
             records: self.engine.records(),
