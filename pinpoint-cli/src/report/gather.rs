@@ -11,10 +11,12 @@ use pinpoint_backends::local::{
 use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{
-    Answered, Answers, Commit, CommitOrder, Engine, Event, JobKey, JobMachine, JobOutcome,
-    JobState, Journal, Machine, Position, Posterior, Record, Report as Answer, RunReport, Task,
+    Answered, Answers, BuildReport, Commit, CommitOrder, Engine, Event, JobKey, JobMachine,
+    JobOutcome, JobState, Journal, Machine, Position, Posterior, Record, Report as Answer,
+    RunReport, Task,
 };
 
+use super::builds;
 use super::foreign::output;
 use super::link::commit_page;
 use super::model::{Pair, Place, Report, Run, Source};
@@ -41,6 +43,8 @@ pub(super) async fn gather(storage: &Storage, id: &JobId) -> Result<Report, CliE
     let job_dir = storage.job_dir(id);
     fetch_files(&storage.jobs, id, &job_dir).await?;
     let tails = output_tails(&job_dir)?;
+    let reports = gathered.answers.iter().map(|answer| &answer.report);
+    let failed_builds = builds::failed(reports.filter_map(built), &job_dir);
     let (places, mut runs, pairs) = gathered.runs(tails);
     for log in runs.iter_mut().filter_map(|run| run.report.log.as_mut()) {
         // It may have come from another machine.
@@ -54,6 +58,7 @@ pub(super) async fn gather(storage: &Storage, id: &JobId) -> Result<Report, CliE
     let remote = repository.and_then(|repository| repository.remote_url().ok().flatten());
     let mut report = Report {
         builds: gathered.builds,
+        failed_builds,
         result: gathered.result,
         missing: gathered.missing,
         warnings: run_warnings(&job_dir)?,
@@ -72,6 +77,13 @@ pub(super) async fn gather(storage: &Storage, id: &JobId) -> Result<Report, CliE
     };
     report.sources = sources(&report, gathered.executor.as_ref());
     Ok(report)
+}
+
+fn built(report: &Answer) -> Option<BuildReport> {
+    match report {
+        Answer::Built(report) => Some(report.clone()),
+        _ => None,
+    }
 }
 
 /// The facts of a job from its journal, before its runs are put in order.

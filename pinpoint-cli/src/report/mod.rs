@@ -8,6 +8,7 @@
 
 mod about;
 mod answer;
+mod builds;
 mod foreign;
 mod gather;
 mod link;

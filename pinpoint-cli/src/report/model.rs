@@ -29,6 +29,7 @@ pub(crate) struct Report {
     pub(super) runs: Vec<Run>,
     pub(super) pairs: Vec<Pair>,
     pub(super) builds: u64,
+    pub(super) failed_builds: Vec<FailedBuild>,
     /// The origin of the main repository.
     pub(super) remote: Option<String>,
     pub(super) sources: Vec<Source>,
@@ -54,6 +55,14 @@ pub(super) struct Run {
     /// The reason why it does not count; absent when it gave values.
     pub(super) failure: Option<String>,
     /// The tail of its output.
+    pub(super) output: Option<String>,
+}
+
+/// A commit that does not build.
+pub(super) struct FailedBuild {
+    pub(super) commit: CombinedCommit,
+    pub(super) reason: String,
+    /// The end of its output.
     pub(super) output: Option<String>,
 }
 

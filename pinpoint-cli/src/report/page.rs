@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::foreign::Foreign;
 use super::model::Report;
 use super::picture;
-use super::{about, answer, pairs, runs, search};
+use super::{about, answer, builds, pairs, runs, search};
 use crate::error::CliError;
 use crate::job_list::date;
 use crate::quantity::{count, duration};
@@ -58,6 +58,7 @@ pub(super) fn page(report: &Report) -> Result<String, CliError> {
                     (search::section(report)?)
                     (pairs::sections(report)?)
                     (runs::section(report)?)
+                    (builds::section(report))
                     (about::section(report))
                 }
                 footer {
@@ -95,7 +96,7 @@ mod tests {
     use pinpoint_core::{CombinedCommit, Commit, ModifiedDependency, Position, RunReport, Series};
     use serde_json::json;
 
-    use super::super::model::{Place, Run, Source};
+    use super::super::model::{FailedBuild, Place, Run, Source};
     use super::*;
 
     /// Text that would be a script, end one, leave an attribute, hide, or turn
@@ -203,6 +204,11 @@ mod tests {
             runs: vec![hostile_run(0), hostile_run(1)],
             pairs: Vec::new(),
             builds: 2,
+            failed_builds: vec![FailedBuild {
+                commit: good.clone(),
+                reason: HOSTILE.into(),
+                output: Some(HOSTILE.into()),
+            }],
             remote: Some(HOSTILE.into()),
             sources: vec![Source {
                 commit: bad.main.clone(),

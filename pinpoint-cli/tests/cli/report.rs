@@ -119,6 +119,22 @@ fn a_bisection_is_reported_whatever_its_commits_say() {
 }
 
 #[test]
+fn builds_that_failed_are_reported_with_the_ends_of_their_outputs() {
+    let world = World::with_step(9, 7);
+    let file = world.path("report.html");
+    let build =
+        "echo 'compiling <'$(cat number)'>'; test $(cat number) -lt 3 -o $(cat number) -gt 5";
+    let options = ["--report", file.to_str().unwrap(), "--build", build];
+    world.bisect(&options, BENCHMARK).ends_with(0);
+    let text = read(&file);
+    let section = &text[text.find("<details id=\"builds\">").unwrap()..];
+    let section = &section[..section.find("</details>").unwrap()];
+    assert!(section.contains("failed build"), "{section}");
+    assert!(section.contains(">compiling &lt;4&gt;</pre>"), "{section}");
+    assert!(!section.contains("compiling &lt;8&gt;"), "{section}");
+}
+
+#[test]
 fn pairs_are_reported_with_every_metric() {
     let world = hostile_world();
     let script = format!("{BENCHMARK}; echo 'si</p>ze: 5 <b>'");
