@@ -1,17 +1,21 @@
 //! Histories of workflows that earlier versions of the program began: every later version
 //! has to replay them, as it has to go on with jobs that are under way when it is installed.
 //!
-//! `tests/histories/VERSION-*.json` are written by the test that is ignored here, before a
+//! `tests/histories/VERSION-KIND.json.gz`, one of each kind of job, are written by the test that is ignored here, before a
 //! version is released:
 //!
 //! ```text
-//! PINPOINT_HISTORY_OF=JOB TEMPORAL_ADDRESS=HOST:PORT cargo test --all-features --lib \
-//!     history_is_written -- --ignored
+//! PINPOINT_HISTORY_OF=JOB PINPOINT_HISTORY_KIND=KIND TEMPORAL_ADDRESS=HOST:PORT \
+//!     cargo test --all-features --lib history_is_written -- --ignored
 //! ```
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use temporalio_client::{WorkflowFetchHistoryOptions, WorkflowHistory};
 use temporalio_common::data_converters::{
     DataConverter, DefaultFailureConverter, PayloadConverter,
@@ -34,7 +38,9 @@ fn histories() -> Vec<(PathBuf, Vec<u8>)> {
     let files: Vec<_> = files.map(|file| file.path()).collect();
     assert!(!files.is_empty());
     let read = |path: PathBuf| {
-        let bytes = fs::read(&path).unwrap();
+        let file = File::open(&path).unwrap();
+        let mut bytes = Vec::new();
+        GzDecoder::new(file).read_to_end(&mut bytes).unwrap();
         (path, bytes)
     };
     files.into_iter().map(read).collect()
@@ -103,12 +109,18 @@ async fn histories_that_were_altered_are_refused() {
 #[tokio::test]
 #[ignore = "writes a history of a server into the repository"]
 async fn a_history_is_written() {
-    let job = std::env::var("PINPOINT_HISTORY_OF").unwrap();
+    let [job, kind] = ["OF", "KIND"].map(|name| {
+        let name = format!("PINPOINT_HISTORY_{name}");
+        std::env::var(name).unwrap()
+    });
     let temporal = Temporal::connect(&Address::default(), None).await.unwrap();
     let handle = temporal.client.get_workflow_handle::<JobWorkflow>(job);
     let history = handle.fetch_history(WorkflowFetchHistoryOptions::default());
     let json = history.to_json().await.unwrap();
-    let name = format!("{}.json", env!("CARGO_PKG_VERSION"));
+    let name = format!("{}-{kind}.json.gz", env!("CARGO_PKG_VERSION"));
     fs::create_dir_all(directory()).unwrap();
-    fs::write(directory().join(name), json).unwrap();
+    let file = File::create(directory().join(name)).unwrap();
+    let mut file = GzEncoder::new(file, Compression::best());
+    file.write_all(&json).unwrap();
+    file.finish().unwrap();
 }
