@@ -229,9 +229,11 @@ impl Keeper {
     }
 
     /// As [`keep`](Self::keep), with the outputs that a report says were written.
-    async fn keep_with(&self, report: &Report) {
+    pub(super) async fn keep_with(&self, report: &Report) {
         let outputs = outputs_of(report);
-        if outputs.is_empty() && matches!(report, Report::Listed(_) | Report::Built(_)) {
+        let left_nothing = matches!(report, Report::Listed(_) | Report::Built(_));
+        // Of several machines, this one may have done nothing else.
+        if outputs.is_empty() && left_nothing && !self.0.shared {
             return;
         }
         self.0.kept.lock().await.awaited.extend(outputs);
@@ -270,6 +272,9 @@ impl Files {
         let mut content = Vec::new();
         file.take(LONGEST_OUTPUT).read_to_end(&mut content)?;
         let size = content.len() as u64;
+        if self.shared {
+            kept.outputs = self.outputs_of_all().await.map_err(io::Error::other)?;
+        }
         if kept.outputs + size > MOST_OUTPUTS {
             return Ok(());
         }
@@ -278,6 +283,13 @@ impl Files {
         added.map_err(io::Error::other)?;
         kept.outputs += size;
         Ok(())
+    }
+
+    /// The bytes of outputs that the store has, from all machines.
+    async fn outputs_of_all(&self) -> Result<u64, StoreError> {
+        let sizes = self.store.file_sizes(self.lease.id()).await?;
+        let outputs = sizes.iter().filter(|(name, _)| is_output(name));
+        Ok(outputs.map(|(_, size)| size).sum())
     }
 
     async fn keep_growing(&self, kept: &mut Kept, name: &str) -> io::Result<()> {

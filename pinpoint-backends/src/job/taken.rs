@@ -214,11 +214,15 @@ impl TakenJob {
         record: &Record,
         after: Option<i64>,
     ) -> Result<Placed, StoreError> {
-        self.files.keep().await;
+        let keep = async || match record {
+            Record::Reported { report, .. } => self.files.keep_with(report).await,
+            _ => self.files.keep().await,
+        };
+        keep().await;
         let placed = self.journal().await?.record_once(record, after).await?;
         // The store may have been out of reach before, and this machine may get no other action
         // of the job.
-        self.files.keep().await;
+        keep().await;
         Ok(placed)
     }
 

@@ -177,6 +177,24 @@ impl JobStore {
         transaction.commit().await
     }
 
+    /// The files of a job by name, and their bytes.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    #[tracing::instrument(name = "store::file_sizes", level = "debug", skip_all, fields(job = %id))]
+    pub(crate) async fn file_sizes(&self, id: &JobId) -> Result<Vec<(String, u64)>, StoreError> {
+        let sql = "SELECT name, max(size) FROM job_files \
+                   WHERE job = (SELECT number FROM jobs WHERE id = $1) GROUP BY name";
+        let rows = self.database.fetch(sql, [id.as_str().into()]).await?;
+        let sizes = rows.iter().map(|row| {
+            let size = u64::try_from(row.int(1)?).unwrap_or_default();
+            Ok((row.text(0)?, size))
+        });
+        let sizes = sizes.collect::<Result<_, _>>();
+        sizes.map_err(|source| self.database.failed(source))
+    }
+
     /// The files of a job, sorted by name.
     ///
     /// # Errors

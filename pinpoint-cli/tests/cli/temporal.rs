@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::pool::{Gate, Noise, Pool, comparable, stop};
 use crate::temporal_server::{OWN, SHARED, Server};
-use crate::workers::bad_jobs_are_left_failed;
+use crate::workers::{bad_jobs_are_left_failed, outputs_go_with_the_job};
 use crate::world::{BENCHMARK, Dice, Pinpoint, Running, World, attacks, processes_of, until};
 
 /// Machines that share a store, and a namespace of a server.
@@ -330,6 +330,13 @@ fn so_does_one_that_is_canceled_by_an_update() {
     });
     let request = json!({ "reason": "no longer needed", "by": "ada" });
     assert_eq!(shown["cancel"], request);
+}
+
+#[test]
+fn outputs_of_builds_and_of_failed_runs_go_with_the_job() {
+    let pool = Pool::new(World::with_step(4, 2));
+    let scene = Scene::new(&pool);
+    outputs_go_with_the_job(&pool, scene.worker("rack-1"));
 }
 
 #[test]

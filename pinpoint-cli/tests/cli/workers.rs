@@ -9,7 +9,7 @@ use libc::{SIGCONT, SIGINT, SIGKILL, SIGTERM};
 use serde_json::{Value, json};
 
 use crate::pool::{Gate, Noise, Pool, comparable, stop};
-use crate::world::{BENCHMARK, Dice, Pinpoint, World, attacks, git, processes_of, until};
+use crate::world::{BENCHMARK, Dice, Pinpoint, Running, World, attacks, git, processes_of, until};
 
 fn a_job_is_left_to_workers(pool: &Pool) {
     let job = pool.detach(&[], BENCHMARK);
@@ -485,10 +485,14 @@ fn a_worker_without_a_place_for_its_locks_does_not_begin() {
 #[test]
 fn outputs_of_builds_and_of_failed_runs_go_with_the_job() {
     let pool = Pool::new(World::with_step(4, 2));
+    outputs_go_with_the_job(&pool, pool.worker("rack-1"));
+}
+
+/// The outputs of a job that this worker of `rack-1` carries out are in its report elsewhere.
+pub(crate) fn outputs_go_with_the_job(pool: &Pool, worker: Running) {
     let script = format!("[ $(cat number) != 3 ] || {{ echo no luck; exit 3; }}; {BENCHMARK}");
     let build = ["--build", "echo compiling $(cat number)"];
     let job = pool.detach(&build, &script);
-    let worker = pool.worker("rack-1");
     pool.wait(&job).start().wait();
     stop(worker);
     let report = pool.world.path("report.html");
