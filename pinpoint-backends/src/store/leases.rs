@@ -1,5 +1,7 @@
 //! Taking jobs, so that no two workers take the same one.
 
+#[cfg(feature = "temporal")]
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pinpoint_core::JobState;
@@ -247,6 +249,42 @@ impl JobStore {
         Ok(Some(
             u64::try_from(before.map_err(failed)?).unwrap_or_default(),
         ))
+    }
+
+    /// The number of jobs of each of these bots that wait for a worker, as of
+    /// [`JobStore::take`], and the time since the oldest was made; none of those for which no
+    /// job waits.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    #[cfg(feature = "temporal")]
+    #[tracing::instrument(name = "store::lines", level = "debug", skip_all)]
+    pub(crate) async fn lines(
+        &self,
+        bots: &[String],
+    ) -> Result<BTreeMap<String, (u64, Duration)>, StoreError> {
+        let filter = JobFilter {
+            bots: bots.to_owned(),
+            by_workers: true,
+            ..JobFilter::default()
+        };
+        let query = Query::new(self.database.dialect(), &filter);
+        let now = self.database.dialect().now();
+        let [running, pending] = without_worker(now);
+        let sql = format!(
+            "SELECT bot, count(*), {now} - min(created) FROM jobs WHERE {} AND lease >= 0 \
+             AND (({running}) OR ({pending})) GROUP BY bot",
+            query.conditions.join(" AND "),
+        );
+        let rows = self.database.fetch(&sql, query.values).await?;
+        let lines = rows.iter().map(|row| {
+            let [count, age] = [row.int(1)?, row.int(2)?];
+            let [count, age] = [count, age].map(|it| u64::try_from(it).unwrap_or_default());
+            Ok((row.text(0)?, (count, Duration::from_millis(age))))
+        });
+        let lines = lines.collect::<Result<_, _>>();
+        lines.map_err(|source| self.database.failed(source))
     }
 
     /// Takes a certain job, if no other worker holds it. An owner who holds it already

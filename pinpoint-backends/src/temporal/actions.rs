@@ -94,6 +94,7 @@ impl Actions {
         let job = &self.jobs.read(&work.request.key().job).await?;
         let metrics = self.jobs.metrics();
         metrics.taken(job, &work.request, info);
+        let _under_way = self.jobs.works_on(job, &work.request);
         let here = self.open(&job.id).await?;
         let charts = work.request.charts().clone();
         if let Some(placed) = self.answer_of(&here, work).await? {

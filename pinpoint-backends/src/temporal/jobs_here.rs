@@ -5,16 +5,17 @@
 //! for that.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
-use pinpoint_core::Executor;
 use pinpoint_core::job::{JobState, ResultSource};
+use pinpoint_core::{Executor, Key, Request};
 use temporalio_sdk::activities::ActivityError;
-use tokio::sync::{Mutex, OnceCell};
+use tokio::sync::{Mutex, OnceCell, watch};
 
 use super::failures::{from_store, superseded};
 use super::metrics::Metrics;
@@ -22,7 +23,7 @@ use crate::job::{JobError, TakenJob};
 use crate::job_dir;
 use crate::local::LocalExecutor;
 use crate::store::{Job, JobId, JobLock, JobStore, Lease, LockError, StoreError};
-use crate::worker::WorkerOptions;
+use crate::worker::{Presence, WorkerOptions, in_words};
 
 /// The time for which a job stays open without an action.
 const LINGER: Duration = Duration::from_secs(20);
@@ -69,6 +70,8 @@ pub(crate) struct JobsHere {
     owner: String,
     metrics: Metrics,
     open: Mutex<BTreeMap<String, (Entry, Instant)>>,
+    /// The actions under way, in the order in which they began.
+    under_way: watch::Sender<Vec<(JobId, Key, &'static str)>>,
 }
 
 impl JobsHere {
@@ -86,6 +89,7 @@ impl JobsHere {
             owner,
             metrics,
             open: Mutex::default(),
+            under_way: watch::Sender::default(),
         }
     }
 
@@ -124,6 +128,31 @@ impl JobsHere {
             lease => lease.map_err(from_store)?,
         };
         self.store.release(&lease).await.map_err(from_store)
+    }
+
+    /// An action is under way until the answer is dropped.
+    pub(crate) fn works_on(&self, job: &Job, request: &Request) -> UnderWay<'_> {
+        let (key, activity) = (request.key(), in_words(request.kind()));
+        let begun = (job.id.clone(), key.clone(), activity);
+        self.under_way.send_modify(|works| works.push(begun));
+        UnderWay {
+            jobs: self,
+            key: key.clone(),
+        }
+    }
+
+    /// Lets the store know what is under way, for as long as it is polled.
+    pub(crate) async fn tell(&self, presence: &Presence<'_>) -> Infallible {
+        let mut under_way = self.under_way.subscribe();
+        loop {
+            let latest = under_way.borrow_and_update().last().cloned();
+            presence.works_on(latest.as_ref().map(|(job, ..)| job));
+            if let Some((.., activity)) = latest {
+                presence.does(activity);
+            }
+            // Its sender is here.
+            let _ = under_way.changed().await;
+        }
     }
 
     pub(crate) fn state_dir(&self) -> &Path {
@@ -170,7 +199,7 @@ impl JobsHere {
 
     /// Closes jobs that were not used for a while, and those that another process of this
     /// machine asks for; never returns.
-    pub(crate) async fn close_idle(&self) -> std::convert::Infallible {
+    pub(crate) async fn close_idle(&self) -> Infallible {
         loop {
             tokio::time::sleep(LOOK).await;
             self.close(|job, used| {
@@ -203,4 +232,21 @@ impl JobsHere {
 fn is_idle(entry: &Entry) -> bool {
     let is_used = entry.get().is_some_and(|here| Arc::strong_count(here) > 1);
     Arc::strong_count(entry) == 1 && !is_used
+}
+
+/// An action that is under way.
+pub(crate) struct UnderWay<'a> {
+    jobs: &'a JobsHere,
+    key: Key,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.jobs.under_way.send_modify(|works| {
+            // A try that was given up on may end after the next one has begun.
+            if let Some(place) = works.iter().position(|(_, key, _)| *key == self.key) {
+                works.remove(place);
+            }
+        });
+    }
 }

@@ -1,7 +1,8 @@
-//! Counters and times for Prometheus, beside those of Temporal's library.
+//! Counters, times and gauges for Prometheus, beside those of Temporal's library.
 //!
 //! Labels are the kind, the bot and the benchmark of a job, and results: nothing that grows
-//! with the number of jobs or of users.
+//! with the number of jobs or of users. Gauges are of the worker's own bots; what they show,
+//! `queues.rs` finds out.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,8 +11,8 @@ use std::time::Duration;
 use pinpoint_core::job::JobState;
 use pinpoint_core::{Record, Report, Request, RunReport};
 use temporalio_common::telemetry::metrics::{
-    CoreMeter, Counter, HistogramDuration, MetricAttributes, MetricKeyValue, MetricParameters,
-    NewAttributes, NoOpCoreMeter, TemporalMeter,
+    CoreMeter, Counter, Gauge, HistogramDuration, MetricAttributes, MetricKeyValue,
+    MetricParameters, NewAttributes, NoOpCoreMeter, TemporalMeter,
 };
 use temporalio_common::telemetry::{
     HistogramBucketOverrides, PrometheusExporterOptions, TelemetryOptions,
@@ -42,6 +43,9 @@ pub(crate) struct Metrics {
     retries: Counter,
     worked: HistogramDuration,
     waited: HistogramDuration,
+    queue_length: Gauge,
+    queue_age: Gauge,
+    machines: Gauge,
 }
 
 impl Metrics {
@@ -97,9 +101,22 @@ impl Metrics {
             retries: meter.counter(named("pinpoint_retries", "Tries after the first one")),
             worked: timed(WORKED, "The time of a try"),
             waited: timed(WAITED, "The time until a worker took a try"),
+            queue_length: meter.gauge(named(
+                "pinpoint_queue_length",
+                "Jobs, runs and builds that wait for a worker",
+            )),
+            queue_age: meter.gauge(named(
+                "pinpoint_queue_age_seconds",
+                "The time that the oldest of them has waited",
+            )),
+            machines: meter.gauge(named("pinpoint_machines", "Machines that serve the bot")),
             meter,
             is_served,
         }
+    }
+
+    pub(crate) fn is_served(&self) -> bool {
+        self.is_served
     }
 
     /// The settings under which Temporal's library counts here, too.
@@ -123,10 +140,32 @@ impl Metrics {
             ("bot", &*job.bot),
             ("benchmark", &*job.benchmark),
         ];
-        let labels = of_job.iter().chain(more);
+        self.attributes(of_job.iter().chain(more))
+    }
+
+    fn attributes<'a>(
+        &self,
+        labels: impl IntoIterator<Item = &'a (&'a str, &'a str)>,
+    ) -> MetricAttributes {
+        let labels = labels.into_iter();
         let labels = labels.map(|(name, value)| MetricKeyValue::new(*name, (*value).to_owned()));
         self.meter
             .new_attributes(NewAttributes::new(labels.collect()))
+    }
+
+    /// So many jobs, runs or builds of a bot wait, the oldest for this time.
+    pub(crate) fn queue(&self, bot: &str, of: &str, length: u64, age: Duration) {
+        let labels = self.attributes(&[("bot", bot), ("of", of)]);
+        self.queue_length.record(length, &labels);
+        self.queue_age.record(age.as_secs(), &labels);
+    }
+
+    /// So many machines of a bot are free, and so many at work.
+    pub(crate) fn machines(&self, bot: &str, free: u64, busy: u64) {
+        for (state, count) in [("free", free), ("busy", busy)] {
+            let labels = self.attributes(&[("bot", bot), ("state", state)]);
+            self.machines.record(count, &labels);
+        }
     }
 
     pub(crate) fn job_started(&self, job: &Job) {
@@ -210,6 +249,9 @@ mod tests {
             .new_attributes(NewAttributes::new(labels.into()));
         metrics.runs.add(2, &labels);
         metrics.worked.record(Duration::from_secs(7), &labels);
+        metrics.queue("lab", "runs", 40, Duration::from_millis(90_500));
+        metrics.queue("lab", "runs", 3, Duration::from_millis(7_900));
+        metrics.machines("lab", 2, 1);
         let mut stream = tokio::net::TcpStream::connect(&address).await.unwrap();
         let request = "GET /metrics HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n";
         stream.write_all(request.as_bytes()).await.unwrap();
@@ -220,6 +262,10 @@ mod tests {
             format!("pinpoint_runs_total{{{labels}}} 2"),
             format!("pinpoint_work_seconds_bucket{{{labels},le=\"5\"}} 0"),
             format!("pinpoint_work_seconds_bucket{{{labels},le=\"15\"}} 1"),
+            r#"pinpoint_queue_length{bot="lab",of="runs"} 3"#.into(),
+            r#"pinpoint_queue_age_seconds{bot="lab",of="runs"} 7"#.into(),
+            r#"pinpoint_machines{bot="lab",state="free"} 2"#.into(),
+            r#"pinpoint_machines{bot="lab",state="busy"} 1"#.into(),
         ] {
             assert!(scraped.contains(&line), "{line}\n{scraped}");
         }

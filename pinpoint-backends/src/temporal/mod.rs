@@ -32,6 +32,7 @@ mod messages;
 mod metrics;
 mod namespace;
 mod published;
+mod queues;
 mod workflow;
 
 use std::future::Future;
@@ -73,6 +74,7 @@ pub use messages::{TimeLimits, UnderWay, WorkflowProgress};
 use metrics::Metrics;
 pub use namespace::SetUp;
 pub use published::{PUBLISHED_QUEUE, PublishedNames};
+use queues::Queues;
 use workflow::JobWorkflow;
 
 /// The time in which a connection has to be made, and has to answer.
@@ -454,6 +456,12 @@ pub async fn serve_with(
         with_attributes,
         unread: &temporal.unread,
     };
+    let queues = Queues {
+        jobs: Arc::clone(&jobs),
+        client: temporal.client.clone(),
+        namespace: &temporal.namespace,
+        bots: &worker.bots,
+    };
     tell(TemporalEvent::Began(&presence.announcement()));
     let running: Vec<LocalBoxFuture<'_, _>> = workers
         .iter_mut()
@@ -472,7 +480,10 @@ pub async fn serve_with(
     let ended = tokio::select! {
         biased;
         ended = running => ended.map(drop),
-        never = async { tokio::join!(stop, dispatch, jobs.close_idle(), presence.keep()).0 } => never,
+        never = async {
+            let told = async { tokio::join!(jobs.tell(&presence), presence.keep(), queues.keep()) };
+            tokio::join!(stop, dispatch, jobs.close_idle(), told).0
+        } => never,
     };
     jobs.close_all().await;
     presence.end().await;

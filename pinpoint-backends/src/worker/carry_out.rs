@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use pinpoint_core::job::{JobResult, ResultSource};
-use pinpoint_core::{DriveError, DriveEvent, Task};
+use pinpoint_core::{DriveError, DriveEvent};
 
 use super::{Serving, WorkerOptions};
 use crate::job::{
@@ -56,7 +56,7 @@ impl Serving<'_> {
         };
         let result = taken.work(worker, interrupted, |event, _| {
             if let DriveEvent::Started(action) = event {
-                self.presence.does(in_words(&action.task));
+                self.presence.does(in_words(action.task.kind()));
             }
         });
         let result = result.await;
@@ -103,14 +103,15 @@ pub(crate) async fn open_executor(
     (opened.await).map_err(|error| JobError::Drive(DriveError::Refused(error.into())))
 }
 
-fn in_words(task: &Task) -> &'static str {
-    match task {
-        Task::FindMetric { .. } => "finds the metric",
-        Task::List { .. } => "lists commits",
-        Task::Build { .. } => "builds",
-        Task::Run { .. } => "runs",
-        Task::RunPair { .. } => "runs a pair",
-        Task::Cancel { .. } => "ends a run or build",
+/// What a worker does, by the kind of its task or request.
+pub(crate) fn in_words(kind: &str) -> &'static str {
+    match kind {
+        "find_metric" => "finds the metric",
+        "list" => "lists commits",
+        "build" => "builds",
+        "run" => "runs",
+        "run_pair" => "runs a pair",
+        _ => "ends a run or build",
     }
 }
 

@@ -31,7 +31,7 @@ use crate::store::{
     Announcement, Job, JobFilter, JobId, JobStore, LockError, PublicKey, StoreError,
 };
 #[cfg(feature = "temporal")]
-pub(crate) use carry_out::open_executor;
+pub(crate) use carry_out::{in_words, open_executor};
 pub(crate) use presence::{Place, Presence};
 
 /// The time between two questions whether there is a job, at least.

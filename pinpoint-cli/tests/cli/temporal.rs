@@ -2,6 +2,8 @@
 //! fails beside workers and servers is in `temporal_faults.rs`.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use libc::{SIGCONT, SIGKILL, SIGTERM};
@@ -9,7 +11,7 @@ use pinpoint_backends::store::{JobStore, StoreError};
 use serde_json::{Value, json};
 
 use crate::pool::{Gate, Noise, Pool, comparable, stop};
-use crate::temporal_server::{OWN, SHARED, Server};
+use crate::temporal_server::{OWN, SHARED, Server, free_port};
 use crate::workers::{bad_jobs_are_left_failed, outputs_go_with_the_job};
 use crate::world::{BENCHMARK, Dice, Pinpoint, Running, World, attacks, processes_of, until};
 
@@ -330,6 +332,44 @@ fn so_does_one_that_is_canceled_by_an_update() {
     });
     let request = json!({ "reason": "no longer needed", "by": "ada" });
     assert_eq!(shown["cancel"], request);
+}
+
+#[test]
+fn what_waits_and_who_is_free_can_be_scraped() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let scene = Scene::new(&pool);
+    let gate = Gate::closed(&pool.world);
+    let address = format!("127.0.0.1:{}", free_port());
+    let worker = scene.worker_on("rack-1").and(&["--metrics", &address]);
+    let worker = worker.start();
+    let job = pool.detach(&[], &gate.script());
+    gate.wait();
+    let shows = |line: &str| {
+        until(line, || {
+            scraped(&address).is_some_and(|text| text.contains(line))
+        });
+    };
+    shows(r#"pinpoint_machines{bot="lab",state="busy"} 1"#);
+    shows(r#"pinpoint_machines{bot="lab",state="free"} 0"#);
+    // Another run waits for the machine, and no job for a worker.
+    shows(r#"pinpoint_queue_length{bot="lab",of="runs"} 1"#);
+    shows(r#"pinpoint_queue_length{bot="lab",of="builds"} 0"#);
+    shows(r#"pinpoint_queue_length{bot="lab",of="jobs"} 0"#);
+    let busy = pool.list().into_iter().find(|it| it["job"] == job.as_str());
+    assert_eq!(busy.unwrap()["activity"], "runs");
+    gate.open();
+    finds_its_culprit(&pool, &job);
+    stop(worker);
+}
+
+/// The metrics of a worker, once it serves them.
+fn scraped(address: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    let request = "GET /metrics HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 #[test]

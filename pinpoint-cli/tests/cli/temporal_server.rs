@@ -49,7 +49,7 @@ fn temporal() -> PathBuf {
 
 /// A port that nobody listens on, and that the system gives to no other connection while the
 /// server is away.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     loop {
         let number = std::process::id().wrapping_mul(16) + NUMBER.fetch_add(1, Ordering::Relaxed);

@@ -1,0 +1,135 @@
+//! What waits and who is free, as gauges for Prometheus.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use temporalio_client::Client;
+use temporalio_client::grpc::WorkflowService;
+use temporalio_client::tonic::IntoRequest;
+use temporalio_common::protos::temporal::api::enums::v1::TaskQueueType;
+use temporalio_common::protos::temporal::api::taskqueue::v1::TaskQueue;
+use temporalio_common::protos::temporal::api::workflowservice::v1::DescribeTaskQueueRequest;
+
+use super::jobs_here::JobsHere;
+use super::messages::{bot_queue, build_queue};
+use crate::store::WorkerEntry;
+
+/// The time between two looks.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// Looks at the queues and the machines of a worker's bots.
+pub(super) struct Queues<'a> {
+    pub(super) jobs: Arc<JobsHere>,
+    pub(super) client: Client,
+    pub(super) namespace: &'a str,
+    pub(super) bots: &'a [String],
+}
+
+impl Queues<'_> {
+    /// Looks for as long as it is polled, if metrics are served.
+    pub(super) async fn keep(&self) -> Infallible {
+        if !self.jobs.metrics().is_served() {
+            return std::future::pending().await;
+        }
+        loop {
+            self.look().await;
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// What can't be found out now stays as it was.
+    async fn look(&self) {
+        let (store, metrics) = (self.jobs.store(), self.jobs.metrics());
+        if let Ok(lines) = store.lines(self.bots).await {
+            for bot in self.bots {
+                let line = lines.get(bot).copied().unwrap_or_default();
+                metrics.queue(bot, "jobs", line.0, line.1);
+            }
+        }
+        if let Ok(workers) = store.workers().await {
+            for bot in self.bots {
+                let (free, busy) = machines_of(bot, &workers);
+                metrics.machines(bot, free, busy);
+            }
+        }
+        for bot in self.bots {
+            for (what, queue) in [("runs", bot_queue(bot)), ("builds", build_queue(bot))] {
+                if let Some((length, age)) = self.backlog(queue).await {
+                    metrics.queue(bot, what, length, age);
+                }
+            }
+        }
+    }
+
+    /// The activities that wait in a queue, and the age of the oldest.
+    async fn backlog(&self, queue: String) -> Option<(u64, Duration)> {
+        let request = DescribeTaskQueueRequest {
+            namespace: self.namespace.to_owned(),
+            task_queue: Some(TaskQueue {
+                name: queue,
+                ..TaskQueue::default()
+            }),
+            task_queue_type: TaskQueueType::Activity as i32,
+            report_stats: true,
+            ..DescribeTaskQueueRequest::default()
+        };
+        let mut client = self.client.clone();
+        let described = WorkflowService::describe_task_queue(&mut client, request.into_request());
+        let stats = described.await.ok()?.into_inner().stats?;
+        let length = u64::try_from(stats.approximate_backlog_count).unwrap_or_default();
+        let age = stats.approximate_backlog_age.unwrap_or_default();
+        Some((length, Duration::try_from(age).unwrap_or_default()))
+    }
+}
+
+/// The machines of a bot that are free, and those that are at work, for whichever bot.
+fn machines_of(bot: &str, workers: &[WorkerEntry]) -> (u64, u64) {
+    let there = || workers.iter().filter(|worker| !worker.gone);
+    let serving = there().filter(|worker| worker.bots.iter().any(|name| name == bot));
+    let mut machines: Vec<&str> = serving.map(|worker| &*worker.machine).collect();
+    machines.sort_unstable();
+    machines.dedup();
+    let is_busy =
+        |machine: &&str| there().any(|worker| worker.machine == **machine && worker.job.is_some());
+    let busy = machines.iter().filter(|machine| is_busy(machine)).count();
+    (machines.len() as u64 - busy as u64, busy as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::store::JobId;
+
+    #[test]
+    fn a_machine_is_free_when_none_of_its_workers_is_at_work() {
+        let worker = |machine: &str, bots: &[&str], gone, busy: bool| WorkerEntry {
+            name: machine.into(),
+            machine: machine.into(),
+            bots: bots.iter().map(|bot| (*bot).to_owned()).collect(),
+            trusted: None,
+            host: Value::Null,
+            version: "0.1.0".into(),
+            started: 0,
+            seen: 0,
+            gone,
+            job: (JobId::parse("0199f3c1a2b37f0e8d1c2b3a49586776").ok()).filter(|_| busy),
+            activity: String::new(),
+            silent: 0,
+            holds: None,
+        };
+        let workers = [
+            worker("rack-1", &["lab"], false, false),
+            worker("rack-1", &["desk"], false, true),
+            worker("rack-2", &["lab", "desk"], false, false),
+            worker("rack-2", &["lab"], false, false),
+            worker("rack-3", &["lab"], true, false),
+            worker("rack-4", &["desk"], false, false),
+        ];
+        assert_eq!(machines_of("lab", &workers), (1, 1));
+        assert_eq!(machines_of("desk", &workers), (2, 1));
+        assert_eq!(machines_of("other", &workers), (0, 0));
+    }
+}
