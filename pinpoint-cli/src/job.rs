@@ -219,8 +219,8 @@ impl Session {
             // The clone of the user, who works on the job here.
             provisions.mirrors = None;
         }
-        let opened = open_provided(local, state_dir, job, provisions);
-        opened.await.map_err(refused)
+        let opened = open_provided(local, state_dir, job, provisions).await;
+        Ok(opened.map_err(refused)?.of_bot(&self.job().bot))
     }
 
     /// The document of a job without a result: it was interrupted, or it can't go on.

@@ -6,7 +6,7 @@ mod trust;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pinpoint_backends::job::{self, JobConfig, JobError, TakenJob, waiting};
+use pinpoint_backends::job::{self, JobConfig, JobError, TakenJob, TraceParent, waiting};
 use pinpoint_backends::store::{
     CancelRequest, Job, JobFilter, Page, Place, SigningKey, StoreError, Total,
 };
@@ -126,6 +126,7 @@ async fn show(storage: &Storage, job: &Job, display: &Display) -> Result<u8, Cli
         let mut document = shown(job);
         document["waits_for"] = json!(waits);
         document["signatures"] = json!(signatures);
+        document["trace_id"] = json!(TraceParent::of(job).trace_id());
         document["held_by"] = json!(holder.map(|worker| &worker.name));
         document["held_for_s"] = json!(holder.and_then(|worker| worker.holds));
         print_json(document);

@@ -36,6 +36,7 @@ mod storage;
 mod summary;
 mod temporal;
 mod text;
+mod traces;
 mod wait;
 mod whole_file;
 mod worker;
@@ -57,6 +58,8 @@ fn main() -> ExitCode {
     };
     let display = arguments.display.clone();
     display.color.apply();
+    // Sent when everything else has ended.
+    let _traces = traces::export(&arguments);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

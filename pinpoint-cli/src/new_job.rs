@@ -330,6 +330,12 @@ pub(crate) async fn store_job(
     patch: Option<&PatchFile>,
     key: Option<&SigningKey>,
 ) -> Result<JobId, CliError> {
+    // One that can't be read begins no trace, as its standard says.
+    let traceparent = std::env::var("TRACEPARENT").ok();
+    let config = &JobConfig {
+        traceparent: traceparent.and_then(|parent| parent.parse().ok()),
+        ..config.clone()
+    };
     let words = config.command_line.as_ref().map(|command| &*command.words);
     let job = NewJob {
         title: words.map(quoted).unwrap_or_default(),

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use pinpoint_core::{FindMetric, JobSpec};
 use serde::{Deserialize, Serialize};
 
-use super::JobError;
 use super::files::PATCH;
 use super::stored::written;
+use super::{JobError, TraceParent};
 use crate::local::{
     LocalConfig, LocalError, LocalExecutor, Location, Provisions, default_machine_dir,
 };
@@ -51,6 +51,9 @@ pub struct JobConfig {
     /// The request of the API that it was made from, in JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<serde_json::Value>,
+    /// The span in which the job was asked for, if it was within a trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<TraceParent>,
     /// The command that made the job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_line: Option<CommandLine>,

@@ -14,6 +14,13 @@
 //! The ends of the outputs of its runs, and the other small files that its report needs,
 //! go with it through the store, into the directory of the next worker.
 //!
+//! # Traces
+//!
+//! With a subscriber of [`tracing`], the work of a process on a job is a span `work` with the
+//! id of that `job` and its `bot`, around those of [`drive`](pinpoint_core::drive), in which each `build`
+//! and `run` is one more. Its field `traceparent` says to which trace it belongs: see
+//! [`TraceParent`]. The end of a job is an event.
+//!
 //! # Cancellation
 //!
 //! Anyone may request it in the store while a job is worked on. The worker notices within
@@ -111,6 +118,7 @@ mod proof;
 mod requested;
 mod stored;
 mod taken;
+mod trace;
 mod waiting;
 
 #[cfg(feature = "local")]
@@ -125,4 +133,7 @@ pub use stored::{kind_of, machine_of, spec_of, stored_result};
 #[cfg(feature = "local")]
 pub(crate) use taken::message;
 pub use taken::{TakenJob, Worker};
+#[cfg(feature = "temporal")]
+pub(crate) use trace::trace_end;
+pub use trace::{NoTraceParent, TraceParent};
 pub use waiting::{Waiting, waiting};

@@ -15,11 +15,13 @@ use pinpoint_core::{
     Stop, Task, Ticket, drive_watched, replay,
 };
 use serde_json::Value;
+use tracing::{Instrument, Span, info_span};
 
 use super::JobError;
 use super::files::{Keeper, Keeping};
 use super::proof::Proving;
 use super::stored::{kind_of, machine_of, renewed_config, stored_result};
+use super::trace::{TraceParent, trace_end};
 #[cfg(feature = "temporal")]
 use crate::store::Placed;
 use crate::store::{
@@ -287,9 +289,10 @@ impl TakenJob {
                 job: self.job.id.clone(),
             });
         }
+        let driven = self.drive(worker, interrupted, watch);
         let result = tokio::select! {
             biased;
-            result = self.drive(worker, interrupted, watch) => result,
+            result = driven.instrument(self.span()) => result,
             lost = self.keep_lease() => Err(lost.into()),
         };
         self.files.keep().await;
@@ -323,11 +326,20 @@ impl TakenJob {
         }
         tokio::select! {
             biased;
-            prepared = preparation => Ok(prepared),
+            prepared = preparation.instrument(self.span()) => Ok(prepared),
             () = interrupted => Err(JobError::Interrupted),
             () = self.canceled() => Err(JobError::Interrupted),
             lost = self.keep_lease() => Err(lost.into()),
         }
+    }
+
+    fn span(&self) -> Span {
+        info_span!(
+            "work",
+            job = %self.job.id,
+            bot = self.job.bot,
+            traceparent = %TraceParent::of(&self.job),
+        )
     }
 
     async fn drive(
@@ -515,9 +527,11 @@ impl TakenJob {
     ) -> Result<(), JobError> {
         let error = error.map(shortened);
         let (store, lease) = (&self.store, &self.lease);
-        Ok(store
+        store
             .set_leased_state(lease, state, error.as_deref(), outcome)
-            .await?)
+            .await?;
+        trace_end(&self.job, state);
+        Ok(())
     }
 
     /// Renews the lease as long as this is polled, until it is lost. A store that does not

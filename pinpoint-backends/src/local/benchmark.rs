@@ -147,6 +147,7 @@ impl Benchmark {
             "run",
             job = key.job,
             action = key.action,
+            bot = processes.bot(),
             commit = %variant.commit.main.revision(),
             ?purpose,
         );

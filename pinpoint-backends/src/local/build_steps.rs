@@ -136,6 +136,7 @@ impl BuildSteps<'_> {
             "build",
             job = key.job,
             action = key.action,
+            bot = self.processes.bot(),
             commit = %self.commit.main.revision(),
             program,
         );

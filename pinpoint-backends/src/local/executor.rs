@@ -44,6 +44,8 @@ pub struct LocalExecutor {
     pub(super) builds: Arc<Builds>,
     pub(super) runner: Runner,
     works: Mutex<HashMap<Key, Arc<Processes>>>,
+    /// For traces.
+    bot: Option<Arc<str>>,
 }
 
 impl LocalExecutor {
@@ -127,7 +129,15 @@ impl LocalExecutor {
             runner: Runner::open(config, environment, job_dir, Arc::clone(&builds), machine)?,
             builds,
             works: Mutex::default(),
+            bot: None,
         })
+    }
+
+    /// The same, with the bot that the spans of its builds and runs name.
+    #[must_use]
+    pub fn of_bot(self, bot: &str) -> Self {
+        let bot = Some(bot.into());
+        Self { bot, ..self }
     }
 
     /// The metric of a job that found it before that was journaled.
@@ -247,7 +257,7 @@ impl LocalExecutor {
     }
 
     pub(super) fn begin(&self, key: &Key) -> CancelGuard {
-        let processes = Processes::new(key.clone());
+        let processes = Processes::new(key.clone(), self.bot.clone());
         let mut works = locked(&self.works);
         works.retain(|_, processes| !processes.is_over());
         works.insert(key.clone(), Arc::clone(&processes));

@@ -484,7 +484,7 @@ impl Mirror {
             job: "mirror".into(),
             action: 0,
         };
-        let CancelGuard(processes) = &CancelGuard(Processes::new(key));
+        let CancelGuard(processes) = &CancelGuard(Processes::new(key, None));
         let holds = (Arc::clone(machine), lock);
         let ended = process::execute(processes, launch, Some(LONGEST), register, holds).await;
         let ended = ended.map_err(|error| match error {

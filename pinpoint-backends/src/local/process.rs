@@ -169,6 +169,7 @@ pub(super) async fn execute<H: Send + 'static>(
 /// The processes of one request: they run one after another, and are canceled together.
 pub(super) struct Processes {
     key: Key,
+    bot: Option<Arc<str>>,
     state: Mutex<State>,
     cancelled: watch::Sender<bool>,
     /// Each child that lives has a receiver.
@@ -185,9 +186,10 @@ struct State {
 }
 
 impl Processes {
-    pub(super) fn new(key: Key) -> Arc<Self> {
+    pub(super) fn new(key: Key, bot: Option<Arc<str>>) -> Arc<Self> {
         Arc::new(Self {
             key,
+            bot,
             state: Mutex::default(),
             cancelled: watch::Sender::new(false),
             living: watch::Sender::new(()),
@@ -197,6 +199,11 @@ impl Processes {
     /// The key of their request.
     pub(super) fn key(&self) -> &Key {
         &self.key
+    }
+
+    /// The bot of their job, for traces.
+    pub(super) fn bot(&self) -> Option<&str> {
+        self.bot.as_deref()
     }
 
     /// Ends the child, if there is one, and lets no other start.

@@ -13,13 +13,14 @@ use pinpoint_core::translate::{accept, essential};
 use pinpoint_core::{Executor, ExecutorError, Heartbeat, Record, Report, Ticket};
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
+use tracing::{Instrument, info_span};
 
 use super::beating::Beating;
 use super::failures::{SUPERSEDED, again, from_store, lasting_failure, refused};
 use super::jobs_here::{JobHere, JobsHere};
 use super::messages::{End, Work, essential_of, size};
-use crate::job::{JobError, message};
-use crate::store::{JobId, LockError, Placed, StoreError};
+use crate::job::{JobError, TraceParent, message, trace_end};
+use crate::store::{Job, JobId, LockError, Placed, StoreError};
 
 /// Tries that end with their worker, one after the other: the work is likely the reason.
 const MOST_DEATHS: u32 = 5;
@@ -90,11 +91,32 @@ impl Actions {
         beating: &Beating,
         info: &ActivityInfo,
     ) -> Result<Placed, ActivityError> {
+        let request = &work.request;
+        let job = &self.jobs.read(&request.key().job).await?;
+        self.jobs.metrics().taken(job, request, info);
+        let _under_way = self.jobs.works_on(job, request);
+        let span = info_span!(
+            "action",
+            number = request.key().action,
+            task = request.kind(),
+            job = %job.id,
+            bot = job.bot,
+            machine = self.jobs.machine(),
+            attempt = info.attempt,
+            traceparent = %TraceParent::of(job),
+        );
+        let answered = self.answered(job, work, beating);
+        answered.instrument(span).await
+    }
+
+    async fn answered(
+        &self,
+        job: &Job,
+        work: &Work,
+        beating: &Beating,
+    ) -> Result<Placed, ActivityError> {
         let action = work.request.key().action;
-        let job = &self.jobs.read(&work.request.key().job).await?;
         let metrics = self.jobs.metrics();
-        metrics.taken(job, &work.request, info);
-        let _under_way = self.jobs.works_on(job, &work.request);
         let here = self.open(&job.id).await?;
         let charts = work.request.charts().clone();
         if let Some(placed) = self.answer_of(&here, work).await? {
@@ -298,6 +320,7 @@ impl Actions {
                 let store = self.jobs.store();
                 let failed = store.set_leased_state(&lease, JobState::Failed, Some(reason), None);
                 failed.await.map_err(from_store)?;
+                trace_end(&job, JobState::Failed);
                 JobState::Failed
             }
             (Err(error), None) => return Err(error),

@@ -41,7 +41,7 @@ use super::messages::{JobInput, QUEUE, TimeLimits};
 use super::namespace::attributes_of;
 use super::workflow::{JobWorkflow, beginning};
 use super::{TemporalError, TemporalEvent};
-use crate::job::JobError;
+use crate::job::{JobError, trace_end};
 use crate::store::{CancelRequest, Job, JobFilter, JobId, Lease, LockError, StoreError};
 use crate::worker::{POLL, Pauses, jittered};
 
@@ -294,6 +294,7 @@ impl Dispatcher<'_> {
         if status == WorkflowExecutionStatus::Failed {
             store.give_up(lease, reason).await?;
             self.jobs.metrics().job_ended(&job, JobState::Failed);
+            trace_end(&job, JobState::Failed);
             return Ok(JobState::Failed);
         }
         let opened = tokio::time::timeout(self.limits.heartbeat, self.open_alone(id)).await;
@@ -309,6 +310,7 @@ impl Dispatcher<'_> {
                 for state in canceled.into_iter().filter(|state| job.state != *state) {
                     store.set_leased_state(lease, state, None, None).await?;
                 }
+                trace_end(&job, JobState::Canceled);
                 JobState::Canceled
             }
         };

@@ -12,7 +12,9 @@ use crate::job::{
 };
 use crate::job_dir;
 use crate::local::doctor::{Diagnosis, examine};
-use crate::local::{CpuList, LocalConfig, LocalExecutor, default_machine_dir, note_session};
+use crate::local::{
+    CpuList, LocalConfig, LocalError, LocalExecutor, default_machine_dir, note_session,
+};
 use crate::store::Job;
 
 /// How long the state of the machine is looked at before a job.
@@ -98,7 +100,8 @@ pub(crate) async fn open_executor(
     let (state_dir, id) = (&options.state_dir, &job.id);
     let opened = async {
         note_session(&job_dir(state_dir, id.as_str()), diagnosis)?;
-        open_provided(&local, state_dir, id, options.provisions.clone()).await
+        let executor = open_provided(&local, state_dir, id, options.provisions.clone());
+        Ok::<_, LocalError>(executor.await?.of_bot(&job.bot))
     };
     (opened.await).map_err(|error| JobError::Drive(DriveError::Refused(error.into())))
 }

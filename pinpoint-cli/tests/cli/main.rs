@@ -19,6 +19,8 @@ mod attack;
 mod bots;
 mod browser;
 mod chromium;
+#[cfg(feature = "otlp")]
+mod collector;
 mod company;
 mod compare;
 #[cfg(target_os = "linux")]
@@ -57,6 +59,8 @@ mod temporal;
 mod temporal_faults;
 #[cfg(feature = "temporal")]
 mod temporal_server;
+#[cfg(feature = "otlp")]
+mod traces;
 mod versions;
 mod workers;
 mod world;

@@ -372,6 +372,16 @@ fn scraped(address: &str) -> Option<String> {
     Some(text)
 }
 
+#[cfg(feature = "otlp")]
+#[test]
+fn a_job_that_moves_between_workers_is_one_trace() {
+    let pool = Pool::new(World::with_step(8, 5));
+    let scene = Scene::new(&pool);
+    crate::traces::a_job_that_moves_is_one_trace(&pool, |collector, machine| {
+        collector.of(scene.worker_on(machine)).start()
+    });
+}
+
 #[test]
 fn outputs_of_builds_and_of_failed_runs_go_with_the_job() {
     let pool = Pool::new(World::with_step(4, 2));

@@ -407,6 +407,8 @@ impl Pinpoint {
             .current_dir(&world.repository)
             .env_remove("PINPOINT_STATE_DIR")
             .env_remove("PINPOINT_STORE")
+            .env_remove("TRACEPARENT")
+            .env_remove("OTEL_EXPORTER_OTLP_ENDPOINT")
             .env("HOME", world.path("home"))
             .env("XDG_STATE_HOME", world.path("state"))
             .env("XDG_RUNTIME_DIR", world.path("runtime"))
