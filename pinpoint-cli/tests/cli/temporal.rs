@@ -355,8 +355,11 @@ fn what_waits_and_who_is_free_can_be_scraped() {
     shows(r#"pinpoint_queue_length{bot="lab",of="runs"} 1"#);
     shows(r#"pinpoint_queue_length{bot="lab",of="builds"} 0"#);
     shows(r#"pinpoint_queue_length{bot="lab",of="jobs"} 0"#);
-    let busy = pool.list().into_iter().find(|it| it["job"] == job.as_str());
-    assert_eq!(busy.unwrap()["activity"], "runs");
+    until("what the worker is at", || {
+        let workers = pool.list();
+        let at_work = workers.iter().find(|it| it["job"] == job.as_str());
+        at_work.is_some_and(|worker| worker["activity"] == "runs")
+    });
     gate.open();
     finds_its_culprit(&pool, &job);
     stop(worker);
