@@ -50,12 +50,12 @@ struct Serve {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    let level = tracing_subscriber::EnvFilter::try_from_default_env();
     // Standard output is for what was asked for.
+    #[expect(clippy::disallowed_methods, reason = "the log is written there")]
     tracing_subscriber::fmt()
         .json()
-        .with_env_filter(
-            tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into()),
-        )
+        .with_env_filter(level.unwrap_or_else(|_| "info".into()))
         .with_writer(std::io::stderr)
         .init();
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -208,6 +208,7 @@ impl Dispatcher<'_> {
                 let store = self.jobs.store();
                 store.give_up(lease, &refused.to_string()).await?;
                 self.jobs.metrics().job_ended(job, JobState::Failed);
+                trace_end(job, JobState::Failed);
                 Err(unavailable(refused))
             }
             Err(error) => Err(unavailable(error)),
