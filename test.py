@@ -36,6 +36,9 @@ OLDEST = (3, 10)
 BUILD_TOOLS = ["maturin>=1.9,<2"]
 PUBLISHING_TOOLS = ["maturin[zig]>=1.9,<2"]
 PUBLISHED_FOR = "manylinux_2_28"
+# The command that Python's tests run, and the variable that names another.
+BUILT = TARGET / "debug" / ("pinpoint.exe" if os.name == "nt" else "pinpoint")
+COMMAND = "PINPOINT_COMMAND"
 # The crates that `[profile.test]` optimises.
 CALCULATING = ["pinpoint-compare", "pinpoint-core"]
 # The packages that run its tests, check its types, and play the part of its users' data
@@ -141,8 +144,9 @@ def without_rust(directory):
 
 def wheel_built_by(tools, directory, *options):
     """The wheel that maturin builds with these options; and the command, which works on
-    the same jobs."""
-    run("cargo", "build", hint="the command could not be built: see above")
+    the same jobs, unless it was built already."""
+    if COMMAND not in os.environ:
+        run("cargo", "build", hint="the command could not be built: see above")
     wheels = TARGET / "python" / directory
     shutil.rmtree(wheels, ignore_errors=True)
     python, _ = environment_with(sys.executable, TARGET / "python" / f"build-{directory}", tools)
@@ -160,8 +164,7 @@ def test_wheel_with(interpreter, wheel, with_types):
     """Tests a wheel as a user has it, without any Rust, and beside the command."""
     home = TARGET / "python"
     name = "{}.{}.{}".format(*version_of(interpreter))
-    command = TARGET / "debug" / ("pinpoint.exe" if os.name == "nt" else "pinpoint")
-    environment = {**without_rust(home / "no-rust"), "PINPOINT_COMMAND": str(command)}
+    environment = {COMMAND: str(BUILT), **without_rust(home / "no-rust")}
     python, pip = environment_with(interpreter, home / f"bare-{name}")
     run(*pip, "install", "--quiet", wheel, environment=environment,
         hint="the wheel could not be installed: see above")
@@ -232,7 +235,9 @@ def rust_beside(others, pythons):
         def start():
             named = [word for python in pythons for word in ("--python", python)]
             command = [sys.executable, __file__, *others, *named]
-            beside.append(subprocess.Popen(command, stdout=log, stderr=log))
+            # The one that the tests of the crates run must not be replaced.
+            environment = {COMMAND: str(BUILT), **os.environ}
+            beside.append(subprocess.Popen(command, stdout=log, stderr=log, env=environment))
 
         try:
             test_rust(None, start)

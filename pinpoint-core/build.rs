@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let files = ["pinpoint/v1/service.proto", "pinpoint/v1/gateway.proto"];
     let descriptors = protox::compile(files, ["proto"])?;
     // With the comments, for crates that generate services and documentation from it: their
-    // build scripts are told its path.
+    // build scripts get its path.
     let path = PathBuf::from(std::env::var("OUT_DIR")?).join("pinpoint.v1.bin");
     std::fs::write(&path, descriptors.encode_to_vec())?;
     println!("cargo::metadata=descriptors={}", path.display());

@@ -6,9 +6,9 @@ use prost::Message;
 use prost_types::FileDescriptorSet;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    println!("cargo::rerun-if-changed=proto");
     // The messages of Chromium's API are those of `pinpoint-core`.
     let path = std::env::var("DEP_PINPOINT_API_DESCRIPTORS")?;
+    println!("cargo::rerun-if-changed={path}");
     let descriptors = FileDescriptorSet::decode(&*std::fs::read(path)?)?;
     let all = PathBuf::from(std::env::var("OUT_DIR")?).join("descriptors.bin");
     std::fs::write(all, descriptors.encode_to_vec())?;

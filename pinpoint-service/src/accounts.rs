@@ -16,9 +16,10 @@ pub(crate) enum Tokens {
     /// Make a token and print its secret, which is shown this once
     Create {
         /// The name of the token, which no other has or had
+        #[arg(value_parser = text)]
         name: String,
         /// The user for whom it acts, an e-mail address mostly
-        #[arg(long)]
+        #[arg(long, value_parser = text)]
         user: String,
         /// A role (viewer, editor, admin) or a right; may be given several times
         #[arg(long, required = true, value_name = "NAME", value_parser = may)]
@@ -54,6 +55,15 @@ pub(crate) enum Audit {
 /// The most rows that are read at once.
 const PAGE: u32 = 1000;
 
+/// A name that shows.
+fn text(name: &str) -> Result<String, String> {
+    let name = name.trim();
+    match name.is_empty() || name.chars().any(char::is_control) {
+        true => Err("it needs characters that show".into()),
+        false => Ok(name.to_owned()),
+    }
+}
+
 fn may(name: &str) -> Result<String, String> {
     if rights_of(name).is_some() {
         return Ok(name.to_owned());
@@ -73,7 +83,11 @@ pub(crate) async fn tokens(store: &JobStore, command: Tokens) -> Result<(), Fail
             may,
             expires,
         } => {
-            let expires = expires.map(|after| milliseconds(SystemTime::now() + after));
+            let expires = match expires.map(|after| SystemTime::now().checked_add(after)) {
+                Some(None) => return Err("that is too long for a token".into()),
+                Some(Some(end)) => Some(milliseconds(end)),
+                None => None,
+            };
             let entry = entry("tokens create", &name);
             let token = NewToken {
                 name,

@@ -37,7 +37,7 @@ impl Context {
         extensions.get().ok_or_else(errors::no_context)
     }
 
-    /// The caller, where the operation is allowed.
+    /// Refuses callers without the right that an operation needs.
     pub(crate) fn allow(&self, access: Access) -> Result<(), Status> {
         let right = match access {
             Access::Anyone => return Ok(()),

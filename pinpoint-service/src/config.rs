@@ -41,7 +41,7 @@ pub struct Config {
     pub store: Option<String>,
     /// The files that describe bots and benchmarks.
     pub bots: Vec<PathBuf>,
-    /// How callers say who they are.
+    /// The way in which callers say who they are.
     #[serde(default)]
     pub sign_in: SignInConfig,
     /// The certificate that it shows; without one it speaks HTTP alone.
@@ -50,12 +50,13 @@ pub struct Config {
     /// A worker in the same process.
     #[serde(default)]
     pub worker: Option<Worker>,
-    /// The time that is left to requests under way when the service has to end.
+    /// The time that is left to requests under way, and to a run of the worker, when the service
+    /// has to end.
     #[serde(default = "drain", with = "seconds")]
     pub drain: Duration,
 }
 
-/// How callers say who they are.
+/// The way in which callers say who they are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignInConfig {

@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod browsers;
 mod caller;
 pub mod config;
 mod descriptors;
@@ -32,6 +33,7 @@ use axum::routing::get;
 use http::StatusCode;
 use pinpoint_backends::store::{JobFilter, JobStore, Place};
 use pinpoint_core::bots::Bots;
+use tonic::Status;
 use tonic_web::GrpcWebLayer;
 use tower::{ServiceBuilder, ServiceExt};
 use tracing::Instrument;
@@ -43,7 +45,7 @@ pub use sign_in::SignIn;
 
 use caller::Context;
 
-/// What requests are answered from. Clones share it.
+/// The store, the bots and the rest that requests are answered from. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Service {
     /// The jobs.
@@ -61,10 +63,6 @@ pub struct Service {
 /// The routes of the service: gRPC, gRPC-Web, REST, `/healthz` and `/readyz`. Serve it with
 /// `into_make_service_with_connect_info::<SocketAddr>()`, so that the addresses of callers are
 /// known.
-///
-/// # Panics
-///
-/// Never: the tables that it is made from are checked by the tests.
 pub async fn router(service: Service) -> Router {
     let (reporter, health) = tonic_health::server::health_reporter();
     reporter
@@ -117,15 +115,19 @@ async fn ready(State(service): State<Service>) -> Response {
 }
 
 /// Finds out who calls, and keeps it with the request.
-async fn identify(State(service): State<Service>, mut request: Request, next: Next) -> Response {
+async fn identify(State(service): State<Service>, request: Request, next: Next) -> Response {
     let peer = request
         .extensions()
         .get::<ConnectInfo<SocketAddr>>()
-        .map(|peer| peer.0.ip());
-    let caller = service
-        .sign_in
-        .caller(&service.store, request.headers())
-        .await;
+        .map(|peer| peer.0.ip().to_canonical());
+    let (parts, body) = request.into_parts();
+    let is_open = matches!(*service.sign_in, SignIn::Nobody(_));
+    let caller = match browsers::check(&parts, is_open) {
+        Ok(()) => service.sign_in.caller(&service.store, &parts.headers).await,
+        Err(refused) => Err(refused),
+    };
+    let mut request = Request::from_parts(parts, body);
+    let is_grpc = is_grpc(&request);
     match caller {
         Ok(caller) => {
             let id = Uuid::now_v7().to_string();
@@ -142,11 +144,24 @@ async fn identify(State(service): State<Service>, mut request: Request, next: Ne
                 request: id,
                 operation: "",
             });
-            next.run(request).instrument(span).await
+            let answered = next.run(request).instrument(span);
+            match tokio::time::timeout(limits::DEADLINE, answered).await {
+                Ok(response) => response,
+                Err(_) => refused(
+                    is_grpc,
+                    Status::deadline_exceeded("the answer took too long"),
+                ),
+            }
         }
-        // A client of gRPC reads its error in the headers of HTTP.
-        Err(status) if is_grpc(&request) => status.into_http(),
-        Err(status) => rest::Problem::from(status).into_response(),
+        Err(status) => refused(is_grpc, status),
+    }
+}
+
+/// An error, for a client of gRPC in the headers of HTTP.
+fn refused(is_grpc: bool, status: Status) -> Response {
+    match is_grpc {
+        true => status.into_http(),
+        false => rest::Problem::from(status).into_response(),
     }
 }
 

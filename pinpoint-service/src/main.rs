@@ -106,7 +106,7 @@ fn print(line: &str) -> Result<(), Failure> {
 )]
 fn say(line: &str) {
     use std::io::Write;
-    // Nobody reads it: there is nobody to tell.
+    // There is nowhere else to say that this failed.
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 

@@ -4,7 +4,7 @@
 
 use http::Method;
 
-/// What a caller may do.
+/// A right of callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Right {
     /// See jobs, bots, benchmarks and workers.
@@ -75,7 +75,7 @@ pub fn rights_of(name: &str) -> Option<Vec<Right>> {
     right.map(|right| vec![right])
 }
 
-/// Who may ask for an operation.
+/// The callers that may ask for an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     /// Everybody, signed in or not.

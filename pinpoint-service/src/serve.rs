@@ -1,11 +1,14 @@
 //! `pinpoint-service serve`.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum_server::Handle;
 use axum_server::tls_rustls::RustlsConfig;
+use hyper_util::rt::TokioExecutor;
+use hyper_util::server::conn::auto::Builder;
 use pinpoint_backends::local::{Mirrors, Provisions, default_machine_dir};
 use pinpoint_backends::store::JobStore;
 use pinpoint_backends::worker::{LEASE, WorkerEvent, WorkerOptions};
@@ -19,7 +22,13 @@ use tokio::sync::watch;
 use crate::Failure;
 
 /// How often files are looked at that may change.
-const LOOK: std::time::Duration = std::time::Duration::from_secs(10);
+const LOOK: Duration = Duration::from_secs(10);
+
+/// The longest that the headers of a request may take, and a connection without one.
+const HEADERS: Duration = Duration::from_secs(10);
+
+/// The most bytes of a request's headers.
+const MOST_HEADER_BYTES: usize = 16 << 10;
 
 /// The configuration in a file.
 pub(crate) fn config(path: &Path) -> Result<Config, Failure> {
@@ -62,21 +71,32 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
             }
         }),
     };
+    // A job is taken only by a process that can also be asked for it.
+    let listener = TcpListener::bind(config.listen).map_err(|source| Unbound {
+        address: config.listen,
+        source,
+    })?;
     let ending = ending()?;
-    let worker = config.worker.as_ref().map(|worker| {
-        let options = options(&config, worker, &host)?;
-        Ok::<_, Failure>(tokio::spawn(work(store, options, ending.clone())))
-    });
-    let worker = worker.transpose()?;
-    serve(&config, service, tls, ending).await?;
-    if let Some(worker) = worker {
-        worker.await??;
+    let Some(worker) = &config.worker else {
+        return serve(&config, listener, service, tls, ending).await;
+    };
+    let options = options(&config, worker, &host)?;
+    let worker = tokio::spawn(work(store, options, ending.clone()));
+    let serving = serve(&config, listener, service, tls, ending);
+    tokio::pin!(serving);
+    tokio::select! {
+        // Without its worker it would take jobs that nobody carries out.
+        worked = &mut { worker } => {
+            worked??;
+            serving.await
+        }
+        served = &mut serving => served,
     }
-    Ok(())
 }
 
 async fn serve(
     config: &Config,
+    listener: TcpListener,
     service: Service,
     tls: Option<RustlsConfig>,
     mut ending: watch::Receiver<bool>,
@@ -94,35 +114,42 @@ async fn serve(
             handle.graceful_shutdown(Some(drain));
         }
     });
-    tokio::spawn({
-        let (handle, scheme) = (handle.clone(), if tls.is_some() { "https" } else { "http" });
-        async move {
-            if let Some(address) = handle.listening().await {
-                crate::say(&format!("listening on {scheme}://{address}"));
-            }
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    crate::say(&format!(
+        "listening on {scheme}://{}",
+        listener.local_addr()?
+    ));
+    match (tls, config.tls.clone()) {
+        (Some(tls), Some(files)) => {
+            tokio::spawn(reread(tls.clone(), files));
+            let mut server = axum_server::from_tcp_rustls(listener, tls)?
+                .first_request_timeout(HEADERS)
+                .handle(handle);
+            bound(server.http_builder());
+            server.serve(routes).await?;
         }
-    });
-    let bound = |error| {
-        Box::new(Unbound {
-            address: config.listen,
-            source: error,
-        })
-    };
-    match tls {
-        Some(tls) => {
-            let files = config.tls.clone();
-            if let Some(files) = files {
-                tokio::spawn(reread(tls.clone(), files));
-            }
-            let server = axum_server::bind_rustls(config.listen, tls).handle(handle);
-            server.serve(routes).await.map_err(bound)?;
-        }
-        None => {
-            let server = axum_server::bind(config.listen).handle(handle);
-            server.serve(routes).await.map_err(bound)?;
+        _ => {
+            let mut server = axum_server::from_tcp(listener)?
+                .first_request_timeout(HEADERS)
+                .handle(handle);
+            bound(server.http_builder());
+            server.serve(routes).await?;
         }
     }
     Ok(())
+}
+
+/// Cuts off senders that are slow, and headers that are long.
+fn bound(builder: &mut Builder<TokioExecutor>) {
+    let mut http1 = builder.http1();
+    http1
+        .header_read_timeout(HEADERS)
+        .max_buf_size(MOST_HEADER_BYTES);
+    let mut http2 = builder.http2();
+    let size = u32::try_from(MOST_HEADER_BYTES).unwrap_or(u32::MAX);
+    http2
+        .keep_alive_interval(HEADERS)
+        .max_header_list_size(size);
 }
 
 #[derive(Debug, thiserror::Error)]

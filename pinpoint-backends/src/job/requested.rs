@@ -121,6 +121,12 @@ fn bisection(valid: &ValidBisection, bots: &Bots) -> Result<NewJob, RequestError
         );
     }
     no_arguments("extra_args", &valid.extra_args)?;
+    if valid.spec.chart.is_none() {
+        return unsupported(
+            "comparison_mode",
+            "only performance is compared here; name a chart",
+        );
+    }
     let run = Run::of(&valid.workload, bots)?;
     let Range::Between { good, .. } = &valid.spec.range else {
         return unsupported("start_git_hash", "the ends are not commits");

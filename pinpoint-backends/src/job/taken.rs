@@ -216,15 +216,14 @@ impl TakenJob {
         record: &Record,
         after: Option<i64>,
     ) -> Result<Placed, StoreError> {
-        let keep = async || match record {
+        match record {
             Record::Reported { report, .. } => self.files.keep_with(report).await,
             _ => self.files.keep().await,
-        };
-        keep().await;
+        }
         let placed = self.journal().await?.record_once(record, after).await?;
         // The store may have been out of reach before, and this machine may get no other action
         // of the job.
-        keep().await;
+        self.files.keep().await;
         Ok(placed)
     }
 

@@ -33,6 +33,13 @@ pub(super) fn request(error: RequestError) -> Status {
     Status::with_error_details(tonic::Code::InvalidArgument, message, details)
 }
 
+/// A field that is wrong.
+pub(super) fn field(name: &str, problem: &str) -> Status {
+    let details = ErrorDetails::with_bad_request_violation(name, problem);
+    let message = format!("{name}: {problem}");
+    Status::with_error_details(tonic::Code::InvalidArgument, message, details)
+}
+
 /// A call that did not pass the layer that finds out who calls.
 pub(crate) fn no_context() -> Status {
     Status::internal("the request did not come through the service's router")
@@ -71,7 +78,9 @@ pub(super) fn job(error: JobError) -> Status {
                 error = &error as &dyn std::error::Error,
                 "a job can't be used"
             );
-            Status::internal(error.to_string())
+            Status::internal(
+                "the job can't be shown or ended; the operator finds the reason in the log",
+            )
         }
     }
 }

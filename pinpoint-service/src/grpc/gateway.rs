@@ -1,7 +1,7 @@
 //! The API of Chromium's page: lists of jobs, try jobs, and what a form has to offer.
 
 use pinpoint_backends::job::JobRequest;
-use pinpoint_backends::store::{JobFilter, JobId, JobSummary as StoredSummary, Place};
+use pinpoint_backends::store::{JobFilter, JobId, JobSummary as StoredSummary, Place, StoreError};
 use pinpoint_core::JobState;
 use pinpoint_core::api::{
     CancelPinpointJobRequest, CancelPinpointJobResponse, CombinedCommit, Commit, CreateJobResponse,
@@ -13,7 +13,6 @@ use pinpoint_core::api::{
 };
 use pinpoint_core::bots::Workers;
 use tonic::{Request, Response, Status};
-use tonic_types::{ErrorDetails, StatusExt};
 
 use super::errors;
 use super::services::pinpoint_gateway_server::PinpointGateway;
@@ -37,11 +36,14 @@ impl PinpointGateway for Service {
             Ok(JobType::Unspecified) => None,
             Ok(JobType::Try) => Some("pairwise".to_owned()),
             Ok(JobType::Bisect) => Some("bisection".to_owned()),
-            Err(_) => return Err(wrong("job_type", "there is no such type of job")),
+            Err(_) => return Err(errors::field("job_type", "there is no such type of job")),
         };
         let filter = JobFilter {
             user: some(request.user),
-            bots: some(request.configuration).into_iter().collect(),
+            bots: some(request.configuration)
+                .map(|name| self.configured(name))
+                .into_iter()
+                .collect(),
             kind,
             ..JobFilter::default()
         };
@@ -51,10 +53,12 @@ impl PinpointGateway for Service {
             .list(&filter, &place, PAGE)
             .await
             .map_err(errors::store)?;
+        // Where a page is empty, no job leads to the others.
+        let any = !page.jobs.is_empty();
         let (has_prev, has_next) = match place {
             Place::Newest => (false, page.more),
-            Place::After(_) => (true, page.more),
-            Place::Before(_) => (page.more, true),
+            Place::After(_) => (any, page.more),
+            Place::Before(_) => (page.more, any),
         };
         let cursor = |direction: &str, job: Option<&StoredSummary>, there: bool| match job {
             Some(job) if there => format!("{direction}{}", job.id),
@@ -68,7 +72,7 @@ impl PinpointGateway for Service {
         };
         let mut jobs = Vec::new();
         for job in page.jobs {
-            jobs.push(self.summary(job).await?);
+            jobs.extend(self.summary(job).await?);
         }
         Ok(Response::new(QueryJobListResponse {
             jobs,
@@ -90,10 +94,10 @@ impl PinpointGateway for Service {
         &self,
         _: Request<ListBotConfigurationsRequest>,
     ) -> Answer<ListBotConfigurationsResponse> {
-        let bots = self
-            .bots
-            .iter()
-            .filter(|bot| !bot.out_of_resources && !matches!(bot.workers, Workers::Swarming(_)));
+        let bots = self.bots.iter().filter(|bot| {
+            let is_ours = !matches!(bot.workers, Workers::Swarming(_));
+            is_ours && !bot.out_of_resources && bot.repository.is_some()
+        });
         let mut configurations: Vec<_> = bots.map(|bot| bot.name.to_owned()).collect();
         configurations.sort_unstable();
         Ok(Response::new(ListBotConfigurationsResponse {
@@ -152,18 +156,26 @@ impl PinpointGateway for Service {
 }
 
 impl Service {
-    async fn summary(&self, job: StoredSummary) -> Result<JobSummary, Status> {
+    /// The bot under whose name jobs of this one are kept.
+    fn configured(&self, name: String) -> String {
+        match self.bots.get(&name) {
+            Ok(bot) => bot.configured_as.to_owned(),
+            Err(_) => name,
+        }
+    }
+
+    /// Nothing for a job that was removed meanwhile.
+    async fn summary(&self, job: StoredSummary) -> Result<Option<JobSummary>, Status> {
         // A list does not carry the request, and a page is short.
-        let request = self
-            .store
-            .get(job.id.as_str())
-            .await
-            .map_err(errors::store)?
-            .config;
+        let request = match self.store.get(job.id.as_str()).await {
+            Ok(job) => job.config,
+            Err(StoreError::Unknown { .. }) => return Ok(None),
+            Err(error) => return Err(errors::store(error)),
+        };
         let request = &request["request"];
         let story = request["story"].as_str().unwrap_or_default();
         let bug = request["bugId"].as_str().and_then(|bug| bug.parse().ok());
-        Ok(JobSummary {
+        Ok(Some(JobSummary {
             job_id: job.id.to_string(),
             name: match job.name.is_empty() {
                 true => job.title,
@@ -187,7 +199,7 @@ impl Service {
                 JobState::Canceled => JobStatus::Cancelled,
             } as i32,
             bug_id: bug,
-        })
+        }))
     }
 }
 
@@ -195,7 +207,7 @@ const AFTER: &str = "after-";
 const BEFORE: &str = "before-";
 
 fn place(pagination: &Pagination) -> Result<Place, Status> {
-    let unknown = |field| wrong(field, "it is no cursor of an earlier answer");
+    let unknown = |field| errors::field(field, "it is no cursor of an earlier answer");
     let id = |cursor: &str, direction| JobId::parse(cursor.strip_prefix(direction)?).ok();
     match (&*pagination.prev_cursor, &*pagination.next_cursor) {
         ("", "") => Ok(Place::Newest),
@@ -207,17 +219,11 @@ fn place(pagination: &Pagination) -> Result<Place, Status> {
             let id = id(prev, BEFORE).ok_or_else(|| unknown("pagination.prev_cursor"))?;
             Ok(Place::Before(id))
         }
-        _ => Err(wrong(
+        _ => Err(errors::field(
             "pagination",
             "a page lies before or after another; give one cursor",
         )),
     }
-}
-
-fn wrong(field: &str, problem: &str) -> Status {
-    let details = ErrorDetails::with_bad_request_violation(field, problem);
-    let message = format!("{field}: {problem}");
-    Status::with_error_details(tonic::Code::InvalidArgument, message, details)
 }
 
 /// The comparison that a try job is.
@@ -235,16 +241,16 @@ fn pairwise(request: CreateTryJobRequest) -> Result<SchedulePairwiseRequest, Sta
         job_name,
     } = request;
     if attempt_count <= 0 {
-        return Err(wrong(
+        return Err(errors::field(
             "attempt_count",
             "give how many pairs of runs to make, 30 mostly",
         ));
     }
     let side = |field: &str, side: Option<VariantConfig>| {
-        let side = side.ok_or_else(|| wrong(field, "this is missing"))?;
+        let side = side.ok_or_else(|| errors::field(field, "this is missing"))?;
         if !side.patch.is_empty() {
             let problem = "a change from Gerrit can't be applied here";
-            return Err(wrong(&format!("{field}.patch"), problem));
+            return Err(errors::field(&format!("{field}.patch"), problem));
         }
         let commit = CombinedCommit {
             main: Some(Commit {

@@ -21,6 +21,7 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
+use http::Method;
 use tonic::Status;
 use tonic::service::Routes;
 use tonic_health::pb::health_server::{Health, HealthServer};
@@ -56,6 +57,10 @@ pub(crate) fn router(service: &Service, health: HealthServer<impl Health>) -> Ro
 /// Lets a call pass if the table allows it. A refusal is a row of the audit log.
 async fn gate(State(service): State<Service>, mut request: Request, next: Next) -> Response {
     let path = request.uri().path();
+    // A page of another site can make a browser send a GET.
+    if request.method() != Method::POST {
+        return Status::unimplemented("methods are called with POST").into_http();
+    }
     let Some(operation) = operations::of_rpc(path) else {
         // The same answer for everybody, so that it tells nothing.
         return Status::unimplemented(format!("there is no method {path}")).into_http();

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use pinpoint_backends::job::{self, JobRequest, machine_of, stored_result};
-use pinpoint_backends::store::{AuditEntry, CancelRequest, Creation, IdempotencyKey, Job};
+use pinpoint_backends::store::{
+    AuditEntry, CancelRequest, Creation, IdempotencyKey, Job, LockError, StoreError,
+};
 use pinpoint_core::api::{
     self, BisectExecution, CancelJobRequest, CancelJobResponse, CulpritFinderExecution,
     LegacyJobRequest, LegacyJobResponse, PairwiseExecution, PairwiseJobStatus, QueryBisectRequest,
@@ -13,6 +15,7 @@ use pinpoint_core::api::{
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{Answers, JobState, Journal};
 use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
 use tonic::metadata::MetadataMap;
 use tonic::{Code, Extensions, Request, Response, Status};
 
@@ -20,6 +23,15 @@ use super::services::pinpoint_server::Pinpoint;
 use super::{errors, legacy};
 use crate::Service;
 use crate::caller::Context;
+
+/// Journals that are replayed at once: a long one takes a processor for a while.
+static REPLAYS: Semaphore = Semaphore::const_new(2);
+
+/// The most bytes of a name.
+const MOST_NAME_BYTES: usize = 1024;
+
+/// The most bytes of a reason.
+const MOST_REASON_BYTES: usize = 4096;
 
 type Answer<T> = Result<Response<T>, Status>;
 
@@ -125,10 +137,20 @@ impl Pinpoint for Service {
         let mut journal = self.store.journal(&job.id).await.map_err(errors::store)?;
         let records = journal.records().await.map_err(errors::store)?;
         let machine = machine_of(&job, records.is_empty()).map_err(errors::job)?;
-        let answers = Answers::of(journal.job(), machine, records);
-        Ok(Response::new(
-            legacy::response(&job, &answers).map_err(errors::job)?,
-        ))
+        let key = journal.job();
+        let turn = REPLAYS.acquire().await;
+        let replayed = tokio::task::spawn_blocking(move || {
+            let answers = Answers::of(key, machine, records);
+            drop(turn);
+            if let Some(error) = &answers.error {
+                tracing::warn!(job = %job.id, %error, "the journal can't be replayed to its end");
+            }
+            legacy::response(&job, &answers)
+        });
+        let response = replayed
+            .await
+            .map_err(|_| Status::internal("the job can't be shown"))?;
+        Ok(Response::new(response.map_err(errors::job)?))
     }
 }
 
@@ -158,6 +180,12 @@ impl Service {
             job.user.clone_from(&context.caller()?.user);
         }
         job.title = title(&request, &job.benchmark, &job.bot);
+        for (field, text) in [("job_name", &job.name), ("user", &job.user)] {
+            if text.len() > MOST_NAME_BYTES {
+                let problem = format!("it has more than {MOST_NAME_BYTES} bytes");
+                return Err(errors::field(field, &problem));
+            }
+        }
         let caller = context.caller()?;
         let digest = sha256(&serde_json::json!([
             job.kind,
@@ -234,6 +262,10 @@ impl Service {
         ) {
             return Ok((job.id.to_string(), job.state));
         }
+        if reason.len() > MOST_REASON_BYTES {
+            let problem = format!("it has more than {MOST_REASON_BYTES} bytes");
+            return Err(errors::field("reason", &problem));
+        }
         let request = CancelRequest {
             reason: reason.trim().to_owned(),
             by: caller.user.clone(),
@@ -244,18 +276,35 @@ impl Service {
             .await;
         asked.map_err(errors::store)?;
         // One that no worker has yet is ended here; any other, by its worker.
-        let ended = job::cancel(
-            &self.store,
-            &job.id,
-            &self.owner,
-            &self.state_dir,
-            Duration::ZERO,
-            &request,
-            |_| {},
-        );
-        let state = match ended.await {
+        // In a task of its own, since a client may leave half way.
+        let (service, id) = (self.clone(), job.id.clone());
+        let ended = tokio::spawn(async move {
+            let Service {
+                store,
+                state_dir,
+                owner,
+                ..
+            } = &service;
+            job::cancel(
+                store,
+                &id,
+                owner,
+                state_dir,
+                Duration::ZERO,
+                &request,
+                |_| {},
+            )
+            .await
+        });
+        let ended = ended
+            .await
+            .map_err(|_| Status::internal("the job can't be ended"))?;
+        let state = match ended {
             Ok(state) => state,
-            Err(job::JobError::Locked(_) | job::JobError::Store(_)) => {
+            Err(
+                job::JobError::Locked(LockError::Held { .. })
+                | job::JobError::Store(StoreError::Leased { .. }),
+            ) => {
                 self.store
                     .get(job.id.as_str())
                     .await

@@ -1,7 +1,7 @@
 //! Messages that stay the bytes that they are, on their way to and from a method.
 
 use tonic::Status;
-use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
+use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Raw;
@@ -30,10 +30,6 @@ impl Encoder for Raw {
         buffer.put_slice(&message);
         Ok(())
     }
-
-    fn buffer_settings(&self) -> BufferSettings {
-        BufferSettings::default()
-    }
 }
 
 impl Decoder for Raw {
@@ -45,9 +41,5 @@ impl Decoder for Raw {
         let mut message = vec![0; buffer.remaining()];
         buffer.copy_to_slice(&mut message);
         Ok(Some(message))
-    }
-
-    fn buffer_settings(&self) -> BufferSettings {
-        BufferSettings::default()
     }
 }

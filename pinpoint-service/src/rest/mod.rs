@@ -24,14 +24,17 @@ use tonic::client::Grpc;
 use self::codec::Raw;
 use self::message::{Fields, MessageError, to_json};
 pub(crate) use self::problem::Problem;
+use crate::caller::Context;
 use crate::descriptors::method_of;
+use crate::grpc::errors;
 use crate::limits::MOST_BODY_BYTES;
-use crate::operations::OPERATIONS;
+use crate::operations::{Access, OPERATIONS};
 
 /// A method, and the way to it.
 struct Call {
     method: MethodDescriptor,
     path: PathAndQuery,
+    access: Access,
     grpc: Router,
 }
 
@@ -46,6 +49,7 @@ pub(crate) fn routes(grpc: &Router) -> Router {
             method,
             path: PathAndQuery::from_maybe_shared(format!("/{}", operation.rpc))
                 .expect("the names of methods are paths"),
+            access: operation.access,
             grpc: grpc.clone(),
         });
         for (verb, path) in operation.routes {
@@ -66,6 +70,12 @@ pub(crate) fn routes(grpc: &Router) -> Router {
 
 async fn answer(call: &Call, path: &RawPathParams, request: Request) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
+    let context = parts.extensions.get::<Context>();
+    let context = context.ok_or_else(errors::no_context)?;
+    // The gate says the rest; what a stranger sends is not read.
+    if context.caller.is_none() {
+        context.allow(call.access)?;
+    }
     let message = message_of(call, path, &parts, body).await?;
     let mut request = tonic::Request::new(message.encode_to_vec());
     if let Some(key) = parts.headers.get("idempotency-key") {
@@ -75,7 +85,7 @@ async fn answer(call: &Call, path: &RawPathParams, request: Request) -> Result<R
         request.metadata_mut().insert("idempotency-key", key);
     }
     *request.extensions_mut() = parts.extensions;
-    let mut client = Grpc::new(call.grpc.clone());
+    let mut client = Grpc::new(call.grpc.clone()).max_decoding_message_size(usize::MAX);
     // A router is always ready, and can't fail.
     let _ = client.ready().await;
     let answered = client.unary(request, call.path.clone(), Raw).await?;

@@ -75,11 +75,6 @@ impl IntoResponse for Problem {
         if http == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if let Some(after) = self.status.metadata().get("retry-after")
-            && let Ok(after) = HeaderValue::from_bytes(after.as_bytes())
-        {
-            headers.insert(header::RETRY_AFTER, after);
-        }
         response
     }
 }
