@@ -461,17 +461,22 @@ mod tests {
                 .unwrap();
             fs::write(&file, vec![b' '; polls + 1]).unwrap();
             let mut keeping = pin!(keeper.keep());
-            let mut polled = 0;
+            let (mut polled, mut ended) = (0, false);
             let some = poll_fn(|context| {
                 polled += 1;
-                match keeping.as_mut().poll(context) {
-                    Poll::Pending if polled <= polls => Poll::Pending,
-                    _ => Poll::Ready(()),
+                ended = keeping.as_mut().poll(context).is_ready();
+                match ended || polled > polls {
+                    true => Poll::Ready(()),
+                    false => Poll::Pending,
                 }
             });
             some.await;
             // It would wait for half a minute, and then fail.
             store.create(&job).await.unwrap();
+            // There is one keeper at a time.
+            if !ended {
+                keeping.await;
+            }
         }
     }
 }
