@@ -143,7 +143,7 @@ fn a_disk_that_is_full_at_any_moment_makes_no_wrong_answer() {
     let mut ends = std::collections::BTreeMap::new();
     for _ in 0..attacks(12) {
         // All that a job of this size leaves takes less.
-        let size = 16 + dice.below(1200);
+        let size = 16 + dice.below(2000);
         let _ = fs::remove_dir_all(world.path("state"));
         let Some(mut disk) = SmallDisk::mount(&world, &world.path("state"), size) else {
             eprintln!("NOT TESTED: this machine lets nobody mount a file system");
