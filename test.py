@@ -13,7 +13,7 @@ cargo's target directory, and made anew when the tools or the interpreter change
     wheel    the Python module as it is published: optimised, for any Linux with
              glibc 2.28. It takes about ten minutes, and only runs when asked for.
 
-Without a name it runs rust and python. Python's tests run with the interpreter of
+Without a name it runs rust and python, at the same time. Python's tests run with the interpreter of
 this program, or with those named: `--python 3.12`, a path, or `--python oldest`
 for the oldest from 3.10 on that is found here. Ends with what passed and what
 failed, and with exit code 0 only if nothing failed.

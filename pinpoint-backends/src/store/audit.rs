@@ -1,4 +1,4 @@
-//! The audit log: who asked for what, and with what result.
+//! The audit log: every change that users asked for, and every refusal.
 //!
 //! Rows are only added. Each has the SHA-256 of its fields and of the hash of the row
 //! before, so that a row that is altered, taken out or put in later does not fit. One who
@@ -26,9 +26,9 @@ const PAGE: i64 = 1000;
 /// An entry of the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
-    /// Who asked.
+    /// The user who asked.
     pub user: String,
-    /// The network address from which.
+    /// The network address that the request came from.
     pub address: String,
     /// The name of the operation.
     pub operation: String,
@@ -59,7 +59,7 @@ pub struct AuditRow {
 /// The conditions on rows of the audit log; absent ones match any row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditFilter {
-    /// Who asked.
+    /// The user who asked.
     pub user: Option<String>,
     /// The job.
     pub job: Option<JobId>,

@@ -10,10 +10,10 @@ use super::{AuditEntry, JobId, JobStore, StoreError};
 /// A request to end a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CancelRequest {
-    /// Why.
+    /// The reason.
     #[serde(default)]
     pub reason: String,
-    /// Who asks.
+    /// The user who asks.
     #[serde(default)]
     pub by: String,
 }

@@ -11,7 +11,7 @@ pub(super) const REFUSED: &str = "Refused";
 /// The type of a failure: somebody else has the job.
 pub(super) const SUPERSEDED: &str = "Superseded";
 
-/// The server does not take a job, whoever tries.
+/// The server refuses to start a job, and would refuse it again.
 #[derive(Debug, thiserror::Error)]
 #[error("Temporal does not start job {job}: {reason}")]
 pub(super) struct NotStarted {

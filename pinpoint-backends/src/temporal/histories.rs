@@ -1,21 +1,17 @@
 //! Histories of workflows that earlier versions of the program began: every later version
 //! has to replay them, as it has to go on with jobs that are under way when it is installed.
 //!
-//! `tests/histories/VERSION-KIND.json.gz`, one of each kind of job, are written by the test that is ignored here, before a
-//! version is released:
+//! `tests/histories/VERSION-KIND.json`, one of each kind of job, are written by the test that
+//! is ignored here, before a version is released:
 //!
 //! ```text
 //! PINPOINT_HISTORY_OF=JOB PINPOINT_HISTORY_KIND=KIND TEMPORAL_ADDRESS=HOST:PORT \
 //!     cargo test --all-features --lib history_is_written -- --ignored
 //! ```
 
-use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use flate2::Compression;
-use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
 use temporalio_client::{WorkflowFetchHistoryOptions, WorkflowHistory};
 use temporalio_common::data_converters::{
     DataConverter, DefaultFailureConverter, PayloadConverter,
@@ -38,9 +34,7 @@ fn histories() -> Vec<(PathBuf, Vec<u8>)> {
     let files: Vec<_> = files.map(|file| file.path()).collect();
     assert!(!files.is_empty());
     let read = |path: PathBuf| {
-        let file = File::open(&path).unwrap();
-        let mut bytes = Vec::new();
-        GzDecoder::new(file).read_to_end(&mut bytes).unwrap();
+        let bytes = fs::read(&path).unwrap();
         (path, bytes)
     };
     files.into_iter().map(read).collect()
@@ -117,10 +111,7 @@ async fn a_history_is_written() {
     let handle = temporal.client.get_workflow_handle::<JobWorkflow>(job);
     let history = handle.fetch_history(WorkflowFetchHistoryOptions::default());
     let json = history.to_json().await.unwrap();
-    let name = format!("{}-{kind}.json.gz", env!("CARGO_PKG_VERSION"));
+    let name = format!("{}-{kind}.json", env!("CARGO_PKG_VERSION"));
     fs::create_dir_all(directory()).unwrap();
-    let file = File::create(directory().join(name)).unwrap();
-    let mut file = GzEncoder::new(file, Compression::best());
-    file.write_all(&json).unwrap();
-    file.finish().unwrap();
+    fs::write(directory().join(name), json).unwrap();
 }

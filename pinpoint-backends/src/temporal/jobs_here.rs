@@ -130,12 +130,12 @@ impl JobsHere {
         self.store.release(&lease).await.map_err(from_store)
     }
 
-    /// An action is under way until the answer is dropped.
-    pub(crate) fn works_on(&self, job: &Job, request: &Request) -> UnderWay<'_> {
+    /// Counts an action among those under way, until the guard is dropped.
+    pub(crate) fn works_on(&self, job: &Job, request: &Request) -> ActionGuard<'_> {
         let (key, activity) = (request.key(), in_words(request.kind()));
         let begun = (job.id.clone(), key.clone(), activity);
         self.under_way.send_modify(|works| works.push(begun));
-        UnderWay {
+        ActionGuard {
             jobs: self,
             key: key.clone(),
         }
@@ -234,13 +234,13 @@ fn is_idle(entry: &Entry) -> bool {
     Arc::strong_count(entry) == 1 && !is_used
 }
 
-/// An action that is under way.
-pub(crate) struct UnderWay<'a> {
+/// Keeps an action among those under way until it is dropped.
+pub(crate) struct ActionGuard<'a> {
     jobs: &'a JobsHere,
     key: Key,
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for ActionGuard<'_> {
     fn drop(&mut self) {
         self.jobs.under_way.send_modify(|works| {
             // A try that was given up on may end after the next one has begun.

@@ -180,7 +180,7 @@ pub enum TemporalError {
         /// The search attribute.
         name: &'static str,
     },
-    /// What was written with another key can't be read.
+    /// Payloads were written with another key, and can't be read.
     #[error("cannot read what Temporal has: {reason}")]
     Key {
         /// The reason.

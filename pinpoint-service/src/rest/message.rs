@@ -1,8 +1,9 @@
 //! Messages from JSON, forms and queries, and back.
 //!
 //! Fields have the names of the `.proto` file or their JSON names; a form or a query names
-//! the field of a field with a dot, as in `pagination.next_cursor`. What is given twice is an
-//! error, wherever and under whichever name. Answers carry fields that are not set, too, as
+//! the field of a field with a dot, as in `pagination.next_cursor`. A name that no field has is
+//! left out: clients may know another version. A field that is given twice is an error, wherever
+//! and under either name. Answers carry fields that are not set, too, as
 //! gRPC gateways write them.
 
 use std::fmt;
@@ -21,8 +22,6 @@ const MOST_LEVELS: u32 = 64;
 pub(crate) enum MessageError {
     #[error("the body can't be read: {0}")]
     Json(String),
-    #[error("there is no field `{0}`")]
-    Unknown(String),
     #[error("`{0}` is given twice")]
     Twice(String),
     #[error("`{field}`: {found:?} is not {wanted}")]
@@ -40,17 +39,13 @@ pub(crate) enum MessageError {
 pub(crate) struct Fields {
     descriptor: MessageDescriptor,
     members: Map<String, Value>,
-    /// Names that no field has are errors; else they are left out, for clients of another
-    /// version.
-    strict: bool,
 }
 
 impl Fields {
-    pub(crate) fn new(descriptor: MessageDescriptor, strict: bool) -> Self {
+    pub(crate) fn new(descriptor: MessageDescriptor) -> Self {
         Self {
             descriptor,
             members: Map::new(),
-            strict,
         }
     }
 
@@ -59,7 +54,6 @@ impl Fields {
         let mut reader = serde_json::Deserializer::from_slice(body);
         let seed = Checked {
             descriptor: Some(self.descriptor.clone()),
-            strict: self.strict,
             level: 0,
         };
         let json = |error: serde_json::Error| MessageError::Json(error.to_string());
@@ -83,10 +77,7 @@ impl Fields {
         let mut parts = path.split('.').peekable();
         while let Some(part) = parts.next() {
             let Some(field) = field_called(&descriptor, part) else {
-                return match self.strict {
-                    true => Err(MessageError::Unknown(path.into())),
-                    false => Ok(()),
-                };
+                return Ok(());
             };
             let name = field.json_name().to_owned();
             if parts.peek().is_none() {
@@ -125,9 +116,7 @@ impl Fields {
     }
 
     pub(crate) fn message(self) -> Result<DynamicMessage, MessageError> {
-        let options = prost_reflect::DeserializeOptions::new().deny_unknown_fields(self.strict);
-        let value = Value::Object(self.members);
-        DynamicMessage::deserialize_with_options(self.descriptor, value, &options)
+        DynamicMessage::deserialize(self.descriptor, Value::Object(self.members))
             .map_err(|error| MessageError::Json(error.to_string()))
     }
 }
@@ -174,7 +163,6 @@ fn value_of(field: &FieldDescriptor, path: &str, text: &str) -> Result<Value, Me
 struct Checked {
     /// The message that an object is; absent for others.
     descriptor: Option<MessageDescriptor>,
-    strict: bool,
     level: u32,
 }
 
@@ -185,7 +173,6 @@ impl Checked {
         }
         Ok(Self {
             descriptor,
-            strict: self.strict,
             level: self.level + 1,
         })
     }
@@ -248,9 +235,6 @@ impl<'de> Visitor<'de> for Checked {
             let (name, inner) = match field {
                 // A map, or a value that is no message.
                 None => (name, None),
-                Some(None) if self.strict => {
-                    return Err(de::Error::custom(MessageError::Unknown(name)));
-                }
                 Some(None) => {
                     members.next_value::<de::IgnoredAny>()?;
                     continue;
@@ -328,7 +312,7 @@ mod tests {
     use crate::descriptors::POOL;
 
     fn fields(message: &str) -> Fields {
-        Fields::new(POOL.get_message_by_name(message).unwrap(), false)
+        Fields::new(POOL.get_message_by_name(message).unwrap())
     }
 
     const BISECT: &str = "pinpoint.v1.ScheduleBisectRequest";
@@ -386,12 +370,6 @@ mod tests {
             assert!(fields(LIST).add_text(name, text).is_err(), "{name}");
         }
         fields(LIST).add_text("unheard", "x").unwrap();
-        let mut strict = fields(LIST);
-        strict.strict = true;
-        assert_eq!(
-            strict.add_text("a.b", "x"),
-            Err(MessageError::Unknown("a.b".into()))
-        );
     }
 
     #[test]
@@ -409,7 +387,6 @@ mod tests {
         let checked = |text: &str| {
             let seed = Checked {
                 descriptor: None,
-                strict: false,
                 level: 0,
             };
             seed.deserialize(&mut serde_json::Deserializer::from_str(text))

@@ -103,9 +103,7 @@ async fn message_of(
     parts: &Parts,
     body: Body,
 ) -> Result<DynamicMessage, Problem> {
-    // Clients of Chromium's API may know fields that are not in it any more, or not yet.
-    let strict = call.method.parent_file().package_name() != "pinpoint.v1";
-    let mut fields = Fields::new(call.method.input(), strict);
+    let mut fields = Fields::new(call.method.input());
     let body = to_bytes(body, MOST_BODY_BYTES)
         .await
         .map_err(|_| Problem::too_large())?;

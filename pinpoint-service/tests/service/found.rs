@@ -1,10 +1,13 @@
 //! A job from its request to its culprit: a real repository, and a worker beside the service.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
 use pinpoint_backends::local::{Mirrors, Provisions};
+use pinpoint_backends::store::{Job, NewJob};
 use pinpoint_backends::worker::{LEASE, WorkerEvent, WorkerOptions, serve};
 use pinpoint_service::SignIn;
 use serde_json::{Value, json};
@@ -49,8 +52,20 @@ fn repository(directory: &Path, commits: usize, slow: usize) -> Vec<String> {
         .collect()
 }
 
-#[tokio::test]
-async fn a_requested_job_finds_its_culprit_and_is_shown_in_every_form() {
+#[test]
+fn a_requested_job_finds_its_culprit_and_is_shown_in_every_form() {
+    // A job is a deep future, deeper than the stack of a test where it is not optimised.
+    let thread = thread::Builder::new().stack_size(8 << 20);
+    let found = thread.spawn(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.unwrap().block_on(a_culprit_is_found());
+    });
+    found.unwrap().join().unwrap();
+}
+
+async fn a_culprit_is_found() {
     let place = tempfile::tempdir().unwrap();
     let directory = place.path().join("tool");
     let hashes = repository(&directory, 8, 5);
@@ -81,6 +96,33 @@ async fn a_requested_job_finds_its_culprit_and_is_shown_in_every_form() {
     let made = world.post("/pinpoint/v1/bisection", &request).await.ok();
     let id = made["jobId"].as_str().unwrap();
 
+    // The same by the strategy that compares neighbours.
+    let Job {
+        kind,
+        title,
+        name,
+        benchmark,
+        bot,
+        user,
+        repository,
+        config,
+        mut spec,
+        ..
+    } = world.store.get(id).await.unwrap();
+    spec["strategy"] = "pinpoint".into();
+    let same = NewJob {
+        kind,
+        title,
+        name,
+        benchmark,
+        bot,
+        user,
+        repository,
+        config,
+        spec,
+    };
+    let compared = world.store.create(&same).await.unwrap();
+
     let state_dir = world.directory.path().join("worker");
     let machine_dir = world.directory.path().join("machine");
     let allowed = vec![url.parse().unwrap()];
@@ -99,15 +141,18 @@ async fn a_requested_job_finds_its_culprit_and_is_shown_in_every_form() {
             build_store: None,
         },
     };
-    let ended = Notify::new();
+    let (ended, left) = (Notify::new(), Cell::new(2));
     let tell = |event: WorkerEvent<'_>| {
         if let WorkerEvent::Ended(_, result) = event {
             assert!(result.is_ok(), "{result:?}");
-            ended.notify_one();
+            left.set(left.get() - 1);
+            if left.get() == 0 {
+                ended.notify_one();
+            }
         }
     };
     let served = serve(&world.store, &options, ended.notified(), tell);
-    Box::pin(served).await.unwrap();
+    served.await.unwrap();
 
     let found = world
         .get(&format!("/pinpoint/v1/query?job_id={id}"))
@@ -157,4 +202,16 @@ async fn a_requested_job_finds_its_culprit_and_is_shown_in_every_form() {
             "{state}"
         );
     }
+
+    let legacy = format!("/pinpoint/v1/legacy-job?job_id={compared}");
+    let legacy = world.get(&legacy).await.ok();
+    let states = legacy["state"].as_array().unwrap();
+    let of = |number: usize| {
+        states
+            .iter()
+            .find(|state| hash(state).as_ref() == Some(&hashes[number]))
+    };
+    assert_eq!(of(4).unwrap()["comparisons"]["next"], "different");
+    assert_eq!(of(5).unwrap()["comparisons"]["prev"], "different");
+    assert_eq!(of(0).unwrap()["comparisons"]["prev"], "");
 }

@@ -79,7 +79,9 @@ async fn jobs_are_listed_page_by_page_in_both_directions() {
     ];
     assert_eq!(shown, expected);
     assert!(job["created"].as_str().unwrap().ends_with('Z'));
+    assert_eq!(older["pagination"]["hasPrev"], true);
     let prev = older["pagination"]["prevCursor"].as_str().unwrap();
+    assert!(prev.starts_with("before-"), "{prev}");
     let back = list(&format!("?pagination.prev_cursor={prev}")).await.ok();
     assert_eq!(back["jobs"], newest["jobs"]);
     let tries = list("?job_type=JOB_TYPE_TRY&user=ada@example.org")

@@ -18,6 +18,12 @@ pub(crate) fn bisection() -> Value {
     })
 }
 
+/// The id of a bisection that was asked for.
+async fn made(world: &World) -> String {
+    let made = world.post("/pinpoint/v1/bisection", &bisection()).await;
+    made.ok()["jobId"].as_str().unwrap().to_owned()
+}
+
 fn pairwise() -> Value {
     let commit = |hash: &str| json!({ "main": { "git_hash": hash.repeat(40) } });
     json!({
@@ -112,11 +118,7 @@ async fn an_unknown_benchmark_or_bot_is_an_error() {
 #[tokio::test]
 async fn jobs_are_asked_for() {
     let world = World::new("ada").await;
-    let made = world
-        .post("/pinpoint/v1/bisection", &bisection())
-        .await
-        .ok();
-    let id = made["jobId"].as_str().unwrap();
+    let id = &made(&world).await;
     let asked = world
         .get(&format!("/pinpoint/v1/query?job_id={id}"))
         .await
@@ -161,11 +163,7 @@ async fn jobs_are_asked_for() {
 #[tokio::test]
 async fn a_job_that_nobody_works_on_is_ended_at_once() {
     let world = World::new("ada").await;
-    let made = world
-        .post("/pinpoint/v1/bisection", &bisection())
-        .await
-        .ok();
-    let id = made["jobId"].as_str().unwrap();
+    let id = &made(&world).await;
     world
         .get(&format!("/pinpoint/v1/cancel?job_id={id}"))
         .await

@@ -175,3 +175,22 @@ async fn a_request_with_a_key_is_one_job() {
         .unwrap();
     assert_eq!(jobs.jobs.len(), 2);
 }
+
+#[tokio::test]
+async fn a_page_of_another_site_changes_nothing() {
+    let world = World::new("ada").await;
+    let post = async |name: &str, value: &str| {
+        let json = ("content-type", "application/json");
+        let headers = [("host", "127.0.0.1"), json, (name, value)];
+        world
+            .send_with("POST", "/pinpoint/v1/bisection", &headers, &bisection())
+            .await
+    };
+    post("origin", "https://evil.example").await.fails(403, 7);
+    post("sec-fetch-site", "cross-site").await.fails(403, 7);
+    post("x-forwarded-for", "10.0.0.1").await.fails(403, 7);
+    post("origin", "http://127.0.0.1").await.ok();
+    let rebound = [("host", "evil.example")];
+    let user = world.send_with("GET", "/pinpoint/v1/user", &rebound, &Value::Null);
+    user.await.fails(403, 7);
+}
