@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use pinpoint_backends::store::AuditEntry;
+use pinpoint_backends::store::{AuditEntry, JobStore};
 use tonic::{Code, Extensions, Status};
 
 use crate::grpc::errors;
@@ -39,15 +39,27 @@ impl Context {
 
     /// Refuses callers without the right that an operation needs.
     pub(crate) fn allow(&self, access: Access) -> Result<(), Status> {
-        let right = match access {
-            Access::Anyone => return Ok(()),
-            Access::With(right) => right,
+        let Some(right) = access.right() else {
+            return Ok(());
         };
         match &self.caller {
             None => Err(Status::unauthenticated("sign in first")),
             Some(caller) if caller.rights.contains(&right) => Ok(()),
             Some(caller) => Err(denied(&caller.user, right)),
         }
+    }
+
+    /// As [`Context::allow`]; a refusal is a row of the audit log.
+    pub(crate) async fn admit(&self, store: &JobStore, access: Access) -> Result<(), Status> {
+        let Err(refused) = self.allow(access) else {
+            return Ok(());
+        };
+        // Strangers can't fill the log.
+        if self.caller.is_some() {
+            let entry = self.entry(refused.code());
+            store.audit(&entry).await.map_err(errors::store)?;
+        }
+        Err(refused)
     }
 
     /// The row of the audit log about this request.

@@ -18,6 +18,7 @@ mod descriptors;
 mod grpc;
 mod limits;
 mod operations;
+mod pages;
 mod rest;
 mod sign_in;
 
@@ -29,9 +30,7 @@ use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use http::StatusCode;
-use pinpoint_backends::store::{JobFilter, JobStore, Place};
+use pinpoint_backends::store::JobStore;
 use pinpoint_core::bots::Bots;
 use tonic::Status;
 use tonic_web::GrpcWebLayer;
@@ -69,49 +68,29 @@ pub async fn router(service: Service) -> Router {
         .set_service_status("", tonic_health::ServingStatus::Serving)
         .await;
     let grpc = grpc::router(&service, health);
-    let rest = rest::routes(&grpc).method_not_allowed_fallback(async || rest::Problem::method());
+    let rest = rest::routes(&grpc)
+        .merge(pages::routes(&service))
+        .method_not_allowed_fallback(async || rest::Problem::method());
     let methods = ServiceBuilder::new()
         .layer(GrpcWebLayer::new())
         .service(grpc);
-    rest.route("/healthz", get(async || "ok\n"))
-        .route("/readyz", get(ready).with_state(service.clone()))
-        .fallback(async move |request: Request| match is_grpc(&request) {
-            true => methods.oneshot(request).await.into_response(),
-            false => rest::Problem::path(request.uri().path()).into_response(),
-        })
-        .layer(from_fn_with_state(service, identify))
-}
-
-/// The routes of REST: each with its method, its path, and the right that it needs; nothing
-/// where everybody may ask.
-pub fn operations() -> impl Iterator<Item = (&'static str, &'static str, Option<Right>)> {
-    operations::OPERATIONS.iter().flat_map(|operation| {
-        let right = match operation.access {
-            operations::Access::Anyone => None,
-            operations::Access::With(right) => Some(right),
-        };
-        let routes = operation.routes.iter();
-        routes.map(move |(method, path)| (method.as_str(), *path, right))
+    rest.fallback(async move |request: Request| match is_grpc(&request) {
+        true => methods.oneshot(request).await.into_response(),
+        false => rest::Problem::path(request.uri().path()).into_response(),
     })
+    .layer(from_fn_with_state(service, identify))
 }
 
-/// Can jobs be read?
-async fn ready(State(service): State<Service>) -> Response {
-    let listed = service
-        .store
-        .list(&JobFilter::default(), &Place::Newest, 1)
-        .await;
-    match listed {
-        Ok(_) => "ready\n".into_response(),
-        Err(error) => {
-            tracing::warn!(error = &error as &dyn std::error::Error, "not ready");
-            (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "the job store can't be used\n",
-            )
-                .into_response()
-        }
-    }
+/// All routes: each with its method, its path, and the right that it needs; nothing where
+/// everybody may ask.
+pub fn operations() -> impl Iterator<Item = (&'static str, &'static str, Option<Right>)> {
+    let rest = operations::OPERATIONS.iter().flat_map(|operation| {
+        let routes = operation.routes.iter();
+        routes.map(|(method, path)| (method, *path, operation.access))
+    });
+    let pages = pages::PAGES.iter();
+    let all = rest.chain(pages.map(|page| (&page.method, page.path, page.access)));
+    all.map(|(method, path, access)| (method.as_str(), path, access.right()))
 }
 
 /// Finds out who calls, and keeps it with the request.

@@ -75,6 +75,16 @@ pub(crate) enum Access {
     With(Right),
 }
 
+impl Access {
+    /// The right; nothing where everybody may ask.
+    pub(crate) fn right(self) -> Option<Right> {
+        match self {
+            Anyone => None,
+            With(right) => Some(right),
+        }
+    }
+}
+
 /// Something that a request can ask for.
 #[derive(Debug)]
 pub(crate) struct Operation {

@@ -69,15 +69,8 @@ async fn gate(State(service): State<Service>, mut request: Request, next: Next) 
         return errors::no_context().into_http();
     };
     context.operation = operation.rpc;
-    let Err(refused) = context.allow(operation.access) else {
-        return next.run(request).await;
-    };
-    // Strangers can't fill the log.
-    if context.caller.is_some() {
-        let entry = context.entry(refused.code());
-        if let Err(error) = service.store.audit(&entry).await {
-            return errors::store(error).into_http();
-        }
+    match context.admit(&service.store, operation.access).await {
+        Ok(()) => next.run(request).await,
+        Err(refused) => refused.into_http(),
     }
-    refused.into_http()
 }

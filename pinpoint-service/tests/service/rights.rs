@@ -20,11 +20,13 @@ async fn every_route_is_open_to_those_with_its_right_alone() {
     let mut tried = 0;
     for (method, path, right) in operations() {
         let path = path.replace(['{', '}'], "");
-        let nobody = world.send_with(method, &path, &[], &Value::Null).await;
-        nobody.fails(401, 16);
-        // What a stranger sends is not even read.
-        let broken = world.send_with(method, &path, &[], &Value::from("{")).await;
-        broken.fails(401, 16);
+        if right.is_some() {
+            let nobody = world.send_with(method, &path, &[], &Value::Null).await;
+            nobody.fails(401, 16);
+            // What a stranger sends is not even read.
+            let broken = world.send_with(method, &path, &[], &Value::from("{")).await;
+            broken.fails(401, 16);
+        }
         for (rights, token) in &tokens {
             let bearer = format!("Bearer {token}");
             let headers = [("authorization", &*bearer)];
