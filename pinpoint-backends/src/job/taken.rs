@@ -204,8 +204,8 @@ impl TakenJob {
         })
     }
 
-    /// Records what happened to an action, as [`JobJournal::record_once`] does, after what
-    /// the action left in the job's directory.
+    /// Records what happened to an action in the job's journal, as [`JobJournal::record_once`]
+    /// does, after what the action left in the job's directory.
     ///
     /// # Errors
     ///
@@ -213,6 +213,7 @@ impl TakenJob {
     #[cfg(feature = "temporal")]
     pub(crate) async fn record_once(
         &self,
+        journal: &JobJournal,
         record: &Record,
         after: Option<i64>,
     ) -> Result<Placed, StoreError> {
@@ -220,7 +221,7 @@ impl TakenJob {
             Record::Reported { report, .. } => self.files.keep_with(report).await,
             _ => self.files.keep().await,
         }
-        let placed = self.journal().await?.record_once(record, after).await?;
+        let placed = journal.record_once(record, after).await?;
         // The store may have been out of reach before, and this machine may get no other action
         // of the job.
         self.files.keep().await;

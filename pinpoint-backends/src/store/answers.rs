@@ -107,10 +107,11 @@ impl JobJournal {
     ///
     /// # Errors
     ///
-    /// [`StoreError::LeaseLost`], or when the store can't be written.
+    /// [`StoreError::LeaseLost`]; [`StoreError::Damaged`] when the journal lacks the record of
+    /// this number; or when the store can't be written.
     #[tracing::instrument(name = "store::journal::record_once", level = "debug", skip_all, fields(job = %self.lease.id))]
     pub async fn record_once(
-        &mut self,
+        &self,
         record: &Record,
         after: Option<i64>,
     ) -> Result<Placed, StoreError> {
@@ -137,24 +138,34 @@ impl JobJournal {
         // First: writers come one after the other from here on, and the lease can't change.
         let held = transaction
             .execute(
-                "UPDATE jobs SET deaths = 0 WHERE number = $1 AND lease = $2",
-                [job.into(), self.lease.token.into()],
+                "UPDATE jobs SET runs = runs + $3, builds = builds + $4, deaths = 0 \
+                 WHERE number = $1 AND lease = $2",
+                [
+                    job.into(),
+                    self.lease.token.into(),
+                    runs(row.kind).into(),
+                    builds(row.kind).into(),
+                ],
             )
             .await?;
         if held == 0 {
             let id = self.lease.id.clone();
             return Err(StoreError::LeaseLost { id });
         }
-        let later = transaction
+        // With the one before, which has the last number where there is no other.
+        let known = transaction
             .fetch(
-                "SELECT sequence, kind, event, detail FROM records \
-                 WHERE job = $1 AND sequence > $2 AND withdrawn = 0 ORDER BY sequence",
-                [job.into(), after.unwrap_or(-1).into()],
+                "SELECT sequence, withdrawn, event, detail FROM records \
+                 WHERE job = $1 AND sequence >= $2 ORDER BY sequence",
+                [job.into(), after.unwrap_or(0).into()],
             )
             .await?;
         let mut previous = after;
-        for row in &later {
+        for row in &known {
             let sequence = row.int(0).map_err(failed)?;
+            if Some(sequence) == after || row.int(1).map_err(failed)? != 0 {
+                continue;
+            }
             let (event, detail) = (row.text(2).map_err(failed)?, row.optional_text(3));
             let detail = detail.map_err(failed)?;
             let known = self.parsed(sequence, &event, detail.as_deref())?;
@@ -169,26 +180,16 @@ impl JobJournal {
                 previous = Some(sequence);
             }
         }
-        let next = transaction
-            .fetch(
-                "SELECT coalesce(max(sequence) + 1, 0) FROM records WHERE job = $1",
-                [job.into()],
-            )
-            .await?;
-        let sequence = next
-            .first()
-            .map_or(Ok(0), |row| row.int(0))
-            .map_err(failed)?;
+        let sequence = match (known.last(), after) {
+            (Some(last), _) => last.int(0).map_err(failed)? + 1,
+            (None, None) => 0,
+            (None, Some(after)) => {
+                let place = format!("record {after} of job {}", self.lease.id);
+                return Err(damaged(&self.database.name, place, "it is missing"));
+            }
+        };
         let written = insert(&mut transaction, job, sequence, std::slice::from_ref(row)).await;
         written.map_err(|error| transaction.failed(error))?;
-        if runs(row.kind) + builds(row.kind) > 0 {
-            transaction
-                .execute(
-                    "UPDATE jobs SET runs = runs + $2, builds = builds + $3 WHERE number = $1",
-                    [job.into(), runs(row.kind).into(), builds(row.kind).into()],
-                )
-                .await?;
-        }
         count_runs(&mut transaction, job, runs(row.kind)).await?;
         transaction.commit().await?;
         Ok(Placed {

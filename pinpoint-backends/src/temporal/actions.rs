@@ -20,7 +20,7 @@ use super::failures::{SUPERSEDED, again, from_store, lasting_failure, refused};
 use super::jobs_here::{JobHere, JobsHere};
 use super::messages::{End, Work, essential_of, size};
 use crate::job::{JobError, TraceParent, message, trace_end};
-use crate::store::{Job, JobId, LockError, Placed, StoreError};
+use crate::store::{JobId, LockError, Placed, StoreError};
 
 /// Tries that end with their worker, one after the other: the work is likely the reason.
 const MOST_DEATHS: u32 = 5;
@@ -92,7 +92,9 @@ impl Actions {
         info: &ActivityInfo,
     ) -> Result<Placed, ActivityError> {
         let request = &work.request;
-        let job = &self.jobs.read(&request.key().job).await?;
+        let id = JobId::parse(&request.key().job).map_err(|error| refused(&error.to_string()))?;
+        let here = self.open(&id).await?;
+        let job = here.taken.job();
         self.jobs.metrics().taken(job, request, info);
         let _under_way = self.jobs.works_on(job, request);
         let span = info_span!(
@@ -105,21 +107,20 @@ impl Actions {
             attempt = info.attempt,
             traceparent = %TraceParent::of(job),
         );
-        let answered = self.answered(job, work, beating);
+        let answered = self.answered(&here, work, beating);
         answered.instrument(span).await
     }
 
     async fn answered(
         &self,
-        job: &Job,
+        here: &JobHere,
         work: &Work,
         beating: &Beating,
     ) -> Result<Placed, ActivityError> {
         let action = work.request.key().action;
-        let metrics = self.jobs.metrics();
-        let here = self.open(&job.id).await?;
+        let (job, metrics) = (here.taken.job(), self.jobs.metrics());
         let charts = work.request.charts().clone();
-        if let Some(placed) = self.answer_of(&here, work).await? {
+        if let Some(placed) = self.answer_of(here, work).await? {
             return Ok(essential_of(placed, &charts));
         }
         let deaths = beating.deaths;
@@ -130,7 +131,7 @@ impl Actions {
             }
         } else {
             let began = Instant::now();
-            let tried = self.tried(&here, work, beating).await?;
+            let tried = self.tried(here, work, beating).await?;
             metrics.worked(job, &work.request, began.elapsed());
             match tried {
                 Ok(report) => Record::Reported {
@@ -165,7 +166,7 @@ impl Actions {
                  handed on; name the chart that decides, or aggregate the values of a run"
             )));
         }
-        let placed = self.record(&here, &record, work.after).await?;
+        let placed = self.record(here, &record, work.after).await?;
         metrics.answered(job, &work.request, &placed.record);
         Ok(essential_of(placed, &charts))
     }
@@ -176,8 +177,7 @@ impl Actions {
         here: &JobHere,
         work: &Work,
     ) -> Result<Option<Placed>, ActivityError> {
-        let journal = here.taken.journal().await.map_err(from_store)?;
-        let records = journal.records_after(work.after, RECORDS).await;
+        let records = here.journal.records_after(work.after, RECORDS).await;
         let action = Some(work.request.key().action);
         let mut records = records.map_err(from_store)?.into_iter();
         Ok(records.find(|placed| placed.record.action() == action))
@@ -240,9 +240,9 @@ impl Actions {
         let ticket = beating.tried().ticket;
         let ticket = ticket.unwrap_or_else(|| Ticket::in_process(work.request.key().clone()));
         if !(ticket.is_durable() && stopping)
-            && let Ok(job) = self.jobs.read(&work.request.key().job).await
+            && let Ok(job) = JobId::parse(&work.request.key().job)
             // Nothing is left of work whose job can't be opened.
-            && let Ok(here) = self.open(&job.id).await
+            && let Ok(here) = self.open(&job).await
             && let Err(error) = here.executor.cancel(&ticket).await
         {
             return again(error);
@@ -279,7 +279,7 @@ impl Actions {
         after: Option<i64>,
     ) -> Result<Placed, ActivityError> {
         loop {
-            match here.taken.record_once(record, after).await {
+            match here.taken.record_once(&here.journal, record, after).await {
                 Err(error) if error.is_passing() => tokio::time::sleep(AGAIN).await,
                 Err(error @ StoreError::LeaseLost { .. }) => {
                     self.jobs.forget(&here.taken.job().id).await;

@@ -64,7 +64,7 @@ impl Bookkeeping {
         let machine = machine_of(&job, false).map_err(|error| refused(&message(&error)))?;
         let lease = self.jobs.lease(&job.id).await?;
         let journal = self.jobs.store().leased_journal(&lease).await;
-        let mut journal = journal.map_err(from_store)?;
+        let journal = journal.map_err(from_store)?;
         if let Some(record) = &note.record {
             let recorded = journal.record_once(record, note.after).await;
             recorded.map_err(from_store)?;

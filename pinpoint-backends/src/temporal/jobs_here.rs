@@ -22,7 +22,7 @@ use super::metrics::Metrics;
 use crate::job::{JobError, TakenJob};
 use crate::job_dir;
 use crate::local::LocalExecutor;
-use crate::store::{Job, JobId, JobLock, JobStore, Lease, LockError, StoreError};
+use crate::store::{Job, JobId, JobJournal, JobLock, JobStore, Lease, LockError, StoreError};
 use crate::worker::{Presence, WorkerOptions, in_words};
 
 /// The time for which a job stays open without an action.
@@ -55,6 +55,7 @@ pub type OpenExecutor =
 /// A job that this process works on.
 pub(crate) struct JobHere {
     pub(crate) taken: TakenJob,
+    pub(crate) journal: JobJournal,
     pub(crate) executor: Box<dyn JobExecutor>,
 }
 
@@ -189,7 +190,11 @@ impl JobsHere {
         }
         let taken = joined?;
         let executor = (self.open_executor)(taken.job().clone()).await?;
-        Ok(Arc::new(JobHere { taken, executor }))
+        Ok(Arc::new(JobHere {
+            journal: taken.journal().await?,
+            taken,
+            executor,
+        }))
     }
 
     /// Forgets a job whose lease has changed, once nothing is done with it any more.

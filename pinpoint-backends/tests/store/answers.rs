@@ -12,6 +12,7 @@ use crate::on_both;
 on_both! {
     an_answer_is_recorded_once,
     tickets_are_passed_over,
+    a_record_that_a_writer_knows_and_the_journal_lacks_is_not_passed_over,
     many_writers_leave_one_chain,
     a_journal_is_read_in_pieces,
     only_who_works_for_the_holder_shares_a_lease,
@@ -72,7 +73,7 @@ async fn an_answer_is_recorded_once(fixture: Fixture) {
         .unwrap();
     assert_eq!((first.sequence, first.previous), (0, None));
     // Another answer to the same action, of another kind.
-    let mut other = shared(store, &id).await;
+    let other = shared(store, &id).await;
     let again = other
         .record_once(&gave_up(3, "second"), None)
         .await
@@ -101,6 +102,17 @@ async fn an_answer_is_recorded_once(fixture: Fixture) {
         records,
         [first.record, later.record, Record::CancelRequested, elapsed]
     );
+}
+
+async fn a_record_that_a_writer_knows_and_the_journal_lacks_is_not_passed_over(fixture: Fixture) {
+    let store = &fixture.store;
+    let id = fixture.job().await;
+    store.lease(&id, "pool", LONG).await.unwrap();
+    let journal = shared(store, &id).await;
+    journal.record_once(&gave_up(0, ""), None).await.unwrap();
+    let error = journal.record_once(&gave_up(1, ""), Some(3)).await;
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("is damaged at record 3 of job"), "{error}");
 }
 
 async fn tickets_are_passed_over(fixture: Fixture) {
@@ -134,7 +146,7 @@ async fn many_writers_leave_one_chain(fixture: Fixture) {
     for writer in 0..WRITERS {
         let (store, id) = (store.clone(), id.clone());
         writers.spawn(async move {
-            let mut journal = shared(&store, &id).await;
+            let journal = shared(&store, &id).await;
             let mut placed = Vec::new();
             for step in 0..ACTIONS {
                 // Every action is done by two of them, in different orders.
@@ -157,7 +169,7 @@ async fn a_journal_is_read_in_pieces(fixture: Fixture) {
     let store = &fixture.store;
     let id = fixture.job().await;
     store.lease(&id, "pool", LONG).await.unwrap();
-    let mut journal = shared(store, &id).await;
+    let journal = shared(store, &id).await;
     for action in 0..7 {
         if action == 4 {
             journal.record_once(&started(4, "a"), None).await.unwrap();
