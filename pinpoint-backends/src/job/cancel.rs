@@ -41,7 +41,11 @@ pub async fn cancel(
             ) => {
                 // More than once: a process that has just started to work on the job
                 // clears earlier requests.
-                store.request_cancel(id, request, None).await?;
+                match store.request_cancel(id, request, None).await {
+                    // It has ended, and is about to be let go.
+                    Err(StoreError::Transition { .. }) => {}
+                    asked => asked?,
+                }
                 if asked.elapsed() >= patience {
                     return Err(held);
                 }

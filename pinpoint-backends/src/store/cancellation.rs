@@ -1,10 +1,11 @@
 //! Requests to end a job, and their withdrawal.
 
+use pinpoint_core::JobState;
 use serde::{Deserialize, Serialize};
 
 use super::audit::Change;
 use super::database::{Access, Row, Transaction, Value};
-use super::jobs::{count_anew, one, unknown};
+use super::jobs::{count_anew, one, state, unknown};
 use super::{AuditEntry, JobId, JobStore, StoreError};
 
 /// A request to end a job.
@@ -40,7 +41,8 @@ impl JobStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unknown`], or when the store cannot be written.
+    /// [`StoreError::Unknown`]; [`StoreError::Transition`] when it is completed or canceled; or
+    /// when the store cannot be written.
     #[tracing::instrument(name = "store::request_cancel", level = "debug", skip_all, fields(job = %id))]
     pub async fn request_cancel(
         &self,
@@ -50,11 +52,40 @@ impl JobStore {
     ) -> Result<(), StoreError> {
         let mut change = Change::new(&self.database, entry);
         loop {
-            match try_request_cancel(&change, id, request).await {
+            match self.try_request_cancel(&change, id, request).await {
                 Err(error) if change.again(&error).await => {}
                 done => return done,
             }
         }
+    }
+
+    async fn try_request_cancel(
+        &self,
+        change: &Change<'_>,
+        id: &JobId,
+        request: &CancelRequest,
+    ) -> Result<(), StoreError> {
+        let Some(mut transaction) = change.begin().await? else {
+            return Ok(());
+        };
+        // One that ended a moment ago did so without this request.
+        let sql = format!(
+            "UPDATE jobs SET cancel_requested = 1, {KEEP} \
+             WHERE id = $1 AND state NOT IN ('completed', 'canceled')"
+        );
+        let values = values_of(id, request);
+        if transaction.execute(&sql, values).await? > 0 {
+            return change.commit(transaction).await;
+        }
+        let sql = "SELECT state FROM jobs WHERE id = $1";
+        let rows = transaction.fetch(sql, [id.as_str().into()]).await?;
+        transaction.roll_back().await?;
+        let row = rows.first().ok_or_else(|| unknown(id))?;
+        Err(StoreError::Transition {
+            id: id.clone(),
+            from: state(&self.database, id, row, 0)?,
+            to: JobState::Canceled,
+        })
     }
 
     /// Keeps the reason of a request that reached the worker of the job by another way.
@@ -168,20 +199,6 @@ impl JobStore {
 
 const CLEAR: &str =
     "UPDATE jobs SET cancel_requested = 0, cancel_by = NULL, cancel_reason = NULL WHERE id = $1";
-
-async fn try_request_cancel(
-    change: &Change<'_>,
-    id: &JobId,
-    request: &CancelRequest,
-) -> Result<(), StoreError> {
-    let Some(mut transaction) = change.begin().await? else {
-        return Ok(());
-    };
-    let sql = format!("UPDATE jobs SET cancel_requested = 1, {KEEP} WHERE id = $1");
-    let values = values_of(id, request);
-    one(id, transaction.execute(&sql, values).await?)?;
-    change.commit(transaction).await
-}
 
 fn values_of(id: &JobId, request: &CancelRequest) -> [Value; 3] {
     [

@@ -106,6 +106,24 @@ impl Dialect {
         }
     }
 
+    /// The query that waits for others who hold the lock of a name, `$1`, and has it until the
+    /// end of the transaction. In SQLite no one writes meanwhile anyway.
+    pub(super) fn lock_name(self) -> Option<&'static str> {
+        match self {
+            Self::Sqlite => None,
+            // The first number is "PINP" in ASCII.
+            Self::Postgres => Some("SELECT 1 FROM pg_advisory_xact_lock(1346981456, hashtext($1))"),
+        }
+    }
+
+    /// The query for the version of the tables.
+    pub(super) fn version(self) -> &'static str {
+        match self {
+            Self::Sqlite => "PRAGMA user_version",
+            Self::Postgres => "SELECT max(version) FROM pinpoint_schema",
+        }
+    }
+
     /// The query for the index of words, in its own language. The words hold no quotes.
     pub(super) fn text_query(self, wanted: &[Wanted]) -> String {
         let (star, and) = match self {
@@ -499,6 +517,17 @@ impl Transaction {
         done.map_err(|source| StoreError::from_database(&name, dialect, source))
     }
 
+    /// Undoes everything, and keeps the connection.
+    pub(super) async fn roll_back(self) -> Result<(), StoreError> {
+        let Self {
+            inner,
+            name,
+            dialect,
+        } = self;
+        let done = inner.roll_back().await;
+        done.map_err(|source| StoreError::from_database(&name, dialect, source))
+    }
+
     pub(super) fn dialect(&self) -> Dialect {
         self.dialect
     }
@@ -548,6 +577,19 @@ impl Begun {
             #[cfg(feature = "postgres")]
             Self::Postgres(mut held) => {
                 held.execute("COMMIT", []).await?;
+                held.give_back();
+                Ok(())
+            }
+        }
+    }
+
+    async fn roll_back(self) -> Result<(), sqlx::Error> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(transaction) => transaction.rollback().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(mut held) => {
+                held.execute("ROLLBACK", []).await?;
                 held.give_back();
                 Ok(())
             }

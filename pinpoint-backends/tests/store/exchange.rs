@@ -46,16 +46,16 @@ async fn fill(store: &JobStore) {
                 .await
                 .unwrap();
         }
-        if ![JobState::Pending, JobState::Running].contains(&state) {
-            let outcome = serde_json::json!({ "culprits": [1] });
-            let (error, outcome) = (Some("for a reason"), Some(&outcome));
-            store.set_state(&id, state, error, outcome).await.unwrap();
-        }
         let request = CancelRequest {
             reason: "\"wrong\" range".into(),
             by: "ada".into(),
         };
         store.request_cancel(&id, &request, None).await.unwrap();
+        if ![JobState::Pending, JobState::Running].contains(&state) {
+            let outcome = serde_json::json!({ "culprits": [1] });
+            let (error, outcome) = (Some("for a reason"), Some(&outcome));
+            store.set_state(&id, state, error, outcome).await.unwrap();
+        }
     }
     let id = store.create(&new_job("without a journal")).await.unwrap();
     store

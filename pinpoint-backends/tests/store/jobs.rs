@@ -1,6 +1,8 @@
 //! Jobs: made, found, listed, moved from state to state.
 
-use pinpoint_backends::store::{CancelRequest, JOURNAL_VERSION, JobFilter, JobId, StoreError};
+use pinpoint_backends::store::{
+    AuditEntry, AuditFilter, CancelRequest, JOURNAL_VERSION, JobFilter, JobId, StoreError,
+};
 use pinpoint_core::{JobState, Record};
 
 use crate::a_run::run;
@@ -17,6 +19,7 @@ on_both! {
     error_and_outcome_belong_to_the_state,
     a_cancellation_is_asked_for_seen_and_forgotten,
     the_first_reason_is_kept_until_it_is_withdrawn,
+    a_job_that_has_ended_is_not_asked_to_end,
     a_withdrawn_cancellation_is_kept_and_not_replayed,
     what_is_asked_of_no_job_is_an_error,
 }
@@ -195,6 +198,37 @@ async fn the_first_reason_is_kept_until_it_is_withdrawn(fixture: Fixture) {
     assert_eq!(kept().await, Some(second));
     store.withdraw_cancellation(&id).await.unwrap();
     assert_eq!(kept().await, None);
+}
+
+/// One who asked when it had just ended did not end it.
+async fn a_job_that_has_ended_is_not_asked_to_end(fixture: Fixture) {
+    let store = &fixture.store;
+    let request = CancelRequest {
+        reason: "too late".into(),
+        by: "ada".into(),
+    };
+    let entry = AuditEntry::default();
+    for ended in [JobState::Completed, JobState::Canceled] {
+        let id = fixture.job().await;
+        for state in [JobState::Running, ended] {
+            store.set_state(&id, state, None, None).await.unwrap();
+        }
+        match store.request_cancel(&id, &request, Some(&entry)).await {
+            Err(StoreError::Transition { from, .. }) => assert_eq!(from, ended),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(store.get(id.as_str()).await.unwrap().cancel, None);
+        assert!(!store.cancel_requested(&id).await.unwrap());
+    }
+    let rows = store.audited(&AuditFilter::default(), 0, 10).await;
+    assert_eq!(rows.unwrap(), []);
+    // One that failed may be resumed, or ended for good.
+    let id = fixture.job().await;
+    for state in [JobState::Running, JobState::Failed] {
+        store.set_state(&id, state, None, None).await.unwrap();
+    }
+    store.request_cancel(&id, &request, None).await.unwrap();
+    assert!(store.cancel_requested(&id).await.unwrap());
 }
 
 async fn a_withdrawn_cancellation_is_kept_and_not_replayed(fixture: Fixture) {
