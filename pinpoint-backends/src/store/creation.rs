@@ -8,8 +8,9 @@ use super::audit::{Fields, append};
 use super::database::{Access, Transaction, Value};
 use super::files::Piece;
 use super::jobs::by_workers;
+use super::quotas;
 use super::text::{Names, words};
-use super::{AuditEntry, JOURNAL_VERSION, JobId, JobStore, NewJob, SigningKey, StoreError};
+use super::{AuditEntry, JOURNAL_VERSION, JobId, JobStore, NewJob, Quota, SigningKey, StoreError};
 
 /// The time for which an idempotency key is known.
 const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
@@ -28,6 +29,8 @@ pub struct Creation<'a> {
     pub entry: Option<&'a AuditEntry>,
     /// The key by which a repeated request is recognised.
     pub once: Option<IdempotencyKey<'a>>,
+    /// The limits of the user of the job.
+    pub quota: Option<Quota>,
 }
 
 /// Tells a request from all others of its user: the same key is the same job, for a day.
@@ -74,7 +77,8 @@ impl JobStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::FileTooLarge`]; [`StoreError::KeyReused`]; the same.
+    /// [`StoreError::FileTooLarge`]; [`StoreError::KeyReused`]; [`StoreError::QuotaReached`]; the
+    /// same.
     #[tracing::instrument(name = "store::create", level = "debug", skip_all)]
     pub async fn create_with(
         &self,
@@ -91,7 +95,7 @@ impl JobStore {
         loop {
             let signature = creation.key.map(|key| key.sign(&id, job));
             let files = files.iter().chain(&signature);
-            let attempt = self.try_create(&id, job, files, creation.once, entry.as_ref());
+            let attempt = self.try_create(&id, job, files, creation, entry.as_ref());
             let is_new = match attempt.await {
                 Err(error) if tries.again(&error).await => continue,
                 Err(error) => return Err(error),
@@ -124,7 +128,8 @@ impl JobStore {
     pub(crate) async fn create_once(&self, id: &JobId, job: &NewJob) -> Result<bool, StoreError> {
         let mut tries = self.database.tries(None);
         loop {
-            match self.try_create(id, job, [].iter(), None, None).await {
+            let creation = Creation::default();
+            match self.try_create(id, job, [].iter(), &creation, None).await {
                 Err(error) if tries.again(&error).await => {}
                 Err(error) => return Err(error),
                 Ok(Attempt::Made | Attempt::Repeated(_)) => return Ok(true),
@@ -144,7 +149,7 @@ impl JobStore {
         id: &JobId,
         job: &NewJob,
         files: impl Iterator<Item = &Piece>,
-        once: Option<IdempotencyKey<'_>>,
+        creation: &Creation<'_>,
         entry: Option<&Fields>,
     ) -> Result<Attempt, StoreError> {
         let names = Names {
@@ -154,7 +159,7 @@ impl JobStore {
             user: &job.user,
         };
         let mut transaction = self.database.begin(Access::Write).await?;
-        if let Some(once) = once {
+        if let Some(once) = creation.once {
             let (there, digest) = self.claim(&mut transaction, once, id).await?;
             if there != *id {
                 transaction.commit().await?;
@@ -195,6 +200,14 @@ impl JobStore {
             .await?;
         if added == 0 {
             return Ok(Attempt::NumberTaken);
+        }
+        if let Some(quota) = &creation.quota
+            && let Err(error) = quotas::check(&mut transaction, &job.user, quota).await
+        {
+            if matches!(error, StoreError::QuotaReached { .. }) {
+                transaction.roll_back().await?;
+            }
+            return Err(error);
         }
         for file in files {
             file.insert(&mut transaction, id.number(), 0).await?;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use pinpoint_core::{JobState, JournalError};
 
-use super::JobId;
 use super::database::Dialect;
+use super::{JobId, QuotaLimit};
 
 /// An operation of the store failed. What it acknowledged before is still stored.
 #[derive(Debug, thiserror::Error)]
@@ -189,6 +189,19 @@ pub enum StoreError {
     KeyReused {
         /// The key.
         key: String,
+    },
+    /// The user has as much as a limit allows. Nothing was written.
+    #[error("{} may have {most} {limit}, and has", brief(.user))]
+    QuotaReached {
+        /// The user.
+        user: String,
+        /// The limit.
+        limit: QuotaLimit,
+        /// Its value.
+        most: u32,
+        /// When there is a free place, in milliseconds since 1970; absent where that depends on
+        /// the end of a job.
+        until: Option<i64>,
     },
     /// There is a token of this name, which may have ended.
     #[error("there is a token {:?} already; choose another name", brief(.name))]

@@ -88,6 +88,11 @@ pub(super) fn first_number(created: i64) -> i64 {
     created.clamp(0, (1 << 45) - 1) << 18
 }
 
+/// The time at which the job of this number was created.
+pub(super) fn created_at(number: i64) -> i64 {
+    number >> 18
+}
+
 /// The fields of a new job.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NewJob {

@@ -65,6 +65,20 @@ impl JobStore {
         &self.database.name
     }
 
+    /// The version of the tables now: a newer program may have brought them up to its own since
+    /// the store was opened.
+    ///
+    /// # Errors
+    ///
+    /// When the store can't be read.
+    #[tracing::instrument(name = "store::version", level = "debug", skip_all)]
+    pub async fn version(&self) -> Result<u32, StoreError> {
+        let sql = self.database.dialect().version();
+        let rows = self.database.fetch(sql, []).await?;
+        let found = rows.first().map_or(Ok(0), |row| version(row, 0));
+        found.map_err(|source| self.database.failed(source))
+    }
+
     /// The job whose id begins with `prefix`. Case and hyphens do not matter.
     ///
     /// # Errors

@@ -119,6 +119,9 @@ pub use jobs::JobStore;
 pub use journal::{JOURNAL_VERSION, JobJournal};
 pub use lease::Lease;
 pub use lock::{JobLock, LockError};
+#[cfg(feature = "postgres")]
+pub use postgres::version_at;
+pub use quotas::{Quota, QuotaLimit};
 pub use schema::SCHEMA_VERSION;
 pub use secret::Secret;
 #[cfg(feature = "postgres")]
@@ -126,7 +129,7 @@ pub use server::Patience;
 pub use sessions::{MOST_SESSIONS, Session};
 pub use signature::{KeyError, PublicKey, Signature, SigningKey};
 #[cfg(feature = "sqlite")]
-pub use sqlite::Durability;
+pub use sqlite::{Durability, version_in};
 pub use tokens::{NewToken, Token, TokenCheck};
 pub use watch::{JobMark, JournalEntry};
 pub use workers::{Announcement, WorkerEntry};

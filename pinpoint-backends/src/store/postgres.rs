@@ -7,7 +7,7 @@ use sqlx::Connection;
 use sqlx::postgres::PgConnectOptions;
 
 use super::database::{Database, Dialect, Pool};
-use super::schema::postgres::prepare;
+use super::schema::postgres::{prepare, version};
 use super::server::{Server, within};
 use super::{JobStore, Patience, StoreError, without_password};
 
@@ -33,17 +33,7 @@ impl JobStore {
     ///
     /// The same.
     pub async fn connect_with(url: &str, patience: Patience) -> Result<Self, StoreError> {
-        let wrong = |reason: String| StoreError::Address {
-            url: without_password(url),
-            reason,
-        };
-        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-            return Err(wrong("it does not begin with postgres://".into()));
-        }
-        let options: PgConnectOptions = url
-            .parse()
-            .map_err(|error: sqlx::Error| wrong(error.to_string()))?;
-        let options = options.application_name("pinpoint").options([
+        let options = options_of(url)?.options([
             // A machine that died between two statements blocks no one for long, nor
             // does one that the network has cut off.
             ("idle_in_transaction_session_timeout", "10s"),
@@ -87,6 +77,42 @@ impl JobStore {
             name,
         }))
     }
+}
+
+/// The version of the tables of a database, if this program can use them; none where there are
+/// no tables. Nothing changes: [`JobStore::connect`] would bring them up to date.
+///
+/// # Errors
+///
+/// As of [`JobStore::connect`], without its patience.
+pub async fn version_at(url: &str) -> Result<Option<u32>, StoreError> {
+    let name = without_password(url);
+    let failed = |source| StoreError::from_database(&name, Dialect::Postgres, source);
+    let options = options_of(url)?;
+    let looked = async {
+        let mut connection = options.connect().await.map_err(failed)?;
+        let found = version(&mut connection, &name).await?;
+        connection.close().await.map_err(failed)?;
+        Ok(found)
+    };
+    match within(Patience::default().connect, async { Ok(looked.await) }).await {
+        Ok(found) => found,
+        Err(late) => Err(failed(late)),
+    }
+}
+
+fn options_of(url: &str) -> Result<PgConnectOptions, StoreError> {
+    let wrong = |reason: String| StoreError::Address {
+        url: without_password(url),
+        reason,
+    };
+    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+        return Err(wrong("it does not begin with postgres://".into()));
+    }
+    let options: PgConnectOptions = url
+        .parse()
+        .map_err(|error: sqlx::Error| wrong(error.to_string()))?;
+    Ok(options.application_name("pinpoint"))
 }
 
 /// Was there a server, which broke the connection or is just starting? An address that

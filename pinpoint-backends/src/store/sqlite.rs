@@ -54,9 +54,7 @@ impl JobStore {
             source,
         })?;
         let path = state_dir.join(FILE);
-        let options = SqliteConnectOptions::new()
-            .filename(&path)
-            .busy_timeout(PATIENCE)
+        let options = options_of(&path)
             .foreign_keys(true)
             .synchronous(match durability {
                 Durability::Process => SqliteSynchronous::Normal,
@@ -86,6 +84,31 @@ impl JobStore {
             name: path.display().to_string(),
         }))
     }
+}
+
+/// The version of the tables of a state directory, if this program can use them; none where
+/// there is no store. Nothing changes: [`JobStore::open`] would bring them up to date.
+///
+/// # Errors
+///
+/// As of [`JobStore::open`].
+pub async fn version_in(state_dir: &Path) -> Result<Option<u32>, StoreError> {
+    let path = state_dir.join(FILE);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let store = path.display().to_string();
+    let failed = |source| StoreError::from_database(&store, Dialect::Sqlite, source);
+    let mut connection = options_of(&path).connect().await.map_err(failed)?;
+    let found = schema::sqlite::version(&mut connection, &path).await;
+    connection.close().await.map_err(failed)?;
+    found.map(|version| Some(version).filter(|version| *version > 0))
+}
+
+fn options_of(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .busy_timeout(PATIENCE)
 }
 
 /// Creates the file, or checks an existing one, and brings it up to date.

@@ -1,6 +1,6 @@
 //! Databases that are new, foreign, newer or not there.
 
-use pinpoint_backends::store::{JobStore, SCHEMA_VERSION, StoreError};
+use pinpoint_backends::store::{JobStore, SCHEMA_VERSION, StoreError, version_at, version_in};
 
 use crate::common::{BACK_TO_2, BACK_TO_3, Backend, Fixture, all, is_of_this_version};
 use crate::postgres::Database;
@@ -77,6 +77,48 @@ async fn a_database_of_version_2_becomes_one_of_this_version() {
 #[tokio::test]
 async fn a_database_of_version_3_becomes_one_of_this_version() {
     is_brought_up_to_date(3, BACK_TO_3.into_iter()).await;
+}
+
+/// A look changes nothing: an older program may still use the tables.
+#[tokio::test]
+async fn the_version_is_found_without_an_upgrade() {
+    for backend in [Backend::Sqlite, Backend::Postgres] {
+        let fixture = Fixture::of(backend).await;
+        let version = async || match backend {
+            Backend::Sqlite => version_in(fixture.directory.path()).await,
+            Backend::Postgres => version_at(&fixture.place()).await,
+        };
+        assert_eq!(version().await.unwrap(), Some(SCHEMA_VERSION));
+        assert_eq!(fixture.store.version().await.unwrap(), SCHEMA_VERSION);
+        let set = async |version: u32| {
+            let sql = match backend {
+                Backend::Sqlite => format!("PRAGMA user_version = {version}"),
+                Backend::Postgres => format!("UPDATE pinpoint_schema SET version = {version}"),
+            };
+            fixture.behind_its_back(&sql).await;
+        };
+        set(3).await;
+        for _ in 0..2 {
+            assert_eq!(version().await.unwrap(), Some(3));
+        }
+        // A newer program has been here, while this one goes on.
+        set(99).await;
+        assert_eq!(fixture.store.version().await.unwrap(), 99);
+        let newer = version().await.unwrap_err();
+        assert!(matches!(newer, StoreError::Newer { .. }), "{newer}");
+    }
+    let empty = tempfile::tempdir().unwrap();
+    assert_eq!(version_in(empty.path()).await.unwrap(), None);
+    assert_eq!(std::fs::read_dir(empty.path()).unwrap().count(), 0);
+    let fixture = Fixture::of(Backend::Postgres).await;
+    fixture
+        .behind_its_back("DROP SCHEMA pinpoint CASCADE")
+        .await;
+    assert_eq!(version_at(&fixture.place()).await.unwrap(), None);
+    let schemas = "SELECT nspname::TEXT, '' FROM pg_namespace WHERE nspname = 'pinpoint'";
+    assert_eq!(fixture.seen_behind_its_back(schemas).await, []);
+    let wrong = version_at("mysql://a").await.unwrap_err();
+    assert!(matches!(wrong, StoreError::Address { .. }), "{wrong}");
 }
 
 const TABLES: &str = "SELECT CAST(relnamespace::regnamespace AS TEXT), CAST(relname AS TEXT) \

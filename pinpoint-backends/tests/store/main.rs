@@ -25,6 +25,7 @@ mod processes;
 // The tests of the command line use all of it.
 #[allow(dead_code)]
 mod proxy;
+mod quotas;
 mod signatures;
 mod versions;
 mod watching;

@@ -64,6 +64,26 @@ pub(in crate::store) async fn prepare(
     Ok(Some(SCHEMA))
 }
 
+/// The version of the tables, if there are any; changes nothing.
+pub(in crate::store) async fn version(
+    connection: &mut PgConnection,
+    store: &str,
+) -> Result<Option<u32>, StoreError> {
+    let failed = |source| failed(store, source);
+    if !is_visible(connection).await.map_err(failed)? {
+        run(connection, format!("SET search_path = {SCHEMA}"))
+            .await
+            .map_err(failed)?;
+        if !is_visible(connection).await.map_err(failed)? {
+            return match is_empty(connection).await.map_err(failed)? {
+                true => Ok(None),
+                false => Err(not_ours(store)),
+            };
+        }
+    }
+    check(connection, store).await.map(Some)
+}
+
 /// Of several processes, one at a time makes tables.
 async fn lock(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query("SELECT pg_advisory_xact_lock($1)")
