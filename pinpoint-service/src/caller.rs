@@ -1,11 +1,14 @@
 //! The caller of a request, and what may be done in whose name.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use pinpoint_backends::store::{AuditEntry, JobStore};
+use pinpoint_backends::job::TraceParent;
+use pinpoint_backends::store::AuditEntry;
 use tonic::{Code, Extensions, Status};
 
+use crate::Service;
 use crate::grpc::errors;
 use crate::operations::{Access, Right};
 
@@ -23,10 +26,15 @@ pub struct Caller {
 pub(crate) struct Context {
     /// Absent where nobody has signed in.
     pub(crate) caller: Option<Caller>,
+    /// The reason why nobody has, where a request says who sends it. What everybody may ask
+    /// for is answered nevertheless.
+    pub(crate) failure: Option<Status>,
     /// The address that it came from.
     pub(crate) from: Option<IpAddr>,
     /// The id of the request, for logs.
     pub(crate) request: String,
+    /// The span that it belongs to.
+    pub(crate) trace: Option<TraceParent>,
     /// The RPC that it asks for.
     pub(crate) operation: &'static str,
 }
@@ -43,23 +51,36 @@ impl Context {
             return Ok(());
         };
         match &self.caller {
-            None => Err(Status::unauthenticated("sign in first")),
+            None => Err(self.stranger()),
             Some(caller) if caller.rights.contains(&right) => Ok(()),
             Some(caller) => Err(denied(&caller.user, right)),
         }
     }
 
     /// As [`Context::allow`]; a refusal is a row of the audit log.
-    pub(crate) async fn admit(&self, store: &JobStore, access: Access) -> Result<(), Status> {
+    pub(crate) async fn admit(&self, service: &Service, access: Access) -> Result<(), Status> {
         let Err(refused) = self.allow(access) else {
             return Ok(());
         };
         // Strangers can't fill the log.
         if self.caller.is_some() {
-            let entry = self.entry(refused.code());
-            store.audit(&entry).await.map_err(errors::store)?;
+            service.log_refusal(self.entry(refused.code())).await?;
         }
         Err(refused)
+    }
+
+    /// The user, or the address of a stranger.
+    pub(crate) fn name(&self) -> Cow<'_, str> {
+        match (&self.caller, self.from) {
+            (Some(caller), _) => caller.user.as_str().into(),
+            (None, Some(from)) => from.to_string().into(),
+            (None, None) => "".into(),
+        }
+    }
+
+    fn stranger(&self) -> Status {
+        let failure = self.failure.clone();
+        failure.unwrap_or_else(|| Status::unauthenticated("sign in first"))
     }
 
     /// The row of the audit log about this request.
@@ -81,9 +102,21 @@ impl Context {
 
     /// The caller.
     pub(crate) fn caller(&self) -> Result<&Caller, Status> {
-        self.caller
-            .as_ref()
-            .ok_or_else(|| Status::unauthenticated("sign in first"))
+        self.caller.as_ref().ok_or_else(|| self.stranger())
+    }
+}
+
+impl Service {
+    /// Appends a refusal to the audit log, unless the log has enough of them: then the next
+    /// row says how many there were.
+    pub(crate) async fn log_refusal(&self, mut entry: AuditEntry) -> Result<(), Status> {
+        let Some(left_out) = self.limits.refusal(&entry.user) else {
+            return Ok(());
+        };
+        if left_out > 0 {
+            entry.details.insert("left_out".into(), left_out.into());
+        }
+        self.store.audit(&entry).await.map_err(errors::store)
     }
 }
 
@@ -110,13 +143,25 @@ impl Caller {
 }
 
 /// A code, as gRPC names it.
-fn code_name(code: Code) -> &'static str {
+pub(crate) fn code_name(code: Code) -> &'static str {
     match code {
         Code::Ok => "ok",
+        Code::Cancelled => "cancelled",
+        Code::Unknown => "unknown",
+        Code::InvalidArgument => "invalid_argument",
+        Code::DeadlineExceeded => "deadline_exceeded",
+        Code::NotFound => "not_found",
+        Code::AlreadyExists => "already_exists",
         Code::PermissionDenied => "permission_denied",
-        Code::Unauthenticated => "unauthenticated",
         Code::ResourceExhausted => "resource_exhausted",
-        _ => "error",
+        Code::FailedPrecondition => "failed_precondition",
+        Code::Aborted => "aborted",
+        Code::OutOfRange => "out_of_range",
+        Code::Unimplemented => "unimplemented",
+        Code::Internal => "internal",
+        Code::Unavailable => "unavailable",
+        Code::DataLoss => "data_loss",
+        Code::Unauthenticated => "unauthenticated",
     }
 }
 
@@ -160,8 +205,10 @@ mod tests {
     fn nothing_is_allowed_to_nobody() {
         let context = |caller| Context {
             caller,
+            failure: None,
             from: None,
             request: String::new(),
+            trace: None,
             operation: "",
         };
         let needs = Access::With(Right::See);

@@ -18,6 +18,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod limits;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,6 +27,8 @@ use std::time::Duration;
 use pinpoint_backends::local::RepositoryPattern;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
+
+pub use limits::{LimitsConfig, Most, OwnLimits};
 
 /// The configuration of a service.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -54,6 +58,16 @@ pub struct Config {
     /// has to end.
     #[serde(default = "drain", with = "seconds")]
     pub drain: Duration,
+    /// The time for which the service goes on before it drains, and says that it is not ready:
+    /// longer than those who send it requests take to notice.
+    #[serde(default, with = "seconds")]
+    pub notice: Duration,
+    /// The address of `/metrics`, which only operators should reach; without one there is none.
+    #[serde(default)]
+    pub metrics: Option<SocketAddr>,
+    /// The limits of users and addresses.
+    #[serde(default)]
+    pub limits: LimitsConfig,
 }
 
 /// The way in which callers say who they are.

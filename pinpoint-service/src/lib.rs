@@ -17,32 +17,37 @@ pub mod config;
 mod descriptors;
 mod grpc;
 mod limits;
+mod metrics;
 mod operations;
 mod pages;
+mod requests;
 mod rest;
 mod sign_in;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{ConnectInfo, Request, State};
+use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use pinpoint_backends::store::JobStore;
 use pinpoint_core::bots::Bots;
+use tokio::sync::watch;
 use tonic::Status;
+use tonic_health::ServingStatus;
 use tonic_web::GrpcWebLayer;
 use tower::{ServiceBuilder, ServiceExt};
 use tracing::Instrument;
-use uuid::Uuid;
 
 pub use caller::Caller;
+pub use limits::Limits;
+pub use metrics::metrics;
 pub use operations::{ROLES, Right, rights_of};
 pub use sign_in::SignIn;
 
 use caller::Context;
+use requests::Arrival;
 
 /// The store, the bots and the rest that requests are answered from. Clones share it.
 #[derive(Debug, Clone)]
@@ -57,16 +62,44 @@ pub struct Service {
     pub owner: String,
     /// The ways in which callers say who they are.
     pub sign_in: Arc<SignIn>,
+    /// The limits of callers, and how much of them is used.
+    pub limits: Arc<Limits>,
+    /// How far the service is on its way to its end. Without a sender it serves for good.
+    pub phase: watch::Receiver<Phase>,
+}
+
+/// A part of the life of a service.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// It answers.
+    #[default]
+    Serving,
+    /// It answers, and says that it is not ready: others should send it nothing more.
+    Leaving,
+    /// It answers what is under way. Streams end.
+    Ending,
 }
 
 /// The routes of the service: gRPC, gRPC-Web, REST, `/healthz` and `/readyz`. Serve it with
 /// `into_make_service_with_connect_info::<SocketAddr>()`, so that the addresses of callers are
 /// known.
 pub async fn router(service: Service) -> Router {
-    let (reporter, health) = tonic_health::server::health_reporter();
+    let (mut reporter, health) = tonic_health::server::health_reporter();
     reporter
-        .set_service_status("", tonic_health::ServingStatus::Serving)
+        .set_service_status("", ServingStatus::Serving)
         .await;
+    let mut phase = service.phase.clone();
+    tokio::spawn(async move {
+        // No sender is left where the service never ends.
+        if phase.wait_for(|it| *it >= Phase::Leaving).await.is_err() {
+            return;
+        }
+        let not_serving = ServingStatus::NotServing;
+        reporter.set_service_status("", not_serving).await;
+        let _ = phase.wait_for(|it| *it == Phase::Ending).await;
+        // Those who watch it have seen it.
+        reporter.clear_service_status("").await;
+    });
     let grpc = grpc::router(&service, health);
     let rest = rest::routes(&grpc)
         .merge(pages::routes(&service))
@@ -78,7 +111,8 @@ pub async fn router(service: Service) -> Router {
         true => methods.oneshot(request).await.into_response(),
         false => rest::Problem::path(request.uri().path()).into_response(),
     })
-    .layer(from_fn_with_state(service, identify))
+    .layer(from_fn_with_state(service.clone(), identify))
+    .layer(from_fn_with_state(service.limits, requests::watch))
 }
 
 /// All routes: each with its method, its path, and the right that it needs; nothing where
@@ -93,58 +127,69 @@ pub fn operations() -> impl Iterator<Item = (&'static str, &'static str, Option<
     all.map(|(method, path, access)| (method.as_str(), path, access.right()))
 }
 
-/// Finds out who calls, and keeps it with the request.
+/// Finds out who calls, and keeps it with the request. One that nobody is known to send is
+/// passed on: it may ask for what everybody may.
 async fn identify(State(service): State<Service>, request: Request, next: Next) -> Response {
-    let peer = request
-        .extensions()
-        .get::<ConnectInfo<SocketAddr>>()
-        .map(|peer| peer.0.ip().to_canonical());
+    let is_grpc = is_grpc(&request);
+    let Some(Arrival { id, from, trace }) = request.extensions().get().cloned() else {
+        return refused(is_grpc, grpc::errors::no_context());
+    };
     let (parts, body) = request.into_parts();
     let is_open = matches!(*service.sign_in, SignIn::Nobody(_));
-    let caller = match browsers::check(&parts, is_open) {
-        Ok(()) => service.sign_in.caller(&service.store, &parts.headers).await,
-        Err(refused) => Err(refused),
+    if let Err(status) = browsers::check(&parts, is_open) {
+        return refused(is_grpc, status);
+    }
+    let signed_in = service.sign_in.caller(&service.store, &parts.headers).await;
+    let (caller, failure) = match signed_in {
+        Ok(caller) => (caller, None),
+        Err(status) => (None, Some(status)),
     };
+    let user = caller.as_ref().map(|caller| caller.user.clone());
+    if let Some(user) = &user
+        && let Err(status) = service.limits.user(user)
+    {
+        return of_user(refused(is_grpc, status), user);
+    }
     let mut request = Request::from_parts(parts, body);
-    let is_grpc = is_grpc(&request);
-    match caller {
-        Ok(caller) => {
-            let id = Uuid::now_v7().to_string();
-            let span = tracing::info_span!(
-                "request",
-                id,
-                from = peer.map(tracing::field::display),
-                user = caller.as_ref().map(|caller| &*caller.user),
-                path = request.uri().path(),
-            );
-            request.extensions_mut().insert(Context {
-                caller,
-                from: peer,
-                request: id,
-                operation: "",
-            });
-            let answered = next.run(request).instrument(span);
-            match tokio::time::timeout(limits::DEADLINE, answered).await {
-                Ok(response) => response,
-                Err(_) => refused(
-                    is_grpc,
-                    Status::deadline_exceeded("the answer took too long"),
-                ),
-            }
-        }
-        Err(status) => refused(is_grpc, status),
+    let span = tracing::info_span!("request", id, user);
+    request.extensions_mut().insert(Context {
+        caller,
+        failure,
+        from,
+        request: id,
+        trace,
+        operation: "",
+    });
+    let answered = next.run(request).instrument(span);
+    let response = match tokio::time::timeout(service.limits.deadline(), answered).await {
+        Ok(response) => response,
+        Err(_) => refused(
+            is_grpc,
+            Status::deadline_exceeded("the answer took too long"),
+        ),
+    };
+    match user {
+        Some(user) => of_user(response, &user),
+        None => response,
     }
 }
 
+/// An answer that tells the outermost layer to whom it is.
+fn of_user(mut response: Response, user: &str) -> Response {
+    let user = requests::User(user.to_owned());
+    response.extensions_mut().insert(user);
+    response
+}
+
 /// An error, for a client of gRPC in the headers of HTTP.
-fn refused(is_grpc: bool, status: Status) -> Response {
+pub(crate) fn refused(is_grpc: bool, status: Status) -> Response {
     match is_grpc {
         true => status.into_http(),
         false => rest::Problem::from(status).into_response(),
     }
 }
 
-fn is_grpc(request: &Request) -> bool {
+pub(crate) fn is_grpc(request: &Request) -> bool {
     let kind = request.headers().get(http::header::CONTENT_TYPE);
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"))
 }

@@ -4,6 +4,8 @@
 
 use http::Method;
 
+use crate::descriptors::method_of;
+
 /// A right of callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Right {
@@ -200,6 +202,24 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     },
 ];
 
+impl Operation {
+    /// Whether an answer may go on for any time.
+    pub(crate) fn is_stream(&self) -> bool {
+        let of_others = ["/Watch", "/ServerReflectionInfo"];
+        let is_of_others = of_others.iter().any(|name| self.rpc.ends_with(name));
+        is_of_others || method_of(self.rpc).is_some_and(|method| method.is_server_streaming())
+    }
+}
+
+/// The operation of a REST route; a HEAD is one of the GETs.
+pub(crate) fn of_route(method: &Method, path: &str) -> Option<&'static Operation> {
+    let is = |verb: &Method| verb == method || *verb == GET && *method == Method::HEAD;
+    OPERATIONS.iter().find(|operation| {
+        let mut routes = operation.routes.iter();
+        routes.any(|(verb, route)| is(verb) && *route == path)
+    })
+}
+
 /// The operation of a gRPC path, which begins with a slash.
 pub(crate) fn of_rpc(path: &str) -> Option<&'static Operation> {
     let rpc = path.strip_prefix('/')?;
@@ -211,7 +231,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::descriptors::method_of;
 
     /// Methods that ask for commits, changes and builds of Chromium's own services, which
     /// this one does not reach.

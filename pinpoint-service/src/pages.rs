@@ -1,20 +1,22 @@
 //! The table of the paths that are no RPCs: each with its method, the right that it needs,
 //! and its handler. A path that is neither here nor among the operations leads nowhere.
 
-use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
+use axum::{Json, Router};
 use http::Method;
-use pinpoint_backends::store::{JobFilter, Place};
+use pinpoint_backends::store::{JobFilter, Place, SCHEMA_VERSION};
+use serde_json::json;
 
-use crate::Service;
 use crate::caller::Context;
 use crate::grpc::errors;
+use crate::metrics::METRICS;
 use crate::operations::Access;
 use crate::rest::Problem;
+use crate::{Phase, Service};
 
 /// A path that is no RPC.
 pub(crate) struct Page {
@@ -39,6 +41,11 @@ pub(crate) const PAGES: &[Page] = &[
     },
 ];
 
+/// The page at a path of the table.
+pub(crate) fn of_route(path: &str) -> Option<&'static Page> {
+    PAGES.iter().find(|page| page.path == path)
+}
+
 /// All pages, each after its check.
 pub(crate) fn routes(service: &Service) -> Router {
     let mut router = Router::new();
@@ -57,27 +64,37 @@ async fn gate(service: Service, page: &'static Page, mut request: Request, next:
         return Problem::from(errors::no_context()).into_response();
     };
     context.operation = page.path;
-    match context.admit(&service.store, page.access).await {
+    match context.admit(&service, page.access).await {
         Ok(()) => next.run(request).await,
         Err(refused) => Problem::from(refused).into_response(),
     }
 }
 
-/// Can jobs be read?
+/// Can jobs be read, and is there time left to do so?
 async fn ready(State(service): State<Service>) -> Response {
-    let listed = service
-        .store
-        .list(&JobFilter::default(), &Place::Newest, 1)
-        .await;
-    match listed {
-        Ok(_) => "ready\n".into_response(),
+    let answer = |status, problem: Option<&str>, version: Option<u32>| {
+        let body = json!({
+            "ready": problem.is_none(),
+            "problem": problem,
+            "store": { "version": version, "supported": SCHEMA_VERSION },
+        });
+        (status, Json(body)).into_response()
+    };
+    let unavailable = StatusCode::SERVICE_UNAVAILABLE;
+    if *service.phase.borrow() != Phase::Serving {
+        return answer(unavailable, Some("the service is about to end"), None);
+    }
+    let looked = async {
+        let store = &service.store;
+        store.list(&JobFilter::default(), &Place::Newest, 1).await?;
+        store.version().await
+    };
+    match looked.await {
+        Ok(version) => answer(StatusCode::OK, None, Some(version)),
         Err(error) => {
+            METRICS.store_errors.inc();
             tracing::warn!(error = &error as &dyn std::error::Error, "not ready");
-            (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "the job store can't be used\n",
-            )
-                .into_response()
+            answer(unavailable, Some("the job store can't be used"), None)
         }
     }
 }

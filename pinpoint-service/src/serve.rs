@@ -10,12 +10,12 @@ use axum_server::tls_rustls::RustlsConfig;
 use hyper_util::rt::TokioExecutor;
 use hyper_util::server::conn::auto::Builder;
 use pinpoint_backends::local::{Mirrors, Provisions, default_machine_dir};
-use pinpoint_backends::store::JobStore;
+use pinpoint_backends::store::{JobStore, SCHEMA_VERSION, version_at, version_in};
 use pinpoint_backends::worker::{LEASE, WorkerEvent, WorkerOptions};
 use pinpoint_backends::{create_state_dir, owner, worker};
 use pinpoint_core::bots::{Bots, ConfigFile};
 use pinpoint_service::config::{Config, SignInConfig, Tls};
-use pinpoint_service::{Service, SignIn, router};
+use pinpoint_service::{Limits, Phase, Service, SignIn, metrics, router};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -23,9 +23,6 @@ use crate::Failure;
 
 /// How often files are looked at that may change.
 const LOOK: Duration = Duration::from_secs(10);
-
-/// The longest that the headers of a request may take, and a connection without one.
-const HEADERS: Duration = Duration::from_secs(10);
 
 /// The most bytes of a request's headers.
 const MOST_HEADER_BYTES: usize = 16 << 10;
@@ -53,11 +50,12 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
         Some(files) => Some(rustls(files).await?),
         None => None,
     };
-    let store = store(&config).await?;
     if check {
-        crate::say("the configuration can be used");
-        return Ok(());
+        return checked(&config).await;
     }
+    let store = store(&config).await?;
+    let ending = ending()?;
+    let (tell, phase) = watch::channel(Phase::Serving);
     let host = whoami::hostname().unwrap_or_else(|_| "localhost".into());
     let service = Service {
         store: store.clone(),
@@ -70,19 +68,35 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
                 SignIn::Nobody(whoami::username().unwrap_or_else(|_| "nobody".into()))
             }
         }),
+        limits: Arc::new(Limits::new(config.limits.clone())),
+        phase,
     };
     // A job is taken only by a process that can also be asked for it.
-    let listener = TcpListener::bind(config.listen).map_err(|source| Unbound {
-        address: config.listen,
-        source,
-    })?;
-    let ending = ending()?;
+    let listener = bind(config.listen)?;
+    let measured = match config.metrics {
+        Some(address) => Some(bind(address)?),
+        None => None,
+    };
+    crate::say(&format!(
+        "listening on {}://{}",
+        if tls.is_some() { "https" } else { "http" },
+        listener.local_addr()?
+    ));
+    if let Some(listener) = measured {
+        crate::say(&format!(
+            "metrics at http://{}/metrics",
+            listener.local_addr()?
+        ));
+        let server = axum_server::from_tcp(listener)?;
+        // Until the process ends.
+        tokio::spawn(server.serve(metrics().into_make_service()));
+    }
     let Some(worker) = &config.worker else {
-        return serve(&config, listener, service, tls, ending).await;
+        return serve(&config, listener, service, tls, tell, ending).await;
     };
     let options = options(&config, worker, &host)?;
     let worker = tokio::spawn(work(store, options, ending.clone()));
-    let serving = serve(&config, listener, service, tls, ending);
+    let serving = serve(&config, listener, service, tls, tell, ending);
     tokio::pin!(serving);
     tokio::select! {
         // Without its worker it would take jobs that nobody carries out.
@@ -94,45 +108,67 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
     }
 }
 
+/// Says whether the configuration can be used. The store stays as it is: processes of the
+/// version before may still use it.
+async fn checked(config: &Config) -> Result<(), Failure> {
+    let found = match &config.store {
+        Some(url) => version_at(url).await?,
+        None => version_in(&config.state_dir).await?,
+    };
+    crate::say(&match found {
+        Some(SCHEMA_VERSION) => "the configuration can be used".to_owned(),
+        Some(found) => format!(
+            "the configuration can be used; `serve` brings its store from version {found} to \
+             {SCHEMA_VERSION}, which programs that know no more than {found} can't open any more"
+        ),
+        None => "the configuration can be used; `serve` makes its store".to_owned(),
+    });
+    Ok(())
+}
+
+fn bind(address: SocketAddr) -> Result<TcpListener, Unbound> {
+    TcpListener::bind(address).map_err(|source| Unbound { address, source })
+}
+
 async fn serve(
     config: &Config,
     listener: TcpListener,
     service: Service,
     tls: Option<RustlsConfig>,
+    tell: watch::Sender<Phase>,
     mut ending: watch::Receiver<bool>,
 ) -> Result<(), Failure> {
     let routes = router(service)
         .await
         .into_make_service_with_connect_info::<SocketAddr>();
     let handle = Handle::new();
-    let drain = config.drain;
+    let (notice, drain) = (config.notice, config.drain);
     tokio::spawn({
         let handle = handle.clone();
         async move {
             // No sender is left once the process ends.
             let _ = ending.wait_for(|ending| *ending).await;
+            tell.send_replace(Phase::Leaving);
+            tokio::time::sleep(notice).await;
+            tell.send_replace(Phase::Ending);
             handle.graceful_shutdown(Some(drain));
         }
     });
-    let scheme = if tls.is_some() { "https" } else { "http" };
-    crate::say(&format!(
-        "listening on {scheme}://{}",
-        listener.local_addr()?
-    ));
+    let patience = config.limits.headers;
     match (tls, config.tls.clone()) {
         (Some(tls), Some(files)) => {
             tokio::spawn(reread(tls.clone(), files));
             let mut server = axum_server::from_tcp_rustls(listener, tls)?
-                .first_request_timeout(HEADERS)
+                .first_request_timeout(patience)
                 .handle(handle);
-            bound(server.http_builder());
+            bound(server.http_builder(), patience);
             server.serve(routes).await?;
         }
         _ => {
             let mut server = axum_server::from_tcp(listener)?
-                .first_request_timeout(HEADERS)
+                .first_request_timeout(patience)
                 .handle(handle);
-            bound(server.http_builder());
+            bound(server.http_builder(), patience);
             server.serve(routes).await?;
         }
     }
@@ -140,15 +176,16 @@ async fn serve(
 }
 
 /// Cuts off senders that are slow, and headers that are long.
-fn bound(builder: &mut Builder<TokioExecutor>) {
+fn bound(builder: &mut Builder<TokioExecutor>, patience: Duration) {
     let mut http1 = builder.http1();
     http1
-        .header_read_timeout(HEADERS)
+        .header_read_timeout(patience)
         .max_buf_size(MOST_HEADER_BYTES);
     let mut http2 = builder.http2();
     let size = u32::try_from(MOST_HEADER_BYTES).unwrap_or(u32::MAX);
     http2
-        .keep_alive_interval(HEADERS)
+        .keep_alive_interval(patience)
+        .keep_alive_timeout(patience)
         .max_header_list_size(size);
 }
 

@@ -6,6 +6,9 @@ use pinpoint_core::api::Violations;
 use tonic::Status;
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
+use crate::limits;
+use crate::metrics::METRICS;
+
 /// A request that is not valid, with all its problems.
 pub(super) fn violations(violations: &Violations) -> Status {
     let fields = violations
@@ -51,11 +54,18 @@ pub(crate) fn store(error: StoreError) -> Status {
         StoreError::Unknown { .. } | StoreError::Ambiguous { .. } => {
             Status::not_found(error.to_string())
         }
+        StoreError::QuotaReached {
+            user,
+            limit,
+            most,
+            until,
+        } => limits::quota_reached(limit, &user, most, until),
         StoreError::KeyReused { .. } => Status::already_exists(error.to_string()),
         StoreError::Transition { .. } | StoreError::Leased { .. } => {
             Status::failed_precondition(error.to_string())
         }
         StoreError::Damaged { .. } | StoreError::Newer { .. } | StoreError::NotOurs { .. } => {
+            METRICS.store_errors.inc();
             tracing::error!(
                 error = &error as &dyn std::error::Error,
                 "the store is not sound"
@@ -63,6 +73,7 @@ pub(crate) fn store(error: StoreError) -> Status {
             Status::internal("the job store is not sound; its operator finds the reason in the log")
         }
         _ => {
+            METRICS.store_errors.inc();
             tracing::warn!(error = &error as &dyn std::error::Error, "the store failed");
             Status::unavailable("the job store can't be used at the moment; try again")
         }

@@ -18,10 +18,12 @@ mod services {
 }
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use http::Method;
+use http_body_util::BodyExt;
 use tonic::Status;
 use tonic::service::Routes;
 use tonic_health::pb::health_server::{Health, HealthServer};
@@ -69,8 +71,22 @@ async fn gate(State(service): State<Service>, mut request: Request, next: Next) 
         return errors::no_context().into_http();
     };
     context.operation = operation.rpc;
-    match context.admit(&service.store, operation.access).await {
-        Ok(()) => next.run(request).await,
-        Err(refused) => refused.into_http(),
+    if let Err(refused) = context.admit(&service, operation.access).await {
+        return refused.into_http();
     }
+    if !operation.is_stream() {
+        return next.run(request).await;
+    }
+    let stream = match service.limits.stream(&context.name()) {
+        Ok(stream) => stream,
+        Err(refused) => return refused.into_http(),
+    };
+    // The place is free again when the body is dropped.
+    let hold = move |frame| {
+        let _ = &stream;
+        frame
+    };
+    next.run(request)
+        .await
+        .map(|body| Body::new(body.map_frame(hold)))
 }

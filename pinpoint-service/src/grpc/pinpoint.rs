@@ -23,6 +23,7 @@ use super::services::pinpoint_server::Pinpoint;
 use super::{errors, legacy};
 use crate::Service;
 use crate::caller::Context;
+use crate::metrics::METRICS;
 
 /// Journals that are replayed at once: a long one takes a processor for a while.
 static REPLAYS: Semaphore = Semaphore::const_new(2);
@@ -180,6 +181,9 @@ impl Service {
             job.user.clone_from(&context.caller()?.user);
         }
         job.title = title(&request, &job.benchmark, &job.bot);
+        if let Some(trace) = context.trace {
+            job.config["traceparent"] = trace.to_string().into();
+        }
         for (field, text) in [("job_name", &job.name), ("user", &job.user)] {
             if text.len() > MOST_NAME_BYTES {
                 let problem = format!("it has more than {MOST_NAME_BYTES} bytes");
@@ -199,10 +203,23 @@ impl Service {
                 key,
                 digest,
             }),
+            quota: Some(self.limits.quota(&job.user)),
             ..Creation::default()
         };
-        let created = self.store.create_with(&job, &creation).await;
-        Ok(created.map_err(errors::store)?.id.to_string())
+        match self.store.create_with(&job, &creation).await {
+            Ok(created) => {
+                if created.is_new {
+                    METRICS.jobs.with_label_values(&[&job.kind]).inc();
+                }
+                Ok(created.id.to_string())
+            }
+            Err(error @ StoreError::QuotaReached { .. }) => {
+                let refused = errors::store(error);
+                self.log_refusal(context.entry(refused.code())).await?;
+                Err(refused)
+            }
+            Err(error) => Err(errors::store(error)),
+        }
     }
 
     /// The user in whose name a job is made.
@@ -214,8 +231,7 @@ impl Service {
         let context = Context::of(extensions)?;
         let name = context.caller()?.name_for(named);
         if let Err(refused) = &name {
-            let entry = context.entry(refused.code());
-            self.store.audit(&entry).await.map_err(errors::store)?;
+            self.log_refusal(context.entry(refused.code())).await?;
         }
         name
     }
@@ -250,10 +266,7 @@ impl Service {
             ..context.entry(code)
         };
         if let Err(refused) = caller.may_end(&job.user) {
-            self.store
-                .audit(&entry(refused.code()))
-                .await
-                .map_err(errors::store)?;
+            self.log_refusal(entry(refused.code())).await?;
             return Err(refused);
         }
         if matches!(
@@ -274,7 +287,11 @@ impl Service {
             .store
             .request_cancel(&job.id, &request, Some(&entry(Code::Ok)))
             .await;
-        asked.map_err(errors::store)?;
+        match asked {
+            // It ended a moment ago, without this request.
+            Err(StoreError::Transition { from, .. }) => return Ok((job.id.to_string(), from)),
+            asked => asked.map_err(errors::store)?,
+        }
         // One that no worker has yet is ended here; any other, by its worker.
         // In a task of its own, since a client may leave half way.
         let (service, id) = (self.clone(), job.id.clone());

@@ -236,7 +236,8 @@ impl<'de> Visitor<'de> for Checked {
                 // A map, or a value that is no message.
                 None => (name, None),
                 Some(None) => {
-                    members.next_value::<de::IgnoredAny>()?;
+                    // Left out, and no deeper than the rest.
+                    members.next_value_seed(self.below(None)?)?;
                     continue;
                 }
                 Some(Some(field)) => {
@@ -308,6 +309,11 @@ fn add_absent(value: &mut Value, descriptor: &MessageDescriptor) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use proptest::test_runner::TestRunner;
+    use prost::Message;
+    use serde_json::Value;
+
     use super::*;
     use crate::descriptors::POOL;
 
@@ -384,6 +390,8 @@ mod tests {
         let tags =
             |levels: usize| format!("{{\"a\": {}{}}}", "[".repeat(levels), "]".repeat(levels));
         assert!(fields(BISECT).add_json(deep(40).as_bytes()).is_ok());
+        let unknown = fields(BISECT).add_json(deep(64).as_bytes()).unwrap_err();
+        assert!(unknown.to_string().contains("64 levels"), "{unknown}");
         let checked = |text: &str| {
             let seed = Checked {
                 descriptor: None,
@@ -398,6 +406,108 @@ mod tests {
                 .to_string()
                 .contains("levels")
         );
+    }
+
+    /// Any value of a field that is no list and no map; none of messages with a JSON of their
+    /// own, but of times.
+    fn value(kind: &Kind, depth: u32) -> Option<BoxedStrategy<prost_reflect::Value>> {
+        use prost_reflect::Value as V;
+        Some(match kind {
+            Kind::Bool => any::<bool>().prop_map(V::Bool).boxed(),
+            Kind::Double => prop::num::f64::NORMAL.prop_map(V::F64).boxed(),
+            Kind::Float => prop::num::f32::NORMAL.prop_map(V::F32).boxed(),
+            Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => any::<i32>().prop_map(V::I32).boxed(),
+            Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => any::<i64>().prop_map(V::I64).boxed(),
+            Kind::Uint32 | Kind::Fixed32 => any::<u32>().prop_map(V::U32).boxed(),
+            Kind::Uint64 | Kind::Fixed64 => any::<u64>().prop_map(V::U64).boxed(),
+            Kind::String => any::<String>().prop_map(V::String).boxed(),
+            Kind::Bytes => (prop::collection::vec(any::<u8>(), 0..9))
+                .prop_map(|bytes| V::Bytes(bytes.into()))
+                .boxed(),
+            Kind::Enum(names) => {
+                let numbers: Vec<_> = names.values().map(|value| value.number()).collect();
+                prop::sample::select(numbers)
+                    .prop_map(V::EnumNumber)
+                    .boxed()
+            }
+            Kind::Message(inner) if inner.full_name() == "google.protobuf.Timestamp" => {
+                let inner = inner.clone();
+                let time = (0_i64..=253_402_300_799, 0_i32..1_000_000_000);
+                time.prop_map(move |(seconds, nanos)| {
+                    let mut time = DynamicMessage::new(inner.clone());
+                    time.set_field_by_name("seconds", V::I64(seconds));
+                    time.set_field_by_name("nanos", V::I32(nanos));
+                    V::Message(time)
+                })
+                .boxed()
+            }
+            Kind::Message(inner) if is_well_known(inner) || depth == 0 => return None,
+            Kind::Message(inner) => any_of(inner, depth - 1).prop_map(V::Message).boxed(),
+        })
+    }
+
+    /// Any message of this type, with messages in it as deep as this.
+    fn any_of(descriptor: &MessageDescriptor, depth: u32) -> BoxedStrategy<DynamicMessage> {
+        let fields = descriptor.fields().filter_map(|field| {
+            let entry = field.kind();
+            let entry = entry.as_message().filter(|_| field.is_map());
+            let kind = entry.map_or(field.kind(), |entry| entry.map_entry_value_field().kind());
+            let one = value(&kind, depth)?;
+            let value = if field.is_map() {
+                prop::collection::btree_map(any::<String>(), one, 0..3)
+                    .prop_map(|entries| {
+                        let key = prost_reflect::MapKey::String;
+                        let entries = entries.into_iter().map(|(name, value)| (key(name), value));
+                        prost_reflect::Value::Map(entries.collect())
+                    })
+                    .boxed()
+            } else if field.is_list() {
+                (prop::collection::vec(one, 0..3))
+                    .prop_map(prost_reflect::Value::List)
+                    .boxed()
+            } else {
+                one
+            };
+            Some(prop::option::of(value).prop_map(move |value| (field.clone(), value)))
+        });
+        let descriptor = descriptor.clone();
+        let fields: Vec<_> = fields.collect();
+        fields
+            .prop_map(move |fields| {
+                let mut message = DynamicMessage::new(descriptor.clone());
+                for (field, value) in fields {
+                    if let Some(value) = value {
+                        message.set_field(&field, value);
+                    }
+                }
+                message
+            })
+            .boxed()
+    }
+
+    #[test]
+    fn every_message_comes_back_from_its_json() {
+        for descriptor in POOL.all_messages() {
+            if is_well_known(&descriptor) || descriptor.is_map_entry() {
+                continue;
+            }
+            let config = ProptestConfig {
+                cases: 16,
+                failure_persistence: None,
+                ..ProptestConfig::default()
+            };
+            let there_and_back = |message: DynamicMessage| {
+                let json = to_json(&message).unwrap();
+                let mut read = Fields::new(message.descriptor());
+                read.add_json(json.to_string().as_bytes()).unwrap();
+                let read = read.message().unwrap();
+                prop_assert_eq!(to_json(&read).unwrap(), json);
+                prop_assert_eq!(read.encode_to_vec().len(), message.encode_to_vec().len());
+                Ok(())
+            };
+            let any = any_of(&descriptor, 3);
+            TestRunner::new(config).run(&any, there_and_back).unwrap();
+        }
     }
 
     #[test]

@@ -8,6 +8,8 @@ use serde_json::json;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
+use crate::limits::whole_seconds;
+
 /// An error, on its way to a client of REST.
 #[derive(Debug)]
 pub(crate) struct Problem {
@@ -53,17 +55,26 @@ impl From<Status> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let details = self.status.get_error_details();
-        let details: Vec<_> = details
-            .bad_request()
-            .map(|bad| {
-                let fields: Vec<_> = (bad.field_violations.iter())
-                    .map(|violation| json!({ "field": violation.field, "description": violation.description }))
-                    .collect();
-                json!({ "@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": fields })
-            })
-            .into_iter()
-            .collect();
+        let given = self.status.get_error_details();
+        let mut details = Vec::new();
+        if let Some(bad) = given.bad_request() {
+            let fields: Vec<_> = (bad.field_violations.iter())
+                .map(|violation| json!({ "field": violation.field, "description": violation.description }))
+                .collect();
+            details.push(json!({ "@type": type_of("BadRequest"), "fieldViolations": fields }));
+        }
+        if let Some(quota) = given.quota_failure() {
+            let limits: Vec<_> = (quota.violations.iter())
+                .map(|violation| json!({ "subject": violation.subject, "description": violation.description }))
+                .collect();
+            details.push(json!({ "@type": type_of("QuotaFailure"), "violations": limits }));
+        }
+        let wait = given.retry_info().and_then(|retry| retry.retry_delay);
+        let wait = wait.map(whole_seconds);
+        if let Some(seconds) = wait {
+            let delay = format!("{seconds}s");
+            details.push(json!({ "@type": type_of("RetryInfo"), "retryDelay": delay }));
+        }
         let body = json!({
             "code": self.status.code() as i32,
             "message": self.status.message(),
@@ -71,12 +82,21 @@ impl IntoResponse for Problem {
         });
         let http = self.http.unwrap_or(http_status(self.status.code()));
         let mut response = (http, Json(body)).into_response();
+        // For the layer that logs and counts.
+        response.extensions_mut().insert(self.status.code());
         let headers = response.headers_mut();
+        if let Some(seconds) = wait {
+            headers.insert(header::RETRY_AFTER, seconds.into());
+        }
         if http == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
     }
+}
+
+fn type_of(message: &str) -> String {
+    format!("type.googleapis.com/google.rpc.{message}")
 }
 
 /// As [google/rpc/code.proto](https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto)

@@ -7,6 +7,9 @@
 
 mod found;
 mod gateway;
+mod limits;
 mod pinpoint;
+mod readers;
 mod rights;
+mod running;
 mod world;

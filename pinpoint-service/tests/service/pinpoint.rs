@@ -213,5 +213,7 @@ async fn what_is_no_request_is_refused() {
 async fn its_health_can_be_asked_for() {
     let world = World::new("ada").await;
     assert_eq!(world.get("/healthz").await.ok(), "ok\n");
-    assert_eq!(world.get("/readyz").await.ok(), "ready\n");
+    let ready = world.get("/readyz").await.ok();
+    assert_eq!(ready["ready"], true);
+    assert_eq!(ready["store"]["version"], ready["store"]["supported"]);
 }

@@ -4,16 +4,18 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use http::{Request, Response, StatusCode};
+use http::{Request, Response, StatusCode, Version};
 use pinpoint_backends::owner;
 use pinpoint_backends::store::{JobStore, NewToken};
 use pinpoint_core::bots::{Bots, ConfigFile};
-use pinpoint_service::{Service, SignIn, router};
+use pinpoint_service::config::LimitsConfig;
+use pinpoint_service::{Limits, Phase, Service, SignIn, router};
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::sync::watch;
 use tower::ServiceExt;
 
-const BOTS: &str = r#"
+pub(crate) const BOTS: &str = r#"
     [bots.lab]
     local = true
     repository = "https://example.org/tool.git"
@@ -28,6 +30,7 @@ const BOTS: &str = r#"
 pub(crate) struct World {
     pub(crate) directory: TempDir,
     pub(crate) store: JobStore,
+    pub(crate) phase: watch::Sender<Phase>,
     router: Router,
 }
 
@@ -50,23 +53,32 @@ impl World {
 
     /// One with these bots and benchmarks.
     pub(crate) async fn of(sign_in: SignIn, bots: &str) -> Self {
+        Self::limited(sign_in, bots, LimitsConfig::none()).await
+    }
+
+    /// One with these limits, too.
+    pub(crate) async fn limited(sign_in: SignIn, bots: &str, limits: LimitsConfig) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let store = JobStore::open(directory.path()).await.unwrap();
         let file = ConfigFile {
             name: "bots.toml",
             text: bots,
         };
+        let (phase, of_service) = watch::channel(Phase::Serving);
         let service = Service {
             store: store.clone(),
             bots: Arc::new(Bots::read(&[file]).unwrap()),
             state_dir: directory.path().to_owned(),
             owner: owner(directory.path(), "test").unwrap(),
             sign_in: Arc::new(sign_in),
+            limits: Arc::new(Limits::new(limits)),
+            phase: of_service,
         };
         let router = router(service).await;
         Self {
             directory,
             store,
+            phase,
             router,
         }
     }
@@ -106,7 +118,25 @@ impl World {
         self.answer(request.body(body).unwrap()).await
     }
 
-    async fn answer(&self, request: Request<Body>) -> Answer {
+    /// Calls a method of gRPC with an encoded message; the answer has not been read.
+    pub(crate) async fn call(
+        &self,
+        rpc: &str,
+        headers: &[(&str, &str)],
+        message: &[u8],
+    ) -> Response<Body> {
+        let mut request = Request::post(format!("/{rpc}"))
+            .version(Version::HTTP_2)
+            .header("content-type", "application/grpc");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let length = u32::try_from(message.len()).unwrap().to_be_bytes();
+        let frame = [&[0], &length[..], message].concat();
+        self.send(request.body(frame.into()).unwrap()).await
+    }
+
+    pub(crate) async fn answer(&self, request: Request<Body>) -> Answer {
         let response = self.send(request).await;
         let status = response.status();
         let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();

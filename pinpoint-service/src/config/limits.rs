@@ -1,0 +1,191 @@
+//! The section `[limits]`: what a user, and an address, may ask for.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use pinpoint_backends::store::Quota;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+/// The most of something; [`Most::NONE`] is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Most(Option<NonZeroU32>);
+
+impl Most {
+    /// No limit, in a configuration `"none"`.
+    pub const NONE: Self = Self(None);
+
+    /// This many; no limit for 0.
+    pub const fn of(most: u32) -> Self {
+        Self(NonZeroU32::new(most))
+    }
+
+    /// The number; absent without a limit.
+    pub fn get(self) -> Option<NonZeroU32> {
+        self.0
+    }
+
+    fn number(self) -> Option<u32> {
+        self.0.map(NonZeroU32::get)
+    }
+}
+
+impl<'de> Deserialize<'de> for Most {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(i64),
+            Text(String),
+        }
+        match Written::deserialize(reader) {
+            Ok(Written::Text(text)) if text == "none" => Ok(Self::NONE),
+            Ok(Written::Number(number)) if (1..=i64::from(u32::MAX)).contains(&number) => {
+                Ok(Self::of(u32::try_from(number).unwrap_or(u32::MAX)))
+            }
+            _ => Err(D::Error::custom(
+                "a limit is a number from 1 on, or \"none\"; who may do nothing at all has no role",
+            )),
+        }
+    }
+}
+
+/// The limits of all, and the exceptions of some users.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitsConfig {
+    /// Requests a minute from an address, whoever sends them.
+    pub address_requests_a_minute: Most,
+    /// Requests a minute of a user.
+    pub requests_a_minute: Most,
+    /// Jobs that a user makes within an hour.
+    pub jobs_an_hour: Most,
+    /// Jobs of a user that have not ended.
+    pub jobs_under_way: Most,
+    /// Runs for jobs of a user within a day.
+    pub runs_a_day: Most,
+    /// Streams that a user has open at a process.
+    pub streams: Most,
+    /// The longest that a request may take to arrive and its answer to begin.
+    #[serde(with = "super::seconds")]
+    pub deadline: Duration,
+    /// The longest that the headers of a request may take, and a connection without any.
+    #[serde(with = "super::seconds")]
+    pub headers: Duration,
+    /// Users with other limits, by name.
+    pub users: BTreeMap<String, OwnLimits>,
+}
+
+/// The limits of a user where they are not those of all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OwnLimits {
+    /// [`LimitsConfig::requests_a_minute`].
+    pub requests_a_minute: Option<Most>,
+    /// [`LimitsConfig::jobs_an_hour`].
+    pub jobs_an_hour: Option<Most>,
+    /// [`LimitsConfig::jobs_under_way`].
+    pub jobs_under_way: Option<Most>,
+    /// [`LimitsConfig::runs_a_day`].
+    pub runs_a_day: Option<Most>,
+    /// [`LimitsConfig::streams`].
+    pub streams: Option<Most>,
+}
+
+impl Default for LimitsConfig {
+    /// Enough for people and for a program that asks once a second for ten jobs.
+    fn default() -> Self {
+        Self {
+            address_requests_a_minute: Most::of(1200),
+            requests_a_minute: Most::of(600),
+            jobs_an_hour: Most::of(60),
+            jobs_under_way: Most::of(20),
+            runs_a_day: Most::of(50_000),
+            streams: Most::of(20),
+            ..Self::none()
+        }
+    }
+}
+
+impl LimitsConfig {
+    /// No limits on what a user or an address may ask for.
+    pub fn none() -> Self {
+        Self {
+            address_requests_a_minute: Most::NONE,
+            requests_a_minute: Most::NONE,
+            jobs_an_hour: Most::NONE,
+            jobs_under_way: Most::NONE,
+            runs_a_day: Most::NONE,
+            streams: Most::NONE,
+            deadline: Duration::from_secs(60),
+            headers: Duration::from_secs(10),
+            users: BTreeMap::new(),
+        }
+    }
+
+    fn own(&self, user: &str) -> OwnLimits {
+        self.users.get(user).copied().unwrap_or_default()
+    }
+
+    /// The requests a minute of a user.
+    pub fn requests_of(&self, user: &str) -> Most {
+        let own = self.own(user).requests_a_minute;
+        own.unwrap_or(self.requests_a_minute)
+    }
+
+    /// The streams of a user.
+    pub fn streams_of(&self, user: &str) -> Most {
+        self.own(user).streams.unwrap_or(self.streams)
+    }
+
+    /// The jobs and runs of a user, which the store counts.
+    pub fn quota_of(&self, user: &str) -> Quota {
+        let own = self.own(user);
+        Quota {
+            jobs_an_hour: own.jobs_an_hour.unwrap_or(self.jobs_an_hour).number(),
+            jobs_under_way: own.jobs_under_way.unwrap_or(self.jobs_under_way).number(),
+            runs_a_day: own.runs_a_day.unwrap_or(self.runs_a_day).number(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_may_have_other_limits() {
+        let read = |text: &str| toml::from_str::<LimitsConfig>(text);
+        let limits = read(
+            "jobs_an_hour = 5\nstreams = 'none'\ndeadline = '5s'\n\
+             [users.'ci@example.org']\njobs_an_hour = 500\nruns_a_day = 'none'",
+        )
+        .unwrap();
+        let quota = |user: &str| limits.quota_of(user);
+        let of_all = Quota {
+            jobs_an_hour: Some(5),
+            jobs_under_way: Some(20),
+            runs_a_day: Some(50_000),
+        };
+        assert_eq!(quota("ada@example.org"), of_all);
+        let own = Quota {
+            jobs_an_hour: Some(500),
+            runs_a_day: None,
+            ..of_all
+        };
+        assert_eq!(quota("ci@example.org"), own);
+        assert_eq!(limits.streams_of("ci@example.org"), Most::NONE);
+        assert_eq!(limits.requests_of("ci@example.org"), Most::of(600));
+        assert_eq!(limits.deadline, Duration::from_secs(5));
+        assert_eq!(read("").unwrap(), LimitsConfig::default());
+        for bad in [
+            "streams = 0",
+            "streams = -1",
+            "streams = 'many'",
+            "stream = 1",
+        ] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Whatever is sent: each decoder and each reader of a query gives an answer or an error of
+//! the client's, and never fails itself.
+
+use std::sync::Mutex;
+
+use axum::body::Body;
+use http::Request;
+use pinpoint_service::operations;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngSeed, TestRunner};
+use serde_json::Value;
+use tokio::runtime::Runtime;
+
+use crate::world::World;
+
+const RPCS: [&str; 10] = [
+    "/pinpoint.v1.Pinpoint/ScheduleBisection",
+    "/pinpoint.v1.Pinpoint/ScheduleCulpritFinder",
+    "/pinpoint.v1.Pinpoint/SchedulePairwise",
+    "/pinpoint.v1.Pinpoint/CancelJob",
+    "/pinpoint.v1.Pinpoint/LegacyJobQuery",
+    "/pinpoint.v1.PinpointGateway/QueryJobList",
+    "/pinpoint.v1.PinpointGateway/CreateTryJob",
+    "/pinpoint.v1.PinpointGateway/GetBenchmark",
+    "/grpc.health.v1.Health/Check",
+    "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+];
+
+const KINDS: [&str; 7] = [
+    "",
+    "application/json",
+    "Application/JSON; charset=utf-8",
+    "application/x-www-form-urlencoded",
+    "application/grpc",
+    "application/grpc-web+proto",
+    "application/grpc-web-text",
+];
+
+/// Names of fields and of headers, and texts that their readers know.
+const WORDS: [&str; 30] = [
+    "start_git_hash",
+    "startGitHash",
+    "end_git_hash",
+    "configuration",
+    "benchmark",
+    "story",
+    "chart",
+    "bug_id",
+    "job_id",
+    "reason",
+    "user",
+    "pagination",
+    "pagination.next_cursor",
+    "pagination.hasNext",
+    "job_type",
+    "JOB_TYPE_TRY",
+    "comparison_magnitude",
+    "start_commit.main",
+    "story_tags",
+    "lab",
+    "parsing",
+    "small",
+    "true",
+    "-1",
+    "1e999",
+    "after-",
+    "before-",
+    "0199f3c1a2b37f0e8d1c2b3a49586776",
+    "after-0199f3c1a2b37f0e8d1c2b3a49586776",
+    "é\u{0}",
+];
+
+const HEADERS: [&str; 9] = [
+    "authorization",
+    "cookie",
+    "idempotency-key",
+    "x-request-id",
+    "traceparent",
+    "grpc-timeout",
+    "grpc-encoding",
+    "origin",
+    "host",
+];
+
+fn word() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => prop::sample::select(&WORDS[..]).prop_map(str::to_owned),
+        1 => "\\PC{0,12}",
+    ]
+}
+
+/// A JSON document, whole or not.
+fn json() -> impl Strategy<Value = Vec<u8>> {
+    let leaf = prop_oneof![
+        word().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<bool>().prop_map(Value::from),
+        Just(Value::Null),
+    ];
+    let value = leaf.prop_recursive(4, 24, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((word(), inner), 0..6)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    });
+    (
+        value,
+        any::<prop::sample::Index>(),
+        prop::bool::weighted(0.8),
+    )
+        .prop_map(|(value, end, is_whole)| {
+            let mut bytes = value.to_string().into_bytes();
+            if !is_whole {
+                bytes.truncate(end.index(bytes.len() + 1));
+            }
+            bytes
+        })
+}
+
+/// A query or a form.
+fn pairs() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => prop::collection::vec((word(), word()), 0..6).prop_map(|pairs| {
+            form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
+        }),
+        1 => "[!-~&&[^#\"<>`{|}\\\\^]]{0,40}",
+    ]
+}
+
+/// Frames of gRPC, with lengths that are right or wrong.
+fn frames() -> impl Strategy<Value = Vec<u8>> {
+    let length = prop_oneof![8 => Just(None), 1 => any::<u32>().prop_map(Some)];
+    let message = prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..40),
+        // Fields with texts.
+        prop::collection::vec((1u8..15, word()), 0..6).prop_map(|fields| {
+            let field = |(number, text): (u8, String)| {
+                let length = u8::try_from(text.len()).unwrap_or(0);
+                let text = text.into_bytes().into_iter().take(length.into());
+                [number << 3 | 2, length].into_iter().chain(text)
+            };
+            fields.into_iter().flat_map(field).collect()
+        }),
+    ];
+    let flag = prop_oneof![8 => Just(0), 1 => any::<u8>()];
+    prop::collection::vec((flag, length, message), 0..3).prop_map(|frames| {
+        let frame = |(flag, length, message): (u8, Option<u32>, Vec<u8>)| {
+            let length = length.unwrap_or(u32::try_from(message.len()).unwrap_or(0));
+            [vec![flag], length.to_be_bytes().to_vec(), message].concat()
+        };
+        frames.into_iter().flat_map(frame).collect()
+    })
+}
+
+fn request() -> impl Strategy<Value = Request<Vec<u8>>> {
+    let routes: Vec<_> = operations()
+        .map(|(method, path, _)| (method.to_owned(), path.to_owned()))
+        .chain(RPCS.map(|path| ("POST".into(), path.into())))
+        .collect();
+    let part = "[A-Za-z0-9%._~-]{1,20}";
+    let body = prop_oneof![
+        json(),
+        pairs().prop_map(String::into_bytes),
+        frames(),
+        prop::collection::vec(any::<u8>(), 0..60),
+    ];
+    let header = (
+        prop::sample::select(&HEADERS[..]),
+        prop_oneof![
+            word().prop_map(String::into_bytes),
+            prop::collection::vec(any::<u8>(), 0..40)
+        ],
+    );
+    let method = prop_oneof![8 => Just(None), 1 => "[A-Z]{1,8}".prop_map(Some)];
+    let parts = (
+        prop::sample::select(routes),
+        method,
+        part,
+        pairs(),
+        prop::sample::select(&KINDS[..]),
+        prop::collection::vec(header, 0..3),
+        body,
+    );
+    parts.prop_filter_map(
+        "is a request",
+        |((usual, path), method, part, query, kind, headers, body)| {
+            let path = path.replace("{benchmark}", &part);
+            let method = method.unwrap_or(usual);
+            let mut request = Request::builder()
+                .method(&*method)
+                .version(http::Version::HTTP_2)
+                .uri(format!("{path}?{query}"))
+                .header("content-type", kind);
+            for (name, value) in headers {
+                let value = http::HeaderValue::from_bytes(&value).ok()?;
+                request = request.header(name, value);
+            }
+            request.body(body).ok()
+        },
+    )
+}
+
+/// Sends so many requests from a seed.
+fn send_all(cases: u32, seed: RngSeed) {
+    let runtime = Runtime::new().unwrap();
+    let world = runtime.block_on(World::new("ada"));
+    let config = Config {
+        cases,
+        rng_seed: seed,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    // A panic within a request is one of this test.
+    let world = Mutex::new(world);
+    let mut runner = TestRunner::new(config);
+    let run = runner.run(&request(), |request| {
+        let told = format!("{request:?}");
+        let kind = request.headers()["content-type"].as_bytes();
+        let is_grpc = kind.starts_with(b"application/grpc");
+        let world = world
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let answered = runtime.block_on(async {
+            let response = world.send(request.map(Body::from)).await;
+            let status = response.status();
+            let code = response.headers().get("grpc-status").cloned();
+            // A stream of a sound request goes on.
+            let read = axum::body::to_bytes(response.into_body(), usize::MAX);
+            let within = std::time::Duration::from_secs(20);
+            let body = tokio::time::timeout(within, read).await;
+            (status, code, body)
+        });
+        let (status, code, body) = answered;
+        let body = body.map_err(|_| TestCaseError::fail(format!("no end: {told}")))?;
+        let body = body.map_err(|error| TestCaseError::fail(format!("{error}: {told}")))?;
+        let text = String::from_utf8_lossy(&body);
+        // 501 is for what is not there; what fails inside is 500.
+        prop_assert!(status.as_u16() != 500, "{status} {text}\n{told}");
+        if let Some(code) = code {
+            // UNKNOWN, INTERNAL, DATA_LOSS.
+            prop_assert!(
+                !["2", "15"].contains(&code.to_str().unwrap()),
+                "{code:?}\n{told}"
+            );
+        }
+        if status.is_client_error() && !is_grpc {
+            let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+            prop_assert!(
+                body["code"].is_u64() && body["message"].is_string(),
+                "{text}\n{told}"
+            );
+        }
+        Ok(())
+    });
+    run.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+#[test]
+fn no_request_makes_the_service_fail() {
+    send_all(400, RngSeed::Fixed(17));
+}
+
+/// Goes on for as long as `PINPOINT_FUZZ_REQUESTS` says, from another seed each time, which a
+/// failure shows.
+#[test]
+#[ignore = "by hand, for as long as one likes"]
+fn no_request_of_very_many_makes_the_service_fail() {
+    let requests = std::env::var("PINPOINT_FUZZ_REQUESTS");
+    let requests = requests.map_or(1_000_000, |it| it.parse().unwrap());
+    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let seed = seed.unwrap().as_secs();
+    println!("seed {seed}");
+    send_all(requests, RngSeed::Fixed(seed));
+}
