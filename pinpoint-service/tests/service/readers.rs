@@ -1,11 +1,13 @@
 //! Whatever is sent: each decoder and each reader of a query gives an answer or an error of
 //! the client's, and never fails itself.
 
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use axum::body::Body;
 use http::Request;
-use pinpoint_service::operations;
+use pinpoint_backends::store::Place;
+use pinpoint_service::{SignIn, operations};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 use serde_json::Value;
@@ -70,6 +72,28 @@ const WORDS: [&str; 30] = [
     "é\u{0}",
 ];
 
+/// Fields with a value that is sound, so that more than a reader is reached.
+const SOUND: [(&str, &str); 12] = [
+    ("start_git_hash", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
+    ("endGitHash", "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"),
+    ("configuration", "lab"),
+    ("benchmark", "parsing"),
+    ("story", "small"),
+    ("chart", "time"),
+    ("job_id", "0199f3c1-a2b3-7f0e-8d1c-2b3a49586776"),
+    (
+        "pagination.nextCursor",
+        "after-0199f3c1a2b37f0e8d1c2b3a49586776",
+    ),
+    (
+        "pagination.prev_cursor",
+        "before-0199f3c1a2b37f0e8d1c2b3a49586776",
+    ),
+    ("job_type", "JOB_TYPE_TRY"),
+    ("start_commit.main.git_hash", "aaaaaaaa"),
+    ("attempt_count", "10"),
+];
+
 const HEADERS: [&str; 9] = [
     "authorization",
     "cookie",
@@ -89,6 +113,26 @@ fn word() -> impl Strategy<Value = String> {
     ]
 }
 
+/// A field and its text: several of them are a request, now and then.
+fn field() -> impl Strategy<Value = (String, String)> {
+    let sound = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    prop_oneof![
+        3 => prop::sample::select(&SOUND[..]).prop_map(sound),
+        1 => (word(), word()),
+    ]
+}
+
+/// Those of a bisection, mostly, and others.
+fn fields() -> impl Strategy<Value = Vec<(String, String)>> {
+    let whole = prop::sample::subsequence(&SOUND[..6], 0..=6);
+    let whole = prop_oneof![Just(SOUND[..6].to_vec()), whole];
+    (whole, prop::collection::vec(field(), 0..4)).prop_map(|(sound, others)| {
+        let sound = sound.into_iter();
+        let sound = sound.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        sound.chain(others).collect()
+    })
+}
+
 /// A JSON document, whole or not.
 fn json() -> impl Strategy<Value = Vec<u8>> {
     let leaf = prop_oneof![
@@ -105,8 +149,12 @@ fn json() -> impl Strategy<Value = Vec<u8>> {
                 .prop_map(|members| Value::Object(members.into_iter().collect())),
         ]
     });
+    let fields = fields().prop_map(|fields| {
+        let fields = fields.into_iter().map(|(name, text)| (name, text.into()));
+        Value::Object(fields.collect())
+    });
     (
-        value,
+        prop_oneof![value, fields],
         any::<prop::sample::Index>(),
         prop::bool::weighted(0.8),
     )
@@ -122,10 +170,11 @@ fn json() -> impl Strategy<Value = Vec<u8>> {
 /// A query or a form.
 fn pairs() -> impl Strategy<Value = String> {
     prop_oneof![
-        4 => prop::collection::vec((word(), word()), 0..6).prop_map(|pairs| {
+        4 => fields().prop_map(|pairs| {
             form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
         }),
         1 => "[!-~&&[^#\"<>`{|}\\\\^]]{0,40}",
+        2 => Just(String::new()),
     ]
 }
 
@@ -160,11 +209,19 @@ fn request() -> impl Strategy<Value = Request<Vec<u8>>> {
         .chain(RPCS.map(|path| ("POST".into(), path.into())))
         .collect();
     let part = "[A-Za-z0-9%._~-]{1,20}";
-    let body = prop_oneof![
+    let form = || pairs().prop_map(String::into_bytes);
+    let any_body = prop_oneof![
         json(),
-        pairs().prop_map(String::into_bytes),
+        form(),
         frames(),
         prop::collection::vec(any::<u8>(), 0..60),
+    ];
+    let content = prop_oneof![
+        2 => json().prop_map(|body| (KINDS[1], body)),
+        1 => form().prop_map(|body| (KINDS[3], body)),
+        1 => frames().prop_map(|body| (KINDS[4], body)),
+        1 => Just(("", Vec::new())),
+        2 => (prop::sample::select(&KINDS[..]), any_body),
     ];
     let header = (
         prop::sample::select(&HEADERS[..]),
@@ -179,13 +236,12 @@ fn request() -> impl Strategy<Value = Request<Vec<u8>>> {
         method,
         part,
         pairs(),
-        prop::sample::select(&KINDS[..]),
+        content,
         prop::collection::vec(header, 0..3),
-        body,
     );
     parts.prop_filter_map(
         "is a request",
-        |((usual, path), method, part, query, kind, headers, body)| {
+        |((usual, path), method, part, query, (kind, body), headers)| {
             let path = path.replace("{benchmark}", &part);
             let method = method.unwrap_or(usual);
             let mut request = Request::builder()
@@ -205,23 +261,24 @@ fn request() -> impl Strategy<Value = Request<Vec<u8>>> {
 /// Sends so many requests from a seed.
 fn send_all(cases: u32, seed: RngSeed) {
     let runtime = Runtime::new().unwrap();
-    let world = runtime.block_on(World::new("ada"));
+    let world = runtime.block_on(World::with(SignIn::Tokens));
+    let token = runtime.block_on(world.token("ada", &["admin"]));
+    let bearer: http::HeaderValue = format!("Bearer {token}").parse().unwrap();
     let config = Config {
         cases,
         rng_seed: seed,
         failure_persistence: None,
         ..Config::default()
     };
-    // A panic within a request is one of this test.
-    let world = Mutex::new(world);
+    let seen = Mutex::new(BTreeSet::new());
     let mut runner = TestRunner::new(config);
-    let run = runner.run(&request(), |request| {
+    let run = runner.run(&request(), |mut request| {
         let told = format!("{request:?}");
+        // What a stranger sends is not read.
+        let headers = request.headers_mut();
+        headers.entry("authorization").or_insert(bearer.clone());
         let kind = request.headers()["content-type"].as_bytes();
         let is_grpc = kind.starts_with(b"application/grpc");
-        let world = world
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
         let answered = runtime.block_on(async {
             let response = world.send(request.map(Body::from)).await;
             let status = response.status();
@@ -236,6 +293,7 @@ fn send_all(cases: u32, seed: RngSeed) {
         let body = body.map_err(|_| TestCaseError::fail(format!("no end: {told}")))?;
         let body = body.map_err(|error| TestCaseError::fail(format!("{error}: {told}")))?;
         let text = String::from_utf8_lossy(&body);
+        seen.lock().unwrap().insert(status.as_u16());
         // 501 is for what is not there; what fails inside is 500.
         prop_assert!(status.as_u16() != 500, "{status} {text}\n{told}");
         if let Some(code) = code {
@@ -255,6 +313,14 @@ fn send_all(cases: u32, seed: RngSeed) {
         Ok(())
     });
     run.unwrap_or_else(|failure| panic!("{failure}"));
+    // Many are refused, and some are done.
+    let seen = seen.into_inner().unwrap();
+    assert!(
+        [200, 400, 401, 404].iter().all(|it| seen.contains(it)),
+        "{seen:?}"
+    );
+    let jobs = runtime.block_on(world.store.list(&Default::default(), &Place::Newest, 1));
+    assert!(!jobs.unwrap().jobs.is_empty());
 }
 
 #[test]
