@@ -10,6 +10,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::Router;
 use axum::body::{Body, to_bytes};
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
@@ -55,8 +56,12 @@ pub(crate) fn routes(grpc: &Router) -> Router {
         for (verb, path) in operation.routes {
             let filter = MethodFilter::try_from(verb.clone()).expect("a verb of the table");
             let call = call.clone();
-            let handler = move |path: RawPathParams, request: Request| async move {
-                let answer = answer(&call, &path, request).await;
+            type Parts = Result<RawPathParams, RawPathParamsRejection>;
+            let handler = move |path: Parts, request: Request| async move {
+                let answer = match path {
+                    Ok(path) => answer(&call, &path, request).await,
+                    Err(error) => Err(Status::invalid_argument(error.to_string()).into()),
+                };
                 answer.map_or_else(
                     |problem| problem.into_response(),
                     IntoResponse::into_response,

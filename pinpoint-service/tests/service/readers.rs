@@ -323,6 +323,14 @@ fn send_all(cases: u32, seed: RngSeed) {
     assert!(!jobs.unwrap().jobs.is_empty());
 }
 
+#[tokio::test]
+async fn a_path_that_is_no_text_is_an_error_like_any_other() {
+    let world = World::new("ada").await;
+    let answer = world.get("/pinpoint/v1/benchmark-info/%80").await;
+    let message = answer.fails(400, 3);
+    assert!(message.contains("benchmark"), "{message}");
+}
+
 #[test]
 fn no_request_makes_the_service_fail() {
     send_all(400, RngSeed::Fixed(17));
