@@ -12,6 +12,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use pinpoint_backends::store::SCHEMA_VERSION;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -370,7 +371,8 @@ fn a_check_leaves_the_store_as_it_is() {
     let mut bytes = fs::read(&file).unwrap();
     bytes[60..64].copy_from_slice(&3_u32.to_be_bytes());
     fs::write(&file, &bytes).unwrap();
-    scene.says(&check, "brings its store from version 3 to 4");
+    let upgrade = format!("brings its store from version 3 to {SCHEMA_VERSION}");
+    scene.says(&check, &upgrade);
     assert_eq!(fs::read(&file).unwrap()[60..64], [0, 0, 0, 3]);
     bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
     fs::write(&file, &bytes).unwrap();

@@ -181,14 +181,14 @@ impl Service {
             job.user.clone_from(&context.caller()?.user);
         }
         job.title = title(&request, &job.benchmark, &job.bot);
-        if let Some(trace) = context.trace {
-            job.config["traceparent"] = trace.to_string().into();
-        }
         for (field, text) in [("job_name", &job.name), ("user", &job.user)] {
             if text.len() > MOST_NAME_BYTES {
                 let problem = format!("it has more than {MOST_NAME_BYTES} bytes");
                 return Err(errors::field(field, &problem));
             }
+        }
+        if let Some(trace) = context.trace {
+            job.config["traceparent"] = trace.to_string().into();
         }
         let caller = context.caller()?;
         let digest = sha256(&serde_json::json!([
