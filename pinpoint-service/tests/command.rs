@@ -121,14 +121,14 @@ impl Running {
         let patience = Some(Duration::from_secs(60));
         stream.set_read_timeout(patience).unwrap();
         stream.write_all(bytes.as_bytes()).unwrap();
-        let mut answer = String::new();
-        match stream.read_to_string(&mut answer) {
+        let mut answer = Vec::new();
+        match stream.read_to_end(&mut answer) {
             Ok(_) => {}
             // What was not read is thrown away with the connection.
             Err(error) if error.kind() == ErrorKind::ConnectionReset => {}
             Err(error) => panic!("{error}"),
         }
-        answer
+        String::from_utf8_lossy(&answer).into_owned()
     }
 
     /// The status and the body of the answer to a GET.
@@ -177,7 +177,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        // Not killed: that would end `timeout` alone. A second signal ends it at once.
+        for _ in 0..2 {
+            if let Ok(None) = self.child.try_wait() {
+                let id = self.child.id().to_string();
+                let _ = Command::new("kill").arg(id).status();
+            }
+        }
         let _ = self.child.wait();
     }
 }
@@ -262,16 +268,27 @@ fn a_configuration_that_can_not_be_used_says_why() {
 
 #[test]
 fn senders_that_are_slow_or_send_too_much_are_cut_off() {
-    let scene = Scene::new("[limits]\ndeadline = '1s'\nheaders = '1s'");
-    let running = scene.serve();
-    // Each of these would stay for good.
-    assert_eq!(running.send(""), "");
-    let half = running.send("GET /healthz HTTP/1.1\r\nHost: loc");
-    assert!(!half.contains(" 200 "), "{half}");
-    let post = "POST /pinpoint/v1/bisection HTTP/1.1\r\nHost: localhost\r\n\
-                Content-Type: application/json\r\nContent-Length: 100\r\nConnection: close\r\n\r\n{";
-    let body = running.send(post);
-    assert!(body.starts_with("HTTP/1.1 504 "), "{body}");
+    let scene = Scene::new("[limits]\ndeadline = '3s'\nheaders = '3s'");
+    let service = scene.serve();
+    let running = &service;
+    thread::scope(|scope| {
+        // Each of these would stay for good.
+        scope.spawn(|| assert_eq!(running.send(""), ""));
+        scope.spawn(|| {
+            let half = running.send("GET /healthz HTTP/1.1\r\nHost: loc");
+            assert!(!half.contains(" 200 "), "{half}");
+        });
+        scope.spawn(|| {
+            let body = running.send(
+                "POST /pinpoint/v1/bisection HTTP/1.1\r\nHost: localhost\r\n\
+                 Content-Type: application/json\r\nContent-Length: 100\r\n\
+                 Connection: close\r\n\r\n{",
+            );
+            assert!(body.starts_with("HTTP/1.1 504 "), "{body}");
+        });
+        // The beginning of HTTP/2, with empty settings and without an answer to a ping.
+        scope.spawn(|| running.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"));
+    });
     let get = |filling: usize| {
         let filling = "x".repeat(filling);
         let get = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
@@ -282,7 +299,7 @@ fn senders_that_are_slow_or_send_too_much_are_cut_off() {
     // In time, and short enough.
     let sound = get(15 << 10);
     assert!(sound.starts_with("HTTP/1.1 200 "), "{sound}");
-    assert_eq!(running.stop(), Some(0));
+    assert_eq!(service.stop(), Some(0));
 }
 
 #[test]

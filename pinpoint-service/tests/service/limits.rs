@@ -71,7 +71,7 @@ async fn a_user_sends_so_many_requests_a_minute() {
         users: [(
             "ci".to_owned(),
             OwnLimits {
-                requests_a_minute: Some(Most::of(5)),
+                requests_a_minute: Some(Most::of(3)),
                 ..OwnLimits::default()
             },
         )]
@@ -79,7 +79,7 @@ async fn a_user_sends_so_many_requests_a_minute() {
         ..none()
     };
     let world = limited(limits).await;
-    for (user, most) in [("ada", 2), ("ci", 5)] {
+    for (user, most) in [("ada", 2), ("ci", 3)] {
         let bearer = bearer(&world, user, "viewer").await;
         for _ in 0..most {
             world.answer(from("192.0.2.1", &bearer)).await.ok();
