@@ -18,6 +18,7 @@ mod descriptors;
 mod grpc;
 mod limits;
 mod metrics;
+mod older_page;
 mod operations;
 mod pages;
 mod requests;

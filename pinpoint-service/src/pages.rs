@@ -14,7 +14,8 @@ use serde_json::json;
 use crate::caller::Context;
 use crate::grpc::errors;
 use crate::metrics::METRICS;
-use crate::operations::Access;
+use crate::older_page;
+use crate::operations::{Access, Right};
 use crate::rest::Problem;
 use crate::{Phase, Service};
 
@@ -39,11 +40,26 @@ pub(crate) const PAGES: &[Page] = &[
         access: Access::Anyone,
         handler: || get(ready),
     },
+    seen("/json/jobs/list", || get(older_page::list)),
+    seen("/json/job/{id}", || get(older_page::job)),
+    seen("/benchmarks", || get(older_page::benchmarks)),
+    seen("/bots", || get(older_page::bots)),
+    seen("/stories", || get(older_page::stories)),
 ];
 
 /// The page at a path of the table.
 pub(crate) fn of_route(path: &str) -> Option<&'static Page> {
     PAGES.iter().find(|page| page.path == path)
+}
+
+/// A path for those who may see jobs.
+const fn seen(path: &'static str, handler: fn() -> MethodRouter<Service>) -> Page {
+    Page {
+        method: Method::GET,
+        path,
+        access: Access::With(Right::See),
+        handler,
+    }
 }
 
 /// All pages, each after its check.

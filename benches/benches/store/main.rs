@@ -154,7 +154,7 @@ async fn lists(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn E
         }),
         ("bot, kind, state canceled", |i| JobFilter {
             bots: vec![format!("bot-{}", i % 23)],
-            kind: Some("pairwise".into()),
+            kinds: vec!["pairwise".into()],
             state: Some(JobState::Canceled),
             ..JobFilter::default()
         }),

@@ -8,7 +8,7 @@ use pinpoint_core::api::{
     FlatCommit, ScheduleBisectRequest, ScheduleCulpritFinderRequest, SchedulePairwiseRequest,
     Source, ValidBisection, ValidCulpritFinder, ValidPairwise, Violations, Workload,
 };
-use pinpoint_core::bots::{Benchmark, Bot, Bots, Invocation, StoryError, UnknownBot, Workers};
+use pinpoint_core::bots::{Bot, Bots, Invocation, StoryError, UnknownBot, Workers};
 use pinpoint_core::{
     Aggregate, BisectionSpec, CombinedCommit, CulpritFinderSpec, FindMetric, JobSpec, Magnitude,
     PairwiseSpec, Range, Variant,
@@ -228,7 +228,7 @@ impl<'a> Run<'a> {
         let (Some(invocation), Some(command)) = (&benchmark.invocation, command) else {
             return Err(missing());
         };
-        if !is_run_on(benchmark, &bot) {
+        if !benchmark.is_run_on(&bot) {
             return Err(RequestError::OtherBots {
                 benchmark: name.clone(),
                 bot: workload.bot.clone(),
@@ -332,11 +332,6 @@ impl<'a> Run<'a> {
             ..new_job(&spec, &config)?
         })
     }
-}
-
-fn is_run_on(benchmark: &Benchmark, bot: &Bot<'_>) -> bool {
-    let names = [bot.name, bot.configured_as];
-    benchmark.bots.is_empty() || benchmark.bots.iter().any(|name| names.contains(&&**name))
 }
 
 fn no_arguments(field: &'static str, arguments: &[String]) -> Result<(), RequestError> {

@@ -124,6 +124,14 @@ impl Dialect {
         }
     }
 
+    /// The function that gives the place of a part in a text, from 1 on: 0 where it has none.
+    pub(super) fn place_of_part(self) -> &'static str {
+        match self {
+            Self::Sqlite => "instr",
+            Self::Postgres => "strpos",
+        }
+    }
+
     /// The query for the index of words, in its own language. The words hold no quotes.
     pub(super) fn text_query(self, wanted: &[Wanted]) -> String {
         let (star, and) = match self {

@@ -17,8 +17,8 @@ pub struct JobFilter {
     pub by_workers: bool,
     /// The user who asked for it.
     pub user: Option<String>,
-    /// The machine that runs it.
-    pub kind: Option<String>,
+    /// The machines that run it, any of which will do; all of them when empty.
+    pub kinds: Vec<String>,
     /// The state.
     pub state: Option<JobState>,
     /// Created then or later, in milliseconds since 1970.
@@ -28,6 +28,22 @@ pub struct JobFilter {
     /// Words that occur in its title, names, repository or error, all of them, in
     /// any order and case; a `*` after one makes it the beginning of a word.
     pub text: Option<String>,
+    /// Parts of its names.
+    pub parts: NameParts,
+}
+
+/// Texts that occur in the names of a job as they are written, letter by letter; empty ones
+/// occur in any. They have no index: jobs are walked, newest first, until the list is full.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NameParts {
+    /// In its job name; in its title where it has none.
+    pub name: String,
+    /// In its benchmark.
+    pub benchmark: String,
+    /// In its bot.
+    pub bot: String,
+    /// In the user who asked for it.
+    pub user: String,
 }
 
 /// The part of a list that a page shows. Lists are sorted by the time of creation,

@@ -3,14 +3,20 @@
 //! Every page is one walk along an index from where the last one ended, so that the
 //! thousandth costs as much as the first.
 
+use std::collections::BTreeMap;
+
 use super::database::{Dialect, Value};
 use super::job::first_number;
+use super::journal::parsed;
 use super::jobs::{JobStore, SUMMARY, summary};
 use super::text::{self, Names, Wanted};
-use super::{JobFilter, JobId, Page, Place, StoreError, Total};
+use super::{JobFilter, JobId, JobSummary, NameParts, Page, Place, StoreError, Total};
 
 /// The most jobs that are counted one by one.
 const COUNTED: i64 = 10_000;
+
+/// The most jobs that one query names.
+const AT_ONCE: usize = 500;
 
 impl JobStore {
     /// A page of at most `limit` jobs that match the filter.
@@ -55,6 +61,64 @@ impl JobStore {
             jobs.reverse();
         }
         Ok(Page { jobs, more })
+    }
+
+    /// At most `limit` jobs that match the filter, after the newest `skipped` of them. For
+    /// interfaces that count: a job that is added meanwhile moves the others, and jobs that
+    /// are skipped are walked.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    #[tracing::instrument(name = "store::list_skipping", level = "debug", skip_all)]
+    pub async fn list_skipping(
+        &self,
+        filter: &JobFilter,
+        skipped: u64,
+        limit: u32,
+    ) -> Result<Vec<JobSummary>, StoreError> {
+        let query = Query::new(self.database.dialect(), filter);
+        let sql = format!(
+            "SELECT {SUMMARY} FROM {} WHERE {} ORDER BY {} DESC LIMIT {limit} OFFSET {}",
+            query.from,
+            query.conditions.join(" AND "),
+            query.key,
+            // Beyond what a database counts there is no job.
+            skipped.min(i64::MAX.unsigned_abs()),
+        );
+        let rows = self.database.unhurried().fetch(&sql, query.values).await?;
+        let jobs = rows.iter().map(|row| summary(&self.database, row));
+        jobs.collect()
+    }
+
+    /// The configurations of these jobs, which a list does not carry; those that are gone have
+    /// none.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read, or is damaged.
+    #[tracing::instrument(name = "store::configs", level = "debug", skip_all)]
+    pub async fn configs(
+        &self,
+        jobs: &[JobId],
+    ) -> Result<BTreeMap<JobId, serde_json::Value>, StoreError> {
+        let failed = |source| self.database.failed(source);
+        let mut configs = BTreeMap::new();
+        for jobs in jobs.chunks(AT_ONCE) {
+            let places: Vec<_> = (1..=jobs.len()).map(|place| format!("${place}")).collect();
+            let sql = format!(
+                "SELECT id, config FROM jobs WHERE id IN ({})",
+                places.join(", ")
+            );
+            let ids = jobs.iter().map(|id| Value::from(id.as_str()));
+            for row in self.database.fetch(&sql, ids).await? {
+                let id = JobId(row.text(0).map_err(failed)?);
+                let place = || format!("config of job {id}");
+                let config = parsed(&self.database.name, place, &row.text(1).map_err(failed)?)?;
+                configs.insert(id, config);
+            }
+        }
+        Ok(configs)
     }
 
     /// The number of jobs that match the filter: exact up to 10,000.
@@ -113,7 +177,6 @@ impl Query {
             ("name", filter.name.as_deref()),
             ("benchmark", filter.benchmark.as_deref()),
             ("username", filter.user.as_deref()),
-            ("kind", filter.kind.as_deref()),
             ("state", filter.state.map(pinpoint_core::JobState::as_str)),
         ];
         for (column, value) in exact {
@@ -124,16 +187,23 @@ impl Query {
         if filter.by_workers {
             query.conditions.push("by_workers = 1".into());
         }
-        if !filter.bots.is_empty() {
-            let first = query.values.len() + 1;
-            query
-                .values
-                .extend(filter.bots.iter().map(|bot| Value::from(&**bot)));
-            let places: Vec<_> = (first..=query.values.len())
-                .map(|place| format!("${place}"))
-                .collect();
-            let places = places.join(", ");
-            query.conditions.push(format!("bot IN ({places})"));
+        query.add_any("bot", &filter.bots);
+        query.add_any("kind", &filter.kinds);
+        let NameParts {
+            name,
+            benchmark,
+            bot,
+            user,
+        } = &filter.parts;
+        for (text, part) in [
+            ("CASE WHEN name = '' THEN title ELSE name END", name),
+            ("benchmark", benchmark),
+            ("bot", bot),
+            ("username", user),
+        ] {
+            if !part.is_empty() {
+                query.add_part(dialect, text, part);
+            }
         }
         let wanted = text::wanted(filter.text.as_deref().unwrap_or_default());
         if !wanted.is_empty() {
@@ -153,6 +223,31 @@ impl Query {
         self.values.push(value.into());
         self.conditions
             .push(format!("{condition} ${}", self.values.len()));
+    }
+
+    /// Adds that a column has one of these values, or any where there are none.
+    fn add_any(&mut self, column: &str, values: &[String]) {
+        if values.is_empty() {
+            return;
+        }
+        let first = self.values.len() + 1;
+        self.values
+            .extend(values.iter().map(|value| Value::from(&**value)));
+        let places: Vec<_> = (first..=self.values.len())
+            .map(|place| format!("${place}"))
+            .collect();
+        let places = places.join(", ");
+        self.conditions.push(format!("{column} IN ({places})"));
+    }
+
+    /// Adds that a text has this part.
+    fn add_part(&mut self, dialect: Dialect, text: &str, part: &str) {
+        self.values.push(part.into());
+        self.conditions.push(format!(
+            "{}({text}, ${}) > 0",
+            dialect.place_of_part(),
+            self.values.len()
+        ));
     }
 
     /// Finds this job, and no other.

@@ -92,6 +92,7 @@ mod lock;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod quotas;
+mod recent_builds;
 mod schema;
 mod secret;
 #[cfg(feature = "postgres")]
@@ -113,7 +114,7 @@ pub use creation::{Created, Creation, IdempotencyKey};
 pub use error::StoreError;
 pub use exchange::{Check, Imported};
 pub use files::{JobFile, KnownFile, MOST_FILE_BYTES};
-pub use filter::{JobFilter, Page, Place, Total};
+pub use filter::{JobFilter, NameParts, Page, Place, Total};
 pub use job::{Job, JobId, JobSummary, NewJob, NoJobId};
 pub use jobs::JobStore;
 pub use journal::{JOURNAL_VERSION, JobJournal};
@@ -122,6 +123,7 @@ pub use lock::{JobLock, LockError};
 #[cfg(feature = "postgres")]
 pub use postgres::version_at;
 pub use quotas::{Quota, QuotaLimit};
+pub use recent_builds::RecentBuild;
 pub use schema::SCHEMA_VERSION;
 pub use secret::Secret;
 #[cfg(feature = "postgres")]

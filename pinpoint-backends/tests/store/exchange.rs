@@ -150,7 +150,7 @@ async fn only_what_is_asked_for_is_exported(fixture: Fixture) {
     // A first line, a job, five records, a last line.
     assert_eq!(output.iter().filter(|byte| **byte == b'\n').count(), 8);
     let nothing = JobFilter {
-        kind: Some("none".into()),
+        kinds: vec!["none".into()],
         ..JobFilter::default()
     };
     let mut output = Vec::new();

@@ -1,9 +1,9 @@
 //! Lists: what is asked for, all of it and nothing else, page by page.
 
 use pinpoint_backends::store::{
-    JobFilter, JobId, JobStore, JobSummary, NewJob, Place, StoreError, Total,
+    JobFilter, JobId, JobStore, JobSummary, NameParts, NewJob, Place, StoreError, Total,
 };
-use pinpoint_core::JobState;
+use pinpoint_core::{BuildReport, Commit, JobState, Record, Report};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -20,6 +20,9 @@ on_both! {
     an_error_is_found_by_its_words_as_long_as_it_stands,
     jobs_are_counted_up_to_ten_thousand,
     nonsense_finds_nothing_and_breaks_nothing,
+    a_part_of_a_name_is_found_and_jobs_are_skipped,
+    the_configurations_of_a_page_are_read_at_once,
+    the_last_builds_of_a_bot_come_first,
 }
 
 fn named(title: &str, name: &str, benchmark: &str, bot: &str, user: &str) -> NewJob {
@@ -77,7 +80,7 @@ async fn each_filter_finds_its_jobs(fixture: Fixture) {
             ..JobFilter::default()
         },
         JobFilter {
-            kind: x(),
+            kinds: vec!["x".into()],
             ..JobFilter::default()
         },
     ];
@@ -151,31 +154,45 @@ fn any_filter(ids: Vec<JobId>, times: Vec<i64>) -> impl Strategy<Value = (JobFil
             rarely(any_of(NAMES)),
             prop::option::weighted(0.3, prop::collection::vec(any_of(NAMES), 1..=2)),
             rarely(any_of(NAMES)),
-            rarely(any_of(KINDS)),
+            prop::option::weighted(0.3, prop::collection::vec(any_of(KINDS), 1..=2)),
         ),
         prop::option::weighted(0.2, prop::sample::select(&JobState::ALL[..])),
         (time.clone(), time),
-        rarely(any_of(WORDS)),
+        (rarely(any_of(WORDS)), any_parts()),
         place,
     )
         .prop_map(
-            |((name, benchmark, bots, user, kind), state, (since, until), text, place)| {
+            |((name, benchmark, bots, user, kinds), state, (since, until), (text, parts), place)| {
                 let filter = JobFilter {
                     name,
                     benchmark,
                     bots: bots.unwrap_or_default(),
                     by_workers: false,
                     user,
-                    kind,
+                    kinds: kinds.unwrap_or_default(),
                     state,
                     since,
                     until,
                     text,
+                    parts,
                 };
                 (filter, place)
             },
         )
 }
+
+fn any_parts() -> impl Strategy<Value = NameParts> {
+    let part = || prop_oneof![4 => Just(String::new()), 1 => any_of(PARTS)];
+    (part(), part(), part(), part()).prop_map(|(name, benchmark, bot, user)| NameParts {
+        name,
+        benchmark,
+        bot,
+        user,
+    })
+}
+
+/// Wildcards of SQL and other cases are letters like any other.
+const PARTS: &[&str] = &["or", "t-1", "t.d", "'s", "%", "_", "SORT", "é v2"];
 
 const NAMES: &[&str] = &["", "sort", "sort-1", "layout.desktop", "it's"];
 const KINDS: &[&str] = &["bisection", "pairwise"];
@@ -189,6 +206,17 @@ const WORDS: &[&str] = &[
     "é",
     "it's",
 ];
+
+fn parts_fit(parts: &NameParts, job: &JobSummary) -> bool {
+    let shown = match &*job.name {
+        "" => &job.title,
+        name => name,
+    };
+    shown.contains(&parts.name)
+        && job.benchmark.contains(&parts.benchmark)
+        && job.bot.contains(&parts.bot)
+        && job.user.contains(&parts.user)
+}
 
 /// The documented rules, tried on one job.
 fn fits(filter: &JobFilter, job: &JobSummary) -> bool {
@@ -222,7 +250,8 @@ fn fits(filter: &JobFilter, job: &JobSummary) -> bool {
         && equal(&filter.benchmark, &job.benchmark)
         && (filter.bots.is_empty() || filter.bots.contains(&job.bot))
         && equal(&filter.user, &job.user)
-        && equal(&filter.kind, &job.kind)
+        && (filter.kinds.is_empty() || filter.kinds.contains(&job.kind))
+        && parts_fit(&filter.parts, job)
         && filter.state.is_none_or(|state| state == job.state)
         && filter.since.is_none_or(|since| job.created >= since)
         && filter.until.is_none_or(|until| job.created < until)
@@ -524,7 +553,7 @@ async fn nonsense_finds_nothing_and_breaks_nothing(fixture: Fixture) {
                 ..JobFilter::default()
             },
             JobFilter {
-                kind: some(),
+                kinds: some().into_iter().collect(),
                 ..JobFilter::default()
             },
         ] {
@@ -546,4 +575,97 @@ async fn nonsense_finds_nothing_and_breaks_nothing(fixture: Fixture) {
     )
     .await;
     assert_eq!(list.len(), 1);
+}
+
+async fn a_part_of_a_name_is_found_and_jobs_are_skipped(fixture: Fixture) {
+    let store = &fixture.store;
+    for (title, name, bot) in [
+        ("Try job", "", "lab-1"),
+        ("t", "My try", "lab-2"),
+        ("try", "other", "lab-1"),
+        ("t", "100% of a_b", "desk"),
+    ] {
+        let job = named(title, name, "b", bot, "u");
+        store.create(&job).await.unwrap();
+    }
+    let with = |name: &str, bot: &str| JobFilter {
+        parts: NameParts {
+            name: name.into(),
+            bot: bot.into(),
+            ..NameParts::default()
+        },
+        ..JobFilter::default()
+    };
+    let names = async |filter: &JobFilter, skipped, limit| {
+        let jobs = store.list_skipping(filter, skipped, limit).await.unwrap();
+        let shown = jobs.into_iter().map(|job| match &*job.name {
+            "" => job.title,
+            _ => job.name,
+        });
+        shown.collect::<Vec<_>>()
+    };
+    // The title of a job that has a name does not show.
+    assert_eq!(names(&with("ry", ""), 0, 9).await, ["My try", "Try job"]);
+    assert_eq!(names(&with("", "lab"), 0, 2).await, ["other", "My try"]);
+    assert_eq!(names(&with("", "lab"), 2, 2).await, ["Try job"]);
+    assert_eq!(names(&with("", "lab"), 3, 2).await, [""; 0]);
+    assert_eq!(names(&with("", "lab"), u64::MAX, 2).await, [""; 0]);
+    for wildcard in ["%", "_"] {
+        assert_eq!(names(&with(wildcard, ""), 0, 9).await, ["100% of a_b"]);
+    }
+    assert_eq!(names(&with("RY", ""), 0, 9).await, [""; 0]);
+}
+
+async fn the_configurations_of_a_page_are_read_at_once(fixture: Fixture) {
+    let store = &fixture.store;
+    let mut ids = Vec::new();
+    // More than one query names.
+    for number in 0..502 {
+        let job = NewJob {
+            config: serde_json::json!({ "number": number }),
+            ..new_job("a job")
+        };
+        ids.push(store.create(&job).await.unwrap());
+    }
+    let configs = store.configs(&ids).await.unwrap();
+    assert_eq!(configs.len(), 502);
+    for (number, id) in ids.iter().enumerate() {
+        assert_eq!(configs[id]["number"], number);
+    }
+    assert!(store.configs(&[]).await.unwrap().is_empty());
+}
+
+async fn the_last_builds_of_a_bot_come_first(fixture: Fixture) {
+    let store = &fixture.store;
+    let built = |hash: &str, failure: Option<&str>| {
+        let mut report = BuildReport::built(Commit::new("r", hash).into());
+        report.failure = failure.map(str::to_owned);
+        Record::Reported {
+            action: 1,
+            report: Report::Built(report),
+        }
+    };
+    for (bot, by_workers, records) in [
+        ("lab", true, vec![built("a", None), built("x", Some("no"))]),
+        ("desk", true, vec![built("y", None)]),
+        ("lab", false, vec![built("z", None)]),
+        ("lab", true, vec![built("b", None), built("c", None)]),
+    ] {
+        let job = NewJob {
+            bot: bot.into(),
+            config: serde_json::json!({ "by_workers": by_workers }),
+            ..new_job("a job")
+        };
+        let id = store.create(&job).await.unwrap();
+        let mut journal = store.journal(&id).await.unwrap();
+        journal.append_all(&records).await.unwrap();
+    }
+    let hashes = async |limit| {
+        let builds = store.recent_builds("lab", limit).await.unwrap();
+        let hashes = builds.into_iter().map(|build| build.commit.main.git_hash);
+        hashes.collect::<Vec<_>>()
+    };
+    assert_eq!(hashes(9).await, ["c", "b", "a"]);
+    assert_eq!(hashes(2).await, ["c", "b"]);
+    assert!(store.recent_builds("none", 9).await.unwrap().is_empty());
 }

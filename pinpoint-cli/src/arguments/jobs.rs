@@ -158,13 +158,13 @@ impl From<Select> for JobFilter {
             name: select.name,
             benchmark: select.benchmark,
             bots: select.bot.into_iter().collect(),
-            by_workers: false,
             user: select.user,
-            kind: select.kind,
+            kinds: select.kind.into_iter().collect(),
             state: select.state,
             since: select.since,
             until: select.until,
             text: select.text,
+            ..Self::default()
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::near;
+use super::{Bot, near};
 use crate::Aggregate;
 use crate::results::Format;
 
@@ -110,6 +110,12 @@ impl Benchmark {
             *argument = argument.replace(STORY, story);
         }
         Ok(Some(command))
+    }
+
+    /// Is it run on the bot? On all of them where none is named.
+    pub fn is_run_on(&self, bot: &Bot<'_>) -> bool {
+        let names = [bot.name, bot.configured_as];
+        self.bots.is_empty() || self.bots.iter().any(|name| names.contains(&&**name))
     }
 
     /// Where stories are listed, the name is one of them.

@@ -37,7 +37,7 @@ pub(super) fn request(error: RequestError) -> Status {
 }
 
 /// A field that is wrong.
-pub(super) fn field(name: &str, problem: &str) -> Status {
+pub(crate) fn field(name: &str, problem: &str) -> Status {
     let details = ErrorDetails::with_bad_request_violation(name, problem);
     let message = format!("{name}: {problem}");
     Status::with_error_details(tonic::Code::InvalidArgument, message, details)
@@ -81,7 +81,7 @@ pub(crate) fn store(error: StoreError) -> Status {
 }
 
 /// A job that can't be shown or ended.
-pub(super) fn job(error: JobError) -> Status {
+pub(crate) fn job(error: JobError) -> Status {
     match error {
         JobError::Store(error) => store(error),
         error => {

@@ -1,7 +1,7 @@
 //! The API of Chromium's page: lists of jobs, try jobs, and what a form has to offer.
 
 use pinpoint_backends::job::JobRequest;
-use pinpoint_backends::store::{JobFilter, JobId, JobSummary as StoredSummary, Place, StoreError};
+use pinpoint_backends::store::{JobFilter, JobId, JobSummary as StoredSummary, Place};
 use pinpoint_core::JobState;
 use pinpoint_core::api::{
     CancelPinpointJobRequest, CancelPinpointJobResponse, CombinedCommit, Commit, CreateJobResponse,
@@ -11,7 +11,7 @@ use pinpoint_core::api::{
     Pagination, QueryJobListRequest, QueryJobListResponse, SchedulePairwiseRequest, Timestamp,
     VariantConfig,
 };
-use pinpoint_core::bots::Workers;
+use pinpoint_core::bots::{Benchmark, Bot, Workers};
 use tonic::{Request, Response, Status};
 
 use super::errors;
@@ -20,6 +20,9 @@ use crate::Service;
 use crate::caller::Context;
 
 type Answer<T> = Result<Response<T>, Status>;
+
+/// The kinds of jobs that the page calls bisections.
+const SEARCHES: [&str; 2] = ["bisection", "culprit_finder"];
 
 /// Jobs of a page.
 const PAGE: u32 = 25;
@@ -32,10 +35,10 @@ impl PinpointGateway for Service {
     ) -> Answer<QueryJobListResponse> {
         let request = request.into_inner();
         let some = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-        let kind = match JobType::try_from(request.job_type) {
-            Ok(JobType::Unspecified) => None,
-            Ok(JobType::Try) => Some("pairwise".to_owned()),
-            Ok(JobType::Bisect) => Some("bisection".to_owned()),
+        let kinds: &[&str] = match JobType::try_from(request.job_type) {
+            Ok(JobType::Unspecified) => &[],
+            Ok(JobType::Try) => &["pairwise"],
+            Ok(JobType::Bisect) => &SEARCHES,
             Err(_) => return Err(errors::field("job_type", "there is no such type of job")),
         };
         let filter = JobFilter {
@@ -44,7 +47,7 @@ impl PinpointGateway for Service {
                 .map(|name| self.configured(name))
                 .into_iter()
                 .collect(),
-            kind,
+            kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
             ..JobFilter::default()
         };
         let place = place(&request.pagination.unwrap_or_default())?;
@@ -70,12 +73,14 @@ impl PinpointGateway for Service {
             has_prev: Some(has_prev),
             has_next: Some(has_next),
         };
-        let mut jobs = Vec::new();
-        for job in page.jobs {
-            jobs.extend(self.summary(job).await?);
-        }
+        // A list does not carry the requests.
+        let ids: Vec<_> = page.jobs.iter().map(|job| job.id.clone()).collect();
+        let configs = self.store.configs(&ids).await.map_err(errors::store)?;
+        let jobs = page.jobs.into_iter();
+        // Without those that were removed meanwhile.
+        let jobs = jobs.filter_map(|job| Some(summary(&configs.get(&job.id)?["request"], job)));
         Ok(Response::new(QueryJobListResponse {
-            jobs,
+            jobs: jobs.collect(),
             pagination: Some(pagination),
         }))
     }
@@ -94,14 +99,9 @@ impl PinpointGateway for Service {
         &self,
         _: Request<ListBotConfigurationsRequest>,
     ) -> Answer<ListBotConfigurationsResponse> {
-        let bots = self.bots.iter().filter(|bot| {
-            let is_ours = !matches!(bot.workers, Workers::Swarming(_));
-            is_ours && !bot.out_of_resources && bot.repository.is_some()
-        });
-        let mut configurations: Vec<_> = bots.map(|bot| bot.name.to_owned()).collect();
-        configurations.sort_unstable();
+        let bots = self.usable_bots();
         Ok(Response::new(ListBotConfigurationsResponse {
-            configurations,
+            configurations: bots.map(|bot| bot.name.to_owned()).collect(),
         }))
     }
 
@@ -109,12 +109,9 @@ impl PinpointGateway for Service {
         &self,
         _: Request<ListBenchmarksRequest>,
     ) -> Answer<ListBenchmarksResponse> {
-        let known = self.bots.benchmarks().iter();
-        // Requests choose among those whose command the operator has configured.
-        let known = known.filter(|(_, benchmark)| benchmark.invocation.is_some());
-        let mut benchmarks: Vec<_> = known.map(|(name, _)| name.to_string()).collect();
-        benchmarks.sort_unstable();
-        Ok(Response::new(ListBenchmarksResponse { benchmarks }))
+        Ok(Response::new(ListBenchmarksResponse {
+            benchmarks: self.benchmark_names().map(str::to_owned).collect(),
+        }))
     }
 
     async fn get_benchmark(
@@ -122,12 +119,9 @@ impl PinpointGateway for Service {
         request: Request<GetBenchmarkInfoRequest>,
     ) -> Answer<GetBenchmarkInfoResponse> {
         let name = request.into_inner().benchmark;
-        let Some(benchmark) = self.bots.benchmarks().get(&name) else {
-            return Err(Status::not_found(format!("there is no benchmark {name:?}")));
-        };
         Ok(Response::new(GetBenchmarkInfoResponse {
+            stories: self.benchmark(&name)?.stories.clone(),
             benchmark: name,
-            stories: benchmark.stories.clone(),
             story_tags: Vec::new(),
         }))
     }
@@ -156,6 +150,27 @@ impl PinpointGateway for Service {
 }
 
 impl Service {
+    /// The bots that take jobs, by name.
+    pub(crate) fn usable_bots(&self) -> impl Iterator<Item = Bot<'_>> {
+        self.bots.iter().filter(|bot| {
+            let is_ours = !matches!(bot.workers, Workers::Swarming(_));
+            is_ours && !bot.out_of_resources && bot.repository.is_some()
+        })
+    }
+
+    /// The benchmarks among which requests choose: those whose command the operator has
+    /// configured.
+    pub(crate) fn benchmark_names(&self) -> impl Iterator<Item = &str> {
+        let known = self.bots.benchmarks().iter();
+        let known = known.filter(|(_, benchmark)| benchmark.invocation.is_some());
+        known.map(|(name, _)| &**name)
+    }
+
+    pub(crate) fn benchmark(&self, name: &str) -> Result<&Benchmark, Status> {
+        let found = self.bots.benchmarks().get(name);
+        found.ok_or_else(|| Status::not_found(format!("there is no benchmark {name:?}")))
+    }
+
     /// The bot under whose name jobs of this one are kept.
     fn configured(&self, name: String) -> String {
         match self.bots.get(&name) {
@@ -163,43 +178,34 @@ impl Service {
             Err(_) => name,
         }
     }
+}
 
-    /// Nothing for a job that was removed meanwhile.
-    async fn summary(&self, job: StoredSummary) -> Result<Option<JobSummary>, Status> {
-        // A list does not carry the request, and a page is short.
-        let request = match self.store.get(job.id.as_str()).await {
-            Ok(job) => job.config,
-            Err(StoreError::Unknown { .. }) => return Ok(None),
-            Err(error) => return Err(errors::store(error)),
-        };
-        let request = &request["request"];
-        let story = request["story"].as_str().unwrap_or_default();
-        let bug = request["bugId"].as_str().and_then(|bug| bug.parse().ok());
-        Ok(Some(JobSummary {
-            job_id: job.id.to_string(),
-            name: match job.name.is_empty() {
-                true => job.title,
-                false => job.name,
-            },
-            benchmark: job.benchmark,
-            configuration: job.bot,
-            story: story.to_owned(),
-            job_type: match &*job.kind {
-                "pairwise" => JobType::Try,
-                "bisection" => JobType::Bisect,
-                _ => JobType::Unspecified,
-            } as i32,
-            user: job.user,
-            created: Timestamp::of_milliseconds(job.created),
-            job_status: match job.state {
-                JobState::Pending => JobStatus::Queued,
-                JobState::Running => JobStatus::Running,
-                JobState::Completed => JobStatus::Completed,
-                JobState::Failed => JobStatus::Failed,
-                JobState::Canceled => JobStatus::Cancelled,
-            } as i32,
-            bug_id: bug,
-        }))
+fn summary(request: &serde_json::Value, job: StoredSummary) -> JobSummary {
+    let bug = request["bugId"].as_str().and_then(|bug| bug.parse().ok());
+    JobSummary {
+        job_id: job.id.to_string(),
+        name: match job.name.is_empty() {
+            true => job.title,
+            false => job.name,
+        },
+        benchmark: job.benchmark,
+        configuration: job.bot,
+        story: request["story"].as_str().unwrap_or_default().to_owned(),
+        job_type: match &*job.kind {
+            "pairwise" => JobType::Try,
+            kind if SEARCHES.contains(&kind) => JobType::Bisect,
+            _ => JobType::Unspecified,
+        } as i32,
+        user: job.user,
+        created: Timestamp::of_milliseconds(job.created),
+        job_status: match job.state {
+            JobState::Pending => JobStatus::Queued,
+            JobState::Running => JobStatus::Running,
+            JobState::Completed => JobStatus::Completed,
+            JobState::Failed => JobStatus::Failed,
+            JobState::Canceled => JobStatus::Cancelled,
+        } as i32,
+        bug_id: bug,
     }
 }
 

@@ -121,10 +121,11 @@ fn states(answers: &Answers, result: Option<&BisectionResult>) -> (Vec<State>, B
     let mut bots = BTreeSet::new();
     let decides = deciding(answers);
     for answer in &answers.answers {
-        for (position, attempt, bot) in attempts(answer, decides.as_deref()) {
-            bots.extend(bot);
-            let commit = runs.entry(order.key(position));
-            commit.or_insert((position, Vec::new())).1.push(attempt);
+        for run in self::runs(answer) {
+            bots.extend(run.bot.map(str::to_owned));
+            let commit = runs.entry(order.key(run.commit));
+            let (_, attempts) = commit.or_insert((run.commit, Vec::new()));
+            attempts.push(attempt(&run, decides.as_deref()));
         }
     }
     let named: Vec<_> = (runs.into_values())
@@ -162,29 +163,32 @@ fn states(answers: &Answers, result: Option<&BisectionResult>) -> (Vec<State>, B
     (states.collect(), bots)
 }
 
-/// The runs that an answer tells of, each with its commit and its machine.
-fn attempts(answer: &Answered, decides: Option<&str>) -> Vec<(Position, Attempt, Option<String>)> {
-    let attempt = |values: &BTreeMap<String, Vec<f64>>, failure: Option<&String>| Attempt {
-        executions: vec![Execution {
-            completed: true,
-            exception: failure.cloned().unwrap_or_default(),
-            details: Vec::new(),
-        }],
-        result_values: decides
-            .and_then(|chart| values.get(chart))
-            .cloned()
-            .unwrap_or_default(),
-    };
+/// A run that an answer tells of.
+pub(crate) struct Run<'a> {
+    pub(crate) commit: Position,
+    /// By their chart; absent where it failed.
+    pub(crate) values: Option<&'a BTreeMap<String, Vec<f64>>>,
+    pub(crate) failure: Option<&'a str>,
+    /// The machine.
+    pub(crate) bot: Option<&'a str>,
+}
+
+/// The runs that an answer tells of.
+pub(crate) fn runs(answer: &Answered) -> Vec<Run<'_>> {
     match (&answer.task, &answer.report, &answer.event) {
-        (Task::Run { commit, .. }, Report::Ran(report), Event::Ran { values, .. }) => {
-            vec![(*commit, attempt(values, None), report.bot.clone())]
-        }
+        (Task::Run { commit, .. }, Report::Ran(report), Event::Ran { values, .. }) => vec![Run {
+            commit: *commit,
+            values: Some(values),
+            failure: None,
+            bot: report.bot.as_deref(),
+        }],
         (Task::Run { commit, .. }, Report::Ran(report), Event::RunFailed { reason, .. }) => {
-            vec![(
-                *commit,
-                attempt(&BTreeMap::new(), Some(reason)),
-                report.bot.clone(),
-            )]
+            vec![Run {
+                commit: *commit,
+                values: None,
+                failure: Some(reason),
+                bot: report.bot.as_deref(),
+            }]
         }
         (
             Task::RunPair { first, second, .. },
@@ -195,17 +199,32 @@ fn attempts(answer: &Answered, decides: Option<&str>) -> Vec<(Position, Attempt,
                 ..
             },
         ) => vec![
-            (
-                *first,
-                attempt(&one.values, one.failure.as_ref()),
-                pair.first.bot.clone(),
-            ),
-            (
-                *second,
-                attempt(&other.values, other.failure.as_ref()),
-                pair.second.bot.clone(),
-            ),
+            Run {
+                commit: *first,
+                values: Some(&one.values),
+                failure: one.failure.as_deref(),
+                bot: pair.first.bot.as_deref(),
+            },
+            Run {
+                commit: *second,
+                values: Some(&other.values),
+                failure: other.failure.as_deref(),
+                bot: pair.second.bot.as_deref(),
+            },
         ],
         _ => Vec::new(),
+    }
+}
+
+/// A run, with its values of the chart that decides.
+fn attempt(run: &Run<'_>, decides: Option<&str>) -> Attempt {
+    let values = run.values.and_then(|values| values.get(decides?));
+    Attempt {
+        executions: vec![Execution {
+            completed: true,
+            exception: run.failure.unwrap_or_default().to_owned(),
+            details: Vec::new(),
+        }],
+        result_values: values.cloned().unwrap_or_default(),
     }
 }

@@ -3,8 +3,8 @@
 
 pub(crate) mod errors;
 mod gateway;
-mod legacy;
-mod pinpoint;
+pub(crate) mod legacy;
+pub(crate) mod pinpoint;
 
 /// The traits of the services, which the build script writes from the `.proto` files.
 #[allow(

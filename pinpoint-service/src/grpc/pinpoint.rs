@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pinpoint_backends::job::{self, JobRequest, machine_of, stored_result};
+use pinpoint_backends::job::{self, JobError, JobRequest, machine_of, stored_result};
 use pinpoint_backends::store::{
     AuditEntry, CancelRequest, Creation, IdempotencyKey, Job, LockError, StoreError,
 };
@@ -135,28 +135,13 @@ impl Pinpoint for Service {
         request: Request<LegacyJobRequest>,
     ) -> Answer<LegacyJobResponse> {
         let job = self.job(&request.get_ref().job_id, &[]).await?;
-        let mut journal = self.store.journal(&job.id).await.map_err(errors::store)?;
-        let records = journal.records().await.map_err(errors::store)?;
-        let machine = machine_of(&job, records.is_empty()).map_err(errors::job)?;
-        let key = journal.job();
-        let turn = REPLAYS.acquire().await;
-        let replayed = tokio::task::spawn_blocking(move || {
-            let answers = Answers::of(key, machine, records);
-            drop(turn);
-            if let Some(error) = &answers.error {
-                tracing::warn!(job = %job.id, %error, "the journal can't be replayed to its end");
-            }
-            legacy::response(&job, &answers)
-        });
-        let response = replayed
-            .await
-            .map_err(|_| Status::internal("the job can't be shown"))?;
-        Ok(Response::new(response.map_err(errors::job)?))
+        let shown = self.replayed(job, legacy::response).await?;
+        Ok(Response::new(shown))
     }
 }
 
 /// The names that the published pages have for states.
-pub(super) fn state_name(state: JobState) -> &'static str {
+pub(crate) fn state_name(state: JobState) -> &'static str {
     match state {
         JobState::Pending => "Pending",
         JobState::Running => "Running",
@@ -236,8 +221,33 @@ impl Service {
         name
     }
 
+    /// Shows a job by the answers in its journal, which is replayed.
+    pub(crate) async fn replayed<T: Send + 'static>(
+        &self,
+        job: Job,
+        show: fn(&Job, &Answers) -> Result<T, JobError>,
+    ) -> Result<T, Status> {
+        let mut journal = self.store.journal(&job.id).await.map_err(errors::store)?;
+        let records = journal.records().await.map_err(errors::store)?;
+        let machine = machine_of(&job, records.is_empty()).map_err(errors::job)?;
+        let key = journal.job();
+        let turn = REPLAYS.acquire().await;
+        let replayed = tokio::task::spawn_blocking(move || {
+            let answers = Answers::of(key, machine, records);
+            drop(turn);
+            if let Some(error) = &answers.error {
+                tracing::warn!(job = %job.id, %error, "the journal can't be replayed to its end");
+            }
+            show(&job, &answers)
+        });
+        let shown = replayed
+            .await
+            .map_err(|_| Status::internal("the job can't be shown"))?;
+        shown.map_err(errors::job)
+    }
+
     /// A job by its whole id, of one of these kinds; of any where none is named.
-    pub(super) async fn job(&self, id: &str, kinds: &[&str]) -> Result<Job, Status> {
+    pub(crate) async fn job(&self, id: &str, kinds: &[&str]) -> Result<Job, Status> {
         let id = api::job_id(id).map_err(|found| errors::violations(&found))?;
         let job = self
             .store
