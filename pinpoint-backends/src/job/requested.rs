@@ -8,7 +8,9 @@ use pinpoint_core::api::{
     FlatCommit, ScheduleBisectRequest, ScheduleCulpritFinderRequest, SchedulePairwiseRequest,
     Source, ValidBisection, ValidCulpritFinder, ValidPairwise, Violations, Workload,
 };
-use pinpoint_core::bots::{Bot, Bots, Invocation, StoryError, UnknownBot, Workers};
+use pinpoint_core::bots::{
+    Bot, Bots, Invocation, RefusedArgument, StoryError, UnknownBot, Workers,
+};
 use pinpoint_core::{
     Aggregate, BisectionSpec, CombinedCommit, CulpritFinderSpec, FindMetric, JobSpec, Magnitude,
     PairwiseSpec, Range, Variant,
@@ -68,6 +70,14 @@ pub enum RequestError {
     /// The benchmark can't be run with the story.
     #[error("story: {0}")]
     Story(#[from] StoryError),
+    /// An argument that the operator does not allow.
+    #[error("{field}: {source}")]
+    Argument {
+        /// The field.
+        field: &'static str,
+        /// The argument.
+        source: RefusedArgument,
+    },
     /// Something that workers can't do.
     #[error("{field}: {reason}")]
     Unsupported {
@@ -120,14 +130,15 @@ fn bisection(valid: &ValidBisection, bots: &Bots) -> Result<NewJob, RequestError
             "a change from Gerrit can't be laid on top of commits here",
         );
     }
-    no_arguments("extra_args", &valid.extra_args)?;
     if valid.spec.chart.is_none() {
         return unsupported(
             "comparison_mode",
             "only performance is compared here; name a chart",
         );
     }
-    let run = Run::of(&valid.workload, bots)?;
+    let mut run = Run::of(&valid.workload, bots)?;
+    run.check_extra("extra_args", &valid.extra_args)?;
+    run.command.extend_from_slice(&valid.extra_args);
     let Range::Between { good, .. } = &valid.spec.range else {
         return unsupported("start_git_hash", "the ends are not commits");
     };
@@ -139,7 +150,7 @@ fn bisection(valid: &ValidBisection, bots: &Bots) -> Result<NewJob, RequestError
     let chart = valid.spec.chart.clone();
     Ok(NewJob {
         user: valid.user.clone().unwrap_or_default(),
-        ..run.job(spec.into(), good.clone(), chart, false)?
+        ..run.job(spec.into(), good.clone().into(), chart, false)?
     })
 }
 
@@ -165,12 +176,10 @@ fn culprit_finder(
         },
         ..spec
     };
-    run.job(spec.into(), good, Some(valid.chart.clone()), false)
+    run.job(spec.into(), good.into(), Some(valid.chart.clone()), false)
 }
 
 fn pairwise(valid: &ValidPairwise, bots: &Bots) -> Result<NewJob, RequestError> {
-    no_arguments("base_extra_args", &valid.base_extra_args)?;
-    no_arguments("experiment_extra_args", &valid.experiment_extra_args)?;
     let run = Run::of(&valid.workload, bots)?;
     let target = bots.target(run.bot.name, &valid.workload.benchmark)?;
     if valid.target.as_ref().is_some_and(|asked| asked != target) {
@@ -179,15 +188,32 @@ fn pairwise(valid: &ValidPairwise, bots: &Bots) -> Result<NewJob, RequestError> 
             "the benchmark is built in another way on this bot",
         );
     }
-    let base = run.state("start_commit", &valid.base)?;
-    let experiment = run.state("end_commit", &valid.experiment)?;
+    let side = |field, source, arguments_field, arguments: &[String]| {
+        run.check_extra(arguments_field, arguments)?;
+        Ok::<_, RequestError>(Variant {
+            arguments: arguments.to_vec(),
+            ..run.state(field, source)?.into()
+        })
+    };
+    let base = side(
+        "start_commit",
+        &valid.base,
+        "base_extra_args",
+        &valid.base_extra_args,
+    )?;
+    let experiment = side(
+        "end_commit",
+        &valid.experiment,
+        "experiment_extra_args",
+        &valid.experiment_extra_args,
+    )?;
     let spec = PairwiseSpec {
         chart: valid.chart.clone(),
         aggregate: Some(run.aggregate()),
         direction: valid.direction,
         pairs: valid.attempts,
         limits: limits(BUILD_JOBS),
-        ..PairwiseSpec::new(Variant::from(base.clone()), experiment)
+        ..PairwiseSpec::new(base.clone(), experiment)
     };
     let every_chart = valid.chart.is_none();
     Ok(NewJob {
@@ -249,6 +275,12 @@ impl<'a> Run<'a> {
         aggregate.cloned().unwrap_or_default()
     }
 
+    /// Checks the arguments that a field adds to the command.
+    fn check_extra(&self, field: &'static str, arguments: &[String]) -> Result<(), RequestError> {
+        let checked = self.invocation.check_extra(arguments);
+        checked.map_err(|source| RequestError::Argument { field, source })
+    }
+
     /// A side of a comparison: a commit of the bot's repository.
     fn state(&self, field: &'static str, side: &Source) -> Result<CombinedCommit, RequestError> {
         let Source::Commit(state) = side else {
@@ -276,7 +308,7 @@ impl<'a> Run<'a> {
     fn job(
         self,
         spec: JobSpec,
-        good: CombinedCommit,
+        good: Variant,
         chart: Option<String>,
         every_chart: bool,
     ) -> Result<NewJob, RequestError> {
@@ -289,6 +321,7 @@ impl<'a> Run<'a> {
             timeout,
             env,
             repositories,
+            allow_extra_args: _,
         } = self.invocation.clone();
         let urls = repositories.into_iter().chain([self.repository.to_owned()]);
         let local = LocalConfig {
@@ -296,8 +329,8 @@ impl<'a> Run<'a> {
             made: false,
             repositories: BTreeMap::new(),
             urls: urls.map(|url| (url.clone(), url)).collect(),
-            good,
-            good_arguments: Vec::new(),
+            good: good.commit,
+            good_arguments: good.arguments,
             good_env: BTreeMap::new(),
             build,
             command: self.command,
@@ -331,13 +364,6 @@ impl<'a> Run<'a> {
             bot: self.bot.configured_as.to_owned(),
             ..new_job(&spec, &config)?
         })
-    }
-}
-
-fn no_arguments(field: &'static str, arguments: &[String]) -> Result<(), RequestError> {
-    match arguments {
-        [] => Ok(()),
-        _ => unsupported(field, "requests can't add arguments to a benchmark"),
     }
 }
 
@@ -383,6 +409,7 @@ mod tests {
         timeout = "5m"
         env = { THREADS = "4" }
         repositories = ["https://example.org/dependency.git"]
+        allow_extra_args = ["--repeat=*", "--extra-browser-args=--js-flags=*"]
 
         [benchmarks.elsewhere]
         bots = ["bare"]
@@ -464,6 +491,51 @@ mod tests {
             panic!("{:?}", spec.range);
         };
         assert_eq!(good.main.repository, name);
+    }
+
+    #[test]
+    fn arguments_that_the_operator_allows_become_part_of_the_command() {
+        let (_, local) = made(JobRequest::Bisection(ScheduleBisectRequest {
+            extra_args: "--repeat=2 '--repeat=$(id) 3'".into(),
+            ..bisect()
+        }));
+        // No shell reads them.
+        let expected = ["./bench", "small", "--repeat=2", "--repeat=$(id) 3"];
+        assert_eq!(local.command, expected);
+        let (job, local) = made(JobRequest::Pairwise(SchedulePairwiseRequest {
+            base_extra_args: "--repeat=2".into(),
+            experiment_extra_args: "--extra-browser-args=\"--js-flags=--a --b\"".into(),
+            ..compare()
+        }));
+        assert_eq!(local.command, ["./bench", "large"]);
+        assert_eq!(local.good_arguments, ["--repeat=2"]);
+        let spec: PairwiseSpec = serde_json::from_value(job.spec).unwrap();
+        let sides = spec.sides.unwrap();
+        assert_eq!(sides.base.arguments, ["--repeat=2"]);
+        let browser = ["--extra-browser-args=--js-flags=--a --b"];
+        assert_eq!(sides.experiment.arguments, browser);
+    }
+
+    /// A host that only looks like the repository's is another one.
+    #[test]
+    fn a_commit_of_another_repository_is_refused() {
+        for url in [
+            "https://example.org.evil.example/tool.git",
+            "https://evil-example.org/tool.git",
+            "https://example.org@evil.example/tool.git",
+            "https://example.org:8443/tool.git",
+            "https://example.org./tool.git",
+            "http://example.org/tool.git",
+            "https://example.org/other.git",
+            "--upload-pack=x",
+        ] {
+            let mut request = compare();
+            let state = request.end_commit.as_mut().unwrap();
+            state.main.as_mut().unwrap().repository = url.into();
+            let error = JobRequest::Pairwise(request).job(&bots()).unwrap_err();
+            let expected = "end_commit: the commit is not one of the bot's repository";
+            assert_eq!(error.to_string(), expected, "{url}");
+        }
     }
 
     #[test]

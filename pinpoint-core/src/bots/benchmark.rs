@@ -49,7 +49,17 @@ pub struct Invocation {
     pub env: BTreeMap<String, String>,
     /// URLs of other repositories: of the dependencies that are searched, too.
     pub repositories: Vec<String>,
+    /// The arguments that a request may add to the command: patterns, in which `*` stands for
+    /// any text. None where there is no pattern.
+    pub allow_extra_args: Vec<String>,
 }
+
+/// An argument that no pattern of the benchmark allows.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the argument {0:?} can't be added to this benchmark; its operator allows arguments in `allow_extra_args`"
+)]
+pub struct RefusedArgument(pub String);
 
 /// A story that a benchmark can't be run with.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -82,11 +92,48 @@ impl fmt::Display for Suggested<'_> {
 }
 
 impl Invocation {
+    /// Checks the arguments that a request adds to the command.
+    ///
+    /// # Errors
+    ///
+    /// The first one that no pattern allows.
+    pub fn check_extra(&self, arguments: &[String]) -> Result<(), RefusedArgument> {
+        let is_allowed = |argument: &&String| {
+            let mut patterns = self.allow_extra_args.iter();
+            !argument.chars().any(char::is_control)
+                && patterns.any(|pattern| fits(pattern, argument))
+        };
+        match arguments.iter().find(|argument| !is_allowed(argument)) {
+            Some(refused) => Err(RefusedArgument(refused.clone())),
+            None => Ok(()),
+        }
+    }
+
     /// Is the story part of the command?
     pub(super) fn names_story(&self) -> bool {
         let mut arguments = self.command.iter().skip(1);
         arguments.any(|argument| argument.contains(STORY))
     }
+}
+
+/// Is the text that of a pattern, in which `*` stands for any text?
+fn fits(pattern: &str, text: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else {
+        return pattern == text;
+    };
+    let Some(mut text) = text.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts = rest.split('*');
+    let last = parts.next_back().unwrap_or_default();
+    // Where a part is found first, the most is left for those after it.
+    for part in parts {
+        match text.split_once(part) {
+            Some((_, after)) => text = after,
+            None => return false,
+        }
+    }
+    text.ends_with(last)
 }
 
 impl Benchmark {
@@ -151,6 +198,7 @@ mod tests {
                 timeout: None,
                 env: BTreeMap::new(),
                 repositories: Vec::new(),
+                allow_extra_args: Vec::new(),
             }),
         }
     }
@@ -183,6 +231,39 @@ mod tests {
             ..whole
         };
         assert_eq!(none.command(Some("all")), Ok(None));
+    }
+
+    #[test]
+    fn arguments_are_added_where_a_pattern_allows_each_of_them() {
+        let allow = |patterns: &[&str]| Invocation {
+            allow_extra_args: patterns.iter().map(|text| (*text).to_owned()).collect(),
+            ..benchmark(&[], &["./bench"]).invocation.unwrap()
+        };
+        let checked = |invocation: &Invocation, arguments: &[&str]| {
+            let arguments: Vec<_> = arguments.iter().map(|text| (*text).to_owned()).collect();
+            invocation.check_extra(&arguments)
+        };
+        let refused = |argument: &str| Err(RefusedArgument(argument.into()));
+        let none = allow(&[]);
+        assert_eq!(checked(&none, &[]), Ok(()));
+        assert_eq!(checked(&none, &[""]), refused(""));
+        let some = allow(&["--fast", "--repeat=*", "--*-flags=--a*b*"]);
+        assert_eq!(checked(&some, &["--fast", "--repeat=", "--repeat=3"]), Ok(()));
+        assert_eq!(checked(&some, &["--js-flags=--a b a b"]), Ok(()));
+        for bad in [
+            "--faster",
+            "-fast",
+            "x--repeat=3",
+            "--repeat",
+            "--repeat=a\nb",
+            "--js-flags=--b",
+            "--flags=--ab",
+        ] {
+            assert_eq!(checked(&some, &["--fast", bad]), refused(bad));
+        }
+        assert_eq!(checked(&allow(&["a*a"]), &["a"]), refused("a"));
+        assert_eq!(checked(&allow(&["*"]), &["", "--any"]), Ok(()));
+        assert_eq!(checked(&allow(&["*ab*"]), &["aab"]), Ok(()));
     }
 
     #[test]

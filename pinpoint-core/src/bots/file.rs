@@ -174,6 +174,7 @@ struct BenchmarkFields {
     timeout: Option<Duration>,
     env: Option<Table<BTreeMap<String, String>>>,
     repositories: Option<List<Text>>,
+    allow_extra_args: Option<List<Text>>,
 }
 
 /// Reads a duration like `10m`.
@@ -221,6 +222,7 @@ impl BenchmarkFields {
             ("timeout", self.timeout.is_some()),
             ("env", self.env.is_some()),
             ("repositories", self.repositories.is_some()),
+            ("allow_extra_args", self.allow_extra_args.is_some()),
         ];
         let Some(command) = self.command else {
             return match fields.iter().find(|(_, is_given)| *is_given) {
@@ -241,6 +243,7 @@ impl BenchmarkFields {
             timeout: self.timeout,
             env: self.env.unwrap_or_default().0,
             repositories: texts(self.repositories),
+            allow_extra_args: texts(self.allow_extra_args),
         };
         if !invocation.names_story() && stories.len() > 1 {
             return Err(ConfigProblem::NoStory);

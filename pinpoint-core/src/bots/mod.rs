@@ -82,7 +82,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-pub use benchmark::{Benchmark, Invocation, StoryError};
+pub use benchmark::{Benchmark, Invocation, RefusedArgument, StoryError};
 pub use error::{ConfigError, ConfigProblem, UnknownBot};
 pub use file::{ConfigErrors, ConfigFile};
 use target::Targets;

@@ -323,6 +323,7 @@ fn a_benchmark_is_run_as_the_operator_says() {
         timeout = "1h 30m"
         env = { THREADS = "4" }
         repositories = ["https://example.org/dependency.git"]
+        allow_extra_args = ["--repeat=*"]
 
         [benchmarks.start]
         command = ["./start"]
@@ -338,6 +339,7 @@ fn a_benchmark_is_run_as_the_operator_says() {
     assert_eq!(parsing.timeout.unwrap().as_secs(), 5_400);
     assert_eq!(parsing.env["THREADS"], "4");
     assert_eq!(parsing.repositories.len(), 1);
+    assert_eq!(parsing.allow_extra_args, ["--repeat=*"]);
     let start = of("start").unwrap();
     assert_eq!(
         (start.build, start.format),
@@ -351,6 +353,7 @@ fn a_benchmark_that_can_not_be_run_is_refused() {
     refused(
         &[
             ("a", "[benchmarks.b]\nbuild = 'make'"),
+            ("b", "[benchmarks.b2]\nallow_extra_args = ['-x']"),
             (
                 "c",
                 "[benchmarks.c]\nstories = ['x', 'y']\ncommand = ['./c']",
@@ -364,6 +367,7 @@ fn a_benchmark_that_can_not_be_run_is_refused() {
         ],
         &[
             "a:1: benchmarks.b: `build` is for running the benchmark, and there is no `command`",
+            "b:1: benchmarks.b2: `allow_extra_args` is for running the benchmark",
             "c:1: benchmarks.c: the command has no `{story}`, and there are several stories",
             "d:2: this is empty",
             "e:3: \"soon\" is not a duration",

@@ -28,7 +28,7 @@ pub(super) fn request(error: RequestError) -> Status {
         }
         RequestError::NoCommand(_) | RequestError::OtherBots { .. } => "benchmark",
         RequestError::Story(_) => "story",
-        RequestError::Unsupported { field, .. } => field,
+        RequestError::Argument { field, .. } | RequestError::Unsupported { field, .. } => field,
         _ => return Status::invalid_argument(error.to_string()),
     };
     let message = error.to_string();
