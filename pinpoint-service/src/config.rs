@@ -19,6 +19,7 @@
 //! ```
 
 mod limits;
+mod commits;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -29,6 +30,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 pub use limits::{LimitsConfig, Most, OwnLimits};
+pub use commits::Commits;
 
 /// The configuration of a service.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -54,6 +56,10 @@ pub struct Config {
     /// A worker in the same process.
     #[serde(default)]
     pub worker: Option<Worker>,
+    /// How commits are looked up that requests name by less than a full hash; they are not
+    /// without.
+    #[serde(default)]
+    pub commits: Option<Commits>,
     /// The time that is left to requests under way, and to a run of the worker, when the service
     /// has to end.
     #[serde(default = "drain", with = "seconds")]

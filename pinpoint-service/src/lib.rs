@@ -13,9 +13,11 @@
 
 mod browsers;
 mod caller;
+mod commits;
 pub mod config;
 mod descriptors;
 mod grpc;
+mod hosts;
 mod limits;
 mod metrics;
 mod older_page;
@@ -42,6 +44,7 @@ use tower::{ServiceBuilder, ServiceExt};
 use tracing::Instrument;
 
 pub use caller::Caller;
+pub use commits::Commits;
 pub use limits::Limits;
 pub use metrics::metrics;
 pub use operations::{ROLES, Right, rights_of};
@@ -67,6 +70,8 @@ pub struct Service {
     pub limits: Arc<Limits>,
     /// How far the service is on its way to its end. Without a sender it serves for good.
     pub phase: watch::Receiver<Phase>,
+    /// The mirrors in which commits are looked up that requests name by less than a full hash.
+    pub commits: Option<Arc<Commits>>,
 }
 
 /// A part of the life of a service.

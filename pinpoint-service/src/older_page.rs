@@ -107,7 +107,9 @@ pub(crate) async fn bots(State(service): State<Service>, uri: Uri) -> Answer {
 pub(crate) async fn stories(State(service): State<Service>, uri: Uri) -> Answer {
     let name = Query::of(&uri)?.take("benchmark");
     if name.is_empty() {
-        return Err(errors::field("benchmark", "name the benchmark whose stories these are").into());
+        return Err(
+            errors::field("benchmark", "name the benchmark whose stories these are").into(),
+        );
     }
     Ok(Json(json!(service.benchmark(&name)?.stories)))
 }
@@ -256,14 +258,17 @@ fn ends(range: Range) -> Option<[pinpoint_core::CombinedCommit; 2]> {
 
 /// A commit of a comparison: its build, and its runs in their order.
 fn side(job: &Job, answers: &Answers, position: Position) -> Value {
-    let built = answers.answers.iter().rev().find_map(|answer| {
-        match (&answer.task, &answer.report) {
-            (Task::Build { commit, .. }, Report::Built(report)) if *commit == position => {
-                Some(report)
-            }
-            _ => None,
-        }
-    });
+    let built =
+        answers
+            .answers
+            .iter()
+            .rev()
+            .find_map(|answer| match (&answer.task, &answer.report) {
+                (Task::Build { commit, .. }, Report::Built(report)) if *commit == position => {
+                    Some(report)
+                }
+                _ => None,
+            });
     let build = built.map(|report| {
         let commit = CombinedCommit::try_from(&report.commit).ok();
         json!({

@@ -9,13 +9,13 @@ use axum_server::Handle;
 use axum_server::tls_rustls::RustlsConfig;
 use hyper_util::rt::TokioExecutor;
 use hyper_util::server::conn::auto::Builder;
-use pinpoint_backends::local::{Mirrors, Provisions, default_machine_dir};
+use pinpoint_backends::local::{Mirrors, Provisions, RepositoryPattern, default_machine_dir};
 use pinpoint_backends::store::{JobStore, SCHEMA_VERSION, version_at, version_in};
 use pinpoint_backends::worker::{LEASE, WorkerEvent, WorkerOptions};
 use pinpoint_backends::{create_state_dir, owner, worker};
 use pinpoint_core::bots::{Bots, ConfigFile};
 use pinpoint_service::config::{Config, SignInConfig, Tls};
-use pinpoint_service::{Limits, Phase, Service, SignIn, metrics, router};
+use pinpoint_service::{Commits, Limits, Phase, Service, SignIn, metrics, router};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -56,6 +56,12 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
     let store = store(&config).await?;
     let ending = ending()?;
     let (tell, phase) = watch::channel(Phase::Serving);
+    let commits = config.commits.as_ref().map(|commits| {
+        let allowed = commits.allow_repositories.clone();
+        let mirrors = mirrors(&config, allowed)?;
+        let commits = Commits::new(mirrors, commits.main_repository.clone());
+        Ok::<_, Failure>(Arc::new(commits))
+    });
     let host = whoami::hostname().unwrap_or_else(|_| "localhost".into());
     let service = Service {
         store: store.clone(),
@@ -70,6 +76,7 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
         }),
         limits: Arc::new(Limits::new(config.limits.clone())),
         phase,
+        commits: commits.transpose()?,
     };
     // A job is taken only by a process that can also be asked for it.
     let listener = bind(config.listen)?;
@@ -283,18 +290,17 @@ async fn reread(tls: RustlsConfig, files: Tls) {
     }
 }
 
+fn mirrors(config: &Config, allowed: Vec<RepositoryPattern>) -> Result<Mirrors, Failure> {
+    let (state_dir, machine_dir) = (&config.state_dir, default_machine_dir());
+    Ok(Mirrors::open(state_dir, &machine_dir, Vec::new(), allowed)?)
+}
+
 fn options(
     config: &Config,
     worker: &pinpoint_service::config::Worker,
     host: &str,
 ) -> Result<WorkerOptions, Failure> {
-    let allowed = worker.allow_repositories.clone();
-    let mirrors = Mirrors::open(
-        &config.state_dir,
-        &default_machine_dir(),
-        Vec::new(),
-        allowed,
-    )?;
+    let mirrors = mirrors(config, worker.allow_repositories.clone())?;
     Ok(WorkerOptions {
         bots: worker.bots.clone(),
         trusted: None,

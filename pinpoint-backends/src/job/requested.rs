@@ -99,27 +99,34 @@ impl JobRequest {
     ///
     /// All problems of the request, or the first reason why the job can't be carried out.
     pub fn job(&self, bots: &Bots) -> Result<NewJob, RequestError> {
-        let (mut job, request) = match self {
-            Self::Bisection(request) => {
-                let valid = ValidBisection::read(request, bots)?;
-                (bisection(&valid, bots)?, serde_json::to_value(request))
-            }
-            Self::Pairwise(request) => {
-                let valid = ValidPairwise::read(request, bots)?;
-                (pairwise(&valid, bots)?, serde_json::to_value(request))
-            }
+        let mut job = match self {
+            Self::Bisection(request) => bisection(&ValidBisection::read(request, bots)?, bots)?,
+            Self::Pairwise(request) => pairwise(&ValidPairwise::read(request, bots)?, bots)?,
             Self::CulpritFinder(request) => {
                 let valid = ValidCulpritFinder::read(request, bots)?;
                 // The difference that was verified is looked for, unless another is named.
                 let magnitude = request.comparison_magnitude.trim();
                 let magnitude = (!magnitude.is_empty()).then_some(valid.magnitude);
-                let job = culprit_finder(&valid, magnitude.map(Magnitude::Absolute), bots)?;
-                (job, serde_json::to_value(request))
+                culprit_finder(&valid, magnitude.map(Magnitude::Absolute), bots)?
             }
         };
         // What the job itself does not need, such as the issue to report to, is kept so.
-        job.config["request"] = request.map_err(JobError::Unwritable)?;
+        job.config["request"] = self.to_json()?;
         Ok(job)
+    }
+
+    /// The request in the JSON of its message.
+    ///
+    /// # Errors
+    ///
+    /// It has a time that is none.
+    pub fn to_json(&self) -> Result<serde_json::Value, JobError> {
+        let written = match self {
+            Self::Bisection(request) => serde_json::to_value(request),
+            Self::Pairwise(request) => serde_json::to_value(request),
+            Self::CulpritFinder(request) => serde_json::to_value(request),
+        };
+        written.map_err(JobError::Unwritable)
     }
 }
 

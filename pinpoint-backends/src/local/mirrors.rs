@@ -151,10 +151,34 @@ impl Mirrors {
         url: &str,
         build: Option<&BuildSteps<'_>>,
     ) -> Result<Repository, LocalError> {
+        match self.place(url).await? {
+            Place::Given(directory) => {
+                blocking((), move || Ok(Repository::discover(&directory)?)).await
+            }
+            Place::Mirror(mirror) => {
+                mirror.make(build).await?;
+                mirror.repository().await
+            }
+        }
+    }
+
+    /// The local repository of a URL, if it is here.
+    pub(super) async fn repository_here(
+        &self,
+        url: &str,
+    ) -> Result<Option<Repository>, LocalError> {
+        match self.place(url).await? {
+            Place::Mirror(mirror) if !mirror.0.path.is_dir() => Ok(None),
+            Place::Mirror(mirror) => mirror.repository().await.map(Some),
+            Place::Given(_) => self.repository_during(url, None).await.map(Some),
+        }
+    }
+
+    async fn place(&self, url: &str) -> Result<Place, LocalError> {
         let url: RemoteUrl = url.parse().map_err(MirrorError::Url)?;
         let name = url.normal_form();
-        if let Some(directory) = self.0.given.get(&name).cloned() {
-            return blocking((), move || Ok(Repository::discover(&directory)?)).await;
+        if let Some(directory) = self.0.given.get(&name) {
+            return Ok(Place::Given(directory.clone()));
         }
         if !self.0.permitted.iter().any(|pattern| pattern.permits(&url)) {
             let url = url.to_string();
@@ -162,18 +186,27 @@ impl Mirrors {
         }
         let name = hexadecimal(&Sha256::digest(name));
         let path = self.0.workspace.mirrors().join(name);
-        let mirror = Mirror(Arc::new(MirrorInner {
+        Ok(Place::Mirror(Mirror(Arc::new(MirrorInner {
             _used: files::lock(&path.with_extension("used"), Mode::Shared).await?,
             lock: path.with_extension("lock"),
             mirrors: self.clone(),
             missed: Mutex::default(),
-            path: path.clone(),
+            path,
             url,
-        }));
-        mirror.make(build).await?;
-        let repository = blocking((), move || Ok(Repository::discover(&path)?)).await?;
-        Ok(repository.mirroring(mirror))
+        }))))
     }
+
+    pub(super) fn state_dir(&self) -> &Path {
+        self.0.workspace.state_dir()
+    }
+}
+
+/// Where the repository of a URL is.
+enum Place {
+    /// In a directory that was given.
+    Given(PathBuf),
+    /// In a mirror, made or not.
+    Mirror(Mirror),
 }
 
 /// A bare repository of ours that is kept like another one.
@@ -214,6 +247,21 @@ enum Machine<'a> {
 impl Mirror {
     pub(super) fn url(&self) -> &RemoteUrl {
         &self.0.url
+    }
+
+    /// The repository that it is, once it was made.
+    async fn repository(&self) -> Result<Repository, LocalError> {
+        let path = self.0.path.clone();
+        let repository = blocking((), move || Ok(Repository::discover(&path)?)).await?;
+        Ok(repository.mirroring(Self(Arc::clone(&self.0))))
+    }
+
+    /// Fetches the branches and tags.
+    pub(super) async fn update(&self) -> Result<(), LocalError> {
+        let alone = self.lock(None).await?;
+        let path = self.0.path.clone();
+        blocking(Arc::clone(&alone.lock), move || remove_remains(&path)).await?;
+        self.run(&alone, self.fetch(&ALL)).await
     }
 
     /// Clones it, where that was not done yet or git can't open it, and brings the rest of

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use super::database::{Dialect, Value};
 use super::job::first_number;
-use super::journal::parsed;
 use super::jobs::{JobStore, SUMMARY, summary};
+use super::journal::parsed;
 use super::text::{self, Names, Wanted};
 use super::{JobFilter, JobId, JobSummary, NameParts, Page, Place, StoreError, Total};
 

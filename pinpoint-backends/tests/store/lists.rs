@@ -162,7 +162,13 @@ fn any_filter(ids: Vec<JobId>, times: Vec<i64>) -> impl Strategy<Value = (JobFil
         place,
     )
         .prop_map(
-            |((name, benchmark, bots, user, kinds), state, (since, until), (text, parts), place)| {
+            |(
+                (name, benchmark, bots, user, kinds),
+                state,
+                (since, until),
+                (text, parts),
+                place,
+            )| {
                 let filter = JobFilter {
                     name,
                     benchmark,

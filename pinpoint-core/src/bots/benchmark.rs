@@ -248,7 +248,10 @@ mod tests {
         assert_eq!(checked(&none, &[]), Ok(()));
         assert_eq!(checked(&none, &[""]), refused(""));
         let some = allow(&["--fast", "--repeat=*", "--*-flags=--a*b*"]);
-        assert_eq!(checked(&some, &["--fast", "--repeat=", "--repeat=3"]), Ok(()));
+        assert_eq!(
+            checked(&some, &["--fast", "--repeat=", "--repeat=3"]),
+            Ok(())
+        );
         assert_eq!(checked(&some, &["--js-flags=--a b a b"]), Ok(()));
         for bad in [
             "--faster",

@@ -9,37 +9,87 @@ use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 use crate::limits;
 use crate::metrics::METRICS;
 
-/// A request that is not valid, with all its problems.
-pub(super) fn violations(violations: &Violations) -> Status {
-    let fields = violations
-        .iter()
-        .map(|violation| FieldViolation::new(&violation.field, violation.problem.to_string()));
-    let details = ErrorDetails::with_bad_request(fields.collect::<Vec<_>>());
-    let message = format!("the request is not valid:\n{violations}");
-    Status::with_error_details(tonic::Code::InvalidArgument, message, details)
+/// The problems of a request that is to be a job.
+#[derive(Debug)]
+pub(crate) enum Problems {
+    /// Of fields: the name of each, and its problem.
+    Fields(Vec<(String, String)>),
+    /// Of anything else.
+    Other(Status),
 }
 
-/// A request that is no job.
-pub(super) fn request(error: RequestError) -> Status {
-    let field = match &error {
-        RequestError::Invalid(found) => return violations(found),
-        RequestError::UnknownBot(_) | RequestError::Swarming(_) | RequestError::NoRepository(_) => {
-            "configuration"
+impl Problems {
+    /// Under the names that the fields have in the request that was sent.
+    pub(super) fn status(self, name: fn(&str) -> String) -> Status {
+        match self {
+            Self::Fields(fields) => {
+                bad_request(fields.iter().map(|(field, problem)| (name(field), problem)))
+            }
+            Self::Other(status) => status,
         }
-        RequestError::NoCommand(_) | RequestError::OtherBots { .. } => "benchmark",
-        RequestError::Story(_) => "story",
-        RequestError::Argument { field, .. } | RequestError::Unsupported { field, .. } => field,
-        _ => return Status::invalid_argument(error.to_string()),
-    };
-    let message = error.to_string();
-    let details = ErrorDetails::with_bad_request_violation(field, &message);
-    Status::with_error_details(tonic::Code::InvalidArgument, message, details)
+    }
+}
+
+impl From<Status> for Problems {
+    fn from(status: Status) -> Self {
+        Self::Other(status)
+    }
+}
+
+impl From<RequestError> for Problems {
+    fn from(error: RequestError) -> Self {
+        let problem = match &error {
+            RequestError::Argument { source, .. } => source.to_string(),
+            RequestError::Unsupported { reason, .. } => (*reason).to_owned(),
+            // They begin with the name of the field.
+            error => {
+                let text = error.to_string();
+                text.split_once(": ")
+                    .map_or(text.clone(), |(_, problem)| problem.to_owned())
+            }
+        };
+        let field = match &error {
+            RequestError::Invalid(found) => return found.into(),
+            RequestError::UnknownBot(_)
+            | RequestError::Swarming(_)
+            | RequestError::NoRepository(_) => "configuration",
+            RequestError::NoCommand(_) | RequestError::OtherBots { .. } => "benchmark",
+            RequestError::Story(_) => "story",
+            RequestError::Argument { field, .. } | RequestError::Unsupported { field, .. } => field,
+            _ => return Status::invalid_argument(error.to_string()).into(),
+        };
+        Self::Fields(vec![(field.to_owned(), problem)])
+    }
+}
+
+impl From<&Violations> for Problems {
+    fn from(violations: &Violations) -> Self {
+        let fields = violations.iter();
+        let fields = fields.map(|found| (found.field.clone(), found.problem.to_string()));
+        Self::Fields(fields.collect())
+    }
+}
+
+/// A request that is not valid, with all its problems.
+pub(super) fn violations(violations: &Violations) -> Status {
+    Problems::from(violations).status(str::to_owned)
 }
 
 /// A field that is wrong.
 pub(crate) fn field(name: &str, problem: &str) -> Status {
-    let details = ErrorDetails::with_bad_request_violation(name, problem);
-    let message = format!("{name}: {problem}");
+    bad_request([(name.to_owned(), problem)])
+}
+
+fn bad_request(fields: impl IntoIterator<Item = (String, impl Into<String>)>) -> Status {
+    let fields = fields.into_iter();
+    let fields: Vec<_> = fields
+        .map(|(field, problem)| FieldViolation::new(field, problem))
+        .collect();
+    let lines: Vec<_> = { fields.iter() }
+        .map(|found| format!("{}: {}", found.field, found.description))
+        .collect();
+    let message = format!("the request is not valid: {}", lines.join("\n"));
+    let details = ErrorDetails::with_bad_request(fields);
     Status::with_error_details(tonic::Code::InvalidArgument, message, details)
 }
 

@@ -1,15 +1,19 @@
 //! The API of Chromium's page: lists of jobs, try jobs, and what a form has to offer.
 
+use std::collections::BTreeSet;
+
 use pinpoint_backends::job::JobRequest;
+use pinpoint_backends::local::{CommitName, NoCommitName};
 use pinpoint_backends::store::{JobFilter, JobId, JobSummary as StoredSummary, Place};
 use pinpoint_core::JobState;
 use pinpoint_core::api::{
-    CancelPinpointJobRequest, CancelPinpointJobResponse, CombinedCommit, Commit, CreateJobResponse,
-    CreateTryJobRequest, ExtraArgs, GetBenchmarkInfoRequest, GetBenchmarkInfoResponse,
-    GetUserInfoRequest, GetUserInfoResponse, JobStatus, JobSummary, JobType, ListBenchmarksRequest,
+    BuildInfo, CancelPinpointJobRequest, CancelPinpointJobResponse, CombinedCommit, Commit,
+    CreateJobResponse, CreateTryJobRequest, ExtraArgs, GetBenchmarkInfoRequest,
+    GetBenchmarkInfoResponse, GetCommitRequest, GetCommitResponse, GetUserInfoRequest,
+    GetUserInfoResponse, JobStatus, JobSummary, JobType, ListBenchmarksRequest,
     ListBenchmarksResponse, ListBotConfigurationsRequest, ListBotConfigurationsResponse,
-    Pagination, QueryJobListRequest, QueryJobListResponse, SchedulePairwiseRequest, Timestamp,
-    VariantConfig,
+    ListRecentBuildsRequest, ListRecentBuildsResponse, Pagination, QueryJobListRequest,
+    QueryJobListResponse, SchedulePairwiseRequest, Timestamp, VariantConfig,
 };
 use pinpoint_core::bots::{Benchmark, Bot, Workers};
 use tonic::{Request, Response, Status};
@@ -18,6 +22,7 @@ use super::errors;
 use super::services::pinpoint_gateway_server::PinpointGateway;
 use crate::Service;
 use crate::caller::Context;
+use crate::commits::web_url;
 
 type Answer<T> = Result<Response<T>, Status>;
 
@@ -26,6 +31,12 @@ const SEARCHES: [&str; 2] = ["bisection", "culprit_finder"];
 
 /// Jobs of a page.
 const PAGE: u32 = 25;
+
+/// The most builds of a list.
+const MOST_BUILDS: usize = 50;
+
+/// Many of which are of the same commits.
+const MOST_READ_BUILDS: u32 = 500;
 
 #[tonic::async_trait]
 impl PinpointGateway for Service {
@@ -126,6 +137,64 @@ impl PinpointGateway for Service {
         }))
     }
 
+    /// Those that the journals of the bot's last jobs have.
+    async fn list_recent_builds(
+        &self,
+        request: Request<ListRecentBuildsRequest>,
+    ) -> Answer<ListRecentBuildsResponse> {
+        let name = request.into_inner().configuration;
+        let found = self.bots.get(name.trim());
+        let bot = found.map_err(|error| Status::not_found(error.to_string()))?;
+        let builds = self
+            .store
+            .recent_builds(bot.configured_as, MOST_READ_BUILDS)
+            .await
+            .map_err(errors::store)?;
+        let mut seen = BTreeSet::new();
+        // A hash says all of a plain commit alone.
+        let builds = builds.into_iter().filter(|build| {
+            let main = build.commit.main.clone();
+            build.commit == main.clone().into()
+                && main.merged.is_empty()
+                && seen.insert(main.git_hash)
+        });
+        let builds = builds.take(MOST_BUILDS).map(|build| BuildInfo {
+            git_hash: build.commit.main.git_hash,
+            // Builds have no numbers here.
+            build_number: 0,
+            created: Timestamp::of_milliseconds(build.recorded),
+        });
+        Ok(Response::new(ListRecentBuildsResponse {
+            builds: builds.collect(),
+        }))
+    }
+
+    async fn get_commit(&self, request: Request<GetCommitRequest>) -> Answer<GetCommitResponse> {
+        let name = request.into_inner().commit;
+        let name: CommitName = { name.trim().parse() }
+            .map_err(|error: NoCommitName| errors::field("commit", &error.to_string()))?;
+        let (commits, repository) = self.main_repository()?;
+        let found = commits.find(repository, &name).await?;
+        let found =
+            found.ok_or_else(|| Status::not_found(format!("{repository} has no commit {name}")))?;
+        let (branch, position) = found.position().unwrap_or_default();
+        let review = found.footer("Reviewed-on");
+        let review = review.filter(|url| url.starts_with("https://"));
+        Ok(Response::new(GetCommitResponse {
+            repository: repository.to_owned(),
+            url: web_url(repository, &found.git_hash),
+            commit_branch: branch.to_owned(),
+            commit_position: i64::try_from(position).unwrap_or_default(),
+            review_url: review.unwrap_or_default().to_owned(),
+            change_id: found.footer("Change-Id").unwrap_or_default().to_owned(),
+            git_hash: found.git_hash,
+            author: found.author,
+            created: found.created,
+            subject: found.subject,
+            message: found.message,
+        }))
+    }
+
     async fn create_try_job(
         &self,
         request: Request<CreateTryJobRequest>,
@@ -134,7 +203,12 @@ impl PinpointGateway for Service {
         let mut pairs = pairwise(request)?;
         pairs.user_email = self.name_for(&extensions, &pairs.user_email).await?;
         let job_id = self
-            .create(&metadata, &extensions, JobRequest::Pairwise(pairs))
+            .create_named(
+                &metadata,
+                &extensions,
+                JobRequest::Pairwise(pairs),
+                name_in_try_job,
+            )
             .await?;
         Ok(Response::new(CreateJobResponse { job_id }))
     }
@@ -232,6 +306,21 @@ fn place(pagination: &Pagination) -> Result<Place, Status> {
     }
 }
 
+/// The field of a try job that a field of its comparison comes from.
+fn name_in_try_job(field: &str) -> String {
+    let (first, rest) = field.split_once('.').unwrap_or((field, ""));
+    let name = match (first, rest) {
+        ("start_commit", _) => "base.commit",
+        ("end_commit", _) => "experiment.commit",
+        ("base_extra_args", _) => "base.extra_args",
+        ("experiment_extra_args", _) => "experiment.extra_args",
+        ("initial_attempt_count", _) => "attempt_count",
+        ("user_email", _) => "user",
+        _ => field,
+    };
+    name.to_owned()
+}
+
 /// The comparison that a try job is.
 fn pairwise(request: CreateTryJobRequest) -> Result<SchedulePairwiseRequest, Status> {
     let CreateTryJobRequest {
@@ -295,6 +384,8 @@ fn pairwise(request: CreateTryJobRequest) -> Result<SchedulePairwiseRequest, Sta
 fn arguments(benchmark: &str, extra: &ExtraArgs) -> String {
     let flag = |name: &str, value: &str| match value.trim() {
         "" => String::new(),
+        // One argument of the browser, whatever is in it.
+        value if value.contains(char::is_whitespace) => format!("--{name}={}", quoted(value)),
         value => format!("--{name}={value}"),
     };
     let browser = [
@@ -307,9 +398,21 @@ fn arguments(benchmark: &str, extra: &ExtraArgs) -> String {
     let browser = match &*browser {
         "" => String::new(),
         browser if benchmark.ends_with(".crossbench") => browser.to_owned(),
-        browser => format!("--extra-browser-args=\"{browser}\""),
+        browser => format!("--extra-browser-args={}", quoted(browser)),
     };
     joined(&[extra.benchmark_runner_args.trim().to_owned(), browser])
+}
+
+/// A text in quotes, which are not ended by those in it.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        if matches!(letter, '"' | '\\' | '$' | '`') {
+            quoted.push('\\');
+        }
+        quoted.push(letter);
+    }
+    quoted + "\""
 }
 
 fn joined(parts: &[String]) -> String {
@@ -342,6 +445,37 @@ mod tests {
             format!("--repeat=2 {browser}")
         );
         assert_eq!(arguments("any", &ExtraArgs::default()), "");
+        // Quotes do not end what they are in.
+        let extra = ExtraArgs {
+            extra_browser_args: r#"--a="x y" --b=\$HOME" --out"#.into(),
+            js_flags: "--c --d".into(),
+            ..ExtraArgs::default()
+        };
+        let line = arguments("speedometer3", &extra);
+        assert_eq!(
+            line,
+            r#"--extra-browser-args="--a=\"x y\" --b=\\\$HOME\" --out --js-flags=\"--c --d\"""#
+        );
+        let crossbench = ExtraArgs {
+            js_flags: "--c --d".into(),
+            ..ExtraArgs::default()
+        };
+        assert_eq!(
+            arguments("a.crossbench", &crossbench),
+            r#"--js-flags="--c --d""#
+        );
+    }
+
+    #[test]
+    fn problems_are_told_of_the_fields_that_were_sent() {
+        for (field, expected) in [
+            ("start_commit.main.git_hash", "base.commit"),
+            ("end_commit", "experiment.commit"),
+            ("experiment_extra_args", "experiment.extra_args"),
+            ("configuration", "configuration"),
+        ] {
+            assert_eq!(name_in_try_job(field), expected);
+        }
     }
 
     #[test]

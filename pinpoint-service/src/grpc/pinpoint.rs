@@ -159,9 +159,27 @@ impl Service {
         extensions: &Extensions,
         request: JobRequest,
     ) -> Result<String, Status> {
+        self.create_named(metadata, extensions, request, str::to_owned)
+            .await
+    }
+
+    /// The same for a request that was sent in another form, in which fields have these names.
+    pub(super) async fn create_named(
+        &self,
+        metadata: &MetadataMap,
+        extensions: &Extensions,
+        mut request: JobRequest,
+        name: fn(&str) -> String,
+    ) -> Result<String, Status> {
         let key = idempotency_key(metadata)?;
         let context = Context::of(extensions)?;
-        let mut job = request.job(&self.bots).map_err(errors::request)?;
+        // Asked for again, HEAD is the same request, though it may be another commit.
+        let asked = request.to_json().map_err(errors::job)?;
+        self.resolve(&mut request)
+            .await
+            .map_err(|found| found.status(name))?;
+        let job = request.job(&self.bots);
+        let mut job = job.map_err(|error| errors::Problems::from(error).status(name))?;
         if job.user.is_empty() {
             job.user.clone_from(&context.caller()?.user);
         }
@@ -169,18 +187,14 @@ impl Service {
         for (field, text) in [("job_name", &job.name), ("user", &job.user)] {
             if text.len() > MOST_NAME_BYTES {
                 let problem = format!("it has more than {MOST_NAME_BYTES} bytes");
-                return Err(errors::field(field, &problem));
+                return Err(errors::field(&name(field), &problem));
             }
         }
         if let Some(trace) = context.trace {
             job.config["traceparent"] = trace.to_string().into();
         }
         let caller = context.caller()?;
-        let digest = sha256(&serde_json::json!([
-            job.kind,
-            job.config["request"],
-            job.user
-        ]));
+        let digest = sha256(&serde_json::json!([job.kind, asked, job.user]));
         let creation = Creation {
             entry: Some(&context.entry(Code::Ok)),
             once: (key.as_deref()).map(|key| IdempotencyKey {

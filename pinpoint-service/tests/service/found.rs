@@ -34,18 +34,21 @@ fn repository(directory: &Path, commits: usize, slow: usize) -> Vec<String> {
         String::from_utf8(done.stdout).unwrap().trim().to_owned()
     };
     std::fs::create_dir(directory).unwrap();
-    git(&["init", "--quiet"]);
+    git(&["init", "--quiet", "--initial-branch=main"]);
     (0..commits)
         .map(|number| {
             let level = if number < slow { 100 } else { 200 };
-            let script = format!("# {number}\necho \"time: $(({level} + PINPOINT_RUN % 3)) ms\"\n");
+            // An argument `--level=N` makes it slower by N.
+            let script = format!(
+                "# {number}\nlevel=${{1:---level=0}}\necho \"time: $(({level} + ${{level#--level=}} + PINPOINT_RUN % 3)) ms\"\n"
+            );
             std::fs::write(directory.join("bench.sh"), script).unwrap();
             git(&["add", "bench.sh"]);
             git(&[
                 "commit",
                 "--quiet",
                 "--message",
-                &format!("change {number}"),
+                &format!("change {number}\n\nChange-Id: I{number}\nCr-Commit-Position: refs/heads/main@{{#{}}}", 100 + number),
             ]);
             git(&["rev-parse", "HEAD"])
         })
@@ -80,12 +83,15 @@ async fn a_culprit_is_found() {
             stories = ["small"]
             command = ["sh", "bench.sh"]
             format = "lines"
+            allow_extra_args = ["--level=*"]
         "#
     );
-    let world = World::of(SignIn::Nobody("ada".into()), &bots).await;
+    let world = World::looking_up(SignIn::Nobody("ada".into()), &bots, &[&url]).await;
+    commits_are_found_by_their_names(&world, &directory, &url, &hashes).await;
+    let tried = try_job(&world, &hashes).await;
     let request = json!({
-        "start_git_hash": hashes[0],
-        "end_git_hash": hashes[7],
+        "start_git_hash": hashes[0][..12],
+        "end_git_hash": "107",
         "configuration": "lab",
         "benchmark": "parsing",
         "story": "small",
@@ -141,7 +147,7 @@ async fn a_culprit_is_found() {
             build_store: None,
         },
     };
-    let (ended, left) = (Notify::new(), Cell::new(2));
+    let (ended, left) = (Notify::new(), Cell::new(3));
     let tell = |event: WorkerEvent<'_>| {
         if let WorkerEvent::Ended(_, result) = event {
             assert!(result.is_ok(), "{result:?}");
@@ -153,6 +159,7 @@ async fn a_culprit_is_found() {
     };
     let served = serve(&world.store, &options, ended.notified(), tell);
     served.await.unwrap();
+    a_try_job_is_shown_in_one_piece(&world, &tried, &hashes).await;
 
     let found = world
         .get(&format!("/pinpoint/v1/query?job_id={id}"))
@@ -214,4 +221,164 @@ async fn a_culprit_is_found() {
     assert_eq!(of(4).unwrap()["comparisons"]["next"], "different");
     assert_eq!(of(5).unwrap()["comparisons"]["prev"], "different");
     assert_eq!(of(0).unwrap()["comparisons"]["prev"], "");
+}
+
+async fn commits_are_found_by_their_names(
+    world: &World,
+    directory: &Path,
+    url: &str,
+    hashes: &[String],
+) {
+    let commit = async |name: &str| world.get(&format!("/pinpoint/v1/commit/{name}")).await;
+    let head = commit("HEAD").await.ok();
+    let mut expected = json!({
+        "repository": url,
+        "gitHash": hashes[7],
+        "url": "",
+        "author": "Ada <ada@example.org>",
+        "created": head["created"],
+        "subject": "change 7",
+        "message": "change 7\n\nChange-Id: I7\nCr-Commit-Position: refs/heads/main@{#107}",
+        "commitBranch": "refs/heads/main",
+        "commitPosition": "107",
+        "reviewUrl": "",
+        "changeId": "I7",
+    });
+    assert_eq!(head, expected);
+    assert!(head["created"].as_str().unwrap().contains('T'));
+    for name in [
+        "107",
+        "refs%2Fheads%2Fmain@%7B%23107%7D",
+        &hashes[7],
+        &hashes[7][..9],
+    ] {
+        assert_eq!(commit(name).await.ok(), expected, "{name}");
+    }
+    expected = commit("103").await.ok();
+    assert_eq!(expected["gitHash"], hashes[3]);
+    for absent in ["1070", &"c".repeat(40), "0000000a"] {
+        commit(absent).await.fails(404, 5);
+    }
+    // To git, these are options, files and other revisions.
+    for other in [
+        "--output=x",
+        "HEAD~1",
+        "main",
+        "HEAD:bench.sh",
+        "-1",
+        "%2E%2E",
+    ] {
+        commit(other).await.fails(400, 3);
+    }
+    assert!(!directory.join("x").exists());
+}
+
+/// A comparison of HEAD with itself, with another argument.
+async fn try_job(world: &World, hashes: &[String]) -> String {
+    let request = json!({
+        "benchmark": "parsing",
+        "configuration": "lab",
+        "story": "small",
+        "base": { "commit": "104" },
+        "experiment": {
+            "commit": "refs/heads/main@{#104}",
+            "extraArgs": { "benchmarkRunnerArgs": "--level=50" },
+        },
+        "attemptCount": 10,
+    });
+    let mut others = [
+        ("base", "commit", json!({ "commit": "999" })),
+        ("experiment", "commit", json!({ "commit": "main" })),
+        (
+            "base",
+            "extra_args",
+            json!({ "commit": "HEAD", "extraArgs": { "jsFlags": "--x" } }),
+        ),
+    ]
+    .map(|(side, field, value)| {
+        let mut request = request.clone();
+        request[side] = value;
+        (format!("{side}.{field}"), request)
+    });
+    for (field, request) in &mut others {
+        let refused = world.post("/pinpoint/v1/new", request).await;
+        let violations = &refused.body["details"][0]["fieldViolations"];
+        assert_eq!(violations[0]["field"], **field, "{violations}");
+        assert!(refused.fails(400, 3).contains(&**field));
+    }
+    // Though HEAD may move, it is the same request.
+    let keyed = [
+        ("idempotency-key", "k"),
+        ("content-type", "application/json"),
+    ];
+    let post = async || {
+        world
+            .send_with("POST", "/pinpoint/v1/new", &keyed, &request)
+            .await
+            .ok()
+    };
+    let made = post().await;
+    assert_eq!(post().await, made);
+    let id = made["jobId"].as_str().unwrap();
+    let job = world.get(&format!("/json/job/{id}")).await.ok();
+    let parameters = &job["AdditionalRequestParameters"];
+    for name in ["start_commit_githash", "end_commit_githash"] {
+        assert_eq!(parameters[name], hashes[4]);
+    }
+    id.to_owned()
+}
+
+async fn a_try_job_is_shown_in_one_piece(world: &World, id: &str, hashes: &[String]) {
+    let job = world.get(&format!("/json/job/{id}")).await.ok();
+    assert_eq!(
+        (&job["JobStatus"], &job["JobType"]),
+        (&json!("Completed"), &json!("Pairwise"))
+    );
+    let summary = &job["MetricSummary"]["time"];
+    assert_eq!(summary["significant"], true);
+    assert!(summary["p_value"].as_f64().unwrap() < 0.05);
+    let median = |name: &str| summary[name].as_f64().unwrap();
+    assert!(
+        (99.0..=103.0).contains(&median("control_median")),
+        "{summary}"
+    );
+    assert!(
+        (149.0..=153.0).contains(&median("treatment_median")),
+        "{summary}"
+    );
+    let lower = median("confidence_interval_lower");
+    assert!(lower > 40.0 && lower <= median("confidence_interval_higher"));
+    let parameters = &job["AdditionalRequestParameters"];
+    assert_eq!(parameters["duration"], "0");
+    for (side, level) in [("left", 100.0), ("right", 150.0)] {
+        let side = &parameters["commit_runs"][side];
+        let build = &side["Build"];
+        assert_eq!(build["Commit"]["main"]["git_hash"], hashes[4], "{build}");
+        assert_eq!(
+            (&build["Status"], &build["Device"]),
+            (&json!(12), &json!("lab"))
+        );
+        let runs = side["Runs"].as_array().unwrap();
+        assert_eq!(runs.len(), 10);
+        for run in runs {
+            assert_eq!(run["Status"], "COMPLETED");
+            let value = run["Values"]["time"][0].as_f64().unwrap();
+            assert!((level..level + 3.0).contains(&value), "{run}");
+        }
+    }
+    let builds = world.get("/pinpoint/v1/recent-builds/lab").await.ok();
+    let builds = builds["builds"].as_array().unwrap();
+    let mut built: Vec<_> = builds
+        .iter()
+        .map(|build| build["gitHash"].as_str())
+        .collect();
+    assert!(built.contains(&Some(&*hashes[4])));
+    let all = built.len();
+    built.sort_unstable();
+    built.dedup();
+    assert_eq!(built.len(), all);
+    world
+        .get("/pinpoint/v1/recent-builds/unheard")
+        .await
+        .fails(404, 5);
 }

@@ -84,6 +84,20 @@ async fn jobs_are_listed_page_by_page_in_both_directions() {
     assert!(prev.starts_with("before-"), "{prev}");
     let back = list(&format!("?pagination.prev_cursor={prev}")).await.ok();
     assert_eq!(back["jobs"], newest["jobs"]);
+    // What is verified is a bisection, too.
+    let mut verified = bisection();
+    verified["improvement_direction"] = "UP".into();
+    let made = world
+        .post("/pinpoint/v1/culprit-finder", &verified)
+        .await
+        .ok();
+    let bisections = list("?job_type=JOB_TYPE_BISECT").await.ok();
+    let first = &bisections["jobs"][0];
+    assert_eq!(
+        (&first["jobId"], &first["jobType"]),
+        (&made["jobId"], &json!("JOB_TYPE_BISECT"))
+    );
+    assert_eq!(bisections["jobs"][1]["jobType"], "JOB_TYPE_BISECT");
     let tries = list("?job_type=JOB_TYPE_TRY&user=ada@example.org")
         .await
         .ok();

@@ -8,6 +8,7 @@
 mod found;
 mod gateway;
 mod limits;
+mod older_page;
 mod pinpoint;
 mod readers;
 mod rights;

@@ -1,15 +1,17 @@
 //! A service with a store of its own, and requests to it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use http::{Request, Response, StatusCode, Version};
+use pinpoint_backends::local::Mirrors;
 use pinpoint_backends::owner;
 use pinpoint_backends::store::{JobStore, NewToken};
 use pinpoint_core::bots::{Bots, ConfigFile};
 use pinpoint_service::config::LimitsConfig;
-use pinpoint_service::{Limits, Phase, Service, SignIn, router};
+use pinpoint_service::{Commits, Limits, Phase, Service, SignIn, router};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -53,11 +55,25 @@ impl World {
 
     /// One with these bots and benchmarks.
     pub(crate) async fn of(sign_in: SignIn, bots: &str) -> Self {
-        Self::limited(sign_in, bots, LimitsConfig::none()).await
+        Self::made(sign_in, bots, LimitsConfig::none(), &[]).await
     }
 
     /// One with these limits, too.
     pub(crate) async fn limited(sign_in: SignIn, bots: &str, limits: LimitsConfig) -> Self {
+        Self::made(sign_in, bots, limits, &[]).await
+    }
+
+    /// One that looks commits up in these repositories.
+    pub(crate) async fn looking_up(sign_in: SignIn, bots: &str, repositories: &[&str]) -> Self {
+        Self::made(sign_in, bots, LimitsConfig::none(), repositories).await
+    }
+
+    async fn made(
+        sign_in: SignIn,
+        bots: &str,
+        limits: LimitsConfig,
+        repositories: &[&str],
+    ) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let store = JobStore::open(directory.path()).await.unwrap();
         let file = ConfigFile {
@@ -73,6 +89,7 @@ impl World {
             sign_in: Arc::new(sign_in),
             limits: Arc::new(Limits::new(limits)),
             phase: of_service,
+            commits: commits(directory.path(), repositories),
         };
         let router = router(service).await;
         Self {
@@ -159,6 +176,18 @@ impl World {
         let request = Request::post(path).header("content-type", kind);
         self.answer(request.body(body.into()).unwrap()).await
     }
+}
+
+fn commits(directory: &Path, repositories: &[&str]) -> Option<Arc<Commits>> {
+    let allowed: Vec<_> = { repositories.iter() }
+        .map(|url| url.parse().unwrap())
+        .collect();
+    if allowed.is_empty() {
+        return None;
+    }
+    let machine_dir = directory.join("machine");
+    let mirrors = Mirrors::open(directory, &machine_dir, Vec::new(), allowed);
+    Some(Arc::new(Commits::new(mirrors.unwrap(), None)))
 }
 
 impl Answer {

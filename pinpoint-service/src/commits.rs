@@ -1,0 +1,263 @@
+//! Commits by the names that requests give them: `HEAD`, positions and parts of hashes, looked
+//! up in mirrors of the repositories that the operator has configured.
+//!
+//! A request never waits for git for long: what has to be fetched is fetched in a task of its
+//! own, which goes on when the request has been answered, and not twice within a short time.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use pinpoint_backends::job::JobRequest;
+use pinpoint_backends::local::{CommitDetails, CommitName, LocalError, MirrorError, Mirrors};
+use pinpoint_core::bots::Workers;
+use tokio::sync::watch;
+use tonic::Status;
+
+use crate::Service;
+use crate::grpc::errors;
+use crate::hosts::is_at_or_below;
+
+/// The time after which a mirror may be out of date: `HEAD` is as old as this at most.
+const FRESH: Duration = Duration::from_secs(30);
+
+/// The longest that a request waits for a mirror.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The mirrors that commits are looked up in.
+#[derive(Debug)]
+pub struct Commits {
+    mirrors: Mirrors,
+    main_repository: Option<String>,
+    /// The last update of each mirror, by its URL.
+    updates: Mutex<BTreeMap<String, Update>>,
+}
+
+/// Set when it has ended; nothing where it failed, as the log says.
+type Update = watch::Receiver<Option<(Instant, Result<(), Status>)>>;
+
+impl Commits {
+    /// Commits of the repositories that these mirrors may fetch; `main_repository` is the one
+    /// that GetCommit looks into.
+    pub fn new(mirrors: Mirrors, main_repository: Option<String>) -> Self {
+        Self {
+            mirrors,
+            main_repository,
+            updates: Mutex::default(),
+        }
+    }
+
+    /// The commit of this name; nothing where the repository has none.
+    pub(crate) async fn find(
+        &self,
+        repository: &str,
+        name: &CommitName,
+    ) -> Result<Option<CommitDetails>, Status> {
+        // What has a name keeps it, but for HEAD.
+        if *name != CommitName::Head
+            && let Ok(Some(found)) = self.mirrors.find(repository, name).await
+        {
+            return Ok(Some(found));
+        }
+        self.updated(repository).await?;
+        let found = self.mirrors.find(repository, name).await;
+        found.map_err(|error| failed(repository, &error))
+    }
+
+    /// Brings the mirror of a repository up to date, unless that was done lately.
+    async fn updated(&self, repository: &str) -> Result<(), Status> {
+        let mut update = {
+            let mut updates = self.updates.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_fresh = |update: &Update| match &*update.borrow() {
+                Some((ended, _)) => ended.elapsed() < FRESH,
+                // Under way.
+                None => update.has_changed().is_ok(),
+            };
+            match updates.get(repository).filter(|update| is_fresh(update)) {
+                Some(update) => update.clone(),
+                None => {
+                    let update = self.update(repository);
+                    updates.insert(repository.to_owned(), update.clone());
+                    update
+                }
+            }
+        };
+        let ended = tokio::time::timeout(PATIENCE, update.wait_for(Option::is_some)).await;
+        match ended {
+            Ok(Ok(ended)) => match &*ended {
+                Some((_, result)) => result.clone(),
+                None => Ok(()),
+            },
+            Ok(Err(_)) => Err(Status::internal("the repository can't be fetched")),
+            Err(_) => Err(Status::unavailable(format!(
+                "{repository} is being fetched, which takes a while; ask again in a minute"
+            ))),
+        }
+    }
+
+    fn update(&self, repository: &str) -> Update {
+        let (tell, update) = watch::channel(None);
+        let (mirrors, repository) = (self.mirrors.clone(), repository.to_owned());
+        tokio::spawn(async move {
+            let updated = mirrors.update(&repository).await;
+            let updated = updated.map_err(|error| failed(&repository, &error));
+            tell.send_replace(Some((Instant::now(), updated)));
+        });
+        update
+    }
+}
+
+/// A failure of git. Its output stays in the log.
+fn failed(repository: &str, error: &LocalError) -> Status {
+    tracing::warn!(
+        repository,
+        error = error as &dyn std::error::Error,
+        "a commit can't be looked up"
+    );
+    match error {
+        LocalError::Mirror(MirrorError::NotPermitted { .. }) => {
+            Status::failed_precondition(format!(
+                "this service may not fetch {repository}; its operator allows repositories in `[commits]`"
+            ))
+        }
+        LocalError::Mirror(_) => Status::unavailable(format!(
+            "{repository} can't be fetched at the moment; the operator finds the reason in the log"
+        )),
+        _ => Status::internal(format!(
+            "the mirror of {repository} can't be read; the operator finds the reason in the log"
+        )),
+    }
+}
+
+impl Service {
+    /// The mirrors, and the repository that GetCommit looks into.
+    pub(crate) fn main_repository(&self) -> Result<(&Arc<Commits>, &str), Status> {
+        let Some(commits) = &self.commits else {
+            return Err(Status::failed_precondition(
+                "this service looks no commits up; its operator configures `[commits]`",
+            ));
+        };
+        let all = || {
+            let bots = self.usable_bots().filter_map(|bot| bot.repository);
+            bots.collect::<std::collections::BTreeSet<_>>()
+        };
+        let main = commits.main_repository.as_deref().or_else(|| {
+            let all = all();
+            all.first().copied().filter(|_| all.len() == 1)
+        });
+        let main = main.ok_or_else(|| {
+            Status::failed_precondition(
+                "bots have several repositories; the operator names one, `main_repository` in `[commits]`",
+            )
+        })?;
+        Ok((commits, main))
+    }
+
+    /// Writes the full hash of each commit that a request names otherwise, where this service
+    /// looks commits up. What is not the name of a commit stays as it is, for the check of the
+    /// request.
+    pub(crate) async fn resolve(&self, request: &mut JobRequest) -> Result<(), errors::Problems> {
+        let Some(commits) = &self.commits else {
+            return Ok(());
+        };
+        let bot = match request {
+            JobRequest::Bisection(request) => &request.configuration,
+            JobRequest::Pairwise(request) => &request.configuration,
+            JobRequest::CulpritFinder(request) => &request.configuration,
+        };
+        let Ok(bot) = self.bots.get(bot.trim()) else {
+            return Ok(());
+        };
+        let (Some(repository), false) =
+            (bot.repository, matches!(bot.workers, Workers::Swarming(_)))
+        else {
+            return Ok(());
+        };
+        let mut missing = Vec::new();
+        for (field, text) in names(request, repository) {
+            match text.trim().parse::<CommitName>() {
+                Ok(name) if !name.is_full_hash() => match commits.find(repository, &name).await? {
+                    Some(found) => *text = found.git_hash,
+                    None => missing.push((
+                        field.to_owned(),
+                        format!("{repository} has no commit {name}"),
+                    )),
+                },
+                _ => {}
+            }
+        }
+        match missing.is_empty() {
+            true => Ok(()),
+            false => Err(errors::Problems::Fields(missing)),
+        }
+    }
+}
+
+/// The fields of a request that name commits of its bot's repository.
+fn names<'a>(request: &'a mut JobRequest, repository: &str) -> Vec<(&'static str, &'a mut String)> {
+    match request {
+        JobRequest::Bisection(request) => vec![
+            ("start_git_hash", &mut request.start_git_hash),
+            ("end_git_hash", &mut request.end_git_hash),
+        ],
+        JobRequest::CulpritFinder(request) => vec![
+            ("start_git_hash", &mut request.start_git_hash),
+            ("end_git_hash", &mut request.end_git_hash),
+        ],
+        JobRequest::Pairwise(request) => {
+            let sides = [
+                ("start_commit.main.git_hash", &mut request.start_commit),
+                ("end_commit.main.git_hash", &mut request.end_commit),
+            ];
+            let names = sides.into_iter().filter_map(|(field, side)| {
+                let main = side.as_mut()?.main.as_mut()?;
+                let named = main.repository.trim();
+                (named.is_empty() || named == repository).then_some((field, &mut main.git_hash))
+            });
+            names.collect()
+        }
+    }
+}
+
+/// Where a person can look at a commit; empty where its host is not known.
+pub(crate) fn web_url(repository: &str, hash: &str) -> String {
+    let base = repository.trim_end_matches('/');
+    let base = base.strip_suffix(".git").unwrap_or(base);
+    let host = base
+        .strip_prefix("https://")
+        .and_then(|rest| rest.split('/').next());
+    let at = |known: &str| host.is_some_and(|host| is_at_or_below(host, known));
+    if at("googlesource.com") {
+        format!("{base}/+/{hash}")
+    } else if at("github.com") {
+        format!("{base}/commit/{hash}")
+    } else {
+        String::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_is_looked_at_where_its_host_shows_it() {
+        let src = "https://chromium.googlesource.com/chromium/src.git";
+        assert_eq!(
+            web_url(src, "a1"),
+            "https://chromium.googlesource.com/chromium/src/+/a1"
+        );
+        assert_eq!(
+            web_url("https://github.com/v8/v8/", "a1"),
+            "https://github.com/v8/v8/commit/a1"
+        );
+        for other in [
+            "/srv/tool.git",
+            "https://github.com.evil.example/v8",
+            "http://github.com/v8/v8",
+            "git@github.com:v8/v8",
+        ] {
+            assert_eq!(web_url(other, "a1"), "");
+        }
+    }
+}
