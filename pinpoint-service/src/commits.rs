@@ -33,7 +33,7 @@ pub struct Commits {
     updates: Mutex<BTreeMap<String, Update>>,
 }
 
-/// Set when it has ended; nothing where it failed, as the log says.
+/// The end of an update, and its result; nothing while it goes on.
 type Update = watch::Receiver<Option<(Instant, Result<(), Status>)>>;
 
 impl Commits {

@@ -29,6 +29,8 @@ use pinpoint_backends::local::RepositoryPattern;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use crate::hosts::is_name;
+
 pub use limits::{LimitsConfig, Most, OwnLimits};
 pub use commits::Commits;
 
@@ -60,6 +62,10 @@ pub struct Config {
     /// without.
     #[serde(default)]
     pub commits: Option<Commits>,
+    /// The hosts of Gerrit that may be asked for changes, and those below them: as
+    /// `googlesource.com`.
+    #[serde(default)]
+    pub gerrit_hosts: Vec<String>,
     /// The time that is left to requests under way, and to a run of the worker, when the service
     /// has to end.
     #[serde(default = "drain", with = "seconds")]
@@ -154,6 +160,9 @@ pub enum ConfigError {
         "tokens would cross the network in the clear: give `[tls]`, or listen on a loopback address, with a server before it that ends TLS, instead of {0}"
     )]
     Readable(SocketAddr),
+    /// Not a host: a URL, or a host with a port.
+    #[error("`gerrit_hosts`: {0:?} is not the name of a host; write it as googlesource.com")]
+    GerritHost(String),
     /// A worker that takes nothing.
     #[error(
         "`worker.bots` names no bot; name those whose jobs this process takes, or leave `[worker]` out"
@@ -176,6 +185,9 @@ impl Config {
                 return Err(ConfigError::Readable(config.listen));
             }
             _ => {}
+        }
+        if let Some(host) = { config.gerrit_hosts.iter() }.find(|host| !is_name(host)) {
+            return Err(ConfigError::GerritHost(host.clone()));
         }
         if config
             .worker
@@ -214,6 +226,14 @@ mod tests {
             (
                 "listen = '127.0.0.1:80'\nstate_dir = '/s'\nbots = []\n[worker]\nbots = []",
                 "names no bot",
+            ),
+            (
+                "listen = '127.0.0.1:80'\nstate_dir = '/s'\nbots = []\ngerrit_hosts = ['https://a.example']",
+                "is not the name of a host",
+            ),
+            (
+                "listen = '127.0.0.1:80'\nstate_dir = '/s'\nbots = []\n[commits]\nallow_repositories = ['x']",
+                "does not begin with https://",
             ),
         ];
         for (text, expected) in cases {

@@ -3,19 +3,21 @@
 /// Is the host this one, or below it? Both are plain names: what else a URL has (a user, a
 /// port, a dot at the end) makes the host another one.
 pub(crate) fn is_at_or_below(host: &str, trusted: &str) -> bool {
-    let is_name = |name: &str| {
-        let is_part = |part: &str| {
-            let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-            !part.is_empty() && !part.starts_with('-') && part.bytes().all(is_fit)
-        };
-        name.split('.').all(is_part)
-    };
     if !is_name(host) || !is_name(trusted) {
         return false;
     }
     let (host, trusted) = (host.to_ascii_lowercase(), trusted.to_ascii_lowercase());
     let below = host.strip_suffix(&trusted);
     below.is_some_and(|below| below.is_empty() || below.ends_with('.'))
+}
+
+/// Is this the plain name of a host?
+pub(crate) fn is_name(name: &str) -> bool {
+    let is_part = |part: &str| {
+        let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        !part.is_empty() && !part.starts_with('-') && part.bytes().all(is_fit)
+    };
+    name.split('.').all(is_part)
 }
 
 #[cfg(test)]

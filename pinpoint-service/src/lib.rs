@@ -16,6 +16,7 @@ mod caller;
 mod commits;
 pub mod config;
 mod descriptors;
+mod gerrit;
 mod grpc;
 mod hosts;
 mod limits;
@@ -45,6 +46,7 @@ use tracing::Instrument;
 
 pub use caller::Caller;
 pub use commits::Commits;
+pub use gerrit::{Gerrit, GerritError};
 pub use limits::Limits;
 pub use metrics::metrics;
 pub use operations::{ROLES, Right, rights_of};
@@ -72,6 +74,8 @@ pub struct Service {
     pub phase: watch::Receiver<Phase>,
     /// The mirrors in which commits are looked up that requests name by less than a full hash.
     pub commits: Option<Arc<Commits>>,
+    /// The hosts of Gerrit that may be asked for changes.
+    pub gerrit: Option<Arc<Gerrit>>,
 }
 
 /// A part of the life of a service.

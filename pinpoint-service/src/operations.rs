@@ -181,6 +181,11 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         routes: &[(GET, "/pinpoint/v1/commit/{commit}")],
     },
     Operation {
+        rpc: "pinpoint.v1.PinpointGateway/GetPatch",
+        access: With(Right::See),
+        routes: &[(GET, "/pinpoint/v1/patch")],
+    },
+    Operation {
         rpc: "pinpoint.v1.PinpointGateway/CreateTryJob",
         access: With(Right::Create),
         routes: &[(POST, "/pinpoint/v1/new")],
@@ -242,9 +247,6 @@ mod tests {
 
     use super::*;
 
-    /// Methods that ask other services, which this one does not reach.
-    const ABSENT: [&str; 1] = ["pinpoint.v1.PinpointGateway/GetPatch"];
-
     /// A new RPC without a row here could not be called; this says so before it is released.
     #[test]
     fn every_method_has_one_row() {
@@ -260,7 +262,6 @@ mod tests {
             .map(|row| row.rpc)
             .filter(|rpc| !rpc.starts_with("grpc."))
             .collect();
-        rows.extend(ABSENT);
         rows.sort_unstable();
         let mut methods: Vec<_> = methods.collect();
         methods.sort_unstable();

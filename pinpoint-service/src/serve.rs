@@ -15,7 +15,9 @@ use pinpoint_backends::worker::{LEASE, WorkerEvent, WorkerOptions};
 use pinpoint_backends::{create_state_dir, owner, worker};
 use pinpoint_core::bots::{Bots, ConfigFile};
 use pinpoint_service::config::{Config, SignInConfig, Tls};
-use pinpoint_service::{Commits, Limits, Phase, Service, SignIn, metrics, router};
+use pinpoint_service::{
+    Commits, Gerrit, Limits, Phase, Service, SignIn, metrics, router,
+};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -77,6 +79,10 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
         limits: Arc::new(Limits::new(config.limits.clone())),
         phase,
         commits: commits.transpose()?,
+        gerrit: match &config.gerrit_hosts[..] {
+            [] => None,
+            hosts => Some(Arc::new(Gerrit::new(hosts.to_vec())?)),
+        },
     };
     // A job is taken only by a process that can also be asked for it.
     let listener = bind(config.listen)?;

@@ -271,7 +271,6 @@ mod tests {
             "abcdef",
             "abcdefg",
             "a..b@{",
-            "99999999999999999999999",
         ] {
             assert!(text.parse::<CommitName>().is_err(), "{text}");
         }

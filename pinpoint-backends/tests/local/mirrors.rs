@@ -593,3 +593,54 @@ async fn a_permitted_url_that_leads_elsewhere_is_not_followed() {
     assert!(asked.load(Ordering::SeqCst) > 0);
     assert_eq!(reached.load(Ordering::SeqCst), 0);
 }
+
+#[tokio::test]
+async fn commits_are_looked_up_in_a_mirror_that_is_updated_on_request() {
+    let world = published();
+    let first = world.commit("file", "1");
+    push(&world);
+    let url = world.path("upstream").display().to_string();
+    let mirrors = Mirrors::open(
+        &world.path("other/state"),
+        &world.path("other/machine"),
+        [],
+        vec![url.parse().unwrap()],
+    )
+    .unwrap();
+    let find = async |name: &str| {
+        let name = name.parse().unwrap();
+        let found = mirrors.find(&url, &name).await.unwrap();
+        found.map(|found| found.git_hash)
+    };
+    // Nothing is fetched to find something.
+    assert_eq!(find("HEAD").await, None);
+    mirrors.update(&url).await.unwrap();
+    assert_eq!(find(&first).await, Some(first.clone()));
+    let second = world.commit("file", "2");
+    push(&world);
+    assert_eq!(find(&second[..12]).await, None);
+    mirrors.update(&url).await.unwrap();
+    assert_eq!(find(&second[..12]).await, Some(second.clone()));
+    let name = second.parse().unwrap();
+    let found = mirrors.find(&url, &name).await.unwrap().unwrap();
+    assert_eq!(
+        (&*found.subject, &*found.message),
+        ("Change file", "Change file")
+    );
+    assert_eq!((found.position(), found.footer("Change-Id")), (None, None));
+    // What the machine may not fetch is not looked at.
+    let other = world.path("repository").display().to_string();
+    let refused = mirrors.find(&other, &name).await;
+    assert!(
+        matches!(
+            refused,
+            Err(LocalError::Mirror(MirrorError::NotPermitted { .. }))
+        ),
+        "{refused:?}"
+    );
+    // A mirror that git can't open is made again.
+    let [mirror] = <[PathBuf; 1]>::try_from(self::mirrors(&world)).unwrap();
+    fs::remove_file(mirror.join("HEAD")).unwrap();
+    mirrors.update(&url).await.unwrap();
+    assert_eq!(find(&second).await, Some(second));
+}

@@ -38,16 +38,6 @@ impl From<Status> for Problems {
 
 impl From<RequestError> for Problems {
     fn from(error: RequestError) -> Self {
-        let problem = match &error {
-            RequestError::Argument { source, .. } => source.to_string(),
-            RequestError::Unsupported { reason, .. } => (*reason).to_owned(),
-            // They begin with the name of the field.
-            error => {
-                let text = error.to_string();
-                text.split_once(": ")
-                    .map_or(text.clone(), |(_, problem)| problem.to_owned())
-            }
-        };
         let field = match &error {
             RequestError::Invalid(found) => return found.into(),
             RequestError::UnknownBot(_)
@@ -58,7 +48,9 @@ impl From<RequestError> for Problems {
             RequestError::Argument { field, .. } | RequestError::Unsupported { field, .. } => field,
             _ => return Status::invalid_argument(error.to_string()).into(),
         };
-        Self::Fields(vec![(field.to_owned(), problem)])
+        let text = error.to_string();
+        let problem = text.strip_prefix(&format!("{field}: ")).unwrap_or(&text);
+        Self::Fields(vec![(field.to_owned(), problem.to_owned())])
     }
 }
 
@@ -75,6 +67,24 @@ pub(super) fn violations(violations: &Violations) -> Status {
     Problems::from(violations).status(str::to_owned)
 }
 
+/// Fields that are wrong, and the others in which another check has found problems, under the
+/// names that they have there.
+pub(super) fn fields(
+    mut fields: Vec<(String, String)>,
+    others: Option<Problems>,
+    name: fn(&str) -> String,
+) -> Status {
+    if let Some(Problems::Fields(others)) = others {
+        for (field, problem) in others {
+            let field = name(&field);
+            if !fields.iter().any(|(known, _)| field.starts_with(&**known)) {
+                fields.push((field, problem));
+            }
+        }
+    }
+    bad_request(fields)
+}
+
 /// A field that is wrong.
 pub(crate) fn field(name: &str, problem: &str) -> Status {
     bad_request([(name.to_owned(), problem)])
@@ -85,10 +95,14 @@ fn bad_request(fields: impl IntoIterator<Item = (String, impl Into<String>)>) ->
     let fields: Vec<_> = fields
         .map(|(field, problem)| FieldViolation::new(field, problem))
         .collect();
-    let lines: Vec<_> = { fields.iter() }
-        .map(|found| format!("{}: {}", found.field, found.description))
-        .collect();
-    let message = format!("the request is not valid: {}", lines.join("\n"));
+    let lines = fields
+        .iter()
+        .map(|found| format!("{}: {}", found.field, found.description));
+    let lines = lines.collect::<Vec<_>>().join("\n");
+    let message = match fields.len() {
+        1 => lines,
+        _ => format!("the request is not valid:\n{lines}"),
+    };
     let details = ErrorDetails::with_bad_request(fields);
     Status::with_error_details(tonic::Code::InvalidArgument, message, details)
 }

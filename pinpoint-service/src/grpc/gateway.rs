@@ -9,11 +9,11 @@ use pinpoint_core::JobState;
 use pinpoint_core::api::{
     BuildInfo, CancelPinpointJobRequest, CancelPinpointJobResponse, CombinedCommit, Commit,
     CreateJobResponse, CreateTryJobRequest, ExtraArgs, GetBenchmarkInfoRequest,
-    GetBenchmarkInfoResponse, GetCommitRequest, GetCommitResponse, GetUserInfoRequest,
-    GetUserInfoResponse, JobStatus, JobSummary, JobType, ListBenchmarksRequest,
-    ListBenchmarksResponse, ListBotConfigurationsRequest, ListBotConfigurationsResponse,
-    ListRecentBuildsRequest, ListRecentBuildsResponse, Pagination, QueryJobListRequest,
-    QueryJobListResponse, SchedulePairwiseRequest, Timestamp, VariantConfig,
+    GetBenchmarkInfoResponse, GetCommitRequest, GetCommitResponse, GetPatchRequest,
+    GetPatchResponse, GetUserInfoRequest, GetUserInfoResponse, JobStatus, JobSummary, JobType,
+    ListBenchmarksRequest, ListBenchmarksResponse, ListBotConfigurationsRequest,
+    ListBotConfigurationsResponse, ListRecentBuildsRequest, ListRecentBuildsResponse, Pagination,
+    QueryJobListRequest, QueryJobListResponse, SchedulePairwiseRequest, Timestamp, VariantConfig,
 };
 use pinpoint_core::bots::{Benchmark, Bot, Workers};
 use tonic::{Request, Response, Status};
@@ -195,12 +195,27 @@ impl PinpointGateway for Service {
         }))
     }
 
+    async fn get_patch(&self, request: Request<GetPatchRequest>) -> Answer<GetPatchResponse> {
+        let Some(gerrit) = &self.gerrit else {
+            return Err(Status::failed_precondition(
+                "this service asks no Gerrit; its operator lists hosts in `gerrit_hosts`",
+            ));
+        };
+        let patch = gerrit.patch(request.into_inner()).await?;
+        Ok(Response::new(patch))
+    }
+
     async fn create_try_job(
         &self,
         request: Request<CreateTryJobRequest>,
     ) -> Answer<CreateJobResponse> {
         let (metadata, extensions, request) = request.into_parts();
-        let mut pairs = pairwise(request)?;
+        let (mut pairs, problems) = pairwise(request);
+        if !problems.is_empty() {
+            let others = JobRequest::Pairwise(pairs).job(&self.bots).err();
+            let others = others.map(errors::Problems::from);
+            return Err(errors::fields(problems, others, name_in_try_job));
+        }
         pairs.user_email = self.name_for(&extensions, &pairs.user_email).await?;
         let job_id = self
             .create_named(
@@ -321,8 +336,8 @@ fn name_in_try_job(field: &str) -> String {
     name.to_owned()
 }
 
-/// The comparison that a try job is.
-fn pairwise(request: CreateTryJobRequest) -> Result<SchedulePairwiseRequest, Status> {
+/// The comparison that a try job is, and the fields that it has no place for.
+fn pairwise(request: CreateTryJobRequest) -> (SchedulePairwiseRequest, Vec<(String, String)>) {
     let CreateTryJobRequest {
         benchmark,
         configuration,
@@ -335,17 +350,24 @@ fn pairwise(request: CreateTryJobRequest) -> Result<SchedulePairwiseRequest, Sta
         user,
         job_name,
     } = request;
+    let mut problems = Vec::new();
+    let mut note = |field: &str, problem: &str| problems.push((field.into(), problem.into()));
+    let mut attempts = attempt_count.to_string();
     if attempt_count <= 0 {
-        return Err(errors::field(
+        note(
             "attempt_count",
             "give how many pairs of runs to make, 30 mostly",
-        ));
+        );
+        attempts.clear();
     }
-    let side = |field: &str, side: Option<VariantConfig>| {
-        let side = side.ok_or_else(|| errors::field(field, "this is missing"))?;
+    let mut side = |field: &str, side: Option<VariantConfig>| {
+        let Some(side) = side else {
+            note(field, "this is missing");
+            return (None, String::new());
+        };
         if !side.patch.is_empty() {
             let problem = "a change from Gerrit can't be applied here";
-            return Err(errors::field(&format!("{field}.patch"), problem));
+            note(&format!("{field}.patch"), problem);
         }
         let commit = CombinedCommit {
             main: Some(Commit {
@@ -355,11 +377,11 @@ fn pairwise(request: CreateTryJobRequest) -> Result<SchedulePairwiseRequest, Sta
             ..CombinedCommit::default()
         };
         let arguments = arguments(&benchmark, &side.extra_args.unwrap_or_default());
-        Ok((Some(commit), arguments))
+        (Some(commit), arguments)
     };
-    let (start_commit, base_extra_args) = side("base", base)?;
-    let (end_commit, experiment_extra_args) = side("experiment", experiment)?;
-    Ok(SchedulePairwiseRequest {
+    let (start_commit, base_extra_args) = side("base", base);
+    let (end_commit, experiment_extra_args) = side("experiment", experiment);
+    let request = SchedulePairwiseRequest {
         start_commit,
         end_commit,
         base_extra_args,
@@ -372,11 +394,12 @@ fn pairwise(request: CreateTryJobRequest) -> Result<SchedulePairwiseRequest, Sta
         benchmark,
         story,
         story_tags,
-        initial_attempt_count: attempt_count.to_string(),
+        initial_attempt_count: attempts,
         bug_id: bug_id.map(|bug| bug.to_string()).unwrap_or_default(),
         user_email: user,
         ..SchedulePairwiseRequest::default()
-    })
+    };
+    (request, problems)
 }
 
 /// The extra arguments of a side in one line: those of the program that runs the benchmark,

@@ -273,7 +273,7 @@ async fn commits_are_found_by_their_names(
     assert!(!directory.join("x").exists());
 }
 
-/// A comparison of HEAD with itself, with another argument.
+/// A comparison of a commit with itself, with another argument.
 async fn try_job(world: &World, hashes: &[String]) -> String {
     let request = json!({
         "benchmark": "parsing",
@@ -306,7 +306,7 @@ async fn try_job(world: &World, hashes: &[String]) -> String {
         assert_eq!(violations[0]["field"], **field, "{violations}");
         assert!(refused.fails(400, 3).contains(&**field));
     }
-    // Though HEAD may move, it is the same request.
+    // What was asked counts, since HEAD is another commit later.
     let keyed = [
         ("idempotency-key", "k"),
         ("content-type", "application/json"),
@@ -319,6 +319,10 @@ async fn try_job(world: &World, hashes: &[String]) -> String {
     };
     let made = post().await;
     assert_eq!(post().await, made);
+    let mut same = request.clone();
+    same["base"]["commit"] = json!(hashes[4]);
+    let reused = world.send_with("POST", "/pinpoint/v1/new", &keyed, &same);
+    reused.await.fails(409, 6);
     let id = made["jobId"].as_str().unwrap();
     let job = world.get(&format!("/json/job/{id}")).await.ok();
     let parameters = &job["AdditionalRequestParameters"];

@@ -1,6 +1,12 @@
 //! The API of Chromium's page.
 
+use std::sync::{Arc, Mutex};
+
 use serde_json::{Value, json};
+use tracing::Subscriber;
+use tracing::span::{Attributes, Id};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::{Context, SubscriberExt};
 
 use crate::pinpoint::bisection;
 use crate::world::World;
@@ -37,6 +43,10 @@ async fn a_form_is_filled_from_what_can_be_run() {
     assert_eq!(get("benchmark-info/parsing").await.ok(), stories);
     // The original's is an empty answer.
     get("benchmark-info/unheard").await.fails(404, 5);
+    assert_eq!(get("recent-builds/lab").await.ok(), json!({ "builds": [] }));
+    // Without the operator's leave, nothing is fetched and nobody is asked.
+    get("commit/HEAD").await.fails(400, 9);
+    get("patch?host=a.example&change=1").await.fails(400, 9);
 }
 
 #[tokio::test]
@@ -107,6 +117,39 @@ async fn jobs_are_listed_page_by_page_in_both_directions() {
     list("?job_type=9").await.fails(400, 3);
 }
 
+/// The names of the store's operations on this thread.
+#[derive(Clone, Default)]
+struct Operations(Arc<Mutex<Vec<&'static str>>>);
+
+impl<S: Subscriber> Layer<S> for Operations {
+    fn on_new_span(&self, span: &Attributes<'_>, _: &Id, _: Context<'_, S>) {
+        let name = span.metadata().name();
+        if name.starts_with("store::") {
+            self.0.lock().unwrap().push(name);
+        }
+    }
+}
+
+/// However long the page is.
+#[tokio::test]
+async fn a_page_of_jobs_is_two_queries() {
+    let world = World::new("ada").await;
+    for _ in 0..5 {
+        world
+            .post("/pinpoint/v1/bisection", &bisection())
+            .await
+            .ok();
+    }
+    let operations = Operations::default();
+    let subscriber = tracing_subscriber::registry().with(operations.clone());
+    let watched = tracing::subscriber::set_default(subscriber);
+    let page = world.get("/pinpoint/v1/jobs").await.ok();
+    drop(watched);
+    assert_eq!(page["jobs"].as_array().unwrap().len(), 5);
+    let operations = operations.0.lock().unwrap();
+    assert_eq!(*operations, ["store::list", "store::configs"]);
+}
+
 #[tokio::test]
 async fn a_try_job_is_a_comparison() {
     let world = World::new("ada@example.org").await;
@@ -125,6 +168,19 @@ async fn a_try_job_is_a_comparison() {
         world.store.get(id).await.unwrap().state.as_str(),
         "canceled"
     );
+    // All that is wrong, by the names that were sent.
+    let mut request = try_job();
+    request["attemptCount"] = json!(-1);
+    request["base"] = Value::Null;
+    request["experiment"] = json!({ "commit": "HEAD" });
+    request["story"] = "".into();
+    let refused = world.post("/pinpoint/v1/new", &request).await;
+    let violations = &refused.body["details"][0]["fieldViolations"];
+    let violations = violations.as_array().unwrap().iter();
+    let fields: Vec<_> = violations.map(|found| found["field"].as_str()).collect();
+    let expected = ["attempt_count", "base", "experiment.commit", "story"].map(Some);
+    assert_eq!(fields, expected);
+    refused.fails(400, 3);
     for (field, value) in [
         ("attemptCount", json!(0)),
         ("base", Value::Null),

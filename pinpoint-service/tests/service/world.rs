@@ -90,6 +90,7 @@ impl World {
             limits: Arc::new(Limits::new(limits)),
             phase: of_service,
             commits: commits(directory.path(), repositories),
+            gerrit: None,
         };
         let router = router(service).await;
         Self {
