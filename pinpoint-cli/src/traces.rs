@@ -106,6 +106,9 @@ mod with {
             .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
             .with_attribute(KeyValue::new("host.name", machine))
             .build();
+        // Built together with a program whose client of HTTP has TLS, this one has it, too, and
+        // begins with the question which.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let exporter = exporter.build().map_err(|error| error.to_string())?;
         Ok(SdkTracerProvider::builder()
             .with_batch_exporter(exporter)
