@@ -18,8 +18,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod limits;
 mod commits;
+mod limits;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -31,8 +31,8 @@ use serde::{Deserialize, Deserializer};
 
 use crate::hosts::is_name;
 
-pub use limits::{LimitsConfig, Most, OwnLimits};
 pub use commits::Commits;
+pub use limits::{LimitsConfig, Most, OwnLimits};
 
 /// The configuration of a service.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

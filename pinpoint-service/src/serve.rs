@@ -15,9 +15,7 @@ use pinpoint_backends::worker::{LEASE, WorkerEvent, WorkerOptions};
 use pinpoint_backends::{create_state_dir, owner, worker};
 use pinpoint_core::bots::{Bots, ConfigFile};
 use pinpoint_service::config::{Config, SignInConfig, Tls};
-use pinpoint_service::{
-    Commits, Gerrit, Limits, Phase, Service, SignIn, metrics, router,
-};
+use pinpoint_service::{Commits, Gerrit, Limits, Phase, Service, SignIn, metrics, router};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
