@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use pinpoint_backends::job::TraceParent;
 use pinpoint_backends::store::AuditEntry;
@@ -37,6 +38,8 @@ pub(crate) struct Context {
     pub(crate) trace: Option<TraceParent>,
     /// The RPC that it asks for.
     pub(crate) operation: &'static str,
+    /// The person whom somebody without a role may ask for one.
+    pub(crate) ask: Option<Arc<str>>,
 }
 
 impl Context {
@@ -53,6 +56,13 @@ impl Context {
         match &self.caller {
             None => Err(self.stranger()),
             Some(caller) if caller.rights.contains(&right) => Ok(()),
+            Some(caller) if caller.rights.is_empty() => {
+                let ask = self.ask.as_deref().unwrap_or("an administrator of it");
+                Err(Status::permission_denied(format!(
+                    "{} has no role in this service; ask {ask} for one",
+                    caller.user
+                )))
+            }
             Some(caller) => Err(denied(&caller.user, right)),
         }
     }
@@ -124,7 +134,7 @@ impl Caller {
     /// The user in whose name a job is made, where the request names this one.
     pub(crate) fn name_for(&self, named: &str) -> Result<String, Status> {
         let named = named.trim();
-        if named.is_empty() || named == self.user {
+        if named.is_empty() || is_same(named, &self.user) {
             return Ok(self.user.clone());
         }
         match self.rights.contains(&Right::ActForOthers) {
@@ -135,10 +145,18 @@ impl Caller {
 
     /// Whether a job of this user may be ended.
     pub(crate) fn may_end(&self, user: &str) -> Result<(), Status> {
-        match user == self.user || self.rights.contains(&Right::EndOthers) {
+        match is_same(user, &self.user) || self.rights.contains(&Right::EndOthers) {
             true => Ok(()),
             false => Err(denied(&self.user, Right::EndOthers)),
         }
+    }
+}
+
+/// Whether two names are those of one user: the case of addresses does not count.
+fn is_same(one: &str, other: &str) -> bool {
+    match one.contains('@') {
+        true => one.to_lowercase() == other.to_lowercase(),
+        false => one == other,
     }
 }
 
@@ -190,13 +208,14 @@ mod tests {
     #[test]
     fn a_caller_acts_in_her_own_name() {
         let (plain, may) = (ada(&[Right::Create]), ada(&[Right::ActForOthers]));
-        for named in ["", " ada@example.org "] {
+        for named in ["", " ada@example.org ", "Ada@Example.ORG"] {
             assert_eq!(plain.name_for(named).unwrap(), "ada@example.org");
         }
         let refused = plain.name_for("bo@example.org").unwrap_err();
         assert_eq!(refused.code(), Code::PermissionDenied);
         assert_eq!(may.name_for("bo@example.org").unwrap(), "bo@example.org");
         assert!(plain.may_end("ada@example.org").is_ok());
+        assert!(plain.may_end("ADA@example.org").is_ok());
         assert!(plain.may_end("bo@example.org").is_err());
         assert!(ada(&[Right::EndOthers]).may_end("bo@example.org").is_ok());
     }
@@ -210,6 +229,7 @@ mod tests {
             request: String::new(),
             trace: None,
             operation: "",
+            ask: Some("root@example.org".into()),
         };
         let needs = Access::With(Right::See);
         assert_eq!(
@@ -220,5 +240,10 @@ mod tests {
         let refused = context(Some(ada(&[Right::End]))).allow(needs).unwrap_err();
         assert_eq!(refused.code(), Code::PermissionDenied);
         assert!(context(Some(ada(&[Right::See]))).allow(needs).is_ok());
+        let without_role = context(Some(ada(&[]))).allow(needs).unwrap_err();
+        assert_eq!(
+            without_role.message(),
+            "ada@example.org has no role in this service; ask root@example.org for one"
+        );
     }
 }

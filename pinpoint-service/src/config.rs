@@ -20,6 +20,7 @@
 
 mod commits;
 mod limits;
+mod sign_in;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -31,8 +32,12 @@ use serde::{Deserialize, Deserializer};
 
 use crate::hosts::is_name;
 
-pub use commits::Commits;
-pub use limits::{LimitsConfig, Most, OwnLimits};
+pub use self::commits::Commits;
+pub use self::limits::{LimitsConfig, Most, OwnLimits};
+pub use self::sign_in::{
+    Address, AddressError, Algorithm, ClientSecret, Issuer, Member, MemberError, Names, Oidc,
+    Proof, Proxy, ProxyCertificate, Roles, SignInConfig, Ways,
+};
 
 /// The configuration of a service.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -49,7 +54,7 @@ pub struct Config {
     pub store: Option<String>,
     /// The files that describe bots and benchmarks.
     pub bots: Vec<PathBuf>,
-    /// The way in which callers say who they are.
+    /// The ways in which callers say who they are.
     #[serde(default)]
     pub sign_in: SignInConfig,
     /// The certificate that it shows; without one it speaks HTTP alone.
@@ -80,17 +85,6 @@ pub struct Config {
     /// The limits of users and addresses.
     #[serde(default)]
     pub limits: LimitsConfig,
-}
-
-/// The way in which callers say who they are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SignInConfig {
-    /// They do not: everybody is the user that runs the service. For a loopback address.
-    #[default]
-    None,
-    /// By tokens that `pinpoint-service tokens create` makes.
-    Tokens,
 }
 
 /// Files with the service's certificate and its key, in PEM. They are read again when they
@@ -155,7 +149,7 @@ pub enum ConfigError {
         "nobody signs in, so that everybody who reaches {0} could run benchmarks: set `sign_in`, or listen on a loopback address such as 127.0.0.1:7467"
     )]
     Open(SocketAddr),
-    /// Others on the network could read the tokens.
+    /// Others on the network could read tokens and cookies.
     #[error(
         "tokens would cross the network in the clear: give `[tls]`, or listen on a loopback address, with a server before it that ends TLS, instead of {0}"
     )]
@@ -163,6 +157,17 @@ pub enum ConfigError {
     /// Not a host: a URL, or a host with a port.
     #[error("`gerrit_hosts`: {0:?} is not the name of a host; write it as googlesource.com")]
     GerritHost(String),
+    /// Whoever signs in could do nothing.
+    #[error(
+        "`[sign_in.roles]` names nobody, so that nobody who signs in could do anything: give roles, as viewer = [\"domain:example.org\"]"
+    )]
+    NoRoles,
+    /// A proxy that proves itself by a certificate shows it in TLS.
+    #[error("`sign_in.proxy.proof.certificate` needs `[tls]`: the proxy shows it to this service")]
+    ProxyWithoutTls,
+    /// A header that no request can have.
+    #[error("`sign_in.proxy.header` is no name of a header: {0:?}")]
+    Header(String),
     /// A worker that takes nothing.
     #[error(
         "`worker.bots` names no bot; name those whose jobs this process takes, or leave `[worker]` out"
@@ -181,10 +186,11 @@ impl Config {
         let is_local = config.listen.ip().is_loopback();
         match config.sign_in {
             SignInConfig::None if !is_local => return Err(ConfigError::Open(config.listen)),
-            SignInConfig::Tokens if !is_local && config.tls.is_none() => {
+            SignInConfig::None => {}
+            _ if !is_local && config.tls.is_none() => {
                 return Err(ConfigError::Readable(config.listen));
             }
-            _ => {}
+            _ => config.sign_in.check(config.tls.is_some())?,
         }
         if let Some(host) = { config.gerrit_hosts.iter() }.find(|host| !is_name(host)) {
             return Err(ConfigError::GerritHost(host.clone()));

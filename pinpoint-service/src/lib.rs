@@ -50,10 +50,11 @@ pub use gerrit::{Gerrit, GerritError};
 pub use limits::Limits;
 pub use metrics::metrics;
 pub use operations::{ROLES, Right, rights_of};
-pub use sign_in::SignIn;
+pub use sign_in::{ClientCertificate, SignIn, SignInError, form_token};
 
 use caller::Context;
 use requests::Arrival;
+use sign_in::Sender;
 
 /// The store, the bots and the rest that requests are answered from. Clones share it.
 #[derive(Debug, Clone)]
@@ -149,10 +150,10 @@ async fn identify(State(service): State<Service>, request: Request, next: Next) 
     if let Err(status) = browsers::check(&parts, is_open) {
         return refused(is_grpc, status);
     }
-    let signed_in = service.sign_in.caller(&service.store, &parts.headers).await;
-    let (caller, failure) = match signed_in {
-        Ok(caller) => (caller, None),
-        Err(status) => (None, Some(status)),
+    let sender = service.sign_in.sender(&service.store, &parts).await;
+    let (Sender { caller, session }, failure) = match sender {
+        Ok(sender) => (sender, None),
+        Err(status) => (Sender::default(), Some(status)),
     };
     let user = caller.as_ref().map(|caller| caller.user.clone());
     if let Some(user) = &user
@@ -169,8 +170,19 @@ async fn identify(State(service): State<Service>, request: Request, next: Next) 
         request: id,
         trace,
         operation: "",
+        ask: service.sign_in.ask().map(Into::into),
     });
-    let answered = next.run(request).instrument(span);
+    let answered = async move {
+        let request = match session {
+            Some(session) => sign_in::check_form(&session, request).await,
+            None => Ok(request),
+        };
+        match request {
+            Ok(request) => next.run(request).await,
+            Err(refused) => refused.into_response(),
+        }
+    };
+    let answered = answered.instrument(span);
     let response = match tokio::time::timeout(service.limits.deadline(), answered).await {
         Ok(response) => response,
         Err(_) => refused(

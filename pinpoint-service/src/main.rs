@@ -4,6 +4,7 @@
 
 mod accounts;
 mod serve;
+mod tls;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -5,7 +5,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get};
+use axum::routing::{MethodRouter, get, post};
 use axum::{Json, Router};
 use http::Method;
 use pinpoint_backends::store::{JobFilter, Place, SCHEMA_VERSION};
@@ -17,6 +17,7 @@ use crate::metrics::METRICS;
 use crate::older_page;
 use crate::operations::{Access, Right};
 use crate::rest::Problem;
+use crate::sign_in;
 use crate::{Phase, Service};
 
 /// A path that is no RPC.
@@ -45,6 +46,24 @@ pub(crate) const PAGES: &[Page] = &[
     seen("/benchmarks", || get(older_page::benchmarks)),
     seen("/bots", || get(older_page::bots)),
     seen("/stories", || get(older_page::stories)),
+    Page {
+        method: Method::GET,
+        path: "/sign-in",
+        access: Access::Anyone,
+        handler: || get(sign_in::begin),
+    },
+    Page {
+        method: Method::GET,
+        path: "/sign-in/callback",
+        access: Access::Anyone,
+        handler: || get(sign_in::finish),
+    },
+    Page {
+        method: Method::POST,
+        path: "/sign-out",
+        access: Access::Anyone,
+        handler: || post(sign_in::end),
+    },
 ];
 
 /// The page at a path of the table.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::middleware::map_request;
 use axum_server::Handle;
 use axum_server::tls_rustls::RustlsConfig;
 use hyper_util::rt::TokioExecutor;
@@ -14,15 +15,13 @@ use pinpoint_backends::store::{JobStore, SCHEMA_VERSION, version_at, version_in}
 use pinpoint_backends::worker::{LEASE, WorkerEvent, WorkerOptions};
 use pinpoint_backends::{create_state_dir, owner, worker};
 use pinpoint_core::bots::{Bots, ConfigFile};
-use pinpoint_service::config::{Config, SignInConfig, Tls};
+use pinpoint_service::config::Config;
 use pinpoint_service::{Commits, Gerrit, Limits, Phase, Service, SignIn, metrics, router};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::Failure;
-
-/// How often files are looked at that may change.
-const LOOK: Duration = Duration::from_secs(10);
+use crate::tls::{self, Files};
 
 /// The most bytes of a request's headers.
 const MOST_HEADER_BYTES: usize = 16 << 10;
@@ -46,10 +45,12 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
     for bot in config.worker.iter().flat_map(|worker| &worker.bots) {
         bots.get(bot)?;
     }
-    let tls = match &config.tls {
-        Some(files) => Some(rustls(files).await?),
+    let tls = match Files::of(&config) {
+        Some(files) => Some((files.read()?, files)),
         None => None,
     };
+    let user = whoami::username().unwrap_or_else(|_| "nobody".into());
+    let sign_in = SignIn::new(&config.sign_in, &user)?;
     if check {
         return checked(&config).await;
     }
@@ -68,12 +69,7 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
         bots: bots.clone(),
         owner: owner(&config.state_dir, &host).map_err(|error| named(&config.state_dir, error))?,
         state_dir: config.state_dir.clone(),
-        sign_in: Arc::new(match config.sign_in {
-            SignInConfig::Tokens => SignIn::Tokens,
-            SignInConfig::None => {
-                SignIn::Nobody(whoami::username().unwrap_or_else(|_| "nobody".into()))
-            }
-        }),
+        sign_in: Arc::new(sign_in),
         limits: Arc::new(Limits::new(config.limits.clone())),
         phase,
         commits: commits.transpose()?,
@@ -145,12 +141,13 @@ async fn serve(
     config: &Config,
     listener: TcpListener,
     service: Service,
-    tls: Option<RustlsConfig>,
+    tls: Option<(RustlsConfig, Files)>,
     tell: watch::Sender<Phase>,
     mut ending: watch::Receiver<bool>,
 ) -> Result<(), Failure> {
     let routes = router(service)
         .await
+        .layer(map_request(tls::tell))
         .into_make_service_with_connect_info::<SocketAddr>();
     let handle = Handle::new();
     let (notice, drain) = (config.notice, config.drain);
@@ -166,16 +163,16 @@ async fn serve(
         }
     });
     let patience = config.limits.headers;
-    match (tls, config.tls.clone()) {
-        (Some(tls), Some(files)) => {
-            tokio::spawn(reread(tls.clone(), files));
+    match tls {
+        Some((tls, files)) => {
+            tokio::spawn(files.reread(tls.clone()));
             let mut server = axum_server::from_tcp_rustls(listener, tls)?
                 .first_request_timeout(patience)
                 .handle(handle);
             bound(server.http_builder(), patience);
             server.serve(routes).await?;
         }
-        _ => {
+        None => {
             let mut server = axum_server::from_tcp(listener)?
                 .first_request_timeout(patience)
                 .handle(handle);
@@ -211,12 +208,12 @@ struct Unbound {
 
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {source}", .path.display())]
-struct Named {
+pub(crate) struct Named {
     path: PathBuf,
     source: Failure,
 }
 
-fn named(path: &Path, source: impl Into<Failure>) -> Named {
+pub(crate) fn named(path: &Path, source: impl Into<Failure>) -> Named {
     Named {
         path: path.to_owned(),
         source: source.into(),
@@ -257,41 +254,6 @@ fn ending() -> Result<watch::Receiver<bool>, Failure> {
         std::process::exit(130);
     });
     Ok(ending)
-}
-
-async fn rustls(files: &Tls) -> Result<RustlsConfig, Failure> {
-    // Another may be installed already, by a test.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let read = RustlsConfig::from_pem_file(&files.certificate, &files.key).await;
-    Ok(read.map_err(|error| named(&files.certificate, error))?)
-}
-
-/// Shows a new certificate soon after its files have changed.
-async fn reread(tls: RustlsConfig, files: Tls) {
-    let changed = || {
-        let time = |path: &Path| {
-            std::fs::metadata(path)
-                .and_then(|file| file.modified())
-                .ok()
-        };
-        (time(&files.certificate), time(&files.key))
-    };
-    let mut known = changed();
-    loop {
-        tokio::time::sleep(LOOK).await;
-        let now = changed();
-        if now == known {
-            continue;
-        }
-        match tls
-            .reload_from_pem_file(&files.certificate, &files.key)
-            .await
-        {
-            Ok(()) => known = now,
-            // Half of it may be written; the old one goes on.
-            Err(error) => tracing::warn!(%error, "the new certificate can't be used"),
-        }
-    }
 }
 
 fn mirrors(config: &Config, allowed: Vec<RepositoryPattern>) -> Result<Mirrors, Failure> {

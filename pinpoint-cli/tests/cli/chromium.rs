@@ -36,6 +36,12 @@ pub(crate) struct Chromium {
 impl Chromium {
     #[track_caller]
     pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// One with more options.
+    #[track_caller]
+    pub(crate) fn start_with(options: &[&str]) -> Self {
         let profile = tempfile::tempdir().unwrap();
         let (theirs_in, ours_out) = pipe();
         let (ours_in, theirs_out) = pipe();
@@ -44,7 +50,7 @@ impl Chromium {
             .find(|name| is_there(name))
             .map(Command::new)
             .unwrap_or_else(|| {
-                panic!("there is no Chromium to open reports in: `apt-get install chromium`, or put one of {NAMES:?} on the PATH")
+                panic!("there is no Chromium to open pages in: `apt-get install chromium`, or put one of {NAMES:?} on the PATH")
             });
         command
             .args([
@@ -57,6 +63,7 @@ impl Chromium {
             .args(["--disable-component-update", "--disable-sync"])
             .args(["--disable-dev-shm-usage", "--remote-debugging-pipe"])
             .arg(format!("--user-data-dir={}", profile.path().display()))
+            .args(options)
             .arg("about:blank")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -142,16 +149,41 @@ impl Chromium {
     /// Opens a file and waits until it is loaded and drawn.
     #[track_caller]
     pub(crate) fn open(&mut self, file: &Path) {
-        let is_loaded = |event: &Value| event["method"] == "Page.loadEventFired";
+        self.visit(&format!("file://{}", file.display()));
+    }
+
+    /// Opens an address and waits until it is loaded and drawn.
+    #[track_caller]
+    pub(crate) fn visit(&mut self, url: &str) {
         self.events.retain(|event| !is_loaded(event));
-        let url = format!("file://{}", file.display());
         let opened = self.call("Page.navigate", json!({ "url": url }));
         assert!(opened["errorText"].is_null(), "{opened}");
+        self.wait_until_loaded();
+    }
+
+    /// Does what leads to another page, and waits until that is loaded and drawn.
+    #[track_caller]
+    pub(crate) fn follow(&mut self, statement: &str) {
+        self.events.retain(|event| !is_loaded(event));
+        // The answer is there before the page has gone.
+        self.evaluate(&format!("setTimeout(() => {{ {statement} }}), 0"));
+        self.wait_until_loaded();
+    }
+
+    #[track_caller]
+    fn wait_until_loaded(&mut self) {
         while !self.events.iter().any(is_loaded) {
             let heard = self.hear();
             self.events.push_back(heard);
         }
         self.evaluate("new Promise(drawn => requestAnimationFrame(() => setTimeout(drawn)))");
+    }
+
+    /// The addresses that were asked for.
+    pub(crate) fn requests(&self) -> impl Iterator<Item = &str> {
+        let asked =
+            (self.events.iter()).filter(|event| event["method"] == "Network.requestWillBeSent");
+        asked.filter_map(|event| event["params"]["request"]["url"].as_str())
     }
 
     /// The value of an expression in the page; of a promise, what it promises.
@@ -228,6 +260,10 @@ impl Drop for Chromium {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn is_loaded(event: &Value) -> bool {
+    event["method"] == "Page.loadEventFired"
 }
 
 fn is_there(name: &str) -> bool {

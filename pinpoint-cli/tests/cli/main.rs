@@ -18,6 +18,7 @@
 mod attack;
 mod bots;
 mod browser;
+#[allow(dead_code, reason = "shared with the tests of the service")]
 mod chromium;
 #[cfg(feature = "otlp")]
 mod collector;

@@ -1,47 +1,127 @@
 //! Who may do what, how often a request counts, and what the audit log says of it.
 
+use std::time::Duration;
+
+use axum::body::Body;
+use http::Request;
+use http::request::Builder;
 use pinpoint_backends::store::{AuditCheck, AuditFilter, NewToken, Place};
 use pinpoint_core::JobState;
 use pinpoint_service::{ROLES, SignIn, operations};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::pinpoint::bisection;
+use crate::provider::Provider;
+use crate::sign_in::{CERTIFICATE, assertion, bearer, certificate, oidc, ways};
 use crate::world::World;
 
-/// Every route of the table, as nobody and in every role: a route that its right does not
-/// guard fails here.
+/// A way of signing in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// With a token of the store.
+    Token,
+    /// With the cookie of a session.
+    Session,
+    /// With a token that an issuer signs.
+    Bearer,
+    /// Through a proxy that signs what it says.
+    Assertion,
+    /// Through a proxy that shows a certificate.
+    Certificate,
+}
+
+/// Adds to a request what says that it is sent in this role, by a user of that role.
+async fn as_role(
+    request: Builder,
+    way: Way,
+    role: &str,
+    world: &World,
+    provider: &Provider,
+) -> Builder {
+    let user = match role {
+        "admin" => "ada@admins.example.org".to_owned(),
+        role => format!("{role}@example.org"),
+    };
+    match way {
+        Way::Token => {
+            let token = world.token(&Uuid::now_v7().to_string(), &[role]).await;
+            request.header("authorization", format!("Bearer {token}"))
+        }
+        Way::Session => {
+            let length = Duration::from_secs(60);
+            let session = world.store.begin_session(&user, &[], length).await.unwrap();
+            let cookie = format!("__Host-pinpoint={}", session.as_str());
+            // As a script sends it: a form has its own test.
+            request
+                .header("cookie", cookie)
+                .header("content-type", "application/json")
+        }
+        Way::Bearer => {
+            let token = provider.key.sign(&provider.claims("api", &user));
+            request.header("authorization", format!("Bearer {token}"))
+        }
+        Way::Assertion => {
+            let token = provider.key.sign(&provider.claims("proxy", &user));
+            request.header("x-assertion", token)
+        }
+        Way::Certificate => request
+            .header("x-webauth-user", user)
+            .extension(certificate("proxy.example.org")),
+    }
+}
+
+/// Every route of the table, in every way of signing in: as nobody, in every role, and in
+/// none. A route that its right does not guard fails here.
 #[tokio::test]
 async fn every_route_is_open_to_those_with_its_right_alone() {
-    let world = World::with(SignIn::Tokens).await;
-    let mut tokens = Vec::new();
-    for (role, rights) in ROLES {
-        tokens.push((rights, world.token(role, &[role]).await));
-    }
-    let mut tried = 0;
-    for (method, path, right) in operations() {
-        let path = path.replace(['{', '}'], "");
-        if right.is_some() {
-            let nobody = world.send_with(method, &path, &[], &Value::Null).await;
-            nobody.fails(401, 16);
-            // What a stranger sends is not even read.
-            let broken = world.send_with(method, &path, &[], &Value::from("{")).await;
-            broken.fails(401, 16);
+    let provider = Provider::start().await;
+    let all = oidc(&provider) + &bearer(&provider) + &assertion(&provider);
+    let all = World::with(ways(&all)).await;
+    let proxied = World::with(ways(CERTIFICATE)).await;
+    let tokens = World::with(SignIn::Tokens).await;
+    let roles: Vec<_> = ROLES
+        .iter()
+        .copied()
+        .chain([("stranger", &[][..])])
+        .collect();
+    for (way, world) in [
+        (Way::Token, &tokens),
+        (Way::Token, &all),
+        (Way::Session, &all),
+        (Way::Bearer, &all),
+        (Way::Assertion, &all),
+        (Way::Certificate, &proxied),
+    ] {
+        let mut tried = 0;
+        for (method, path, right) in operations() {
+            let path = path.replace(['{', '}'], "");
+            if right.is_some() {
+                let nobody = world.send_with(method, &path, &[], &Value::Null).await;
+                nobody.fails(401, 16);
+                // What a stranger sends is not even read.
+                let broken = world.send_with(method, &path, &[], &Value::from("{")).await;
+                broken.fails(401, 16);
+            }
+            for (role, rights) in &roles {
+                let request = Request::builder().method(method).uri(&path);
+                let request = as_role(request, way, role, world, &provider).await;
+                let answer = world.answer(request.body(Body::empty()).unwrap()).await;
+                let may = right.is_none_or(|right| rights.contains(&right));
+                assert_eq!(
+                    answer.status.as_u16() != 403,
+                    may,
+                    "{way:?} {role} {method} {path}: {}",
+                    answer.body
+                );
+                // Who it is has been understood, too.
+                let is_known = answer.status != 401 || path == "/sign-in/callback";
+                assert!(is_known, "{way:?} {method} {path}: {}", answer.body);
+                tried += 1;
+            }
         }
-        for (rights, token) in &tokens {
-            let bearer = format!("Bearer {token}");
-            let headers = [("authorization", &*bearer)];
-            let answer = world.send_with(method, &path, &headers, &Value::Null).await;
-            let may = right.is_none_or(|right| rights.contains(&right));
-            assert_eq!(
-                answer.status.as_u16() != 403,
-                may,
-                "{method} {path}: {}",
-                answer.body
-            );
-            tried += 1;
-        }
+        assert!(tried > 20);
     }
-    assert!(tried > 20);
 }
 
 #[tokio::test]

@@ -76,29 +76,35 @@ impl World {
     ) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let store = JobStore::open(directory.path()).await.unwrap();
-        let file = ConfigFile {
-            name: "bots.toml",
-            text: bots,
-        };
         let (phase, of_service) = watch::channel(Phase::Serving);
-        let service = Service {
-            store: store.clone(),
-            bots: Arc::new(Bots::read(&[file]).unwrap()),
-            state_dir: directory.path().to_owned(),
-            owner: owner(directory.path(), "test").unwrap(),
-            sign_in: Arc::new(sign_in),
-            limits: Arc::new(Limits::new(limits)),
-            phase: of_service,
-            commits: commits(directory.path(), repositories),
-            gerrit: None,
-        };
-        let router = router(service).await;
+        let commits = commits(directory.path(), repositories);
+        let router = service(
+            directory.path(),
+            &store,
+            sign_in,
+            bots,
+            limits,
+            of_service,
+            commits,
+        )
+        .await;
         Self {
             directory,
             store,
             phase,
             router,
         }
+    }
+
+    pub(crate) fn router(&self) -> &Router {
+        &self.router
+    }
+
+    /// Another service with the same store.
+    pub(crate) async fn beside(&self, sign_in: SignIn) -> Router {
+        let (_, phase) = watch::channel(Phase::Serving);
+        let (directory, none) = (self.directory.path(), LimitsConfig::none());
+        service(directory, &self.store, sign_in, BOTS, none, phase).await
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Response<Body> {
@@ -189,6 +195,33 @@ fn commits(directory: &Path, repositories: &[&str]) -> Option<Arc<Commits>> {
     let machine_dir = directory.join("machine");
     let mirrors = Mirrors::open(directory, &machine_dir, Vec::new(), allowed);
     Some(Arc::new(Commits::new(mirrors.unwrap(), None)))
+}
+
+async fn service(
+    directory: &Path,
+    store: &JobStore,
+    sign_in: SignIn,
+    bots: &str,
+    limits: LimitsConfig,
+    phase: watch::Receiver<Phase>,
+    commits: Option<Arc<Commits>>,
+) -> Router {
+    let file = ConfigFile {
+        name: "bots.toml",
+        text: bots,
+    };
+    let service = Service {
+        store: store.clone(),
+        bots: Arc::new(Bots::read(&[file]).unwrap()),
+        state_dir: directory.to_owned(),
+        owner: owner(directory, "test").unwrap(),
+        sign_in: Arc::new(sign_in),
+        limits: Arc::new(Limits::new(limits)),
+        phase,
+        commits,
+        gerrit: None,
+    };
+    router(service).await
 }
 
 impl Answer {

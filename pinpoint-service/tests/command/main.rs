@@ -4,189 +4,28 @@
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::disallowed_methods, reason = "tests wait on their own threads")]
 
+mod authority;
+mod browser;
+#[path = "../../../pinpoint-cli/tests/cli/chromium.rs"]
+#[allow(
+    dead_code,
+    unsafe_code,
+    reason = "shared with the tests of the command line"
+)]
+mod chromium;
+mod proxy;
+mod scene;
+
 use std::fs;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::net::TcpStream;
-use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
-use std::thread::{self, JoinHandle};
+use std::io::Read;
+use std::process::Stdio;
+use std::thread;
 use std::time::Duration;
 
 use pinpoint_backends::store::SCHEMA_VERSION;
 use serde_json::Value;
-use tempfile::TempDir;
 
-const BOTS: &str = r#"
-    [bots.lab]
-    local = true
-    repository = "https://example.org/tool.git"
-
-    [benchmarks.parsing]
-    command = ["./bench"]
-"#;
-
-/// A state directory, and a configuration that names it.
-struct Scene {
-    directory: TempDir,
-    config: PathBuf,
-}
-
-impl Scene {
-    fn new(more: &str) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let at = |name: &str| directory.path().join(name);
-        fs::write(at("bots.toml"), BOTS).unwrap();
-        let config = format!(
-            "listen = '127.0.0.1:0'\nstate_dir = '{}'\nbots = ['{}']\n{more}",
-            at("state").display(),
-            at("bots.toml").display(),
-        );
-        let path = at("service.toml");
-        fs::write(&path, config).unwrap();
-        Self {
-            config: path,
-            directory,
-        }
-    }
-
-    fn command(&self, words: &[&str]) -> Command {
-        // One that should end, and does not, fails its test.
-        let mut command = Command::new("timeout");
-        command.args([
-            "--foreground",
-            "120",
-            env!("CARGO_BIN_EXE_pinpoint-service"),
-        ]);
-        command.args(words).arg("--config").arg(&self.config);
-        // Locks of machines, apart from those of other tests.
-        command.env("XDG_RUNTIME_DIR", self.directory.path());
-        command
-    }
-
-    #[track_caller]
-    fn says(&self, words: &[&str], expected: &str) -> Output {
-        let output = self.command(words).output().unwrap();
-        let text = [&output.stdout[..], &output.stderr].concat();
-        let text = String::from_utf8_lossy(&text);
-        assert!(text.contains(expected), "{text}");
-        output
-    }
-
-    fn serve(&self) -> Running {
-        let mut command = self.command(&["serve"]);
-        // All there is to tell.
-        command.env("RUST_LOG", "trace");
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let mut log = BufReader::new(child.stderr.take().unwrap());
-        let mut said = |beginning: &str| loop {
-            let mut line = String::new();
-            assert!(log.read_line(&mut line).unwrap() > 0);
-            if let Some(address) = line.trim().strip_prefix(beginning) {
-                break address.to_owned();
-            }
-        };
-        let address = said("listening on http://");
-        let has_metrics = fs::read_to_string(&self.config)
-            .unwrap()
-            .contains("metrics");
-        let metrics = has_metrics.then(|| said("metrics at http://"));
-        let log = thread::spawn(move || {
-            let mut text = String::new();
-            log.read_to_string(&mut text).unwrap();
-            text
-        });
-        Running {
-            child,
-            address,
-            metrics: metrics.unwrap_or_default(),
-            log: Some(log),
-        }
-    }
-}
-
-/// A service that answers requests; one that is dropped is killed.
-struct Running {
-    child: Child,
-    address: String,
-    /// The address of `/metrics`, if it has one.
-    metrics: String,
-    log: Option<JoinHandle<String>>,
-}
-
-impl Running {
-    /// Sends bytes, and reads until the service ends the connection.
-    fn send(&self, bytes: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        // Forever, in a test.
-        let patience = Some(Duration::from_secs(60));
-        stream.set_read_timeout(patience).unwrap();
-        stream.write_all(bytes.as_bytes()).unwrap();
-        let mut answer = Vec::new();
-        match stream.read_to_end(&mut answer) {
-            Ok(_) => {}
-            // What was not read is thrown away with the connection.
-            Err(error) if error.kind() == ErrorKind::ConnectionReset => {}
-            Err(error) => panic!("{error}"),
-        }
-        String::from_utf8_lossy(&answer).into_owned()
-    }
-
-    /// The status and the body of the answer to a GET.
-    fn get(&self, path: &str, token: &str) -> (u16, Value) {
-        let answer = self.send(&format!(
-            "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\
-             X-Request-Id: id-of-{token:.9}\r\nConnection: close\r\n\r\n",
-            self.address
-        ));
-        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-        let body = answer.rsplit("\r\n\r\n").next().unwrap();
-        (status, serde_json::from_str(body).unwrap())
-    }
-
-    /// What Prometheus reads at this place.
-    fn scrape(place: &str) -> String {
-        let (address, path) = place.split_once('/').unwrap();
-        let mut stream = TcpStream::connect(address).unwrap();
-        write!(
-            stream,
-            "GET /{path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
-        )
-        .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
-    }
-
-    fn terminate(&self) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").arg(id).status().unwrap().success());
-    }
-
-    /// Its exit code after SIGTERM.
-    fn stop(mut self) -> Option<i32> {
-        self.terminate();
-        self.child.wait().unwrap().code()
-    }
-
-    /// Its log, once it has ended.
-    fn log(mut self) -> String {
-        self.terminate();
-        self.log.take().unwrap().join().unwrap()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Not killed: that would end `timeout` alone. A second signal ends it at once.
-        for _ in 0..2 {
-            if let Ok(None) = self.child.try_wait() {
-                let id = self.child.id().to_string();
-                let _ = Command::new("kill").arg(id).status();
-            }
-        }
-        let _ = self.child.wait();
-    }
-}
+use crate::scene::{Running, Scene};
 
 #[test]
 fn a_token_opens_the_service_until_it_is_revoked() {

@@ -1,4 +1,4 @@
-//! Who calls: the ways in which callers say who they are, and what each may do.
+//! Bearer tokens: those of the store, and those that an issuer signs.
 
 use http::{HeaderMap, header};
 use pinpoint_backends::store::{JobStore, TokenCheck};
@@ -8,45 +8,13 @@ use crate::caller::Caller;
 use crate::grpc::errors;
 use crate::operations::rights_of;
 
-/// The ways in which callers say who they are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SignIn {
-    /// Everybody who reaches the service is this user, an administrator: for one machine, on
-    /// its loopback address.
-    Nobody(String),
-    /// Programs send a token of the store, as `Authorization: Bearer pinpoint_…`.
-    Tokens,
-}
-
-impl SignIn {
-    /// The caller; nobody where a request does not say who sends it.
-    pub(crate) async fn caller(
-        &self,
-        store: &JobStore,
-        headers: &HeaderMap,
-    ) -> Result<Option<Caller>, Status> {
-        match self {
-            Self::Nobody(user) => Ok(Some(Caller {
-                user: user.clone(),
-                rights: rights_of("admin").into_iter().flatten().collect(),
-            })),
-            Self::Tokens => match bearer(headers)? {
-                Some(secret) => of_token(store, secret).await.map(Some),
-                None => Ok(None),
-            },
-        }
-    }
-}
-
 /// The secret that a request carries.
-fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Status> {
+pub(super) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Status> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let Some(value) = values.next() else {
         return Ok(None);
     };
-    let unreadable =
-        || Status::unauthenticated("send one header `Authorization: Bearer pinpoint_…`");
+    let unreadable = || Status::unauthenticated("send one header `Authorization: Bearer TOKEN`");
     let text = value.to_str().map_err(|_| unreadable())?;
     match text.split_once(' ') {
         Some((scheme, secret))
@@ -58,7 +26,8 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Status> {
     }
 }
 
-async fn of_token(store: &JobStore, secret: &str) -> Result<Caller, Status> {
+/// The caller with a token of the store.
+pub(super) async fn caller(store: &JobStore, secret: &str) -> Result<Caller, Status> {
     let ended = |reason| {
         Err(Status::unauthenticated(format!(
             "the token {reason}; ask an administrator for another"

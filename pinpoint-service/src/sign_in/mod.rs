@@ -1,0 +1,205 @@
+//! Who calls: the ways in which callers say who they are, and what each may do.
+
+mod claims;
+mod cookies;
+mod forms;
+mod issuer;
+mod jwt;
+mod kept;
+mod oidc;
+mod provider;
+mod proxy;
+mod roles;
+mod tokens;
+
+use http::request::Parts;
+use pinpoint_backends::store::JobStore;
+use tonic::Status;
+
+pub use self::claims::Names;
+pub(crate) use self::forms::check as check_form;
+pub use self::forms::form_token;
+pub use self::jwt::Algorithm;
+pub(crate) use self::oidc::{begin, end, finish};
+pub(crate) use self::provider::address;
+pub use self::proxy::ClientCertificate;
+pub use self::roles::{Member, MemberError, Roles};
+
+use self::cookies::SESSION;
+use self::issuer::Issuer;
+use self::oidc::Oidc;
+use self::proxy::Proxy;
+use crate::caller::Caller;
+use crate::config;
+use crate::grpc::errors;
+use crate::operations::rights_of;
+
+/// The ways in which callers say who they are.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SignIn {
+    /// Everybody who reaches the service is this user, an administrator: for one machine, on
+    /// its loopback address.
+    Nobody(String),
+    /// Programs send a token of the store, as `Authorization: Bearer pinpoint_…`.
+    Tokens,
+    /// The tokens of the store, and other ways.
+    Ways(Box<Ways>),
+}
+
+/// The ways to sign in besides the tokens of the store.
+#[derive(Debug)]
+pub struct Ways {
+    bearer: Option<Issuer>,
+    oidc: Option<Oidc>,
+    proxy: Option<Proxy>,
+    roles: Roles,
+}
+
+/// Somebody who has signed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Person {
+    /// The name; an address is in lower case.
+    user: String,
+    groups: Vec<String>,
+}
+
+impl Person {
+    /// None for a name that does not show.
+    fn new(user: &str, groups: Vec<String>) -> Option<Self> {
+        let user = user.trim();
+        let is_name = !user.is_empty() && !user.chars().any(char::is_control);
+        is_name.then(|| Self {
+            user: match user.contains('@') {
+                true => user.to_lowercase(),
+                false => user.to_owned(),
+            },
+            groups,
+        })
+    }
+}
+
+/// The sender of a request.
+#[derive(Debug, Default)]
+pub(crate) struct Sender {
+    /// Absent where a request does not say who sends it.
+    pub(crate) caller: Option<Caller>,
+    /// The secret of the session, where a cookie says who it is: a browser sends that for
+    /// pages of others, too.
+    pub(crate) session: Option<String>,
+}
+
+impl From<Caller> for Sender {
+    fn from(caller: Caller) -> Self {
+        Self {
+            caller: Some(caller),
+            session: None,
+        }
+    }
+}
+
+/// A way to sign in can't be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SignInError {
+    /// The client's secret is not where the configuration says.
+    #[error("the client's secret can't be read from {place}: {source}")]
+    Secret {
+        /// The file or the environment variable.
+        place: String,
+        /// The reason.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The name of a proxy's certificate is none.
+    #[error("`sign_in.proxy.certificate.name` is no name of a host: {0:?}")]
+    Name(String),
+    /// The client of identity providers can't be made.
+    #[error("identity providers can't be asked over TLS: {0}; are root certificates installed?")]
+    Client(#[from] reqwest::Error),
+}
+
+impl SignIn {
+    /// The ways that a configuration names. `nobody`: the user of a service without sign-in.
+    ///
+    /// # Errors
+    ///
+    /// When a secret can't be read, or identity providers can't be asked.
+    pub fn new(config: &config::SignInConfig, nobody: &str) -> Result<Self, SignInError> {
+        Ok(match config {
+            config::SignInConfig::None => Self::Nobody(nobody.to_owned()),
+            config::SignInConfig::Tokens => Self::Tokens,
+            config::SignInConfig::Ways(ways) => Self::Ways(Box::new(Ways {
+                bearer: ways.bearer.as_ref().map(Issuer::new).transpose()?,
+                oidc: ways.oidc.as_ref().map(Oidc::new).transpose()?,
+                proxy: ways.proxy.as_ref().map(Proxy::new).transpose()?,
+                roles: ways.roles.clone(),
+            })),
+        })
+    }
+
+    /// The person whom somebody without a role may ask for one.
+    pub(crate) fn ask(&self) -> Option<&str> {
+        match self {
+            Self::Ways(ways) => ways.roles.ask.as_deref(),
+            _ => None,
+        }
+    }
+
+    fn oidc(&self) -> Option<&Oidc> {
+        match self {
+            Self::Ways(ways) => ways.oidc.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The sender of a request.
+    pub(crate) async fn sender(&self, store: &JobStore, parts: &Parts) -> Result<Sender, Status> {
+        let ways = match self {
+            Self::Nobody(user) => {
+                return Ok(Sender::from(Caller {
+                    user: user.clone(),
+                    rights: rights_of("admin").into_iter().flatten().collect(),
+                }));
+            }
+            Self::Tokens => None,
+            Self::Ways(ways) => Some(ways),
+        };
+        // First, so that a header that nobody has proven is always refused.
+        if let Some(ways) = ways
+            && let Some(proxy) = &ways.proxy
+            && let Some(person) = proxy.person(parts).await?
+        {
+            return Ok(ways.caller(person).into());
+        }
+        if let Some(secret) = tokens::bearer(&parts.headers)? {
+            return match ways.and_then(|ways| Some((ways, ways.bearer.as_ref()?))) {
+                // No token of the store has a dot, and each that is signed has two.
+                Some((ways, issuer)) if secret.contains('.') => {
+                    Ok(ways.caller(issuer.person(secret).await?).into())
+                }
+                _ => tokens::caller(store, secret).await.map(Sender::from),
+            };
+        }
+        let Some(ways) = ways.filter(|ways| ways.oidc.is_some()) else {
+            return Ok(Sender::default());
+        };
+        let Some(secret) = cookies::read(&parts.headers, SESSION) else {
+            return Ok(Sender::default());
+        };
+        let session = store.find_session(secret).await.map_err(errors::store)?;
+        let person = session.and_then(|session| Person::new(&session.user, session.groups));
+        Ok(person.map_or_else(Sender::default, |person| Sender {
+            caller: Some(ways.caller(person)),
+            session: Some(secret.to_owned()),
+        }))
+    }
+}
+
+impl Ways {
+    fn caller(&self, person: Person) -> Caller {
+        Caller {
+            rights: self.roles.rights(&person),
+            user: person.user,
+        }
+    }
+}

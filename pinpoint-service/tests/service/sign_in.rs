@@ -1,0 +1,721 @@
+//! Signing in, in every way but by tokens of the store.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use http::{Request, Response, header};
+use pinpoint_backends::store::AuditFilter;
+use pinpoint_service::config::Config;
+use pinpoint_service::{ClientCertificate, SignIn, form_token};
+use rcgen::{CertificateParams, KeyPair};
+use ring::hmac;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use crate::pinpoint::bisection;
+use crate::provider::{Key, Mood, Provider, SECRET, encode, message, now};
+use crate::world::World;
+
+const USER: &str = "/pinpoint/v1/user";
+
+/// The roles of the tests: by user, group and domain.
+pub(crate) const ROLES: &str = "
+    [sign_in.roles]
+    viewer = ['viewer@example.org']
+    editor = ['editor@example.org', 'group:editors']
+    admin = ['domain:admins.example.org']
+    ask = 'root@example.org'
+";
+
+/// The ways of a configuration, whose tables are below `sign_in`.
+pub(crate) fn ways(text: &str) -> SignIn {
+    let directory = tempfile::tempdir().unwrap();
+    let secret = directory.path().join("secret");
+    std::fs::write(&secret, format!("{SECRET}\n")).unwrap();
+    let text = text.replace("SECRET", secret.to_str().unwrap());
+    let config = format!(
+        "listen = '127.0.0.1:80'\nstate_dir = '/s'\nbots = []\n\
+         tls = {{ certificate = '/c', key = '/k' }}\n{text}\n{ROLES}"
+    );
+    let config = Config::read(&config).unwrap();
+    let sign_in = SignIn::new(&config.sign_in, "nobody").unwrap();
+    assert!(!format!("{sign_in:?}").contains(SECRET));
+    sign_in
+}
+
+pub(crate) fn oidc(provider: &Provider) -> String {
+    let issuer = &provider.issuer;
+    format!(
+        "[sign_in.oidc]\nissuer = '{issuer}'\nurl = 'https://pinpoint.example.org'\n\
+         client_id = 'pinpoint'\nclient_secret = {{ file = 'SECRET' }}\n"
+    )
+}
+
+pub(crate) fn bearer(provider: &Provider) -> String {
+    format!(
+        "[sign_in.bearer]\nissuer = '{}'\naudience = 'api'\n",
+        provider.issuer
+    )
+}
+
+pub(crate) fn assertion(provider: &Provider) -> String {
+    let issuer = &provider.issuer;
+    format!(
+        "[sign_in.proxy]\nheader = 'X-Assertion'\nproof.assertion = {{ issuer = '{issuer}', \
+         audience = 'proxy', jwks_url = '{issuer}/keys', claims = {{ unverified_email = true }} }}\n"
+    )
+}
+
+pub(crate) const CERTIFICATE: &str = "[sign_in.proxy]\nheader = 'X-WEBAUTH-USER'\n\
+    proof.certificate = { authority = '/a', name = 'proxy.example.org' }\n";
+
+/// A certificate for a name, as a handshake would give it.
+pub(crate) fn certificate(name: &str) -> ClientCertificate {
+    let parameters = CertificateParams::new([name.to_owned()]).unwrap();
+    let signed = parameters
+        .self_signed(&KeyPair::generate().unwrap())
+        .unwrap();
+    ClientCertificate(signed.der().clone())
+}
+
+/// A browser with its cookies.
+struct Browser {
+    service: Router,
+    cookies: BTreeMap<String, String>,
+}
+
+impl Browser {
+    fn new(service: &Router) -> Self {
+        Self {
+            service: service.clone(),
+            cookies: BTreeMap::new(),
+        }
+    }
+
+    async fn send(&mut self, request: http::request::Builder, body: String) -> Response<Body> {
+        let cookies = self
+            .cookies
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
+        let cookies = cookies.collect::<Vec<_>>().join("; ");
+        let request = request
+            .header(header::COOKIE, cookies)
+            .body(Body::from(body));
+        let response = self
+            .service
+            .clone()
+            .oneshot(request.unwrap())
+            .await
+            .unwrap();
+        for cookie in response.headers().get_all(header::SET_COOKIE) {
+            let (pair, attributes) = cookie.to_str().unwrap().split_once("; ").unwrap();
+            let (name, value) = pair.split_once('=').unwrap();
+            assert!(name.starts_with("__Host-"), "{name}");
+            let (age, rest) = attributes
+                .strip_prefix("Path=/; Max-Age=")
+                .unwrap()
+                .split_once("; ")
+                .unwrap();
+            assert_eq!(rest, "HttpOnly; Secure; SameSite=Lax");
+            let expected = match name {
+                "__Host-pinpoint" => "43200",
+                _ => "600",
+            };
+            assert!(age == "0" || age == expected, "{name}: {age}");
+            match age {
+                "0" => self.cookies.remove(name),
+                _ => self.cookies.insert(name.to_owned(), value.to_owned()),
+            };
+        }
+        response
+    }
+
+    async fn get(&mut self, path: &str) -> Response<Body> {
+        self.send(Request::get(path), String::new()).await
+    }
+
+    /// Begins to sign in, and returns the parameters that the provider gets.
+    async fn begin(&mut self, return_to: &str) -> BTreeMap<String, String> {
+        let response = self.get(&format!("/sign-in?return_to={return_to}")).await;
+        assert_eq!(response.status(), 303);
+        let location: reqwest::Url = response.headers()["location"]
+            .to_str()
+            .unwrap()
+            .parse()
+            .unwrap();
+        assert_eq!(location.path(), "/authorize");
+        location.query_pairs().into_owned().collect()
+    }
+
+    /// The status of the answer to a callback with these parameters.
+    async fn call_back(&mut self, parameters: &[(&str, &str)]) -> u16 {
+        let query = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(parameters)
+            .finish();
+        let response = self.get(&format!("/sign-in/callback?{query}")).await;
+        assert_eq!(response.headers()["cache-control"], "no-store");
+        assert_eq!(response.headers()["referrer-policy"], "no-referrer");
+        response.status().as_u16()
+    }
+
+    /// Signs in as a user whose ID token is edited first.
+    async fn sign_in(
+        &mut self,
+        provider: &Provider,
+        user: &str,
+        edit: impl FnOnce(&mut Value),
+    ) -> u16 {
+        let asked = self.begin("/jobs").await;
+        let mut claims = provider.claims("pinpoint", user);
+        claims["nonce"] = asked["nonce"].clone().into();
+        edit(&mut claims);
+        let code = provider.grant(&asked["code_challenge"], &provider.key.sign(&claims));
+        self.call_back(&[("state", &asked["state"]), ("code", &code)])
+            .await
+    }
+
+    fn session(&self) -> Option<&str> {
+        self.cookies.get("__Host-pinpoint").map(String::as_str)
+    }
+
+    /// The status of the answer to the question who one is.
+    async fn user(&mut self) -> u16 {
+        self.get(USER).await.status().as_u16()
+    }
+}
+
+const ADA: &str = "ada@admins.example.org";
+
+#[tokio::test]
+async fn a_person_signs_in_and_out() {
+    let provider = Provider::start().await;
+    let world = World::with(ways(&oidc(&provider))).await;
+    // Another process of the same store.
+    let beside = world.beside(ways(&oidc(&provider))).await;
+    let mut browser = Browser::new(world.router());
+    assert_eq!(browser.user().await, 401);
+
+    let asked = browser.begin("/jobs?tab=runs").await;
+    let expected = [
+        ("tenant", "1"),
+        ("response_type", "code"),
+        ("client_id", "pinpoint"),
+        (
+            "redirect_uri",
+            "https://pinpoint.example.org/sign-in/callback",
+        ),
+        ("scope", "openid email"),
+        ("code_challenge_method", "S256"),
+    ];
+    for (name, value) in expected {
+        assert_eq!(asked[name], value);
+    }
+    let mut claims = provider.claims("pinpoint", "Ada@Admins.example.org");
+    claims["nonce"] = asked["nonce"].clone().into();
+    let code = provider.grant(&asked["code_challenge"], &provider.key.sign(&claims));
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query
+        .append_pair("state", &asked["state"])
+        .append_pair("code", &code);
+    let back = browser
+        .get(&format!("/sign-in/callback?{}", query.finish()))
+        .await;
+    assert_eq!(back.status(), 303);
+    assert_eq!(back.headers()["location"], "/jobs?tab=runs");
+    let mut other = Browser::new(&beside);
+    other.cookies.clone_from(&browser.cookies);
+    assert_eq!((browser.user().await, other.user().await), (200, 200));
+
+    // Nothing changes by a form without its token.
+    let session = browser.session().unwrap().to_owned();
+    let post = |path: &str, kind: &str| Request::post(path).header("content-type", kind);
+    let form = "application/x-www-form-urlencoded";
+    let path = "/pinpoint/v1/bisection";
+    let request = bisection();
+    let pairs = request.as_object().unwrap().iter();
+    let pairs = pairs.filter_map(|(name, value)| Some((name, value.as_str()?)));
+    let body = form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(pairs)
+        .finish();
+    let refused = browser.send(post(path, form), body.clone()).await;
+    assert_eq!(refused.status(), 403);
+    for (path, body) in [
+        ("/sign-out", String::new()),
+        (path, bisection().to_string()),
+    ] {
+        let refused = browser.send(Request::post(path), body).await;
+        assert_eq!(refused.status(), 403);
+    }
+    let token = format!("form_token={}", form_token(&session));
+    let made = browser
+        .send(post(path, form), format!("{token}&{body}"))
+        .await;
+    assert_eq!(made.status(), 200);
+    let made = browser
+        .send(post(path, "application/json"), request.to_string())
+        .await;
+    assert_eq!(made.status(), 200);
+
+    assert_eq!(
+        browser.send(post("/sign-out", form), token).await.status(),
+        200
+    );
+    assert_eq!(browser.session(), None);
+    // The secret is of no use any more, anywhere.
+    assert_eq!((browser.user().await, other.user().await), (401, 401));
+    browser.cookies.insert("__Host-pinpoint".into(), session);
+    assert_eq!(browser.user().await, 401);
+
+    let rows = world
+        .store
+        .audited(&AuditFilter::default(), 0, 100)
+        .await
+        .unwrap();
+    let rows: Vec<_> = (rows.iter())
+        .map(|row| {
+            (
+                &*row.entry.user,
+                row.entry.operation.rsplit('/').next().unwrap(),
+            )
+        })
+        .collect();
+    let expected = [
+        "callback",
+        "ScheduleBisection",
+        "ScheduleBisection",
+        "sign-out",
+    ];
+    assert_eq!(rows, expected.map(|operation| (ADA, operation)));
+}
+
+#[tokio::test]
+async fn a_callback_belongs_to_one_sign_in_of_one_browser() {
+    let provider = Provider::start().await;
+    let world = World::with(ways(&oidc(&provider))).await;
+    let mut browser = Browser::new(world.router());
+    let grant = |asked: &BTreeMap<String, String>| {
+        let mut claims = provider.claims("pinpoint", ADA);
+        claims["nonce"] = asked["nonce"].clone().into();
+        provider.grant(&asked["code_challenge"], &provider.key.sign(&claims))
+    };
+    let asked = browser.begin("/").await;
+    let (state, code) = (&*asked["state"], &*grant(&asked));
+    for forged in [
+        &[("code", code)][..],
+        &[("code", code), ("state", "")],
+        &[("code", code), ("state", "forged")],
+        &[("code", code), ("state", &encode([7; 32]))],
+    ] {
+        assert_eq!(browser.call_back(forged).await, 401, "{forged:?}");
+    }
+    let twice = [("code", code), ("state", state), ("state", "forged")];
+    assert_eq!(browser.call_back(&twice).await, 400);
+    // They have not cost the person anything.
+    assert_eq!(
+        browser.call_back(&[("code", code), ("state", state)]).await,
+        303
+    );
+    let session = browser.cookies.remove("__Host-pinpoint").unwrap();
+    // The same address again, from the history of the browser.
+    assert_eq!(
+        browser.call_back(&[("code", code), ("state", state)]).await,
+        401
+    );
+    // A code that was used, at the end of another sign-in.
+    let again = browser.begin("/").await;
+    let replayed = [("code", code), ("state", &*again["state"])];
+    assert_eq!(browser.call_back(&replayed).await, 401);
+    // Somebody else's code: PKCE's secret is not that of this sign-in.
+    let (one, two) = (browser.begin("/").await, browser.begin("/").await);
+    let mixed = [("code", &*grant(&one)), ("state", &*two["state"])];
+    assert_eq!(browser.call_back(&mixed).await, 401);
+
+    // A sign-in that another browser has begun, or none.
+    let mut attacker = Browser::new(world.router());
+    let theirs = attacker.begin("/").await;
+    let lure = [("code", &*grant(&theirs)), ("state", &*theirs["state"])];
+    assert_eq!(browser.call_back(&lure).await, 401);
+    assert_eq!(Browser::new(world.router()).call_back(&lure).await, 401);
+    assert_eq!(attacker.call_back(&lure).await, 401, "it was used");
+
+    // The provider, or another, says no.
+    let asked = browser.begin("/").await;
+    let denied = [("error", "access_denied"), ("state", &*asked["state"])];
+    assert_eq!(browser.call_back(&denied).await, 401);
+    let asked = browser.begin("/").await;
+    let code = grant(&asked);
+    let elsewhere = [
+        ("code", &*code),
+        ("state", &*asked["state"]),
+        ("iss", "https://evil.example"),
+    ];
+    assert_eq!(browser.call_back(&elsewhere).await, 401);
+    assert_eq!(browser.session(), None);
+
+    // Two tabs at once.
+    let (one, two) = (browser.begin("/").await, browser.begin("/").await);
+    for asked in [two, one] {
+        let code = grant(&asked);
+        let good = [("code", &*code), ("state", &*asked["state"])];
+        assert_eq!(browser.call_back(&good).await, 303);
+    }
+    // The session before has ended with the new one of the same browser alone.
+    assert!(world.store.find_session(&session).await.unwrap().is_some());
+    let old = browser.session().unwrap().to_owned();
+    assert_eq!(browser.sign_in(&provider, ADA, |_| {}).await, 303);
+    assert!(world.store.find_session(&old).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn an_id_token_has_to_be_right_in_all_it_says() {
+    let provider = Provider::start().await;
+    let world = World::with(ways(&oidc(&provider))).await;
+    let mut browser = Browser::new(world.router());
+    let wrong: [(&str, Value); 10] = [
+        ("iss", "https://evil.example".into()),
+        ("aud", "api".into()),
+        ("aud", json!(["pinpoint", "api"])),
+        ("azp", "api".into()),
+        ("nonce", Value::Null),
+        ("nonce", "another".into()),
+        ("exp", (now() - 60).into()),
+        ("nbf", (now() + 60).into()),
+        ("email_verified", false.into()),
+        ("at_hash", "AAAAAAAAAAAAAAAAAAAAAA".into()),
+    ];
+    for (name, value) in wrong {
+        let status = browser.sign_in(&provider, ADA, |claims| claims[name] = value.clone());
+        assert_eq!(status.await, 401, "{name}: {value}");
+        assert_eq!(browser.session(), None);
+    }
+    for sign in [unsigned, by_public_key, by_stranger] {
+        let asked = browser.begin("/").await;
+        let mut claims = provider.claims("pinpoint", ADA);
+        claims["nonce"] = asked["nonce"].clone().into();
+        let code = provider.grant(&asked["code_challenge"], &sign(&provider.key, &claims));
+        let forged = [("code", &*code), ("state", &*asked["state"])];
+        assert_eq!(browser.call_back(&forged).await, 401);
+        assert_eq!(browser.session(), None);
+    }
+    assert_eq!(browser.sign_in(&provider, ADA, |_| {}).await, 303);
+}
+
+/// Many providers name addresses and groups there alone.
+#[tokio::test]
+async fn what_an_id_token_does_not_say_the_provider_is_asked_for() {
+    let provider = Provider::start().await;
+    let world = World::with(ways(&oidc(&provider))).await;
+    let mut browser = Browser::new(world.router());
+    let without = |claims: &mut Value| {
+        let claims = claims.as_object_mut().unwrap();
+        claims.retain(|name, _| !name.starts_with("email"));
+    };
+    let mut user = json!({ "sub": "1", "email": "bo@example.org", "email_verified": true, "groups": ["editors"] });
+    provider.set_user(user.clone());
+    assert_eq!(
+        browser.sign_in(&provider, "2", without).await,
+        401,
+        "another user"
+    );
+    assert_eq!(browser.sign_in(&provider, "1", without).await, 303);
+    let session = browser.session().unwrap();
+    let session = world.store.find_session(session).await.unwrap().unwrap();
+    assert_eq!(
+        (&*session.user, &*session.groups),
+        ("bo@example.org", &["editors".to_owned()][..])
+    );
+    let path = "/pinpoint/v1/bisection";
+    let post = Request::post(path).header("content-type", "application/json");
+    assert_eq!(
+        browser.send(post, bisection().to_string()).await.status(),
+        200
+    );
+    user["email_verified"] = false.into();
+    provider.set_user(user);
+    assert_eq!(browser.sign_in(&provider, "1", without).await, 401);
+}
+
+#[tokio::test]
+async fn a_sign_in_leads_nowhere_else_and_a_session_ends_by_itself() {
+    let provider = Provider::start().await;
+    let world = World::with(ways(&oidc(&provider))).await;
+    let mut browser = Browser::new(world.router());
+    for evil in [
+        "//evil.example",
+        "/%5Cevil.example",
+        "https://evil.example",
+        "/%09/evil.example",
+        "javascript:alert(1)",
+        "",
+        "/a&return_to=/b",
+    ] {
+        let response = browser.get(&format!("/sign-in?return_to={evil}")).await;
+        assert_eq!(response.status(), 400, "{evil}");
+    }
+    let ended = world
+        .store
+        .begin_session(ADA, &[], Duration::ZERO)
+        .await
+        .unwrap();
+    browser
+        .cookies
+        .insert("__Host-pinpoint".into(), ended.as_str().into());
+    assert_eq!(browser.user().await, 401);
+    // Healthy for everybody, whatever they send.
+    assert_eq!(browser.get("/healthz").await.status(), 200);
+
+    // One that is away says so, and is not asked at once again.
+    provider.set(Mood::Away);
+    let world = World::with(ways(&oidc(&provider))).await;
+    let mut browser = Browser::new(world.router());
+    let discovery = "/.well-known/openid-configuration";
+    let asked = provider.asked(discovery);
+    for _ in 0..5 {
+        assert_eq!(browser.get("/sign-in").await.status(), 503);
+    }
+    assert_eq!(provider.asked(discovery), asked + 1);
+    // Where nobody signs in by a browser, there is nothing.
+    let world = World::with(ways(&bearer(&provider))).await;
+    let mut browser = Browser::new(world.router());
+    assert_eq!(browser.get("/sign-in").await.status(), 404);
+    assert_eq!(browser.get("/sign-in/callback?state=a").await.status(), 404);
+}
+
+/// One that wants its secret in the form, and says who answers.
+#[tokio::test]
+async fn a_provider_gets_what_its_metadata_asks_for() {
+    let provider = Provider::start().await;
+    provider.set(Mood::Particular);
+    let world = World::with(ways(&oidc(&provider))).await;
+    let mut browser = Browser::new(world.router());
+    assert_eq!(
+        browser.sign_in(&provider, ADA, |_| {}).await,
+        401,
+        "anybody could have answered"
+    );
+    let asked = browser.begin("/").await;
+    let mut claims = provider.claims("pinpoint", ADA);
+    claims["nonce"] = asked["nonce"].clone().into();
+    let code = provider.grant(&asked["code_challenge"], &provider.key.sign(&claims));
+    let whole = [
+        ("code", &*code),
+        ("state", &*asked["state"]),
+        ("iss", &*provider.issuer),
+    ];
+    assert_eq!(browser.call_back(&whole).await, 303);
+}
+
+#[tokio::test]
+async fn a_provider_that_says_too_much_or_nothing_is_away() {
+    let provider = Provider::start().await;
+    let token = provider.key.sign(&provider.claims("proxy", ADA));
+    for mood in [Mood::Endless, Mood::Silent] {
+        provider.set(mood);
+        let world = World::with(ways(&assertion(&provider))).await;
+        let (found, body) = status(&world, "x-assertion", &token).await;
+        assert_eq!(found, 503, "{mood:?}: {body}");
+    }
+}
+
+fn unsigned(_: &Key, claims: &Value) -> String {
+    format!("{}.", message(&json!({ "alg": "none" }), claims))
+}
+
+/// As if the public key were a secret.
+fn by_public_key(key: &Key, claims: &Value) -> String {
+    let message = message(&json!({ "alg": "HS256", "kid": "first" }), claims);
+    let secret = hmac::Key::new(hmac::HMAC_SHA256, key.point());
+    format!(
+        "{message}.{}",
+        encode(hmac::sign(&secret, message.as_bytes()))
+    )
+}
+
+/// Under the name of the provider's key.
+fn by_stranger(_: &Key, claims: &Value) -> String {
+    Key::new("first").sign(claims)
+}
+
+async fn status(world: &World, name: &str, value: &str) -> (u16, String) {
+    let answer = world
+        .send_with("GET", USER, &[(name, value)], &Value::Null)
+        .await;
+    (answer.status.as_u16(), answer.body.to_string())
+}
+
+/// Tokens of programs, and those of a proxy.
+#[tokio::test]
+async fn signed_tokens_count_only_if_all_of_them_is_right() {
+    let provider = Provider::start().await;
+    let world = World::with(ways(&(bearer(&provider) + &assertion(&provider)))).await;
+    for (header, scheme, audience) in [
+        ("authorization", "Bearer ", "api"),
+        ("x-assertion", "", "proxy"),
+    ] {
+        let send = async |token: String| status(&world, header, &format!("{scheme}{token}")).await;
+        let right = provider.claims(audience, ADA);
+        let key = &provider.key;
+        let (found, body) = send(key.sign(&right)).await;
+        assert_eq!((found, &*body), (200, &*format!("{{\"email\":\"{ADA}\"}}")));
+        let edited = |name: &str, value: Value| {
+            let mut claims = right.clone();
+            claims[name] = value;
+            key.sign(&claims)
+        };
+        // Clocks differ a little.
+        assert_eq!(send(edited("exp", (now() - 5).into())).await.0, 200);
+        for (token, expected) in [
+            (
+                edited("iss", "https://evil.example".into()),
+                "issuer is another",
+            ),
+            (edited("aud", "pinpoint".into()), "another audience"),
+            (edited("exp", (now() - 60).into()), "has expired"),
+            (edited("exp", "never".into()), "`exp`"),
+            (edited("nbf", (now() + 60).into()), "not valid yet"),
+            (edited("nbf", "0".into()), "`nbf`"),
+            (edited("email", Value::Null), "`email`"),
+            (unsigned(key, &right), "not allowed here"),
+            (by_public_key(key, &right), "not allowed here"),
+            (
+                key.sign_as(&json!({ "alg": "EdDSA" }), &right),
+                "not allowed here",
+            ),
+            (
+                key.sign_as(&json!({ "alg": "RS256", "kid": "first" }), &right),
+                "a key that",
+            ),
+            (by_stranger(key, &right), "signature is wrong"),
+            (key.sign(&right) + "A", "signature is wrong"),
+            ("a.b.c".into(), "no signed JSON Web Token"),
+        ] {
+            let (found, body) = send(token).await;
+            assert_eq!(found, 401, "{expected}");
+            assert!(body.contains(expected), "{expected}: {body}");
+        }
+    }
+    // An address that its issuer does not vouch for is enough from a proxy alone.
+    let mut claims = provider.claims("api", ADA);
+    claims["email_verified"] = false.into();
+    let token = format!("Bearer {}", provider.key.sign(&claims));
+    assert_eq!(status(&world, "authorization", &token).await.0, 401);
+    claims["aud"] = "proxy".into();
+    assert_eq!(
+        status(&world, "x-assertion", &provider.key.sign(&claims))
+            .await
+            .0,
+        200
+    );
+}
+
+#[tokio::test]
+async fn keys_rotate_and_strangers_can_not_make_us_ask_for_them() {
+    let provider = Provider::start().await;
+    let world = World::with(ways(&bearer(&provider))).await;
+    let claims = provider.claims("api", ADA);
+    let send = async |key: &Key| {
+        let token = format!("Bearer {}", key.sign(&claims));
+        status(&world, "authorization", &token).await.0
+    };
+    let first = &provider.key;
+    for _ in 0..3 {
+        assert_eq!(send(first).await, 200);
+    }
+    assert_eq!(provider.asked("/keys"), 1);
+    // A new one is found at once; one that is gone opens nothing.
+    let second = Key::new("second");
+    provider.show(&[&second]);
+    assert_eq!(send(&second).await, 200);
+    assert_eq!(send(first).await, 401);
+    assert_eq!(provider.asked("/keys"), 2);
+    for id in 0..50 {
+        assert_eq!(send(&Key::new(&format!("unknown {id}"))).await, 401);
+    }
+    assert_eq!(provider.asked("/keys"), 2);
+    // The name of another key.
+    let borrowed = json!({ "alg": "ES256", "kid": "second" });
+    let borrowed = format!("Bearer {}", first.sign_as(&borrowed, &claims));
+    assert_eq!(status(&world, "authorization", &borrowed).await.0, 401);
+
+    // Nobody is refused because the provider is away.
+    provider.set(Mood::Away);
+    assert_eq!(send(&second).await, 200);
+    let world = World::with(ways(&bearer(&provider))).await;
+    let token = format!("Bearer {}", second.sign(&claims));
+    let (found, body) = status(&world, "authorization", &token).await;
+    assert_eq!(found, 503, "{body}");
+    let gone = ways(&bearer(&provider));
+    drop(provider);
+    let world = World::with(gone).await;
+    assert_eq!(status(&world, "authorization", &token).await.0, 503);
+}
+
+#[tokio::test]
+async fn the_header_of_a_proxy_counts_from_the_proxy_alone() {
+    let world = World::with(ways(CERTIFICATE)).await;
+    let send = async |users: &[&str], shown: Option<ClientCertificate>| {
+        let mut request = Request::get(USER);
+        for user in users {
+            request = request.header("x-webauth-user", *user);
+        }
+        if let Some(shown) = shown {
+            request = request.extension(shown);
+        }
+        let answer = world.answer(request.body(Body::empty()).unwrap()).await;
+        (answer.status.as_u16(), answer.body.to_string())
+    };
+    let proxy = certificate("proxy.example.org");
+    let (found, body) = send(&["Ada@Admins.Example.org"], Some(proxy.clone())).await;
+    assert_eq!((found, &*body), (200, &*format!("{{\"email\":\"{ADA}\"}}")));
+    let (found, body) = send(&[ADA], None).await;
+    assert_eq!(found, 401);
+    assert!(
+        body.contains("whose certificate names proxy.example.org"),
+        "{body}"
+    );
+    for name in [
+        "other.example.org",
+        "proxy.example.org.evil.example",
+        "example.org",
+        "*.example.net",
+    ] {
+        assert_eq!(send(&[ADA], Some(certificate(name))).await.0, 401, "{name}");
+    }
+    for users in [&[""][..], &[" "], &[ADA, "bo@example.org"]] {
+        assert_eq!(send(users, Some(proxy.clone())).await.0, 401, "{users:?}");
+    }
+    // Without the header, the proxy itself is nobody.
+    assert_eq!(send(&[], Some(proxy)).await.0, 401);
+    // A token does not make up for a header that is forged.
+    let token = world.token(ADA, &["admin"]).await;
+    let bearer = format!("Bearer {token}");
+    assert_eq!(status(&world, "authorization", &bearer).await.0, 200);
+    let both = [
+        ("authorization", &*bearer),
+        ("x-webauth-user", "bo@example.org"),
+    ];
+    let both = world.send_with("GET", USER, &both, &Value::Null).await;
+    both.fails(401, 16);
+}
+
+#[tokio::test]
+async fn somebody_without_a_role_is_told_whom_to_ask() {
+    let provider = Provider::start().await;
+    let world = World::with(ways(&oidc(&provider))).await;
+    let mut browser = Browser::new(world.router());
+    let stranger = "eve@sub.admins.example.org";
+    assert_eq!(browser.sign_in(&provider, stranger, |_| {}).await, 303);
+    let cookie = format!("__Host-pinpoint={}", browser.session().unwrap());
+    let answer = world
+        .send_with("GET", USER, &[("cookie", &cookie)], &Value::Null)
+        .await;
+    assert_eq!(
+        answer.fails(403, 7),
+        format!("{stranger} has no role in this service; ask root@example.org for one")
+    );
+    let json = Request::post("/sign-out").header("content-type", "application/json");
+    assert_eq!(browser.send(json, String::new()).await.status(), 200);
+    assert_eq!(browser.session(), None);
+}
