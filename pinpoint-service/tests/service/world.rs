@@ -77,17 +77,13 @@ impl World {
         let directory = tempfile::tempdir().unwrap();
         let store = JobStore::open(directory.path()).await.unwrap();
         let (phase, of_service) = watch::channel(Phase::Serving);
-        let commits = commits(directory.path(), repositories);
-        let router = service(
-            directory.path(),
-            &store,
-            sign_in,
-            bots,
-            limits,
-            of_service,
-            commits,
-        )
-        .await;
+        let service = Service {
+            limits: Arc::new(Limits::new(limits)),
+            phase: of_service,
+            commits: commits(directory.path(), repositories),
+            ..service(directory.path(), &store, sign_in, bots)
+        };
+        let router = router(service).await;
         Self {
             directory,
             store,
@@ -102,9 +98,8 @@ impl World {
 
     /// Another service with the same store.
     pub(crate) async fn beside(&self, sign_in: SignIn) -> Router {
-        let (_, phase) = watch::channel(Phase::Serving);
-        let (directory, none) = (self.directory.path(), LimitsConfig::none());
-        service(directory, &self.store, sign_in, BOTS, none, phase).await
+        let directory = self.directory.path();
+        router(service(directory, &self.store, sign_in, BOTS)).await
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Response<Body> {
@@ -197,31 +192,23 @@ fn commits(directory: &Path, repositories: &[&str]) -> Option<Arc<Commits>> {
     Some(Arc::new(Commits::new(mirrors.unwrap(), None)))
 }
 
-async fn service(
-    directory: &Path,
-    store: &JobStore,
-    sign_in: SignIn,
-    bots: &str,
-    limits: LimitsConfig,
-    phase: watch::Receiver<Phase>,
-    commits: Option<Arc<Commits>>,
-) -> Router {
+/// One without limits, which serves for good.
+fn service(directory: &Path, store: &JobStore, sign_in: SignIn, bots: &str) -> Service {
     let file = ConfigFile {
         name: "bots.toml",
         text: bots,
     };
-    let service = Service {
+    Service {
         store: store.clone(),
         bots: Arc::new(Bots::read(&[file]).unwrap()),
         state_dir: directory.to_owned(),
         owner: owner(directory, "test").unwrap(),
         sign_in: Arc::new(sign_in),
-        limits: Arc::new(Limits::new(limits)),
-        phase,
-        commits,
+        limits: Arc::new(Limits::new(LimitsConfig::none())),
+        phase: watch::channel(Phase::Serving).1,
+        commits: None,
         gerrit: None,
-    };
-    router(service).await
+    }
 }
 
 impl Answer {
