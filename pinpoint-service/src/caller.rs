@@ -190,6 +190,7 @@ fn denied(user: &str, right: Right) -> Status {
         Right::End => "end jobs",
         Right::EndOthers => "end the jobs of others",
         Right::ActForOthers => "act in the name of others",
+        Right::ReadAudit => "read the audit log",
     };
     Status::permission_denied(format!("{user} may not {does}"))
 }

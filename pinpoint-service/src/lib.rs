@@ -22,11 +22,13 @@ mod hosts;
 mod limits;
 mod metrics;
 mod older_page;
+mod openapi;
 mod operations;
 mod pages;
 mod requests;
 mod rest;
 mod sign_in;
+mod watching;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -51,8 +53,10 @@ pub use limits::Limits;
 pub use metrics::metrics;
 pub use operations::{ROLES, Right, rights_of};
 pub use sign_in::{ClientCertificate, SignIn, SignInError, form_token};
+pub use watching::Watches;
 
 use caller::Context;
+use grpc::v2::CursorKey;
 use requests::Arrival;
 use sign_in::Sender;
 
@@ -77,6 +81,8 @@ pub struct Service {
     pub commits: Option<Arc<Commits>>,
     /// The hosts of Gerrit that may be asked for changes.
     pub gerrit: Option<Arc<Gerrit>>,
+    /// What was read of the store.
+    pub caches: Arc<Caches>,
 }
 
 /// A part of the life of a service.
@@ -89,6 +95,22 @@ pub enum Phase {
     Leaving,
     /// It answers what is under way. Streams end.
     Ending,
+}
+
+/// What a process has read of the store and needs again: another one does as well without.
+#[derive(Debug, Default)]
+pub struct Caches {
+    cursor_key: CursorKey,
+    watches: Watches,
+}
+
+impl From<Watches> for Caches {
+    fn from(watches: Watches) -> Self {
+        Self {
+            watches,
+            ..Self::default()
+        }
+    }
 }
 
 /// The routes of the service: gRPC, gRPC-Web, REST, `/healthz` and `/readyz`. Serve it with
@@ -112,7 +134,7 @@ pub async fn router(service: Service) -> Router {
         reporter.clear_service_status("").await;
     });
     let grpc = grpc::router(&service, health);
-    let rest = rest::routes(&grpc)
+    let rest = rest::routes(&service, &grpc)
         .merge(pages::routes(&service))
         .method_not_allowed_fallback(async || rest::Problem::method());
     let methods = ServiceBuilder::new()

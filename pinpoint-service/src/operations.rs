@@ -19,16 +19,19 @@ pub enum Right {
     EndOthers,
     /// Make jobs in the name of others.
     ActForOthers,
+    /// Read the audit log.
+    ReadAudit,
 }
 
 impl Right {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::See,
         Self::Create,
         Self::End,
         Self::EndOthers,
         Self::ActForOthers,
+        Self::ReadAudit,
     ];
 
     /// The name, as tokens and configurations write it.
@@ -39,6 +42,7 @@ impl Right {
             Self::End => "end",
             Self::EndOthers => "end_others",
             Self::ActForOthers => "act_for_others",
+            Self::ReadAudit => "read_audit",
         }
     }
 }
@@ -55,6 +59,7 @@ pub const ROLES: [(&str, &[Right]); 3] = [
             Right::End,
             Right::EndOthers,
             Right::ActForOthers,
+            Right::ReadAudit,
         ],
     ),
 ];
@@ -196,6 +201,96 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         routes: &[(POST, "/pinpoint/v1/job/cancel")],
     },
     Operation {
+        rpc: "pinpoint.v2.Pinpoint/CreateJob",
+        access: With(Right::Create),
+        routes: &[(POST, "/api/v2/jobs")],
+    },
+    Operation {
+        rpc: "pinpoint.v2.Pinpoint/PlanJob",
+        access: With(Right::Create),
+        routes: &[(POST, "/api/v2/plans")],
+    },
+    Operation {
+        rpc: "pinpoint.v2.Pinpoint/GetJob",
+        access: With(Right::See),
+        routes: &[(GET, "/api/v2/jobs/{job_id}")],
+    },
+    Operation {
+        rpc: "pinpoint.v2.Pinpoint/ListJobs",
+        access: With(Right::See),
+        routes: &[(GET, "/api/v2/jobs")],
+    },
+    Operation {
+        rpc: "pinpoint.v2.Pinpoint/CountJobs",
+        access: With(Right::See),
+        routes: &[(GET, "/api/v2/jobs/count")],
+    },
+    Operation {
+        rpc: "pinpoint.v2.Pinpoint/ListRuns",
+        access: With(Right::See),
+        routes: &[(GET, "/api/v2/jobs/{job_id}/runs")],
+    },
+    Operation {
+        rpc: "pinpoint.v2.Pinpoint/ListBuilds",
+        access: With(Right::See),
+        routes: &[(GET, "/api/v2/jobs/{job_id}/builds")],
+    },
+    Operation {
+        rpc: "pinpoint.v2.Pinpoint/WatchJob",
+        access: With(Right::See),
+        routes: &[(GET, "/api/v2/jobs/{job_id}/events")],
+    },
+    Operation {
+        rpc: "pinpoint.v2.Pinpoint/CancelJob",
+        access: With(Right::End),
+        routes: &[(POST, "/api/v2/jobs/{job_id}/cancel")],
+    },
+    Operation {
+        rpc: "pinpoint.v2.Pinpoint/PauseJob",
+        access: With(Right::End),
+        routes: &[(POST, "/api/v2/jobs/{job_id}/pause")],
+    },
+    Operation {
+        rpc: "pinpoint.v2.Pinpoint/ResumeJob",
+        access: With(Right::End),
+        routes: &[(POST, "/api/v2/jobs/{job_id}/resume")],
+    },
+    Operation {
+        rpc: "pinpoint.v2.Pinpoint/RetryJob",
+        access: With(Right::Create),
+        routes: &[(POST, "/api/v2/jobs/{job_id}/retry")],
+    },
+    Operation {
+        rpc: "pinpoint.v2.Pinpoint/CloneJob",
+        access: With(Right::See),
+        routes: &[(GET, "/api/v2/jobs/{job_id}/arguments")],
+    },
+    Operation {
+        rpc: "pinpoint.v2.Pinpoint/CompareJobs",
+        access: With(Right::See),
+        routes: &[(GET, "/api/v2/jobs/{job_id}/compare/{other_id}")],
+    },
+    Operation {
+        rpc: "pinpoint.v2.Pinpoint/ListWorkers",
+        access: With(Right::See),
+        routes: &[(GET, "/api/v2/workers")],
+    },
+    Operation {
+        rpc: "pinpoint.v2.Pinpoint/ListBots",
+        access: With(Right::See),
+        routes: &[(GET, "/api/v2/bots")],
+    },
+    Operation {
+        rpc: "pinpoint.v2.Pinpoint/GetQuota",
+        access: With(Right::See),
+        routes: &[(GET, "/api/v2/quota")],
+    },
+    Operation {
+        rpc: "pinpoint.v2.Pinpoint/GetAudit",
+        access: With(Right::ReadAudit),
+        routes: &[(GET, "/api/v2/audit")],
+    },
+    Operation {
         rpc: "grpc.health.v1.Health/Check",
         access: Anyone,
         routes: &[],
@@ -289,7 +384,7 @@ mod tests {
     #[test]
     fn what_changes_something_is_a_post() {
         for row in OPERATIONS {
-            let changes = !matches!(row.access, Anyone | With(Right::See));
+            let changes = !matches!(row.access, Anyone | With(Right::See | Right::ReadAudit));
             for (method, path) in row.routes {
                 assert_eq!(*method == POST, changes, "{path}");
             }

@@ -64,6 +64,12 @@ pub(crate) const PAGES: &[Page] = &[
         access: Access::Anyone,
         handler: || post(sign_in::end),
     },
+    Page {
+        method: Method::GET,
+        path: "/openapi.json",
+        access: Access::With(Right::See),
+        handler: || get(crate::openapi::answer),
+    },
 ];
 
 /// The page at a path of the table.

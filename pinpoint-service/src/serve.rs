@@ -77,6 +77,7 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
             [] => None,
             hosts => Some(Arc::new(Gerrit::new(hosts.to_vec())?)),
         },
+        caches: Arc::default(),
     };
     // A job is taken only by a process that can also be asked for it.
     let listener = bind(config.listen)?;

@@ -107,6 +107,8 @@
 //! # }
 //! ```
 
+#[cfg(feature = "api")]
+mod asked;
 #[cfg(feature = "local")]
 mod cancel;
 #[cfg(feature = "local")]
@@ -121,6 +123,8 @@ mod taken;
 mod trace;
 mod waiting;
 
+#[cfg(feature = "api")]
+pub use asked::Question;
 #[cfg(feature = "local")]
 pub use cancel::cancel;
 #[cfg(feature = "local")]

@@ -21,7 +21,7 @@ use crate::local::{LocalConfig, limits, same_repository};
 use crate::store::NewJob;
 
 /// Builds of a job at one time.
-const BUILD_JOBS: u32 = 1;
+pub(super) const BUILD_JOBS: u32 = 1;
 
 /// Bytes that finished builds of a job may occupy on each machine.
 const CACHE_SIZE: u64 = 10 << 30;
@@ -231,16 +231,16 @@ fn pairwise(valid: &ValidPairwise, bots: &Bots) -> Result<NewJob, RequestError> 
 }
 
 /// What is run, and where.
-struct Run<'a> {
+pub(super) struct Run<'a> {
     workload: &'a Workload,
     bot: Bot<'a>,
-    repository: &'a str,
+    pub(super) repository: &'a str,
     invocation: &'a Invocation,
     command: Vec<String>,
 }
 
 impl<'a> Run<'a> {
-    fn of(workload: &'a Workload, bots: &'a Bots) -> Result<Self, RequestError> {
+    pub(super) fn of(workload: &'a Workload, bots: &'a Bots) -> Result<Self, RequestError> {
         let bot = bots.get(&workload.bot)?;
         if let Workers::Swarming(_) = bot.workers {
             return Err(RequestError::Swarming(workload.bot.clone()));
@@ -276,7 +276,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn aggregate(&self) -> Aggregate {
+    pub(super) fn aggregate(&self) -> Aggregate {
         let aggregate = self.workload.aggregate.as_ref();
         let aggregate = aggregate.or(self.invocation.aggregate.as_ref());
         aggregate.cloned().unwrap_or_default()
@@ -312,7 +312,7 @@ impl<'a> Run<'a> {
         Ok(main.into())
     }
 
-    fn job(
+    pub(super) fn job(
         self,
         spec: JobSpec,
         good: Variant,

@@ -1,10 +1,14 @@
 //! What a job waits for that no worker has.
 
+use pinpoint_core::JobState;
+
 use crate::store::{Job, JobId, JobStore, PublicKey, Signature, StoreError, WorkerEntry};
 
 /// The reason why no worker has a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Waiting {
+    /// It is paused.
+    Paused,
     /// It was imported, and no user has allowed its commands to run.
     Untrusted,
     /// No worker serves its bot.
@@ -52,6 +56,9 @@ const SILENT: i64 = 15_000;
 ///
 /// When the store cannot be read.
 pub async fn waiting(store: &JobStore, job: &Job) -> Result<Option<Waiting>, StoreError> {
+    if job.paused && job.state == JobState::Pending {
+        return Ok(Some(Waiting::Paused));
+    }
     let Some(before) = store.waiting_before(&job.id, None).await? else {
         return Ok(silent(&job.id, &store.workers().await?));
     };

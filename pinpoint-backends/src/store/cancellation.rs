@@ -119,7 +119,7 @@ impl JobStore {
         Ok(asked != 0)
     }
 
-    /// Withdraws the request to end the job.
+    /// Withdraws the request to end the job, and a pause.
     ///
     /// # Errors
     ///
@@ -197,8 +197,8 @@ impl JobStore {
     }
 }
 
-const CLEAR: &str =
-    "UPDATE jobs SET cancel_requested = 0, cancel_by = NULL, cancel_reason = NULL WHERE id = $1";
+const CLEAR: &str = "UPDATE jobs SET cancel_requested = 0, cancel_by = NULL, cancel_reason = NULL, paused = 0 \
+     WHERE id = $1";
 
 fn values_of(id: &JobId, request: &CancelRequest) -> [Value; 3] {
     [

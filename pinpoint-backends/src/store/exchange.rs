@@ -362,6 +362,7 @@ fn job_of(lines: &Lines<'_>, id: &JobId, line: &JobLine) -> Result<Job, StoreErr
         journal_version: line.journal_version,
         written_by: line.written_by.clone(),
         imported: true,
+        paused: false,
         cancel: line.cancel.clone(),
     })
 }

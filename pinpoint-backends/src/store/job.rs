@@ -168,6 +168,9 @@ pub struct Job {
     /// It was imported, and no user has yet allowed its commands to run here.
     #[serde(default)]
     pub imported: bool,
+    /// No worker takes it until it is resumed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
 }
 
 /// A job in a list.
@@ -206,4 +209,30 @@ pub struct JobSummary {
     pub runs: u64,
     /// Commits built so far, excluding failed ones.
     pub builds: u64,
+    /// No worker takes it until it is resumed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
+}
+
+impl From<&Job> for JobSummary {
+    fn from(job: &Job) -> Self {
+        Self {
+            id: job.id.clone(),
+            kind: job.kind.clone(),
+            state: job.state,
+            created: job.created,
+            updated: job.updated,
+            duration: job.duration,
+            name: job.name.clone(),
+            benchmark: job.benchmark.clone(),
+            bot: job.bot.clone(),
+            user: job.user.clone(),
+            repository: job.repository.clone(),
+            title: job.title.clone(),
+            error: job.error.clone(),
+            runs: job.runs,
+            builds: job.builds,
+            paused: job.paused,
+        }
+    }
 }

@@ -20,7 +20,7 @@ const NAMES_IN_A_MESSAGE: i64 = 10;
 
 /// The columns that [`summary`] reads.
 pub(super) const SUMMARY: &str = "id, kind, state, created, updated, duration, name, benchmark, \
-     bot, username, repository, title, error, runs, builds";
+     bot, username, repository, title, error, runs, builds, paused";
 
 /// The columns that [`job`] reads, after those of a summary.
 const REST: &str =
@@ -279,7 +279,7 @@ impl JobStore {
     }
 
     /// Leaves a job that failed or was canceled to the next worker that looks for one, and
-    /// withdraws a request to end it.
+    /// withdraws a request to end it. One that is paused goes on.
     ///
     /// # Errors
     ///
@@ -303,13 +303,20 @@ impl JobStore {
         };
         let dialect = self.database.dialect();
         let sql = format!(
-            "SELECT state, lease_owner, lease_expires - {} FROM jobs WHERE id = $1{}",
+            "SELECT state, lease_owner, lease_expires - {}, paused FROM jobs WHERE id = $1{}",
             dialect.now(),
             dialect.for_update()
         );
         let rows = transaction.fetch(&sql, [id.as_str().into()]).await?;
         let row = rows.first().ok_or_else(|| unknown(id))?;
         let from = state(&self.database, id, row, 0)?;
+        if matches!(from, JobState::Pending | JobState::Running) && row.int(3).map_err(failed)? != 0
+        {
+            // A worker may be about to let it go.
+            let sql = "UPDATE jobs SET paused = 0 WHERE id = $1";
+            transaction.execute(sql, [id.as_str().into()]).await?;
+            return change.commit(transaction).await;
+        }
         let left = row.int(2).map_err(failed)?;
         if let Some(owner) = row.optional_text(1).map_err(failed)?
             && left >= 0
@@ -568,6 +575,7 @@ pub(super) fn summary(database: &Database, row: &Row) -> Result<JobSummary, Stor
         error: row.optional_text(12).map_err(failed)?,
         runs: count(13)?,
         builds: count(14)?,
+        paused: row.int(15).map_err(failed)? != 0,
         id,
     })
 }
@@ -583,13 +591,13 @@ fn job(database: &Database, row: &Row) -> Result<Job, StoreError> {
             .transpose()
     };
     Ok(Job {
-        journal_version: version(row, 15).map_err(failed)?,
-        written_by: row.text(16).map_err(failed)?,
-        spec: json(17, "spec")?.unwrap_or_default(),
-        config: json(18, "config")?.unwrap_or_default(),
-        outcome: json(19, "outcome")?,
-        imported: row.int(20).map_err(failed)? < 0,
-        cancel: CancelRequest::of(row, 21).map_err(failed)?,
+        journal_version: version(row, 16).map_err(failed)?,
+        written_by: row.text(17).map_err(failed)?,
+        spec: json(18, "spec")?.unwrap_or_default(),
+        config: json(19, "config")?.unwrap_or_default(),
+        outcome: json(20, "outcome")?,
+        imported: row.int(21).map_err(failed)? < 0,
+        cancel: CancelRequest::of(row, 22).map_err(failed)?,
         kind: summary.kind,
         state: summary.state,
         created: summary.created,
@@ -604,6 +612,7 @@ fn job(database: &Database, row: &Row) -> Result<Job, StoreError> {
         error: summary.error,
         runs: summary.runs,
         builds: summary.builds,
+        paused: summary.paused,
         id: summary.id,
     })
 }

@@ -29,11 +29,17 @@ fn without_the_gap(now: &str) -> String {
     )
 }
 
-/// The conditions on jobs that need a worker: their worker has gone, or they wait for one.
+/// The conditions on jobs that need a worker: their worker has gone, or they wait for one, and
+/// they are not paused.
 fn without_worker(now: &str) -> [String; 2] {
     [
-        format!("state = 'running' AND lease_owner IS NOT NULL AND lease_expires < {now}"),
-        format!("state = 'pending' AND (lease_owner IS NULL OR lease_expires < {now})"),
+        format!(
+            "state = 'running' AND lease_owner IS NOT NULL AND lease_expires < {now} \
+             AND paused = 0"
+        ),
+        format!(
+            "state = 'pending' AND (lease_owner IS NULL OR lease_expires < {now}) AND paused = 0"
+        ),
     ]
 }
 

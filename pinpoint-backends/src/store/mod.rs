@@ -89,6 +89,7 @@ mod lease;
 mod leases;
 mod list;
 mod lock;
+mod pause;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod quotas;

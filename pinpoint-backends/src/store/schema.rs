@@ -8,13 +8,14 @@ pub(super) mod sqlite;
 use super::database::Dialect;
 
 /// The version of the tables that this program reads and writes.
-pub const SCHEMA_VERSION: u32 = 4;
+pub const SCHEMA_VERSION: u32 = 5;
 
 /// The tables of version 2, and what each later version adds.
-const TABLES: [(u32, &str); 3] = [
+const TABLES: [(u32, &str); 4] = [
     (2, include_str!("schema/2.sql")),
     (3, include_str!("schema/3.sql")),
     (4, include_str!("schema/4.sql")),
+    (5, include_str!("schema/5.sql")),
 ];
 
 /// The statements that bring the tables of this version, 0 for none, up to date.

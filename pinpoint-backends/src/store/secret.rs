@@ -7,7 +7,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
 
-use super::StoreError;
+use super::{JobStore, StoreError};
 
 /// A secret that can't be guessed: 32 random bytes in URL-safe Base64, perhaps after a
 /// prefix. `Debug` does not show it.
@@ -33,6 +33,32 @@ impl Secret {
 impl fmt::Debug for Secret {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Secret(…)")
+    }
+}
+
+impl JobStore {
+    /// The secret of this name that all processes of the store share, to sign with: made when
+    /// it is asked for the first time.
+    ///
+    /// # Errors
+    ///
+    /// When the store can't be used.
+    #[tracing::instrument(name = "store::shared_secret", level = "debug", skip_all)]
+    pub async fn shared_secret(&self, name: &str) -> Result<Secret, StoreError> {
+        let sql = "SELECT secret FROM shared_secrets WHERE name = $1";
+        loop {
+            let rows = self.database.fetch(sql, [name.into()]).await?;
+            if let Some(row) = rows.first() {
+                let secret = row.text(0);
+                return Ok(Secret(
+                    secret.map_err(|source| self.database.failed(source))?,
+                ));
+            }
+            let sql = "INSERT INTO shared_secrets (name, secret) VALUES ($1, $2) \
+                       ON CONFLICT DO NOTHING";
+            let values = [name.into(), Secret::new("")?.0.into()];
+            self.database.execute(sql, values).await?;
+        }
     }
 }
 

@@ -13,8 +13,8 @@ use super::{JobId, JobJournal, JobStore, StoreError};
 /// The most jobs of one query.
 const AT_ONCE: usize = 500;
 
-/// A sign of a job's progress: it differs whenever its state or its journal has changed, or
-/// it was asked to end.
+/// A sign of a job's progress: it differs whenever its state or its journal has changed, it
+/// was asked to end, or it was paused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobMark {
     /// The job.
@@ -25,6 +25,8 @@ pub struct JobMark {
     pub updated: i64,
     /// It was asked to end.
     pub cancel_requested: bool,
+    /// No worker takes it until it is resumed.
+    pub paused: bool,
     /// The number of the last record of its journal.
     pub last: Option<i64>,
 }
@@ -55,7 +57,7 @@ impl JobStore {
         for jobs in jobs.chunks(AT_ONCE) {
             let places: Vec<_> = (1..=jobs.len()).map(|place| format!("${place}")).collect();
             let sql = format!(
-                "SELECT id, state, updated, cancel_requested, \
+                "SELECT id, state, updated, cancel_requested, paused, \
                  (SELECT max(sequence) FROM records WHERE records.job = jobs.number) \
                  FROM jobs WHERE id IN ({})",
                 places.join(", ")
@@ -67,7 +69,8 @@ impl JobStore {
                     state: state(&self.database, &id, &row, 1)?,
                     updated: row.int(2).map_err(failed)?,
                     cancel_requested: row.int(3).map_err(failed)? != 0,
-                    last: row.optional_int(4).map_err(failed)?,
+                    paused: row.int(4).map_err(failed)? != 0,
+                    last: row.optional_int(5).map_err(failed)?,
                     id,
                 });
             }

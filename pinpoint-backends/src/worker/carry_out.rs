@@ -6,7 +6,7 @@ use std::time::Duration;
 use pinpoint_core::job::{JobResult, ResultSource};
 use pinpoint_core::{DriveError, DriveEvent};
 
-use super::{Serving, WorkerOptions};
+use super::{POLL, Serving, WorkerOptions};
 use crate::job::{
     JobConfig, JobError, TakenJob, Worker, inherited_values, message, open_local, open_provided,
 };
@@ -15,7 +15,7 @@ use crate::local::doctor::{Diagnosis, examine};
 use crate::local::{
     CpuList, LocalConfig, LocalError, LocalExecutor, default_machine_dir, note_session,
 };
-use crate::store::Job;
+use crate::store::{Job, JobId};
 
 /// How long the state of the machine is looked at before a job.
 const LOOK: Duration = Duration::from_millis(250);
@@ -52,7 +52,14 @@ impl Serving<'_> {
             source: &executor,
         };
         let interrupted = async {
-            stop.await;
+            tokio::select! {
+                () = stop => {}
+                () = async {
+                    self.paused(&taken.job().id).await;
+                    // However long the run under way takes.
+                    executor.drain().await;
+                } => return,
+            }
             // What does not end by then is ended.
             let _ = tokio::time::timeout(self.options.drain, executor.drain()).await;
         };
@@ -65,6 +72,17 @@ impl Serving<'_> {
         // Nothing else waits for a child that does not want to end.
         executor.end().await;
         result
+    }
+
+    /// Returns once the job is paused.
+    async fn paused(&self, job: &JobId) {
+        loop {
+            tokio::time::sleep(POLL).await;
+            // An unreadable store shows itself at the next record.
+            if self.store.is_paused(job).await.unwrap_or(false) {
+                return;
+            }
+        }
     }
 
     /// The executor of a job at the path where it was made, if that is on this machine.

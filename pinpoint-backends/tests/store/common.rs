@@ -127,8 +127,11 @@ impl Fixture {
     }
 }
 
-/// The statements that take away what version 4 added, but for the mark of the version.
-pub(crate) const BACK_TO_3: [&str; 10] = [
+/// The statements that take away what the versions from 4 on added, but for the mark of the
+/// version.
+pub(crate) const BACK_TO_3: [&str; 12] = [
+    "DROP TABLE shared_secrets",
+    "ALTER TABLE jobs DROP COLUMN paused",
     "DROP TABLE run_counts",
     "DROP TABLE audit",
     "DROP TABLE audit_head",

@@ -151,6 +151,7 @@ async fn tables_are_made_in_a_schema_of_their_own() {
             "pinpoint.records",
             "pinpoint.run_counts",
             "pinpoint.sessions",
+            "pinpoint.shared_secrets",
             "pinpoint.sign_ins",
             "pinpoint.tokens",
             "pinpoint.workers",
@@ -169,7 +170,7 @@ async fn tables_that_an_earlier_version_made_elsewhere_are_used() {
              ALTER TABLE pinpoint_schema SET SCHEMA public; DROP SCHEMA pinpoint CASCADE; \
              DROP INDEX jobs_under_way; \
              ALTER TABLE jobs DROP COLUMN by_workers, DROP COLUMN deaths, \
-             DROP COLUMN cancel_by, DROP COLUMN cancel_reason; \
+             DROP COLUMN cancel_by, DROP COLUMN cancel_reason, DROP COLUMN paused; \
              UPDATE pinpoint_schema SET version = 2",
         )
         .await;

@@ -2,16 +2,18 @@
 
 use std::time::Duration;
 
-use pinpoint_backends::store::{CancelRequest, JobId, JobMark};
+use pinpoint_backends::store::{CancelRequest, JobFilter, JobId, JobMark, StoreError};
 use pinpoint_core::{JobState, Record};
 
 use crate::a_run::run;
-use crate::common::{Fixture, append_all, new_job, tick, ticks};
+use crate::common::{Fixture, append_all, new_job, open, tick, ticks};
 use crate::on_both;
 
 on_both! {
     a_journal_is_read_on_while_another_writes_it,
     a_mark_changes_with_its_job,
+    a_paused_job_is_not_taken,
+    a_secret_is_shared,
 }
 
 async fn a_journal_is_read_on_while_another_writes_it(fixture: Fixture) {
@@ -98,4 +100,42 @@ async fn a_mark_changes_with_its_job(fixture: Fixture) {
     let marks = store.marks(&ids).await.unwrap();
     assert_eq!(marks.len(), 5);
     assert_eq!(store.marks(&[]).await.unwrap(), []);
+}
+
+async fn a_paused_job_is_not_taken(fixture: Fixture) {
+    let store = &fixture.store;
+    let id = fixture.job().await;
+    let take = async || {
+        let filter = JobFilter::default();
+        store.take(&filter, "ada", Duration::from_secs(60)).await
+    };
+    store.pause(&id, None).await.unwrap();
+    assert!(store.is_paused(&id).await.unwrap());
+    let paused = store.marks(std::slice::from_ref(&id)).await.unwrap();
+    assert!(paused[0].paused && store.get(id.as_str()).await.unwrap().paused);
+    assert!(take().await.unwrap().is_none());
+    store.resume(&id, None).await.unwrap();
+    let (_, lease) = take().await.unwrap().unwrap();
+    let running = store.set_leased_state(&lease, JobState::Running, None, None);
+    running.await.unwrap();
+    // Its worker still has it when it is resumed.
+    store.pause(&id, None).await.unwrap();
+    store.resume(&id, None).await.unwrap();
+    assert!(!store.is_paused(&id).await.unwrap());
+    let done = store.set_leased_state(&lease, JobState::Completed, None, None);
+    done.await.unwrap();
+    let ended = store.pause(&id, None).await.unwrap_err();
+    assert!(matches!(ended, StoreError::Transition { .. }), "{ended}");
+    let absent = JobId::parse("0199f3c1a2b37f0e8d1c2b3a49586776").unwrap();
+    let unknown = store.pause(&absent, None).await.unwrap_err();
+    assert!(matches!(unknown, StoreError::Unknown { .. }), "{unknown}");
+}
+
+async fn a_secret_is_shared(fixture: Fixture) {
+    let store = &fixture.store;
+    let secret = store.shared_secret("cursors").await.unwrap();
+    assert!(secret.as_str().len() > 40);
+    let other = open(&fixture.place()).await;
+    assert_eq!(other.shared_secret("cursors").await.unwrap(), secret);
+    assert_ne!(other.shared_secret("forms").await.unwrap(), secret);
 }

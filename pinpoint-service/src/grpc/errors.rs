@@ -85,12 +85,21 @@ pub(super) fn fields(
     bad_request(fields)
 }
 
+/// A question that is no job.
+pub(super) fn question(error: RequestError) -> Status {
+    Problems::from(error).status(|field| match field {
+        "configuration" => "bot".into(),
+        field => field.into(),
+    })
+}
+
 /// A field that is wrong.
 pub(crate) fn field(name: &str, problem: &str) -> Status {
     bad_request([(name.to_owned(), problem)])
 }
 
-fn bad_request(fields: impl IntoIterator<Item = (String, impl Into<String>)>) -> Status {
+/// All fields that are wrong, each with its problem.
+pub(super) fn bad_request(fields: impl IntoIterator<Item = (String, impl Into<String>)>) -> Status {
     let fields = fields.into_iter();
     let fields: Vec<_> = fields
         .map(|(field, problem)| FieldViolation::new(field, problem))

@@ -261,7 +261,7 @@ impl Service {
     }
 
     /// The bot under whose name jobs of this one are kept.
-    fn configured(&self, name: String) -> String {
+    pub(super) fn configured(&self, name: String) -> String {
         match self.bots.get(&name) {
             Ok(bot) => bot.configured_as.to_owned(),
             Err(_) => name,

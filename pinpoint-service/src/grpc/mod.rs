@@ -5,6 +5,7 @@ pub(crate) mod errors;
 mod gateway;
 pub(crate) mod legacy;
 pub(crate) mod pinpoint;
+pub(crate) mod v2;
 
 /// The traits of the services, which the build script writes from the `.proto` files.
 #[allow(
@@ -24,17 +25,22 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use http::Method;
 use http_body_util::BodyExt;
+use tokio::sync::Semaphore;
 use tonic::Status;
 use tonic::service::Routes;
 use tonic_health::pb::health_server::{Health, HealthServer};
 
 use self::services::pinpoint_gateway_server::PinpointGatewayServer;
 use self::services::pinpoint_server::PinpointServer;
+use self::v2::messages::pinpoint_server::PinpointServer as PinpointServer2;
 use crate::Service;
 use crate::caller::Context;
 use crate::descriptors::ENCODED;
 use crate::limits::MOST_BODY_BYTES;
 use crate::operations;
+
+/// Journals that are replayed at once: a long one takes a processor for a while.
+pub(crate) static REPLAYS: Semaphore = Semaphore::const_new(2);
 
 /// All methods, each after its check.
 pub(crate) fn router(service: &Service, health: HealthServer<impl Health>) -> Router {
@@ -49,6 +55,9 @@ pub(crate) fn router(service: &Service, health: HealthServer<impl Health>) -> Ro
         .add_service(pinpoint)
         .add_service(
             PinpointGatewayServer::new(service.clone()).max_decoding_message_size(MOST_BODY_BYTES),
+        )
+        .add_service(
+            PinpointServer2::new(service.clone()).max_decoding_message_size(MOST_BODY_BYTES),
         )
         .add_service(reflection().build_v1().expect(sound))
         .add_service(reflection().build_v1alpha().expect(sound))
@@ -89,4 +98,12 @@ async fn gate(State(service): State<Service>, mut request: Request, next: Next) 
     next.run(request)
         .await
         .map(|body| Body::new(body.map_frame(hold)))
+}
+
+/// What a list shows of a job that has no name.
+fn title(kind: &str, story: &str, benchmark: &str, bot: &str) -> String {
+    match story.trim() {
+        "" => format!("{kind} of {benchmark} on {bot}"),
+        story => format!("{kind} of {benchmark}/{story} on {bot}"),
+    }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pinpoint_backends::job::{self, JobError, JobRequest, machine_of, stored_result};
 use pinpoint_backends::store::{
-    AuditEntry, CancelRequest, Creation, IdempotencyKey, Job, LockError, StoreError,
+    AuditEntry, CancelRequest, Creation, IdempotencyKey, Job, LockError, NewJob, StoreError,
 };
 use pinpoint_core::api::{
     self, BisectExecution, CancelJobRequest, CancelJobResponse, CulpritFinderExecution,
@@ -15,18 +15,14 @@ use pinpoint_core::api::{
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{Answers, JobState, Journal};
 use sha2::{Digest, Sha256};
-use tokio::sync::Semaphore;
 use tonic::metadata::MetadataMap;
 use tonic::{Code, Extensions, Request, Response, Status};
 
 use super::services::pinpoint_server::Pinpoint;
-use super::{errors, legacy};
+use super::{REPLAYS, errors, legacy, title};
 use crate::Service;
 use crate::caller::Context;
 use crate::metrics::METRICS;
-
-/// Journals that are replayed at once: a long one takes a processor for a while.
-static REPLAYS: Semaphore = Semaphore::const_new(2);
 
 /// The most bytes of a name.
 const MOST_NAME_BYTES: usize = 1024;
@@ -171,8 +167,6 @@ impl Service {
         mut request: JobRequest,
         name: fn(&str) -> String,
     ) -> Result<String, Status> {
-        let key = idempotency_key(metadata)?;
-        let context = Context::of(extensions)?;
         // Asked for again, HEAD is the same request, though it may be another commit.
         let asked = request.to_json().map_err(errors::job)?;
         self.resolve(&mut request)
@@ -180,18 +174,38 @@ impl Service {
             .map_err(|found| found.status(name))?;
         let job = request.job(&self.bots);
         let mut job = job.map_err(|error| errors::Problems::from(error).status(name))?;
+        let (kind, story) = match &request {
+            JobRequest::Bisection(request) => ("Bisection", &request.story),
+            JobRequest::Pairwise(request) => ("Comparison", &request.story),
+            JobRequest::CulpritFinder(request) => ("Verified bisection", &request.story),
+        };
+        job.title = title(kind, story, &job.benchmark, &job.bot);
+        self.keep(metadata, extensions, job, &asked, name).await
+    }
+
+    /// Makes a job, once where the request has a key. `asked` is what has to be the same then;
+    /// fields of the request have these names.
+    pub(super) async fn keep(
+        &self,
+        metadata: &MetadataMap,
+        extensions: &Extensions,
+        mut job: NewJob,
+        asked: &serde_json::Value,
+        name: fn(&str) -> String,
+    ) -> Result<String, Status> {
+        let key = idempotency_key(metadata)?;
+        let context = Context::of(extensions)?;
         if job.user.is_empty() {
             job.user.clone_from(&context.caller()?.user);
         }
-        job.title = title(&request, &job.benchmark, &job.bot);
+        if let Some(trace) = context.trace {
+            job.config["traceparent"] = trace.to_string().into();
+        }
         for (field, text) in [("job_name", &job.name), ("user", &job.user)] {
             if text.len() > MOST_NAME_BYTES {
                 let problem = format!("it has more than {MOST_NAME_BYTES} bytes");
                 return Err(errors::field(&name(field), &problem));
             }
-        }
-        if let Some(trace) = context.trace {
-            job.config["traceparent"] = trace.to_string().into();
         }
         let caller = context.caller()?;
         let digest = sha256(&serde_json::json!([job.kind, asked, job.user]));
@@ -374,17 +388,4 @@ fn idempotency_key(metadata: &MetadataMap) -> Result<Option<String>, Status> {
 
 fn sha256(value: &serde_json::Value) -> [u8; 32] {
     Sha256::digest(value.to_string()).into()
-}
-
-/// What a list shows of a job that has no name.
-fn title(request: &JobRequest, benchmark: &str, bot: &str) -> String {
-    let (kind, story) = match request {
-        JobRequest::Bisection(request) => ("Bisection", &request.story),
-        JobRequest::Pairwise(request) => ("Comparison", &request.story),
-        JobRequest::CulpritFinder(request) => ("Verified bisection", &request.story),
-    };
-    match story.trim() {
-        "" => format!("{kind} of {benchmark} on {bot}"),
-        story => format!("{kind} of {benchmark}/{story} on {bot}"),
-    }
 }

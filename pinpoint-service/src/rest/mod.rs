@@ -2,6 +2,7 @@
 //! ways into the service go through the same checks.
 
 mod codec;
+mod events;
 mod message;
 mod problem;
 
@@ -23,8 +24,10 @@ use tonic::Status;
 use tonic::client::Grpc;
 
 use self::codec::Raw;
-use self::message::{Fields, MessageError, to_json};
+pub(crate) use self::message::to_json;
+use self::message::{Fields, MessageError};
 pub(crate) use self::problem::Problem;
+use crate::Service;
 use crate::caller::Context;
 use crate::descriptors::method_of;
 use crate::grpc::errors;
@@ -33,20 +36,25 @@ use crate::operations::{Access, OPERATIONS};
 
 /// A method, and the way to it.
 struct Call {
+    rpc: &'static str,
     method: MethodDescriptor,
     path: PathAndQuery,
     access: Access,
     grpc: Router,
 }
 
+/// The parts of a path, unless they are not UTF-8.
+type PathParts = Result<RawPathParams, RawPathParamsRejection>;
+
 /// All routes of the table, over these methods.
-pub(crate) fn routes(grpc: &Router) -> Router {
+pub(crate) fn routes(service: &Service, grpc: &Router) -> Router {
     let mut router = Router::new();
     for operation in OPERATIONS {
         let Some(method) = method_of(operation.rpc) else {
             continue;
         };
         let call = Arc::new(Call {
+            rpc: operation.rpc,
             method,
             path: PathAndQuery::from_maybe_shared(format!("/{}", operation.rpc))
                 .expect("the names of methods are paths"),
@@ -55,12 +63,12 @@ pub(crate) fn routes(grpc: &Router) -> Router {
         });
         for (verb, path) in operation.routes {
             let filter = MethodFilter::try_from(verb.clone()).expect("a verb of the table");
-            let call = call.clone();
-            type Parts = Result<RawPathParams, RawPathParamsRejection>;
-            let handler = move |path: Parts, request: Request| async move {
-                let answer = match path {
-                    Ok(path) => answer(&call, &path, request).await,
-                    Err(error) => Err(Status::invalid_argument(error.to_string()).into()),
+            let (call, service) = (call.clone(), service.clone());
+            let handler = move |path: PathParts, request: Request| async move {
+                let answer = match (path, call.method.is_server_streaming()) {
+                    (Err(error), _) => Err(Status::invalid_argument(error.to_string()).into()),
+                    (Ok(path), true) => events::answer(&call, &service, &path, request).await,
+                    (Ok(path), false) => answer(&call, &path, request).await,
                 };
                 answer.map_or_else(
                     |problem| problem.into_response(),

@@ -4,7 +4,7 @@
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use serde_json::json;
+use serde_json::{Value, json};
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
@@ -53,8 +53,8 @@ impl From<Status> for Problem {
     }
 }
 
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
+impl Problem {
+    pub(crate) fn json(&self) -> Value {
         let given = self.status.get_error_details();
         let mut details = Vec::new();
         if let Some(bad) = given.bad_request() {
@@ -69,19 +69,30 @@ impl IntoResponse for Problem {
                 .collect();
             details.push(json!({ "@type": type_of("QuotaFailure"), "violations": limits }));
         }
-        let wait = given.retry_info().and_then(|retry| retry.retry_delay);
-        let wait = wait.map(whole_seconds);
-        if let Some(seconds) = wait {
+        if let Some(seconds) = self.wait() {
             let delay = format!("{seconds}s");
             details.push(json!({ "@type": type_of("RetryInfo"), "retryDelay": delay }));
         }
-        let body = json!({
+        json!({
             "code": self.status.code() as i32,
             "message": self.status.message(),
             "details": details,
-        });
+        })
+    }
+
+    /// The seconds after which the same request may be carried out.
+    fn wait(&self) -> Option<u64> {
+        let given = self.status.get_error_details();
+        let wait = given.retry_info().and_then(|retry| retry.retry_delay);
+        wait.map(whole_seconds)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
         let http = self.http.unwrap_or(http_status(self.status.code()));
-        let mut response = (http, Json(body)).into_response();
+        let wait = self.wait();
+        let mut response = (http, Json(self.json())).into_response();
         // For the layer that logs and counts.
         response.extensions_mut().insert(self.status.code());
         let headers = response.headers_mut();

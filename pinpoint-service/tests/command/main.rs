@@ -18,7 +18,7 @@ mod scene;
 
 use std::fs;
 use std::io::Read;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -234,4 +234,61 @@ fn a_check_leaves_the_store_as_it_is() {
     fs::write(&file, &bytes).unwrap();
     let newer = scene.says(&check, "has version 99");
     assert_eq!(newer.status.code(), Some(1));
+}
+
+/// Requests of all kinds, made from the description of the interface: each answer is one that
+/// the description names.
+#[test]
+#[ignore = "takes a Python package: see its message"]
+fn schemathesis_finds_nothing() {
+    let program = std::env::var("PINPOINT_TEST_SCHEMATHESIS").expect(
+        "set PINPOINT_TEST_SCHEMATHESIS to the program `schemathesis`; `pip install schemathesis` \
+         in a virtual environment gets it",
+    );
+    // Thousands of requests in a few seconds.
+    let scene = Scene::new(
+        "sign_in = 'tokens'\n[limits]\naddress_requests_a_minute = 'none'\n\
+         requests_a_minute = 'none'",
+    );
+    let create = ["tokens", "create", "ci", "--user", "ada", "--may", "admin"];
+    let made = scene.says(&create, "pinpoint_");
+    let secret = String::from_utf8(made.stdout).unwrap();
+    let secret = secret.trim();
+    let running = scene.serve();
+    let job = serde_json::json!({
+        "bot": "lab",
+        "benchmark": "parsing",
+        "bisection": { "good": "a".repeat(40), "bad": "b".repeat(40) },
+    });
+    // For the phase in which one request follows from the answer to another.
+    assert_eq!(running.post("/api/v2/jobs", secret, &job), 200);
+    let url = format!("http://{}/openapi.json", running.address);
+    let bearer = format!("Authorization: Bearer {secret}");
+    let tried = Command::new("timeout")
+        .args(["--foreground", "300", &program, "run", &url, "-H", &bearer])
+        // The same requests each time.
+        .args([
+            "--seed",
+            "1",
+            "--max-examples",
+            "10",
+            "--request-timeout",
+            "30",
+        ])
+        // It waits for the end of an answer, and that of a job that goes on has none.
+        .args(["--exclude-path-regex", "events$"])
+        // Which bots and benchmarks there are is not in the description.
+        .args(["--exclude-checks", "positive_data_acceptance"])
+        .current_dir(scene.directory.path())
+        .output()
+        .unwrap();
+    // Before a failure leaves it.
+    assert_eq!(running.stop(), Some(0));
+    let said = String::from_utf8_lossy(&tried.stdout);
+    let end = said.char_indices().rev().nth(8000).map_or(0, |(at, _)| at);
+    assert!(tried.status.success(), "{}", &said[end..]);
+    // Each phase was there.
+    for phase in ["Coverage", "Fuzzing", "Stateful"] {
+        assert!(said.contains(&format!("{phase} (in ")), "{said}");
+    }
 }

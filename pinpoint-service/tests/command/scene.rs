@@ -145,6 +145,18 @@ impl Running {
         (status, serde_json::from_str(body).unwrap())
     }
 
+    /// The status of the answer to a POST.
+    pub(crate) fn post(&self, path: &str, token: &str, body: &Value) -> u16 {
+        let body = body.to_string();
+        let answer = self.send(&format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            self.address,
+            body.len()
+        ));
+        answer.split(' ').nth(1).unwrap().parse().unwrap()
+    }
+
     /// What Prometheus reads at this place.
     pub(crate) fn scrape(place: &str) -> String {
         let (address, path) = place.split_once('/').unwrap();

@@ -1,6 +1,7 @@
 //! A job from its request to its culprit: a real repository, and a worker beside the service.
 
 use std::cell::Cell;
+use std::future::Future;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -13,6 +14,7 @@ use pinpoint_service::SignIn;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+use crate::watch::{Event, Events};
 use crate::world::World;
 
 /// A repository of this many commits, and their hashes; the benchmark takes twice as long
@@ -55,25 +57,31 @@ fn repository(directory: &Path, commits: usize, slow: usize) -> Vec<String> {
         .collect()
 }
 
-#[test]
-fn a_requested_job_finds_its_culprit_and_is_shown_in_every_form() {
-    // A job is a deep future, deeper than the stack of a test where it is not optimised.
+/// Runs a test with a worker in it: a job is a deep future, deeper than the stack of a test
+/// where it is not optimised.
+fn deep<F: Future<Output = ()>>(test: impl FnOnce() -> F + Send + 'static) {
     let thread = thread::Builder::new().stack_size(8 << 20);
-    let found = thread.spawn(|| {
+    let done = thread.spawn(|| {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
-        runtime.unwrap().block_on(a_culprit_is_found());
+        runtime.unwrap().block_on(test());
     });
-    found.unwrap().join().unwrap();
+    done.unwrap().join().unwrap();
 }
 
-async fn a_culprit_is_found() {
-    let place = tempfile::tempdir().unwrap();
-    let directory = place.path().join("tool");
-    let hashes = repository(&directory, 8, 5);
-    let url = format!("file://{}", directory.display());
-    let bots = format!(
+#[test]
+fn a_requested_job_finds_its_culprit_and_is_shown_in_every_form() {
+    deep(a_culprit_is_found);
+}
+
+#[test]
+fn a_paused_job_is_let_go_after_its_run_and_goes_on_once_it_is_resumed() {
+    deep(a_job_is_paused);
+}
+
+fn bots(url: &str, command: &str) -> String {
+    format!(
         r#"
             [bots.lab]
             local = true
@@ -81,11 +89,95 @@ async fn a_culprit_is_found() {
 
             [benchmarks.parsing]
             stories = ["small"]
-            command = ["sh", "bench.sh"]
+            command = {command}
             format = "lines"
             allow_extra_args = ["--level=*"]
         "#
-    );
+    )
+}
+
+/// A worker beside the service.
+fn worker(world: &World, url: &str) -> WorkerOptions {
+    let state_dir = world.directory.path().join("worker");
+    let machine_dir = world.directory.path().join("machine");
+    let allowed = vec![url.parse().unwrap()];
+    let mirrors = Mirrors::open(&state_dir, &machine_dir, Vec::new(), allowed).unwrap();
+    WorkerOptions {
+        bots: vec!["lab".into()],
+        trusted: None,
+        machine: "rack-1".into(),
+        state_dir,
+        build_jobs: None,
+        drain: Duration::ZERO,
+        lease: LEASE,
+        diagnose: false,
+        provisions: Provisions {
+            mirrors: Some(mirrors),
+            build_store: None,
+        },
+    }
+}
+
+async fn a_job_is_paused() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("tool");
+    let hashes = repository(&directory, 2, 1);
+    let url = format!("file://{}", directory.display());
+    // Long enough for a pause to be noticed before the last run.
+    let bots = bots(&url, r#"["sh", "-c", "sleep 0.3; sh bench.sh"]"#);
+    let world = World::of(SignIn::Nobody("ada".into()), &bots).await;
+    let request = json!({
+        "bot": "lab",
+        "benchmark": "parsing",
+        "story": "small",
+        "comparison": { "base": hashes[0], "experiment": hashes[1], "pairs": 20 },
+    });
+    let made = world.post("/api/v2/jobs", &request).await.ok();
+    let id = made["summary"]["jobId"].as_str().unwrap();
+    let post = async |what: &str| {
+        let path = format!("/api/v2/jobs/{id}/{what}");
+        world.post(&path, &json!({})).await.ok()
+    };
+    let options = worker(&world, &url);
+    let ended = Notify::new();
+    let lets_go = Cell::new(0);
+    let tell = |event: WorkerEvent<'_>| {
+        if let WorkerEvent::Ended(..) = event {
+            lets_go.set(lets_go.get() + 1);
+        }
+    };
+    let served = serve(&world.store, &options, ended.notified(), tell);
+    let watched = async {
+        let mut events = Events::of(&world, id, None).await;
+        events.named("record").await.unwrap();
+        assert_eq!(post("pause").await["summary"]["paused"], true);
+        loop {
+            let state = events.named("state").await.unwrap().data;
+            if state["state"]["state"] == "PENDING" && state["state"]["paused"] == true {
+                break;
+            }
+        }
+        let before = post("resume").await;
+        assert_eq!(before["summary"]["state"], "PENDING");
+        let rest = events.rest().await;
+        let last = &rest.last().unwrap().data["state"];
+        assert_eq!(
+            (&last["state"], &last["runs"]),
+            (&json!("COMPLETED"), &json!("40"))
+        );
+        ended.notify_one();
+    };
+    let (served, ()) = tokio::join!(served, watched);
+    served.unwrap();
+    assert_eq!(lets_go.get(), 2);
+}
+
+async fn a_culprit_is_found() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("tool");
+    let hashes = repository(&directory, 8, 5);
+    let url = format!("file://{}", directory.display());
+    let bots = bots(&url, r#"["sh", "bench.sh"]"#);
     let world = World::looking_up(SignIn::Nobody("ada".into()), &bots, &[&url]).await;
     commits_are_found_by_their_names(&world, &directory, &url, &hashes).await;
     let tried = try_job(&world, &hashes).await;
@@ -129,24 +221,7 @@ async fn a_culprit_is_found() {
     };
     let compared = world.store.create(&same).await.unwrap();
 
-    let state_dir = world.directory.path().join("worker");
-    let machine_dir = world.directory.path().join("machine");
-    let allowed = vec![url.parse().unwrap()];
-    let mirrors = Mirrors::open(&state_dir, &machine_dir, Vec::new(), allowed).unwrap();
-    let options = WorkerOptions {
-        bots: vec!["lab".into()],
-        trusted: None,
-        machine: "rack-1".into(),
-        state_dir,
-        build_jobs: None,
-        drain: Duration::ZERO,
-        lease: LEASE,
-        diagnose: false,
-        provisions: Provisions {
-            mirrors: Some(mirrors),
-            build_store: None,
-        },
-    };
+    let options = worker(&world, &url);
     let (ended, left) = (Notify::new(), Cell::new(3));
     let tell = |event: WorkerEvent<'_>| {
         if let WorkerEvent::Ended(_, result) = event {
@@ -158,7 +233,10 @@ async fn a_culprit_is_found() {
         }
     };
     let served = serve(&world.store, &options, ended.notified(), tell);
-    served.await.unwrap();
+    let watched = Events::of(&world, id, None).await;
+    let (served, watched) = tokio::join!(served, watched.rest());
+    served.unwrap();
+    shown_by_our_own_api(&world, [id, compared.as_str()], &hashes, &watched).await;
     a_try_job_is_shown_in_one_piece(&world, &tried, &hashes).await;
 
     let found = world
@@ -385,4 +463,85 @@ async fn a_try_job_is_shown_in_one_piece(world: &World, id: &str, hashes: &[Stri
         .get("/pinpoint/v1/recent-builds/unheard")
         .await
         .fails(404, 5);
+}
+
+/// The first of these jobs was watched to its end.
+async fn shown_by_our_own_api(
+    world: &World,
+    [id, other]: [&str; 2],
+    hashes: &[String],
+    watched: &[Event],
+) {
+    let get = async |path: &str| world.get(&format!("/api/v2/jobs/{path}")).await.ok();
+    let job = get(id).await;
+    assert_eq!(job["result"]["status"], "culprit_found");
+    let culprit = &job["result"]["culprits"][0];
+    assert_eq!(culprit["commit"]["gitHash"], hashes[5]);
+    assert!(culprit["probability"].as_f64().unwrap() > 0.9);
+    assert_eq!(
+        (&culprit["before"], &culprit["after"]),
+        (&json!(101.0), &json!(201.0))
+    );
+
+    // Each record was told once, in order, and the newest of all else.
+    let ids: Vec<_> = watched.iter().filter_map(|event| event.id).collect();
+    assert!(ids.is_sorted_by(|one, other| one < other), "{ids:?}");
+    let of = |name: &str| -> Vec<&Value> {
+        let events = watched.iter().filter(|event| event.name == name);
+        events.map(|event| &event.data[name]).collect()
+    };
+    let records = of("record");
+    let runs: Vec<_> = records
+        .iter()
+        .flat_map(|record| record["runs"].as_array().unwrap())
+        .collect();
+    let count = runs.len().to_string();
+    assert_eq!(job["summary"]["runs"], count);
+    let last = watched.last().unwrap();
+    assert_eq!(
+        (&*last.name, &last.data["state"]["state"]),
+        ("state", &json!("COMPLETED"))
+    );
+    let progress = of("progress").last().copied().unwrap();
+    assert_eq!(progress["runs"], count);
+    let measured = progress["measured"].as_array().unwrap();
+    let ends = [measured.first(), measured.last()].map(|it| &it.unwrap()["commit"]["gitHash"]);
+    assert_eq!(ends, [&hashes[0], &hashes[7]]);
+    let posteriors = of("posterior");
+    assert!(!posteriors.is_empty());
+    for posterior in posteriors {
+        let spans = posterior["spans"].as_array().unwrap().iter();
+        let spans = spans.map(|span| span["probability"].as_f64().unwrap());
+        let sum = spans.sum::<f64>() + posterior["noChange"].as_f64().unwrap();
+        assert!((sum - 1.0).abs() < 1e-6, "{posterior}");
+    }
+    assert_eq!(of("estimate").last().unwrap()["runsToCome"], "0");
+
+    let mut listed = Vec::new();
+    let mut token = String::new();
+    loop {
+        let page = get(&format!("{id}/runs?page_size=7&page_token={token}")).await;
+        listed.extend(page["runs"].as_array().unwrap().clone());
+        token = page["nextPageToken"].as_str().unwrap().to_owned();
+        if token.is_empty() {
+            break;
+        }
+        let elsewhere = format!("/api/v2/jobs/{other}/runs?page_token={token}");
+        world.get(&elsewhere).await.fails(400, 3);
+    }
+    assert!(listed.iter().eq(runs));
+    assert_eq!(listed[0]["charts"]["time"]["unit"], "ms");
+    let builds = get(&format!("{id}/builds")).await;
+    let builds = builds["builds"].as_array().unwrap().len().to_string();
+    assert_eq!(job["summary"]["builds"], builds);
+
+    let compared = get(&format!("{id}/compare/{other}")).await;
+    assert_eq!(compared["both"][0]["gitHash"], hashes[5]);
+    assert_eq!(compared["onlyJob"], json!([]));
+
+    // The noise of a job that was made is that of the next one.
+    let plan = json!({ "commits": 8, "jobId": other, "magnitude": { "percent": 50 } });
+    let planned = world.post("/api/v2/plans", &plan).await.ok();
+    assert_eq!(planned["unit"], "ms");
+    assert!(planned["estimates"][0]["right"].as_f64().unwrap() > 0.9);
 }

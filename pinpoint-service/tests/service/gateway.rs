@@ -47,6 +47,7 @@ async fn a_form_is_filled_from_what_can_be_run() {
     // Without the operator's leave, nothing is fetched and nobody is asked.
     get("commit/HEAD").await.fails(400, 9);
     get("patch?host=a.example&change=1").await.fails(400, 9);
+    get("benchmark-info/%80").await.fails(400, 3);
 }
 
 #[tokio::test]

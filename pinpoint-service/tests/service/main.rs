@@ -15,4 +15,6 @@ mod readers;
 mod rights;
 mod running;
 mod sign_in;
+mod v2;
+mod watch;
 mod world;

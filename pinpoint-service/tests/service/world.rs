@@ -11,7 +11,7 @@ use pinpoint_backends::owner;
 use pinpoint_backends::store::{JobStore, NewToken};
 use pinpoint_core::bots::{Bots, ConfigFile};
 use pinpoint_service::config::LimitsConfig;
-use pinpoint_service::{Commits, Limits, Phase, Service, SignIn, router};
+use pinpoint_service::{Commits, Limits, Phase, Service, SignIn, Watches, router};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -30,10 +30,11 @@ pub(crate) const BOTS: &str = r#"
 "#;
 
 pub(crate) struct World {
-    pub(crate) directory: TempDir,
+    pub(crate) directory: Arc<TempDir>,
     pub(crate) store: JobStore,
     pub(crate) phase: watch::Sender<Phase>,
     router: Router,
+    pub(crate) service: Service,
 }
 
 /// The answer to a request.
@@ -83,23 +84,43 @@ impl World {
             commits: commits(directory.path(), repositories),
             ..service(directory.path(), &store, sign_in, bots)
         };
-        let router = router(service).await;
         Self {
-            directory,
+            directory: Arc::new(directory),
             store,
             phase,
-            router,
+            router: router(service.clone()).await,
+            service,
         }
-    }
-
-    pub(crate) fn router(&self) -> &Router {
-        &self.router
     }
 
     /// Another service with the same store.
     pub(crate) async fn beside(&self, sign_in: SignIn) -> Router {
         let directory = self.directory.path();
         router(service(directory, &self.store, sign_in, BOTS)).await
+    }
+
+    /// Another process of the same store.
+    pub(crate) async fn other(&self) -> Self {
+        self.watched_by(Watches::default()).await
+    }
+
+    /// Another process, which looks after watchers so.
+    pub(crate) async fn watched_by(&self, watches: Watches) -> Self {
+        let service = Service {
+            caches: Arc::new(watches.into()),
+            ..self.service.clone()
+        };
+        Self {
+            directory: self.directory.clone(),
+            store: self.store.clone(),
+            phase: self.phase.clone(),
+            router: router(service.clone()).await,
+            service,
+        }
+    }
+
+    pub(crate) fn router(&self) -> &Router {
+        &self.router
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Response<Body> {
@@ -208,6 +229,7 @@ fn service(directory: &Path, store: &JobStore, sign_in: SignIn, bots: &str) -> S
         phase: watch::channel(Phase::Serving).1,
         commits: None,
         gerrit: None,
+        caches: Arc::default(),
     }
 }
 

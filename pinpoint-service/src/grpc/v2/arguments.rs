@@ -1,0 +1,331 @@
+//! The arguments of a job: from a request to a question, and back from a job.
+
+use pinpoint_backends::job::{JobConfig, JobError, Question, spec_of};
+use pinpoint_backends::store::Job;
+use pinpoint_core::api::Workload;
+use pinpoint_core::{
+    Aggregate, BisectionSpec, CombinedCommit, Commit, CulpritFinderSpec, Direction, JobSpec,
+    Magnitude, PairwiseSpec, Range, Strategy,
+};
+use tonic::Status;
+
+use super::super::errors;
+use super::messages::{self, CreateJobRequest, create_job_request, magnitude};
+
+/// Problems of a request, each with its field.
+#[derive(Debug, Default)]
+struct Check(Vec<(String, String)>);
+
+impl Check {
+    fn note(&mut self, field: impl Into<String>, problem: impl Into<String>) {
+        self.0.push((field.into(), problem.into()));
+    }
+
+    fn needed(&mut self, field: &str, text: &str) -> String {
+        let text = text.trim();
+        if text.is_empty() {
+            self.note(field, "this is missing, and the job needs it");
+        }
+        text.to_owned()
+    }
+
+    /// A commit by its whole hash, which is never taken for an option of git.
+    fn commit(&mut self, field: &str, hash: &str) -> CombinedCommit {
+        let hash = self.needed(field, hash).to_ascii_lowercase();
+        let is_hash =
+            matches!(hash.len(), 40 | 64) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !hash.is_empty() && !is_hash {
+            let problem = "this is not a full git hash; give all 40 (or 64) hexadecimal digits";
+            self.note(field, problem);
+        }
+        Commit::new("", hash).into()
+    }
+
+    fn end(self) -> Result<(), Status> {
+        match self.0.is_empty() {
+            true => Ok(()),
+            false => Err(errors::bad_request(self.0)),
+        }
+    }
+}
+
+/// The question of a request.
+///
+/// # Errors
+///
+/// All problems of the request.
+pub(super) fn question(request: &CreateJobRequest) -> Result<Question, Status> {
+    use create_job_request::Question as Asked;
+
+    let mut check = Check::default();
+    let aggregate = match request.aggregate.trim() {
+        "" => None,
+        text => text.parse::<Aggregate>().map_or_else(
+            |error| {
+                check.note("aggregate", error.to_string());
+                None
+            },
+            Some,
+        ),
+    };
+    let workload = Workload {
+        bot: check.needed("bot", &request.bot),
+        benchmark: check.needed("benchmark", &request.benchmark),
+        story: text(&request.story),
+        story_tags: Vec::new(),
+        aggregate,
+    };
+    let chart = text(&request.chart);
+    let direction = direction(&mut check, request.direction);
+    let spec: JobSpec = match &request.question {
+        None => {
+            let problem = "ask one question: `bisection`, `comparison` or `culprit_finder`";
+            check.note("question", problem);
+            PairwiseSpec::unnamed().into()
+        }
+        Some(Asked::Bisection(asked)) => {
+            let spec = search(&mut check, "bisection", asked);
+            BisectionSpec {
+                chart,
+                direction,
+                ..spec
+            }
+            .into()
+        }
+        Some(Asked::CulpritFinder(asked)) => {
+            let missing = messages::Bisection::default();
+            let bisection = asked.bisection.as_ref().unwrap_or(&missing);
+            let bisection = search(&mut check, "culprit_finder.bisection", bisection);
+            let default = CulpritFinderSpec::new(bisection.range.clone());
+            CulpritFinderSpec {
+                pairs: asked.pairs.unwrap_or(default.pairs),
+                bisection: BisectionSpec {
+                    chart,
+                    direction,
+                    ..bisection
+                },
+                ..default
+            }
+            .into()
+        }
+        Some(Asked::Comparison(asked)) => {
+            let base = check.commit("comparison.base", &asked.base);
+            let experiment = check.commit("comparison.experiment", &asked.experiment);
+            let default = PairwiseSpec::new(base, experiment);
+            PairwiseSpec {
+                chart,
+                direction,
+                pairs: asked.pairs.unwrap_or(default.pairs),
+                early_stopping: asked.early_stopping,
+                max_time: asked.max_seconds.map(milliseconds),
+                seed: asked.seed,
+                ..default
+            }
+            .into()
+        }
+    };
+    check.end()?;
+    Ok(Question { workload, spec })
+}
+
+fn search(check: &mut Check, field: &str, asked: &messages::Bisection) -> BisectionSpec {
+    let good = check.commit(&format!("{field}.good"), &asked.good);
+    let bad = check.commit(&format!("{field}.bad"), &asked.bad);
+    let default = BisectionSpec::new(Range::Between { good, bad });
+    BisectionSpec {
+        strategy: strategy(check, &format!("{field}.strategy"), asked.strategy),
+        confidence: asked.confidence.unwrap_or(default.confidence),
+        magnitude: size(
+            check,
+            &format!("{field}.magnitude"),
+            asked.magnitude.as_ref(),
+        ),
+        attempts: asked.attempts,
+        build_cost: asked.build_cost.unwrap_or(default.build_cost),
+        max_runs: asked.max_runs,
+        max_builds: asked.max_builds,
+        max_time: asked.max_seconds.map(milliseconds),
+        seed: asked.seed,
+        ..default
+    }
+}
+
+fn strategy(check: &mut Check, field: &str, asked: i32) -> Strategy {
+    match messages::Strategy::try_from(asked) {
+        Ok(messages::Strategy::Unspecified) => Strategy::default(),
+        Ok(messages::Strategy::Adaptive) => Strategy::Adaptive,
+        Ok(messages::Strategy::Pinpoint) => Strategy::Pinpoint,
+        Err(_) => {
+            check.note(field, "there is no such strategy");
+            Strategy::default()
+        }
+    }
+}
+
+fn direction(check: &mut Check, asked: i32) -> Direction {
+    match messages::Direction::try_from(asked) {
+        Ok(messages::Direction::Unspecified) => Direction::Unknown,
+        Ok(messages::Direction::Up) => Direction::Up,
+        Ok(messages::Direction::Down) => Direction::Down,
+        Err(_) => {
+            check.note("direction", "there is no such direction");
+            Direction::Unknown
+        }
+    }
+}
+
+fn size(check: &mut Check, field: &str, asked: Option<&messages::Magnitude>) -> Option<Magnitude> {
+    match asked?.size {
+        Some(magnitude::Size::Absolute(size)) => Some(Magnitude::Absolute(size)),
+        Some(magnitude::Size::Percent(size)) => Some(Magnitude::Percent(size)),
+        None => {
+            check.note(field, "give it as `absolute` or as `percent`");
+            None
+        }
+    }
+}
+
+/// The search of a plan, whose range is not known.
+pub(super) fn planned(request: &messages::PlanJobRequest) -> Result<BisectionSpec, Status> {
+    let mut check = Check::default();
+    let default = BisectionSpec::new(Range::Counted { between: 0 });
+    let spec = BisectionSpec {
+        strategy: strategy(&mut check, "strategy", request.strategy),
+        direction: direction(&mut check, request.direction),
+        confidence: request.confidence.unwrap_or(default.confidence),
+        magnitude: size(&mut check, "magnitude", request.magnitude.as_ref()),
+        attempts: request.attempts,
+        build_cost: request.build_cost.unwrap_or(default.build_cost),
+        max_runs: request.max_runs,
+        max_builds: request.max_builds,
+        seed: request.seed,
+        ..default
+    };
+    check.end()?;
+    Ok(spec)
+}
+
+/// An amount, where one is given.
+pub(super) fn amount(
+    field: &str,
+    asked: Option<&messages::Magnitude>,
+) -> Result<Option<Magnitude>, Status> {
+    let mut check = Check::default();
+    let amount = size(&mut check, field, asked);
+    check.end()?;
+    Ok(amount)
+}
+
+/// The arguments of a job; nothing for one that was not made by a request, or by one that says
+/// more than ours can.
+///
+/// # Errors
+///
+/// When the job can't be read.
+pub(super) fn arguments(job: &Job) -> Result<Option<CreateJobRequest>, JobError> {
+    let Some(request) = JobConfig::of(job)?.request else {
+        return Ok(None);
+    };
+    let text = |name: &str| request[name].as_str().unwrap_or_default().to_owned();
+    // Requests of Chromium's API may say more.
+    let more = ["extraArgs", "baseExtraArgs", "experimentExtraArgs", "pin"];
+    if more.iter().any(|name| !text(name).trim().is_empty()) {
+        return Ok(None);
+    }
+    let spec = spec_of(job)?;
+    let (chart, aggregate) = match &spec {
+        JobSpec::Bisection(spec) => (&spec.chart, spec.aggregate),
+        JobSpec::CulpritFinder(spec) => (&spec.bisection.chart, spec.bisection.aggregate),
+        JobSpec::Pairwise(spec) => (&spec.chart, spec.aggregate),
+    };
+    let (chart, aggregate) = (chart.clone(), aggregate);
+    let direction = match spec.direction() {
+        Direction::Up => messages::Direction::Up,
+        Direction::Down => messages::Direction::Down,
+        Direction::Unknown => messages::Direction::Unspecified,
+    };
+    use create_job_request::Question as Asked;
+    let question = match spec {
+        JobSpec::Bisection(spec) => searched(&spec).map(Asked::Bisection),
+        JobSpec::CulpritFinder(spec) => searched(&spec.bisection).map(|search| {
+            Asked::CulpritFinder(messages::CulpritFinder {
+                bisection: Some(search),
+                pairs: Some(spec.pairs),
+            })
+        }),
+        JobSpec::Pairwise(spec) => compared(&spec).map(Asked::Comparison),
+    };
+    let Some(question) = question else {
+        return Ok(None);
+    };
+    Ok(Some(CreateJobRequest {
+        bot: job.bot.clone(),
+        benchmark: job.benchmark.clone(),
+        story: text("story"),
+        chart: chart.unwrap_or_default(),
+        direction: direction as i32,
+        aggregate: aggregate.map_or_else(String::new, |it| it.to_string()),
+        name: job.name.clone(),
+        user: String::new(),
+        bug_id: request["bugId"].as_str().and_then(|bug| bug.parse().ok()),
+        question: Some(question),
+    }))
+}
+
+fn searched(spec: &BisectionSpec) -> Option<messages::Bisection> {
+    let Range::Between { good, bad } = &spec.range else {
+        return None;
+    };
+    let strategy = match spec.strategy {
+        Strategy::Adaptive => messages::Strategy::Adaptive,
+        Strategy::Pinpoint => messages::Strategy::Pinpoint,
+    };
+    Some(messages::Bisection {
+        good: plain(good)?,
+        bad: plain(bad)?,
+        strategy: strategy as i32,
+        confidence: Some(spec.confidence),
+        magnitude: spec.magnitude.map(|size| messages::Magnitude {
+            size: Some(match size {
+                Magnitude::Absolute(size) => magnitude::Size::Absolute(size),
+                Magnitude::Percent(size) => magnitude::Size::Percent(size),
+            }),
+        }),
+        attempts: spec.attempts,
+        build_cost: Some(spec.build_cost),
+        max_runs: spec.max_runs,
+        max_builds: spec.max_builds,
+        max_seconds: spec.max_time.map(|time| time / 1000),
+        seed: spec.seed,
+    })
+}
+
+fn compared(spec: &PairwiseSpec) -> Option<messages::Comparison> {
+    let sides = spec.sides.as_ref()?;
+    let side = |side: &pinpoint_core::Variant| {
+        let is_plain = side.arguments.is_empty() && side.env.is_empty() && side.artifact.is_none();
+        plain(&side.commit).filter(|_| is_plain)
+    };
+    Some(messages::Comparison {
+        base: side(&sides.base)?,
+        experiment: side(&sides.experiment)?,
+        pairs: Some(spec.pairs),
+        early_stopping: spec.early_stopping,
+        max_seconds: spec.max_time.map(|time| time / 1000),
+        seed: spec.seed,
+    })
+}
+
+/// The hash of a commit that is nothing more than that.
+fn plain(commit: &CombinedCommit) -> Option<String> {
+    let is_plain = commit.modified_deps.is_empty() && commit.patch.is_none();
+    is_plain.then(|| commit.main.git_hash.clone())
+}
+
+fn milliseconds(seconds: u64) -> u64 {
+    seconds.saturating_mul(1000)
+}
+
+pub(super) fn text(text: &str) -> Option<String> {
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}

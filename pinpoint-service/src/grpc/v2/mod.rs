@@ -1,0 +1,261 @@
+//! Our own API: all that a job can be asked.
+
+mod arguments;
+mod cursors;
+pub(crate) mod journal;
+mod lists;
+mod plan;
+pub(crate) mod show;
+
+/// The messages and the trait of the service, which the build script writes from the `.proto`
+/// file.
+#[allow(
+    clippy::all,
+    missing_docs,
+    unreachable_pub,
+    reason = "written by tonic-prost-build"
+)]
+pub(crate) mod messages {
+    include!(concat!(env!("OUT_DIR"), "/pinpoint.v2.rs"));
+}
+
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+use pinpoint_backends::store::{AuditEntry, Job, JobId};
+use prost::Message;
+use prost_reflect::DynamicMessage;
+use tokio::sync::mpsc;
+use tonic::codegen::BoxStream;
+use tonic::metadata::MetadataMap;
+use tonic::{Code, Extensions, Request, Response, Status};
+
+use self::messages::pinpoint_server::Pinpoint;
+use self::messages::{
+    CancelJobRequest, CloneJobRequest, CompareJobsRequest, CompareJobsResponse, CountJobsRequest,
+    CountJobsResponse, CreateJobRequest, GetAuditRequest, GetAuditResponse, GetJobRequest,
+    GetQuotaRequest, GetQuotaResponse, ListBotsRequest, ListBotsResponse, ListBuildsRequest,
+    ListBuildsResponse, ListJobsRequest, ListJobsResponse, ListRunsRequest, ListRunsResponse,
+    ListWorkersRequest, ListWorkersResponse, PauseJobRequest, PlanJobRequest, PlanJobResponse,
+    ResumeJobRequest, RetryJobRequest, WatchJobEvent, WatchJobRequest, create_job_request,
+};
+use super::errors;
+use crate::Service;
+use crate::caller::Context;
+use crate::descriptors::POOL;
+use crate::rest::to_json;
+use crate::watching::Told;
+
+pub(crate) use self::cursors::CursorKey;
+
+type Answer<T> = Result<Response<T>, Status>;
+
+#[tonic::async_trait]
+impl Pinpoint for Service {
+    async fn create_job(&self, request: Request<CreateJobRequest>) -> Answer<messages::Job> {
+        let (metadata, extensions, request) = request.into_parts();
+        self.make(&metadata, &extensions, request, None).await
+    }
+
+    async fn plan_job(&self, request: Request<PlanJobRequest>) -> Answer<PlanJobResponse> {
+        let plan = self.plan(request.into_inner()).await;
+        plan.map(Response::new)
+    }
+
+    async fn get_job(&self, request: Request<GetJobRequest>) -> Answer<messages::Job> {
+        let job = self.job(&request.get_ref().job_id, &[]).await?;
+        self.shown(&job).await
+    }
+
+    async fn list_jobs(&self, request: Request<ListJobsRequest>) -> Answer<ListJobsResponse> {
+        let listed = self.jobs(request.into_inner()).await;
+        listed.map(Response::new)
+    }
+
+    async fn count_jobs(&self, request: Request<CountJobsRequest>) -> Answer<CountJobsResponse> {
+        let counted = self.count(request.into_inner()).await;
+        counted.map(Response::new)
+    }
+
+    async fn list_runs(&self, request: Request<ListRunsRequest>) -> Answer<ListRunsResponse> {
+        let listed = self.runs(request.into_inner()).await;
+        listed.map(Response::new)
+    }
+
+    async fn list_builds(&self, request: Request<ListBuildsRequest>) -> Answer<ListBuildsResponse> {
+        let listed = self.builds(request.into_inner()).await;
+        listed.map(Response::new)
+    }
+
+    async fn watch_job(
+        &self,
+        request: Request<WatchJobRequest>,
+    ) -> Answer<BoxStream<WatchJobEvent>> {
+        let told = self.watch(request.get_ref()).await?;
+        let events = stream::unfold(told, async |mut told| {
+            let event = told.recv().await?;
+            Some((event, told))
+        });
+        let events = events.map(|told| told.map(|told| told.message.clone()));
+        Ok(Response::new(Box::pin(events)))
+    }
+
+    async fn cancel_job(&self, request: Request<CancelJobRequest>) -> Answer<messages::Job> {
+        let (_, extensions, request) = request.into_parts();
+        self.end(&extensions, &request.job_id, &request.reason)
+            .await?;
+        self.shown(&self.job(&request.job_id, &[]).await?).await
+    }
+
+    async fn pause_job(&self, request: Request<PauseJobRequest>) -> Answer<messages::Job> {
+        let (_, extensions, request) = request.into_parts();
+        let (job, entry) = self.own_job(&extensions, &request.job_id).await?;
+        let paused = self.store.pause(&job.id, Some(&entry)).await;
+        paused.map_err(errors::store)?;
+        self.shown(&self.job(&request.job_id, &[]).await?).await
+    }
+
+    async fn resume_job(&self, request: Request<ResumeJobRequest>) -> Answer<messages::Job> {
+        let (_, extensions, request) = request.into_parts();
+        let (job, entry) = self.own_job(&extensions, &request.job_id).await?;
+        let resumed = self.store.resume(&job.id, Some(&entry)).await;
+        resumed.map_err(errors::store)?;
+        self.shown(&self.job(&request.job_id, &[]).await?).await
+    }
+
+    async fn retry_job(&self, request: Request<RetryJobRequest>) -> Answer<messages::Job> {
+        let (metadata, extensions, request) = request.into_parts();
+        let job = self.job(&request.job_id, &[]).await?;
+        let arguments = arguments_of(&job)?;
+        self.make(&metadata, &extensions, arguments, Some(&job.id))
+            .await
+    }
+
+    async fn clone_job(&self, request: Request<CloneJobRequest>) -> Answer<CreateJobRequest> {
+        let job = self.job(&request.get_ref().job_id, &[]).await?;
+        arguments_of(&job).map(Response::new)
+    }
+
+    async fn compare_jobs(
+        &self,
+        request: Request<CompareJobsRequest>,
+    ) -> Answer<CompareJobsResponse> {
+        let request = request.into_inner();
+        let job = self.job(&request.job_id, &[]).await?;
+        let other = self.job(&request.other_id, &[]).await?;
+        let job = self.shown(&job).await?.into_inner();
+        let other = self.shown(&other).await?.into_inner();
+        Ok(Response::new(show::side_by_side(job, other)))
+    }
+
+    async fn list_workers(&self, _: Request<ListWorkersRequest>) -> Answer<ListWorkersResponse> {
+        self.workers().await.map(Response::new)
+    }
+
+    async fn list_bots(&self, _: Request<ListBotsRequest>) -> Answer<ListBotsResponse> {
+        self.listed_bots().await.map(Response::new)
+    }
+
+    async fn get_quota(&self, request: Request<GetQuotaRequest>) -> Answer<GetQuotaResponse> {
+        let (_, extensions, request) = request.into_parts();
+        let user = self.name_for(&extensions, &request.user).await?;
+        self.quota(user).await.map(Response::new)
+    }
+
+    async fn get_audit(&self, request: Request<GetAuditRequest>) -> Answer<GetAuditResponse> {
+        let read = self.audit(request.into_inner()).await;
+        read.map(Response::new)
+    }
+}
+
+impl Service {
+    /// The events of a job.
+    pub(crate) async fn watch(
+        &self,
+        request: &WatchJobRequest,
+    ) -> Result<mpsc::Receiver<Result<Arc<Told>, Status>>, Status> {
+        let job = self.job(&request.job_id, &[]).await?;
+        let watches = &self.caches.watches;
+        Ok(watches.watch(self, &job.id, request.after))
+    }
+
+    async fn shown(&self, job: &Job) -> Answer<messages::Job> {
+        let shown = show::job(&self.store, job).await;
+        shown.map(Response::new).map_err(errors::job)
+    }
+
+    /// A job that the caller may end, with the row of the audit log about that.
+    async fn own_job(
+        &self,
+        extensions: &Extensions,
+        id: &str,
+    ) -> Result<(Job, AuditEntry), Status> {
+        let job = self.job(id, &[]).await?;
+        let context = Context::of(extensions)?;
+        let entry = |code| AuditEntry {
+            job: Some(job.id.clone()),
+            ..context.entry(code)
+        };
+        if let Err(refused) = context.caller()?.may_end(&job.user) {
+            let entry = entry(refused.code());
+            self.store.audit(&entry).await.map_err(errors::store)?;
+            return Err(refused);
+        }
+        let entry = entry(Code::Ok);
+        Ok((job, entry))
+    }
+
+    /// Makes a job with these arguments, perhaps those of another one.
+    async fn make(
+        &self,
+        metadata: &MetadataMap,
+        extensions: &Extensions,
+        request: CreateJobRequest,
+        retry_of: Option<&JobId>,
+    ) -> Answer<messages::Job> {
+        use create_job_request::Question;
+
+        let question = arguments::question(&request)?;
+        let user = self.name_for(extensions, &request.user).await?;
+        let mut job = question.job(&self.bots).map_err(errors::question)?;
+        job.user = user;
+        request.name.trim().clone_into(&mut job.name);
+        job.title = super::title(
+            match request.question {
+                Some(Question::Comparison(_)) => "Comparison",
+                Some(Question::CulpritFinder(_)) => "Verified bisection",
+                Some(Question::Bisection(_)) | None => "Bisection",
+            },
+            &request.story,
+            &job.benchmark,
+            &job.bot,
+        );
+        job.config["request"] = json_of("CreateJobRequest", &request)?;
+        if let Some(id) = retry_of {
+            job.config["retry_of"] = id.as_str().into();
+        }
+        let asked = serde_json::json!([job.config["request"], job.config["retry_of"]]);
+        let name = |field: &str| field.trim_start_matches("job_").to_owned();
+        let id = self.keep(metadata, extensions, job, &asked, name).await?;
+        self.shown(&self.job(&id, &[]).await?).await
+    }
+}
+
+fn arguments_of(job: &Job) -> Result<CreateJobRequest, Status> {
+    let arguments = arguments::arguments(job).map_err(errors::job)?;
+    arguments.ok_or_else(|| {
+        Status::failed_precondition(format!(
+            "job {} was not made by a request whose arguments can be used again; make a new one",
+            job.id
+        ))
+    })
+}
+
+/// A message of ours as JSON.
+fn json_of(name: &str, message: &impl Message) -> Result<serde_json::Value, Status> {
+    let internal = || Status::internal("the request can't be written as JSON");
+    let descriptor = POOL.get_message_by_name(&format!("pinpoint.v2.{name}"));
+    let descriptor = descriptor.ok_or_else(internal)?;
+    let message = DynamicMessage::decode(descriptor, &*message.encode_to_vec());
+    to_json(&message.map_err(|_| internal())?).map_err(|_| internal())
+}

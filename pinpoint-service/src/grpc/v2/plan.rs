@@ -1,0 +1,152 @@
+//! What a bisection costs, before anything runs.
+
+use pinpoint_core::simulation::{Estimate, Plan, PlanError, Scatter, ScatterError, ScatterUnit};
+use pinpoint_core::{Answers, Charts, Event, Machine, Position, Task};
+use tokio::sync::Semaphore;
+use tonic::Status;
+
+use super::super::errors;
+use super::arguments::{amount, planned};
+use super::messages::plan_job_request::Noise;
+use super::messages::{PlanEstimate, PlanJobRequest, PlanJobResponse};
+use crate::Service;
+
+/// The most runs of a simulated search.
+const MOST_RUNS: u64 = 5_000;
+
+/// The most values of runs that are given.
+const MOST_VALUES: usize = 10_000;
+
+/// Plans that are simulated at once: one takes all processors for some seconds.
+static PLANS: Semaphore = Semaphore::const_new(1);
+
+impl Service {
+    pub(super) async fn plan(&self, request: PlanJobRequest) -> Result<PlanJobResponse, Status> {
+        let spec = planned(&request)?;
+        let (magnitude, direction) = (spec.magnitude, spec.direction);
+        if spec.max_runs.is_some_and(|runs| runs > MOST_RUNS) {
+            let problem = format!("a plan is made for {MOST_RUNS} at most");
+            return Err(errors::field("max_runs", &problem));
+        }
+        let plan = Plan::new(request.commits, spec).map_err(|error| match error {
+            PlanError::Spec(error) => Status::invalid_argument(error.to_string()),
+            error => errors::field("commits", &error.to_string()),
+        })?;
+        let (field, scatter) = match request.noise {
+            None => {
+                let problem =
+                    "say how noisy the benchmark is: give `scatter`, `values` or `job_id`";
+                return Err(errors::field("noise", problem));
+            }
+            Some(Noise::Scatter(size)) => {
+                let size = amount("scatter", Some(&size))?;
+                let size = size.ok_or_else(|| errors::field("scatter", "this is missing"))?;
+                ("scatter", Scatter::normal(size))
+            }
+            Some(Noise::Values(values)) => {
+                let values = values.values;
+                if values.len() > MOST_VALUES || !values.iter().all(|value| value.is_finite()) {
+                    let problem = format!("give {MOST_VALUES} finite numbers at most");
+                    return Err(errors::field("values", &problem));
+                }
+                ("values", Scatter::of_values(values, None))
+            }
+            Some(Noise::JobId(id)) => {
+                let answers = self.answers(self.job(&id, &[]).await?).await?;
+                let unit = answers.engine.metric().and_then(|it| it.unit.clone());
+                ("job_id", Scatter::of_values(first_values(&answers), unit))
+            }
+        };
+        let unfit = |field: &'static str| {
+            move |error: ScatterError| {
+                let field = match error {
+                    ScatterError::NoChange | ScatterError::Units => "magnitude",
+                    _ => field,
+                };
+                errors::field(field, &error.to_string())
+            }
+        };
+        let mut scatter = scatter.map_err(unfit(field))?;
+        if direction != pinpoint_core::Direction::Unknown {
+            scatter.direction = direction;
+        }
+        let size = magnitude.map(|magnitude| scatter.in_its_unit(magnitude));
+        let size = size.transpose().map_err(unfit(field))?;
+        let is_unfit =
+            scatter.interquartile_range == 0.0 || !scatter.interquartile_range.is_finite();
+        if size.is_none() && is_unfit {
+            let problem = "the values hardly scatter, so that no size suggests itself: name one";
+            return Err(errors::field("magnitude", problem));
+        }
+        let turn = PLANS.acquire().await;
+        let estimated = tokio::task::spawn_blocking(move || {
+            let estimates = plan.estimate(&scatter, size);
+            drop(turn);
+            (scatter, estimates)
+        });
+        let (scatter, estimates) = estimated
+            .await
+            .map_err(|_| Status::internal("the plan can't be made"))?;
+        let estimates = estimates.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        Ok(PlanJobResponse {
+            estimates: estimates.iter().map(estimate).collect(),
+            noise: scatter.interquartile_range,
+            unit: match scatter.unit {
+                ScatterUnit::Percent => "%".into(),
+                ScatterUnit::Metric(unit) => unit.unwrap_or_default(),
+            },
+        })
+    }
+}
+
+fn estimate(estimate: &Estimate) -> PlanEstimate {
+    let summary = &estimate.summary;
+    PlanEstimate {
+        change: estimate.change,
+        searches: summary.trials as u64,
+        right: summary.exactly_right.value,
+        right_range: summary.right_ranges.value,
+        nothing_found: summary.nothing_found.value,
+        runs: summary.runs.mean.value,
+        most_runs: summary.runs.percentile_95,
+        builds: summary.builds.mean.value,
+        most_builds: summary.builds.percentile_95,
+    }
+}
+
+/// The values of the first commit of a job.
+fn first_values(answers: &Answers) -> Vec<f64> {
+    let charts = answers.engine.machine().charts();
+    let decides = |values: &std::collections::BTreeMap<String, Vec<f64>>| {
+        let values = match &charts {
+            Charts::Deciding(Some(chart)) => values.get(chart),
+            _ => values.values().next(),
+        };
+        values.cloned().unwrap_or_default()
+    };
+    let values = answers
+        .answers
+        .iter()
+        .map(|it| match (&it.task, &it.event) {
+            (
+                Task::Run {
+                    commit: Position::Lower,
+                    ..
+                },
+                Event::Ran { values, .. },
+            ) => decides(values),
+            (
+                Task::RunPair { first, .. },
+                Event::RanPair {
+                    first: one,
+                    second: other,
+                    ..
+                },
+            ) => match first {
+                Position::Lower => decides(&one.values),
+                _ => decides(&other.values),
+            },
+            _ => Vec::new(),
+        });
+    values.flatten().collect()
+}

@@ -1,0 +1,278 @@
+//! Jobs and their results as messages.
+
+use std::collections::BTreeSet;
+
+use pinpoint_backends::job::{JobError, Waiting, stored_result, waiting};
+use pinpoint_backends::store::{Job, JobStore, JobSummary};
+use pinpoint_core::api::Timestamp;
+use pinpoint_core::job::{BisectionResult, JobResult, NamedCulprit, PairwiseResult};
+use pinpoint_core::{
+    ChartComparison, CombinedCommit, EffectOf, JobState, PairwiseOutcome, Posterior, Stopped,
+};
+use serde::Serialize;
+
+use super::arguments::arguments;
+use super::messages;
+
+/// A job with all that is known of it.
+pub(super) async fn job(store: &JobStore, job: &Job) -> Result<messages::Job, JobError> {
+    let waits = waiting(store, job).await?;
+    Ok(messages::Job {
+        summary: Some(summary(&JobSummary::from(job))),
+        arguments: arguments(job)?,
+        cancellation: job.cancel.as_ref().map(|cancel| messages::Cancellation {
+            reason: cancel.reason.clone(),
+            by: cancel.by.clone(),
+        }),
+        retry_of: job.config["retry_of"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned(),
+        waits_for: waits.map(in_words).unwrap_or_default(),
+        result: stored_result(job)?.as_ref().map(result),
+    })
+}
+
+/// A job in a list.
+pub(crate) fn summary(job: &JobSummary) -> messages::JobSummary {
+    messages::JobSummary {
+        job_id: job.id.to_string(),
+        // Jobs that were made in Python had kinds of their own.
+        kind: match job.kind.strip_prefix("python_").unwrap_or(&job.kind) {
+            "bisection" => messages::Kind::Bisection,
+            "pairwise" => messages::Kind::Comparison,
+            "culprit_finder" => messages::Kind::CulpritFinder,
+            _ => messages::Kind::Unspecified,
+        } as i32,
+        state: match job.state {
+            JobState::Pending => messages::State::Pending,
+            JobState::Running => messages::State::Running,
+            JobState::Completed => messages::State::Completed,
+            JobState::Failed => messages::State::Failed,
+            JobState::Canceled => messages::State::Canceled,
+        } as i32,
+        name: job.name.clone(),
+        title: job.title.clone(),
+        benchmark: job.benchmark.clone(),
+        bot: job.bot.clone(),
+        user: job.user.clone(),
+        repository: job.repository.clone(),
+        created: Timestamp::of_milliseconds(job.created),
+        updated: Timestamp::of_milliseconds(job.updated),
+        running_s: job.duration.map(|duration| duration as f64 / 1000.0),
+        runs: job.runs,
+        builds: job.builds,
+        error: job.error.clone().unwrap_or_default(),
+        paused: job.paused,
+    }
+}
+
+fn in_words(waiting: Waiting) -> String {
+    match waiting {
+        Waiting::Paused => "it is paused".into(),
+        Waiting::Untrusted => "it was imported, and its commands are not allowed yet".into(),
+        Waiting::NoWorker { bot, .. } => format!("no worker serves bot `{bot}`"),
+        Waiting::NotTrusted { bot, .. } => {
+            format!(
+                "the workers of bot `{bot}` take jobs only that are signed with a key they trust"
+            )
+        }
+        Waiting::Queued { workers, place } => {
+            format!(
+                "all workers of its bot ({workers}) are busy, and it is number {place} in the queue"
+            )
+        }
+        Waiting::AboutToBegin => "a worker is about to take it".into(),
+        Waiting::Silent {
+            worker, seconds, ..
+        } => format!(
+            "worker {worker} has it and gives no sign of life; in {seconds} s another may take it"
+        ),
+    }
+}
+
+/// A commit.
+pub(crate) fn commit(commit: &CombinedCommit) -> messages::Commit {
+    let dependencies = commit.modified_deps.iter().map(|it| messages::Dependency {
+        repository: it.commit.repository.clone(),
+        git_hash: it.commit.git_hash.clone(),
+    });
+    messages::Commit {
+        repository: commit.main.repository.clone(),
+        git_hash: commit.main.git_hash.clone(),
+        dependencies: dependencies.collect(),
+    }
+}
+
+/// A posterior whose commits have these names, as far as they are known.
+pub(crate) fn posterior<C>(
+    posterior: &Posterior<C>,
+    name: impl Fn(&C) -> Option<messages::Commit>,
+) -> messages::Posterior {
+    let spans = posterior.spans.iter().map(|span| messages::Span {
+        after: name(&span.after),
+        last: name(&span.last),
+        commits: span.commits,
+        probability: span.probability,
+    });
+    messages::Posterior {
+        no_change: posterior.no_change,
+        spans: spans.collect(),
+    }
+}
+
+/// The name of a variant, as it is written everywhere.
+fn word(of: &impl Serialize) -> String {
+    match serde_json::to_value(of) {
+        Ok(serde_json::Value::String(word)) => word,
+        Ok(serde_json::Value::Object(fields)) => fields.keys().next().cloned().unwrap_or_default(),
+        _ => String::new(),
+    }
+}
+
+fn result(result: &JobResult) -> messages::Result {
+    match result {
+        JobResult::Bisection(result) => searched(result),
+        JobResult::Pairwise(result) => compared(result),
+        JobResult::CulpritFinder(result) => messages::Result {
+            charts: charts(&result.verification),
+            pairs: result.verification.pairs,
+            ..searched(&result.search)
+        },
+    }
+}
+
+fn stopped(stopped: &Stopped) -> (String, String) {
+    let reason = match stopped {
+        Stopped::Failed { reason, .. } | Stopped::Unlisted { reason } => reason.clone(),
+        _ => String::new(),
+    };
+    (word(stopped), reason)
+}
+
+fn searched(result: &BisectionResult) -> messages::Result {
+    let (stopped, reason) = stopped(&result.stopped);
+    let posterior = result.posterior.as_ref();
+    messages::Result {
+        status: word(&result.status),
+        stopped,
+        reason,
+        chart: result.chart.clone().unwrap_or_default(),
+        unit: result.unit.clone().unwrap_or_default(),
+        culprits: result.culprits.iter().map(culprit).collect(),
+        candidates: result.candidates.iter().map(commit).collect(),
+        posterior: posterior.map(|it| self::posterior(it, |place| Some(commit(place)))),
+        charts: Vec::new(),
+        pairs: 0,
+        runs: result.runs,
+        builds: result.builds,
+        warnings: result.warnings.clone(),
+    }
+}
+
+fn culprit(culprit: &NamedCulprit) -> messages::Culprit {
+    let effect = &culprit.effect;
+    messages::Culprit {
+        commit: Some(commit(&culprit.commit)),
+        prior: Some(commit(&culprit.prior)),
+        blamed: Some(messages::Commit {
+            repository: culprit.blamed.repository.clone(),
+            git_hash: culprit.blamed.git_hash.clone(),
+            dependencies: Vec::new(),
+        }),
+        probability: culprit.probability,
+        before: effect.before,
+        after: effect.after,
+        estimate: effect.estimate,
+        interval: effect.interval.as_ref().map(|interval| messages::Interval {
+            low: interval.low,
+            high: interval.high,
+        }),
+        of_failures: effect.of == EffectOf::Failures,
+    }
+}
+
+fn compared(result: &PairwiseResult) -> messages::Result {
+    let (stopped, reason) = stopped(&result.stopped);
+    let only = match &result.charts[..] {
+        [only] => Some(only),
+        _ => None,
+    };
+    let charts = result.charts.iter().map(|named| messages::ChartComparison {
+        unit: named.unit.clone().unwrap_or_default(),
+        ..chart(&named.comparison)
+    });
+    messages::Result {
+        status: word(&result.status),
+        stopped,
+        reason,
+        chart: only.map_or_else(String::new, |it| it.comparison.chart.clone()),
+        unit: only.and_then(|it| it.unit.clone()).unwrap_or_default(),
+        charts: charts.collect(),
+        pairs: result.pairs,
+        runs: result.runs,
+        builds: result.builds,
+        warnings: result.warnings.clone(),
+        ..messages::Result::default()
+    }
+}
+
+fn charts(outcome: &PairwiseOutcome) -> Vec<messages::ChartComparison> {
+    outcome.charts.iter().map(chart).collect()
+}
+
+fn chart(compared: &ChartComparison) -> messages::ChartComparison {
+    let medians = compared.comparison.as_ref();
+    messages::ChartComparison {
+        chart: compared.chart.clone(),
+        unit: String::new(),
+        verdict: word(&compared.verdict()),
+        p_value: compared.adjusted_p_value,
+        base: medians.map(|it| it.control_median),
+        experiment: medians.map(|it| it.treatment_median),
+        moved: compared.moved(),
+        improved: compared.improved(),
+        error: compared.error.clone().unwrap_or_default(),
+    }
+}
+
+/// Two jobs side by side.
+pub(super) fn side_by_side(
+    job: messages::Job,
+    other: messages::Job,
+) -> messages::CompareJobsResponse {
+    let charts = |job: &messages::Job| {
+        let result = job.result.as_ref();
+        result.map(|it| it.charts.clone()).unwrap_or_default()
+    };
+    let culprits = |job: &messages::Job| -> Vec<messages::Commit> {
+        let found = job.result.iter().flat_map(|result| &result.culprits);
+        found.filter_map(|it| it.blamed.clone()).collect()
+    };
+    let (of_job, of_other) = (charts(&job), charts(&other));
+    let names = of_job.iter().chain(&of_other).map(|it| &it.chart);
+    let find = |charts: &[messages::ChartComparison], name: &str| {
+        charts.iter().find(|it| it.chart == name).cloned()
+    };
+    let charts = names.collect::<BTreeSet<_>>();
+    let charts = charts.into_iter().map(|name| messages::ComparedChart {
+        chart: name.clone(),
+        job: find(&of_job, name),
+        other: find(&of_other, name),
+    });
+    let charts = charts.collect();
+    let (of_job, of_other) = (culprits(&job), culprits(&other));
+    let without = |these: &[messages::Commit], those: &[messages::Commit]| {
+        let rest = these.iter().filter(|commit| !those.contains(commit));
+        rest.cloned().collect()
+    };
+    let both = of_job.iter().filter(|commit| of_other.contains(commit));
+    messages::CompareJobsResponse {
+        charts,
+        both: both.cloned().collect(),
+        only_job: without(&of_job, &of_other),
+        only_other: without(&of_other, &of_job),
+        job: Some(job),
+        other: Some(other),
+    }
+}

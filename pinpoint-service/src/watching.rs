@@ -1,0 +1,437 @@
+//! Watching jobs: the records of their journals, and where they stand.
+//!
+//! However many watch, a process asks the store one question at a time: which of the watched
+//! jobs have changed? The journal of one that has is read on once, and what it tells is kept
+//! for all its watchers while there are any. Each of them takes it at its own pace: a place in
+//! the journal is all that tells two apart, and one that stops reading is cut off.
+//!
+//! Records come in order and without a gap. All else is told as it is now: a watcher that
+//! begins, or that was slow, gets the newest state, progress and so on, and not those between.
+
+mod replay;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use pinpoint_backends::store::{JobId, JobMark, JobStore, JobSummary};
+use pinpoint_core::JobState;
+use prost::Message;
+use prost_reflect::DynamicMessage;
+use tokio::sync::{mpsc, watch};
+use tonic::{Code, Status};
+
+use self::replay::Reader;
+use crate::descriptors::POOL;
+use crate::grpc::errors;
+use crate::grpc::v2::messages::watch_job_event::Event;
+use crate::grpc::v2::messages::{SequenceRange, WatchJobEvent, Withdrawn};
+use crate::grpc::v2::show;
+use crate::rest::to_json;
+use crate::{Phase, Service};
+
+/// The events that wait for a watcher to take them.
+const BUFFER: usize = 256;
+
+/// The records that a watcher gets at once.
+const BATCH: usize = 64;
+
+/// The watchers of a process.
+#[derive(Debug, Clone)]
+pub struct Watches {
+    /// The time between two questions which jobs have changed.
+    interval: Duration,
+    /// The longest that a watcher may take for an event.
+    patience: Duration,
+    feeds: Arc<Mutex<Feeds>>,
+}
+
+#[derive(Debug, Default)]
+struct Feeds {
+    of: BTreeMap<JobId, Weak<Feed>>,
+    /// A task asks which jobs have changed.
+    is_asking: bool,
+}
+
+impl Default for Watches {
+    fn default() -> Self {
+        Self::new(Duration::from_millis(100), Duration::from_secs(30))
+    }
+}
+
+/// An event, which all watchers share.
+#[derive(Debug)]
+pub(crate) struct Told {
+    /// The sequence number, of a record.
+    sequence: Option<i64>,
+    pub(crate) message: WatchJobEvent,
+    /// As server-sent events write it.
+    text: OnceLock<Bytes>,
+}
+
+impl Told {
+    fn new(event: Event) -> Self {
+        Self {
+            sequence: match &event {
+                Event::Record(record) => Some(record.sequence),
+                _ => None,
+            },
+            message: WatchJobEvent { event: Some(event) },
+            text: OnceLock::new(),
+        }
+    }
+
+    /// The event as server-sent events write it, with the sequence number of a record for id.
+    pub(crate) fn text(&self) -> Bytes {
+        let write = || {
+            let name = match &self.message.event {
+                Some(Event::Record(_)) => "record",
+                Some(Event::State(_)) => "state",
+                Some(Event::Progress(_)) => "progress",
+                Some(Event::Posterior(_)) => "posterior",
+                Some(Event::Estimate(_)) => "estimate",
+                Some(Event::Withdrawn(_)) | None => "withdrawn",
+            };
+            let id = self.sequence.map(|sequence| format!("id: {sequence}\n"));
+            let id = id.unwrap_or_default();
+            let json = json(&self.message);
+            format!("event: {name}\n{id}data: {json}\n\n").into()
+        };
+        self.text.get_or_init(write).clone()
+    }
+}
+
+fn json(event: &WatchJobEvent) -> String {
+    let descriptor = POOL.get_message_by_name("pinpoint.v2.WatchJobEvent");
+    let descriptor = descriptor.expect("the event is in the `.proto` file");
+    let message = DynamicMessage::decode(descriptor, &*event.encode_to_vec());
+    let message = message.expect("a message that was just encoded");
+    to_json(&message).map_or_else(|_| "{}".into(), |json| json.to_string())
+}
+
+/// All that was read of a job.
+#[derive(Debug)]
+struct Feed {
+    known: Mutex<Known>,
+    /// Told of each change.
+    changed: watch::Sender<()>,
+    /// The last mark of the job; none once it is gone.
+    mark: watch::Sender<Option<JobMark>>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// By sequence number; those that were withdrawn are not among them.
+    records: BTreeMap<i64, Arc<Told>>,
+    withdrawn: Vec<SequenceRange>,
+    /// The newest of each, with a number that rises: progress, posterior, estimate, state.
+    newest: [Option<(u64, Arc<Told>)>; 4],
+    /// How often records were withdrawn, and the number of the newest of the others.
+    withdrawals: u64,
+    number: u64,
+    end: Option<End>,
+}
+
+/// The reason why nothing more will come.
+#[derive(Debug, Clone)]
+enum End {
+    /// The job has ended.
+    Ended,
+    /// It can't be read.
+    Failed(Status),
+}
+
+/// The place of a watcher.
+#[derive(Debug)]
+struct Cursor {
+    /// The last record that was told; below all others if there was none.
+    after: i64,
+    withdrawals: u64,
+    newest: [u64; 4],
+}
+
+impl Known {
+    /// Keeps the newest of a kind of event, if it differs.
+    fn set(&mut self, kind: usize, event: Option<Event>) {
+        let Some(event) = event else {
+            return;
+        };
+        let is_known = self.newest[kind]
+            .as_ref()
+            .is_some_and(|(_, told)| told.message.event.as_ref() == Some(&event));
+        if !is_known {
+            self.number += 1;
+            self.newest[kind] = Some((self.number, Arc::new(Told::new(event))));
+        }
+    }
+
+    /// What comes next for a watcher; nothing where it knows all that there is.
+    fn next(&self, cursor: &mut Cursor) -> Vec<Arc<Told>> {
+        let mut next = Vec::new();
+        if cursor.withdrawals < self.withdrawals {
+            cursor.withdrawals = self.withdrawals;
+            let known = self.withdrawn.iter().filter(|it| it.first <= cursor.after);
+            let ranges: Vec<_> = known.copied().collect();
+            if !ranges.is_empty() {
+                let event = Event::Withdrawn(Withdrawn { ranges });
+                next.push(Arc::new(Told::new(event)));
+            }
+        }
+        let Some(first) = cursor.after.checked_add(1) else {
+            return next;
+        };
+        for (sequence, record) in self.records.range(first..).take(BATCH) {
+            cursor.after = *sequence;
+            next.push(record.clone());
+        }
+        if next.len() >= BATCH {
+            return next;
+        }
+        for (seen, newest) in cursor.newest.iter_mut().zip(&self.newest) {
+            if let Some((number, told)) = newest
+                && number > seen
+            {
+                *seen = *number;
+                next.push(told.clone());
+            }
+        }
+        next
+    }
+}
+
+impl Feed {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watches {
+    /// Watchers of jobs that are looked at so often, and that have this long for an event.
+    pub fn new(interval: Duration, patience: Duration) -> Self {
+        Self {
+            interval,
+            patience,
+            feeds: Arc::default(),
+        }
+    }
+
+    /// The events of a job, after the record of this number.
+    pub(crate) fn watch(
+        &self,
+        service: &Service,
+        job: &JobId,
+        after: Option<i64>,
+    ) -> mpsc::Receiver<Result<Arc<Told>, Status>> {
+        let (tell, told) = mpsc::channel(BUFFER);
+        let feed = self.feed(&service.store, job);
+        let patience = self.patience;
+        let mut phase = service.phase.clone();
+        tokio::spawn(async move {
+            let ending = async {
+                // No sender is left where the service never ends.
+                if phase.wait_for(|it| *it == Phase::Ending).await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            };
+            tokio::pin!(ending);
+            let mut changes = feed.changed.subscribe();
+            let mut cursor = Cursor {
+                after: after.unwrap_or(i64::MIN),
+                withdrawals: 0,
+                newest: [0; 4],
+            };
+            loop {
+                let (next, end) = {
+                    let known = feed.known();
+                    (known.next(&mut cursor), known.end.clone())
+                };
+                if next.is_empty() {
+                    match end {
+                        None => {}
+                        Some(End::Ended) => return,
+                        Some(End::Failed(status)) => {
+                            // A watcher that has gone needs no error.
+                            let _ = tell.send_timeout(Err(status), patience).await;
+                            return;
+                        }
+                    }
+                    tokio::select! {
+                        changed = changes.changed() => {
+                            if changed.is_err() {
+                                return;
+                            }
+                        }
+                        () = tell.closed() => return,
+                        // Watchers go on at another process.
+                        () = &mut ending => return,
+                    }
+                }
+                for told in next {
+                    // One that does not read is cut off, and can go on by the id.
+                    if tell.send_timeout(Ok(told), patience).await.is_err() {
+                        return;
+                    }
+                }
+            }
+        });
+        told
+    }
+
+    fn feed(&self, store: &JobStore, job: &JobId) -> Arc<Feed> {
+        let mut feeds = self.feeds.lock().unwrap_or_else(PoisonError::into_inner);
+        let there = feeds.of.get(job).and_then(Weak::upgrade);
+        // One that has ended may have been resumed.
+        if let Some(feed) = there.filter(|feed| feed.known().end.is_none()) {
+            return feed;
+        }
+        let (mark, marks) = watch::channel(None);
+        let feed = Arc::new(Feed {
+            known: Mutex::default(),
+            changed: watch::Sender::new(()),
+            mark,
+        });
+        feeds.of.insert(job.clone(), Arc::downgrade(&feed));
+        tokio::spawn(follow(
+            Arc::downgrade(&feed),
+            Reader::new(store.clone(), job.clone()),
+            marks,
+            self.interval,
+        ));
+        if !feeds.is_asking {
+            feeds.is_asking = true;
+            tokio::spawn(ask(store.clone(), self.feeds.clone(), self.interval));
+        }
+        feed
+    }
+}
+
+/// Asks again and again which of the watched jobs have changed, until none is watched.
+async fn ask(store: JobStore, feeds: Arc<Mutex<Feeds>>, interval: Duration) {
+    let mut ticks = tokio::time::interval(interval);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let jobs: Vec<JobId> = {
+            let mut feeds = feeds.lock().unwrap_or_else(PoisonError::into_inner);
+            feeds.of.retain(|_, feed| {
+                feed.upgrade()
+                    .is_some_and(|feed| feed.known().end.is_none())
+            });
+            if feeds.of.is_empty() {
+                feeds.is_asking = false;
+                return;
+            }
+            feeds.of.keys().cloned().collect()
+        };
+        let marks = match store.marks(&jobs).await {
+            Ok(marks) => marks,
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, "the watched jobs can't be looked at");
+                continue;
+            }
+        };
+        let mut marks: BTreeMap<_, _> = (marks.into_iter())
+            .map(|mark| (mark.id.clone(), mark))
+            .collect();
+        for job in jobs {
+            let feed = {
+                let feeds = feeds.lock().unwrap_or_else(PoisonError::into_inner);
+                feeds.of.get(&job).and_then(Weak::upgrade)
+            };
+            let Some(feed) = feed else {
+                continue;
+            };
+            match marks.remove(&job) {
+                Some(mark) => {
+                    feed.mark.send_if_modified(|known| {
+                        let is_new = known.as_ref() != Some(&mark);
+                        if is_new {
+                            *known = Some(mark);
+                        }
+                        is_new
+                    });
+                }
+                None => {
+                    let status = Status::not_found("the job is gone");
+                    feed.known().end = Some(End::Failed(status));
+                    feed.changed.send_replace(());
+                }
+            }
+        }
+    }
+}
+
+/// Reads a job on whenever its mark has changed, for as long as somebody watches it.
+async fn follow(
+    feed: Weak<Feed>,
+    mut reader: Reader,
+    mut marks: watch::Receiver<Option<JobMark>>,
+    interval: Duration,
+) {
+    while marks.changed().await.is_ok() {
+        let mark = marks.borrow_and_update().clone();
+        let Some(mark) = mark else {
+            continue;
+        };
+        let read = loop {
+            match reader.read(&mark).await {
+                Ok(read) => break Ok(read),
+                Err(error) => {
+                    let status = errors::job(error);
+                    if status.code() != Code::Unavailable {
+                        break Err(status);
+                    }
+                    if feed.strong_count() == 0 {
+                        return;
+                    }
+                    tokio::time::sleep(interval).await;
+                }
+            }
+        };
+        let Some(feed) = feed.upgrade() else {
+            return;
+        };
+        let mut known = feed.known();
+        match read {
+            Ok(read) => {
+                if let Some(withdrawn) = read.withdrawn {
+                    known.records.retain(|sequence, _| {
+                        !(withdrawn.iter()).any(|it| (it.first..=it.last).contains(sequence))
+                    });
+                    if known.withdrawn != withdrawn {
+                        known.withdrawn = withdrawn;
+                        known.withdrawals += 1;
+                    }
+                }
+                for record in read.records {
+                    let sequence = record.sequence;
+                    let told = Told::new(Event::Record(record));
+                    known.records.entry(sequence).or_insert(Arc::new(told));
+                }
+                known.set(0, read.progress.map(Event::Progress));
+                known.set(1, read.posterior.map(Event::Posterior));
+                known.set(2, read.estimate.map(Event::Estimate));
+                known.set(3, Some(Event::State(show::summary(&read.job))));
+                if has_ended(&read.job) {
+                    known.end = Some(End::Ended);
+                }
+            }
+            Err(status) => known.end = Some(End::Failed(status)),
+        }
+        let is_over = known.end.is_some();
+        drop(known);
+        feed.changed.send_replace(());
+        if is_over {
+            return;
+        }
+    }
+}
+
+fn has_ended(job: &JobSummary) -> bool {
+    matches!(
+        job.state,
+        JobState::Completed | JobState::Failed | JobState::Canceled
+    )
+}

@@ -1,0 +1,279 @@
+//! Reading a job on: from its journal to what its watchers are told.
+
+use pinpoint_backends::job::{JobError, machine_of};
+use pinpoint_backends::store::{JobId, JobJournal, JobMark, JobStore, JobSummary, JournalEntry};
+use pinpoint_core::{
+    Applied, Bisection, CommitNames, CommitOrder, Engine, JobMachine, Journal, Position, Record,
+    Report, Search, Task,
+};
+
+use crate::grpc::REPLAYS;
+use crate::grpc::v2::messages::{
+    Estimate, Measured, OpenRange, Posterior, Progress, Record as Message, SequenceRange,
+};
+use crate::grpc::v2::{journal, show};
+
+/// The entries that are read at once.
+const PAGE: u32 = 1000;
+
+/// Reads a job from the store, and on.
+pub(super) struct Reader {
+    store: JobStore,
+    id: JobId,
+    so_far: Option<SoFar>,
+}
+
+/// The state of a job as far as it was read.
+struct SoFar {
+    /// What the mark said of the job itself.
+    sign: (JobMark, JobSummary),
+    journal: JobJournal,
+    /// The number of the last entry.
+    last: Option<i64>,
+    replay: Replay,
+}
+
+/// What was read.
+pub(super) struct Read {
+    pub(super) job: JobSummary,
+    /// Records that were not read before, or all of them.
+    pub(super) records: Vec<Message>,
+    /// Absent where it can't have changed.
+    pub(super) withdrawn: Option<Vec<SequenceRange>>,
+    pub(super) progress: Option<Progress>,
+    pub(super) posterior: Option<Posterior>,
+    pub(super) estimate: Option<Estimate>,
+}
+
+impl Reader {
+    pub(super) fn new(store: JobStore, id: JobId) -> Self {
+        Self {
+            store,
+            id,
+            so_far: None,
+        }
+    }
+
+    /// Reads what has changed, as of this mark.
+    pub(super) async fn read(&mut self, mark: &JobMark) -> Result<Read, JobError> {
+        let sign = JobMark {
+            last: None,
+            ..mark.clone()
+        };
+        let is_as_before = |so_far: &SoFar| so_far.sign.0 == sign;
+        let (mut so_far, is_whole) = match self.so_far.take() {
+            // Records are withdrawn when the state changes, and at no other time.
+            Some(so_far) if is_as_before(&so_far) => (so_far, false),
+            _ => (self.begin(sign).await?, true),
+        };
+        let mut entries = Vec::new();
+        loop {
+            let page = so_far.journal.entries_after(so_far.last, PAGE).await?;
+            let is_last = page.len() < PAGE as usize;
+            so_far.last = page.last().map(|entry| entry.sequence).or(so_far.last);
+            entries.extend(page);
+            if is_last {
+                break;
+            }
+        }
+        let withdrawn = is_whole.then(|| withdrawn(&entries));
+        let turn = REPLAYS.acquire().await;
+        // A long journal takes a processor for a while.
+        let mut replay = so_far.replay;
+        let replayed = tokio::task::spawn_blocking(move || {
+            let valid = entries.iter().filter(|entry| !entry.withdrawn);
+            let records: Vec<_> = valid.map(|entry| replay.take(entry)).collect();
+            let shown = replay.shown();
+            (replay, records, shown)
+        });
+        let (replay, records, (progress, posterior)) = match replayed.await {
+            Ok(replayed) => replayed,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        };
+        drop(turn);
+        let to_come = progress.as_ref().and_then(|(_, to_come)| *to_come);
+        let estimate = to_come.map(|to_come| replay.estimate(to_come));
+        let mut job = so_far.sign.1.clone();
+        if let Some((progress, _)) = &progress {
+            (job.runs, job.builds) = (progress.runs, progress.builds);
+        }
+        self.so_far = Some(SoFar { replay, ..so_far });
+        Ok(Read {
+            job,
+            records,
+            withdrawn,
+            progress: progress.map(|(progress, _)| progress),
+            posterior,
+            estimate,
+        })
+    }
+
+    async fn begin(&self, sign: JobMark) -> Result<SoFar, JobError> {
+        let job = self.store.get(self.id.as_str()).await?;
+        let mut journal = self.store.journal(&self.id).await?;
+        let machine = machine_of(&job, journal.is_empty().await?)?;
+        Ok(SoFar {
+            sign: (sign, JobSummary::from(&job)),
+            replay: Replay::new(Engine::new(journal.job(), machine)),
+            journal,
+            last: None,
+        })
+    }
+}
+
+/// The numbers of the entries that were withdrawn.
+fn withdrawn(entries: &[JournalEntry]) -> Vec<SequenceRange> {
+    let mut ranges: Vec<SequenceRange> = Vec::new();
+    let mut was_withdrawn = false;
+    for entry in entries {
+        let sequence = entry.sequence;
+        match ranges.last_mut() {
+            _ if !entry.withdrawn => {}
+            Some(range) if was_withdrawn => range.last = sequence,
+            _ => ranges.push(SequenceRange {
+                first: sequence,
+                last: sequence,
+            }),
+        }
+        was_withdrawn = entry.withdrawn;
+    }
+    ranges
+}
+
+/// The machine of a job after the records so far.
+struct Replay {
+    engine: Engine<JobMachine>,
+    /// Those that list, for the order of commits.
+    lists: Vec<Task>,
+    /// When the first and the last run were recorded, and how many were since the first.
+    runs: Option<(i64, i64, u64)>,
+    /// A record that did not fit: what follows is not known.
+    is_broken: bool,
+}
+
+impl Replay {
+    fn new(engine: Engine<JobMachine>) -> Self {
+        Self {
+            engine,
+            lists: Vec::new(),
+            runs: None,
+            is_broken: false,
+        }
+    }
+
+    fn take(&mut self, entry: &JournalEntry) -> Message {
+        let applied = match self.is_broken {
+            true => Applied {
+                event: None,
+                task: None,
+            },
+            false => self.engine.apply(&entry.record).unwrap_or_else(|error| {
+                let job = &self.engine.job().id;
+                tracing::warn!(job, %error, "the journal can't be replayed to its end");
+                self.is_broken = true;
+                Applied {
+                    event: None,
+                    task: None,
+                }
+            }),
+        };
+        let message = journal::record(
+            entry,
+            self.engine.names(),
+            applied.task.as_ref(),
+            applied.event.as_ref(),
+        );
+        if let Record::Reported {
+            report: Report::Ran(_) | Report::RanPair(_),
+            ..
+        } = &entry.record
+        {
+            let more = message.runs.len() as u64;
+            self.runs = Some(match self.runs {
+                None => (entry.recorded, entry.recorded, 0),
+                Some((first, _, runs)) => (first, entry.recorded, runs + more),
+            });
+        }
+        if let Some(list @ Task::List { .. }) = applied.task {
+            self.lists.push(list);
+        }
+        message
+    }
+
+    /// The progress, with the runs that are to come once that can be said, and the posterior.
+    fn shown(&self) -> (Option<(Progress, Option<u64>)>, Option<Posterior>) {
+        if self.is_broken {
+            return (None, None);
+        }
+        let machine = self.engine.machine();
+        let bisection = match machine.search() {
+            Search::Bisection(search) => Some(search),
+            Search::CulpritFinder(search) => search.bisection(),
+            Search::Pairwise(_) => None,
+        };
+        let (mut progress, mut to_come) =
+            bisection.map_or_else(Default::default, |search| self.progress(search));
+        match machine.search() {
+            Search::Bisection(_) => {}
+            Search::Pairwise(search) => {
+                let pairs = search.pairs_done();
+                progress.runs = 2 * u64::from(pairs);
+                progress.builds = search.builds();
+                to_come = 2 * u64::from(search.spec().pairs.saturating_sub(pairs));
+            }
+            Search::CulpritFinder(search) => {
+                progress.runs = search.runs();
+                progress.builds = search.builds();
+                if bisection.is_none() {
+                    let pairs = search.verification().pairs_done();
+                    to_come = 2 * u64::from(search.spec().pairs.saturating_sub(pairs));
+                }
+            }
+        }
+        let name = |place: &Position| self.name(*place);
+        let posterior = bisection.and_then(Bisection::posterior);
+        let posterior = posterior.map(|posterior| show::posterior(&posterior, name));
+        let to_come = Some(to_come).filter(|_| machine.is_searching());
+        (Some((progress, to_come)), posterior)
+    }
+
+    fn progress(&self, search: &Bisection) -> (Progress, u64) {
+        let mut found = search.progress();
+        let order = CommitOrder::of(&self.lists);
+        found.measured.sort_by_cached_key(|it| order.key(it.commit));
+        let measured = found.measured.iter().map(|it| Measured {
+            commit: self.name(it.commit),
+            runs: it.runs,
+            failures: it.failures,
+            median: it.median,
+        });
+        let open = found.open.iter().map(|range| OpenRange {
+            lower: self.name(range.lower),
+            higher: self.name(range.higher),
+            between: range.between,
+        });
+        let progress = Progress {
+            runs: found.runs,
+            builds: found.builds,
+            measured: measured.collect(),
+            open: open.collect(),
+        };
+        (progress, found.runs_to_come)
+    }
+
+    fn estimate(&self, runs_to_come: u64) -> Estimate {
+        let each = self.runs.and_then(|(first, last, runs)| {
+            let seconds = last.saturating_sub(first) as f64 / 1000.0;
+            (runs > 0).then(|| seconds / runs as f64)
+        });
+        Estimate {
+            runs_to_come,
+            seconds_to_come: each.map(|each| each * runs_to_come as f64),
+        }
+    }
+
+    fn name(&self, place: Position) -> Option<crate::grpc::v2::messages::Commit> {
+        let names: &CommitNames = self.engine.names();
+        names.commit(place).map(show::commit)
+    }
+}
