@@ -11,7 +11,7 @@ use axum_server::tls_rustls::RustlsConfig;
 use hyper_util::rt::TokioExecutor;
 use hyper_util::server::conn::auto::Builder;
 use pinpoint_backends::local::{Mirrors, Provisions, RepositoryPattern, default_machine_dir};
-use pinpoint_backends::store::{JobStore, SCHEMA_VERSION, version_at, version_in};
+use pinpoint_backends::store::{JobStore, Patience, SCHEMA_VERSION, version_at, version_in};
 use pinpoint_backends::worker::{LEASE, WorkerEvent, WorkerOptions};
 use pinpoint_backends::{create_state_dir, owner, worker};
 use pinpoint_core::bots::{Bots, ConfigFile};
@@ -33,11 +33,25 @@ pub(crate) fn config(path: &Path) -> Result<Config, Failure> {
 
 /// The store of a configuration.
 pub(crate) async fn store(config: &Config) -> Result<JobStore, Failure> {
+    store_with(config, Patience::default()).await
+}
+
+async fn store_with(config: &Config, patience: Patience) -> Result<JobStore, Failure> {
     create_state_dir(&config.state_dir).map_err(|error| named(&config.state_dir, error))?;
     Ok(match &config.store {
-        Some(url) => JobStore::connect(url).await?,
+        Some(url) => JobStore::connect_with(url, patience).await?,
         None => JobStore::open(&config.state_dir).await?,
     })
+}
+
+/// The patience of requests with a database that is away: somebody waits for the answer, and
+/// can ask again.
+fn patience_of_requests() -> Patience {
+    Patience {
+        connect: Duration::from_secs(2),
+        retry: Duration::from_secs(5),
+        ..Patience::default()
+    }
 }
 
 pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
@@ -54,7 +68,7 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
     if check {
         return checked(&config).await;
     }
-    let store = store(&config).await?;
+    let store = store_with(&config, patience_of_requests()).await?;
     let ending = ending()?;
     let (tell, phase) = watch::channel(Phase::Serving);
     let commits = config.commits.as_ref().map(|commits| {
@@ -65,7 +79,7 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
     });
     let host = whoami::hostname().unwrap_or_else(|_| "localhost".into());
     let service = Service {
-        store: store.clone(),
+        store,
         bots: bots.clone(),
         owner: owner(&config.state_dir, &host).map_err(|error| named(&config.state_dir, error))?,
         state_dir: config.state_dir.clone(),
@@ -103,7 +117,9 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
         return serve(&config, listener, service, tls, tell, ending).await;
     };
     let options = options(&config, worker, &host)?;
-    let worker = tokio::spawn(work(store, options, ending.clone()));
+    // Work under way outlasts a database that is away for a while.
+    let patient = store(&config).await?;
+    let worker = tokio::spawn(work(patient, options, ending.clone()));
     let serving = serve(&config, listener, service, tls, tell, ending);
     tokio::pin!(serving);
     tokio::select! {

@@ -1,0 +1,550 @@
+//! The service under load: the program itself, with a store of a million jobs, asked from
+//! this process over loopback.
+//!
+//! Figures are printed with their ratios to the limits, for SQLite and for PostgreSQL. A page
+//! that this process reads from the store itself stands beside the page of the service.
+//!
+//! `cargo bench -p pinpoint-benches --bench service` builds `pinpoint-service` first, and makes
+//! the jobs, which takes a minute and 3 GB for each database, in a temporary directory
+//! (`TMPDIR`) that is removed at the end. `-- --jobs 50000` is for trying it; `--only sqlite` (or
+//! `postgres`) leaves the other out. PostgreSQL is started, if it is installed, with its own
+//! defaults. Two thousand files are open at once: see `ulimit -n`.
+
+#![allow(clippy::print_stdout, reason = "printing is what it is for")]
+#![allow(clippy::disallowed_methods, reason = "it waits on its own thread")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "the database is started by what starts it for tests"
+)]
+
+#[path = "store/fill.rs"]
+mod fill;
+#[path = "../../pinpoint-backends/tests/store/postgres.rs"]
+#[expect(dead_code, reason = "tests need more of it")]
+mod postgres;
+
+use std::error::Error;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use clap::{Parser, ValueEnum};
+use http::{Method, Request};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper_util::rt::TokioIo;
+use pinpoint_backends::job::{JobConfig, TakenJob, Worker, new_job};
+use pinpoint_backends::store::{JobFilter, JobId, JobStore, NewJob, Place};
+use pinpoint_core::job::ResultSource;
+use pinpoint_core::{
+    BuildReport, BuildRequest, CombinedCommit, Commit, ExecutorError, InProcess, Located,
+    PairReport, PairwiseSpec, RunPairRequest, RunReport, RunRequest, Variant,
+};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// Requests under way at once, and how long each kind is sent.
+const AT_ONCE: u64 = 50;
+const LOAD: Duration = Duration::from_secs(10);
+/// Jobs that are made, one after the other.
+const CREATED: usize = 300;
+/// Times that the program is started.
+const STARTS: u32 = 5;
+/// Watchers of one job; its records in a second, and for how many seconds.
+const WATCHERS: usize = 1_000;
+const RECORDS: u32 = 50;
+const SECONDS: u32 = 10;
+
+/// Milliseconds of a page of 50 jobs, at the 99th percentile.
+const LIST: f64 = 20.0;
+/// Jobs that are asked for in a second, at least.
+const GET: f64 = 2_000.0;
+/// Milliseconds of the creation of a job.
+const CREATE: f64 = 15.0;
+/// Milliseconds until a watcher has a record, at the 99th percentile.
+const SEEN: f64 = 250.0;
+/// MB with all watchers, and with nothing to do.
+const WATCHED: f64 = 100.0;
+const IDLE: f64 = 60.0;
+/// Milliseconds until the program answers.
+const READY: f64 = 300.0;
+
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// How many jobs.
+    #[arg(long, default_value_t = 1_000_000)]
+    jobs: u64,
+    /// Only this database.
+    #[arg(long, value_enum)]
+    only: Option<Which>,
+    /// What cargo adds.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Which {
+    Sqlite,
+    Postgres,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Failure> {
+    let arguments = Arguments::parse();
+    let wanted = |which| arguments.only.is_none_or(|only| only == which);
+    let program = built()?;
+    println!("{} jobs", arguments.jobs);
+    if wanted(Which::Sqlite) {
+        println!("\nSQLite");
+        let directory = tempfile::tempdir()?;
+        let place = directory.path();
+        JobStore::open(place).await?.close().await;
+        fill::sqlite(&place.join("pinpoint.db"), arguments.jobs, 0).await?;
+        let store = JobStore::open(place).await?;
+        measure(&program, place, None, store).await?;
+    }
+    if wanted(Which::Postgres) {
+        println!("\nPostgreSQL");
+        if !Path::new("/usr/lib/postgresql").exists() {
+            println!("it is not installed: `apt-get install postgresql`");
+            return Ok(());
+        }
+        let directory = tempfile::tempdir()?;
+        let host = postgres::start(true).display().to_string();
+        let host = host.replace('/', "%2F");
+        let url = format!("postgres://postgres@localhost/postgres?host={host}");
+        JobStore::connect(&url).await?.close().await;
+        fill::postgres(&url, arguments.jobs, 0).await?;
+        let store = JobStore::connect(&url).await?;
+        measure(&program, directory.path(), Some(&url), store).await?;
+    }
+    Ok(())
+}
+
+/// The program, as users build it.
+fn built() -> Result<PathBuf, Failure> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+    let output = Command::new(cargo)
+        .args(["build", "--release", "--locked", "-p", "pinpoint-service"])
+        .args(["--message-format", "json-render-diagnostics"])
+        .arg("--manifest-path")
+        .arg(manifest)
+        .stderr(Stdio::inherit())
+        .output()?;
+    let messages = String::from_utf8(output.stdout)?;
+    let executables = messages.lines().filter_map(|line| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        Some(PathBuf::from(message["executable"].as_str()?))
+    });
+    Ok(executables
+        .last()
+        .ok_or("pinpoint-service can't be built")?)
+}
+
+/// The program while it runs.
+struct Service {
+    process: Child,
+    address: SocketAddr,
+}
+
+impl Service {
+    /// Starts it, and says how long it took to be ready.
+    async fn start(
+        program: &Path,
+        state_dir: &Path,
+        store: Option<&str>,
+    ) -> Result<(Self, Duration), Failure> {
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let bots = state_dir.join("bots.toml");
+        std::fs::write(
+            &bots,
+            "[bots.lab]\nlocal = true\nrepository = 'https://example.org/tool.git'\n\
+             [benchmarks.parsing]\nstories = ['small']\nbots = ['lab']\ncommand = ['./bench']\n",
+        )?;
+        let config = state_dir.join("service.toml");
+        let store = store.map_or(String::new(), |url| format!("store = '{url}'\n"));
+        let (state, bots) = (state_dir.display(), bots.display());
+        std::fs::write(
+            &config,
+            format!(
+                "listen = '{address}'\nstate_dir = '{state}'\nbots = ['{bots}']\n{store}{LIMITS}"
+            ),
+        )?;
+        let began = Instant::now();
+        let process = Command::new(program)
+            .arg("serve")
+            .arg("--config")
+            .arg(config)
+            .env("RUST_LOG", "warn")
+            .stderr(Stdio::null())
+            .spawn()?;
+        let service = Self { process, address };
+        while began.elapsed() < Duration::from_secs(30) {
+            if let Ok(mut connection) = Connection::open(address).await
+                && connection.get("/readyz").await.is_ok()
+            {
+                return Ok((service, began.elapsed()));
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        Err("pinpoint-service does not answer".into())
+    }
+
+    /// MB that it has now (`VmRSS`), or had at most (`VmHWM`).
+    fn memory(&self, which: &str) -> Result<f64, Failure> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix(which));
+        let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
+        Ok(kilobytes.ok_or("the kernel does not say")? * 1024.0 / 1e6)
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Without those that would refuse this load.
+const LIMITS: &str = "[limits]\naddress_requests_a_minute = 'none'\nrequests_a_minute = 'none'\n\
+                      jobs_an_hour = 'none'\njobs_under_way = 'none'\nstreams = 'none'\n";
+
+/// A connection that is kept.
+struct Connection {
+    address: SocketAddr,
+    requests: SendRequest<Full<Bytes>>,
+}
+
+impl Connection {
+    async fn open(address: SocketAddr) -> Result<Self, Failure> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        let (requests, connection) = handshake(TokioIo::new(stream)).await?;
+        tokio::spawn(connection);
+        Ok(Self { address, requests })
+    }
+
+    async fn begin(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: String,
+    ) -> Result<Incoming, Failure> {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", self.address.to_string())
+            .header("content-type", "application/json")
+            .body(Full::from(body))?;
+        let response = self.requests.send_request(request).await?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response.into_body());
+        }
+        let body = response.into_body().collect().await?.to_bytes();
+        Err(format!("{path}: {status} {}", String::from_utf8_lossy(&body)).into())
+    }
+
+    async fn get(&mut self, path: &str) -> Result<Bytes, Failure> {
+        let body = self.begin(Method::GET, path, String::new()).await?;
+        Ok(body.collect().await?.to_bytes())
+    }
+
+    async fn post(&mut self, path: &str, body: &Value) -> Result<Value, Failure> {
+        let body = self.begin(Method::POST, path, body.to_string()).await?;
+        Ok(serde_json::from_slice(&body.collect().await?.to_bytes())?)
+    }
+}
+
+async fn measure(
+    program: &Path,
+    state_dir: &Path,
+    url: Option<&str>,
+    store: JobStore,
+) -> Result<(), Failure> {
+    let mut ready = Vec::new();
+    for _ in 1..STARTS {
+        ready.push(Service::start(program, state_dir, url).await?.1);
+    }
+    let (service, last) = Service::start(program, state_dir, url).await?;
+    ready.push(last);
+    limit("ready", &mut ready, 0.5, READY);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    below("memory, idle", service.memory("VmRSS:")?, "MB", IDLE);
+
+    let made = created(&service).await?;
+    listed(&service, &store).await?;
+    got(&service, made).await?;
+    watched(&service, &store, state_dir).await?;
+    store.close().await;
+    Ok(())
+}
+
+/// Jobs made one after the other.
+async fn created(service: &Service) -> Result<Vec<String>, Failure> {
+    let mut connection = Connection::open(service.address).await?;
+    let (mut times, mut made) = (Vec::new(), Vec::new());
+    for number in 0..CREATED {
+        let body = json!({
+            "bot": "lab", "benchmark": "parsing", "story": "small", "name": format!("job {number}"),
+            "bisection": { "good": "0".repeat(40), "bad": "1".repeat(40) },
+        });
+        let began = Instant::now();
+        let job = connection.post("/api/v2/jobs", &body).await?;
+        times.push(began.elapsed());
+        made.push(
+            job["summary"]["jobId"]
+                .as_str()
+                .ok_or("it has no id")?
+                .to_owned(),
+        );
+    }
+    limit(
+        "a job created, with its row of the audit log",
+        &mut times,
+        0.5,
+        CREATE,
+    );
+    Ok(made)
+}
+
+/// Pages of 50 jobs, each with another filter.
+async fn listed(service: &Service, store: &JobStore) -> Result<(), Failure> {
+    let filter = |number: u64| match number % 3 {
+        0 => JobFilter::default(),
+        1 => JobFilter {
+            user: Some(format!("user-{}", number % 211)),
+            ..JobFilter::default()
+        },
+        _ => JobFilter {
+            benchmark: Some(format!("benchmark-{}", number % 97)),
+            ..JobFilter::default()
+        },
+    };
+    let began = Instant::now();
+    let mut alone = Vec::new();
+    for number in 0..300 {
+        let before = began.elapsed();
+        store.list(&filter(number), &Place::Newest, 50).await?;
+        alone.push(began.elapsed() - before);
+    }
+    alone.sort_unstable();
+    let median = alone[alone.len() / 2];
+    println!(
+        "{:<46} {:>9.2} ms",
+        "the store alone, a page of 50 jobs",
+        ms(median)
+    );
+    let mut times = load(service, move |number| {
+        let filter = filter(number);
+        let mut path = "/api/v2/jobs?page_size=50".to_owned();
+        for (name, value) in [("user", filter.user), ("benchmark", filter.benchmark)] {
+            if let Some(value) = value {
+                path += &format!("&filter.{name}={value}");
+            }
+        }
+        path
+    })
+    .await?;
+    rate("pages of 50 jobs", &times);
+    limit("a page of 50 jobs", &mut times, 0.99, LIST);
+    Ok(())
+}
+
+async fn got(service: &Service, made: Vec<String>) -> Result<(), Failure> {
+    let times = load(service, move |number| {
+        format!("/api/v2/jobs/{}", made[number as usize % made.len()])
+    })
+    .await?;
+    let rate = rate("jobs", &times);
+    ratio(rate, GET, GET / rate);
+    Ok(())
+}
+
+/// Sends requests for a while, so many at once; how long each took.
+async fn load(
+    service: &Service,
+    path: impl Fn(u64) -> String + Send + Sync + 'static,
+) -> Result<Vec<Duration>, Failure> {
+    let (path, numbers) = (Arc::new(path), Arc::new(AtomicU64::new(0)));
+    let mut senders = JoinSet::new();
+    let end = Instant::now() + LOAD;
+    for _ in 0..AT_ONCE {
+        let (path, numbers) = (path.clone(), numbers.clone());
+        let mut connection = Connection::open(service.address).await?;
+        senders.spawn(async move {
+            let mut times = Vec::new();
+            while Instant::now() < end {
+                let path = path(numbers.fetch_add(1, Ordering::Relaxed));
+                let began = Instant::now();
+                connection.get(&path).await?;
+                times.push(began.elapsed());
+            }
+            Ok::<_, Failure>(times)
+        });
+    }
+    let mut times = Vec::new();
+    while let Some(ended) = senders.join_next().await {
+        times.extend(ended??);
+    }
+    Ok(times)
+}
+
+/// Runs at a steady pace.
+struct Paced;
+
+#[async_trait]
+impl InProcess for Paced {
+    async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError> {
+        match &request.commit {
+            Located::Commit(commit) => Ok(BuildReport::built(commit.clone())),
+            Located::Offset { .. } => Err(ExecutorError::Refused("no range".into())),
+        }
+    }
+
+    async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
+        let noise = f64::from(request.index * 7 % 11);
+        Ok(RunReport::new(0).value("time", 10.0 + 0.01 * noise))
+    }
+
+    async fn run_pair(&self, request: &RunPairRequest) -> Result<PairReport, ExecutorError> {
+        tokio::time::sleep(Duration::from_secs(1) / RECORDS).await;
+        let [first, second] = request.runs();
+        Ok(PairReport {
+            first: self.run(&first).await?,
+            second: self.run(&second).await?,
+        })
+    }
+}
+
+#[async_trait]
+impl ResultSource for Paced {}
+
+/// A job of another process, watched by many.
+async fn watched(service: &Service, store: &JobStore, state_dir: &Path) -> Result<(), Failure> {
+    let side = |name| Variant::from(CombinedCommit::from(Commit::new("app", name)));
+    let spec = PairwiseSpec {
+        pairs: RECORDS * SECONDS,
+        chart: Some("time".into()),
+        ..PairwiseSpec::new(side("a"), side("b"))
+    };
+    let job = NewJob {
+        bot: "watched".into(),
+        ..new_job(&spec.into(), &JobConfig::default())?
+    };
+    let id = store.create(&job).await?;
+    let mut watchers = JoinSet::new();
+    for _ in 0..WATCHERS {
+        let mut connection = Connection::open(service.address).await?;
+        let path = format!("/api/v2/jobs/{id}/events");
+        let body = connection.begin(Method::GET, &path, String::new()).await?;
+        watchers.spawn(async move { (seen(body).await, connection) });
+    }
+    drive(store, &id, state_dir).await?;
+    let mut seen = Vec::new();
+    while let Some(ended) = watchers.join_next().await {
+        seen.push(ended?.0?);
+    }
+    let journal = store.journal(&id).await?;
+    let entries = journal.entries_after(None, RECORDS * SECONDS + 10).await?;
+    let mut times = Vec::new();
+    for seen in &seen {
+        if seen.len() != entries.len() {
+            return Err(format!("{} of {} records were seen", seen.len(), entries.len()).into());
+        }
+        for ((sequence, at), entry) in seen.iter().zip(&entries) {
+            if *sequence != entry.sequence {
+                return Err("a record was seen out of turn".into());
+            }
+            let late = at.saturating_sub(u64::try_from(entry.recorded)?);
+            times.push(Duration::from_millis(late));
+        }
+    }
+    let what = format!("a record seen by each of {WATCHERS} watchers");
+    limit(&what, &mut times, 0.99, SEEN);
+    let what = format!("memory with {WATCHERS} watchers, at most");
+    below(&what, service.memory("VmHWM:")?, "MB", WATCHED);
+    Ok(())
+}
+
+/// The numbers of the records that a watcher gets, each with the moment at which it came.
+async fn seen(mut body: Incoming) -> Result<Vec<(i64, u64)>, Failure> {
+    let (mut seen, mut rest) = (Vec::new(), Vec::new());
+    while let Some(frame) = body.frame().await {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64;
+        let Ok(data) = frame?.into_data() else {
+            continue;
+        };
+        rest.extend_from_slice(&data);
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = rest.drain(..=end).collect();
+            if let Some(id) = line.strip_prefix(b"id:") {
+                let id = std::str::from_utf8(id)?.trim().parse()?;
+                if seen.last().is_none_or(|(last, _)| *last != id) {
+                    seen.push((id, now));
+                }
+            }
+        }
+    }
+    Ok(seen)
+}
+
+/// Carries the job out in this process.
+async fn drive(store: &JobStore, id: &JobId, state_dir: &Path) -> Result<(), Failure> {
+    let job_dir = state_dir.join("watched");
+    let taken = TakenJob::take(store, id, "bench", &job_dir).await?;
+    let (executor, source) = (&Paced, &Paced);
+    taken
+        .work(
+            Worker { executor, source },
+            std::future::pending::<()>(),
+            |_, _| {},
+        )
+        .await?;
+    taken.release().await;
+    Ok(())
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// A time beside the most that is allowed, at this share of all of them.
+fn limit(what: &str, times: &mut [Duration], share: f64, limit: f64) {
+    times.sort_unstable();
+    let at = |share: f64| ms(times[((times.len() - 1) as f64 * share) as usize]);
+    println!("{what:<46} {:>9.2} ms, 99 % {:>8.2} ms", at(0.5), at(0.99));
+    ratio(at(share), limit, at(share) / limit);
+}
+
+/// A figure beside the most that is allowed.
+fn below(what: &str, figure: f64, unit: &str, limit: f64) {
+    println!("{what:<46} {figure:>9.2} {unit}");
+    ratio(figure, limit, figure / limit);
+}
+
+/// How many a second.
+fn rate(what: &str, times: &[Duration]) -> f64 {
+    let rate = times.len() as f64 / LOAD.as_secs_f64();
+    let what = format!("{what}, {AT_ONCE} requests at once");
+    println!("{what:<46} {rate:>9.0} /s");
+    rate
+}
+
+fn ratio(figure: f64, limit: f64, ratio: f64) {
+    let verdict = if ratio <= 1.0 { "" } else { "  MISSED" };
+    println!(
+        "{:<46} {figure:>9.2}, limit {limit:>6.0}, ratio {ratio:.2}{verdict}",
+        ""
+    );
+}
