@@ -18,6 +18,7 @@
 )]
 
 #[path = "store/fill.rs"]
+#[expect(dead_code, reason = "the benchmark of the store asks for single jobs")]
 mod fill;
 #[path = "../../pinpoint-backends/tests/store/postgres.rs"]
 #[expect(dead_code, reason = "tests need more of it")]
@@ -141,13 +142,12 @@ fn built() -> Result<PathBuf, Failure> {
         .stderr(Stdio::inherit())
         .output()?;
     let messages = String::from_utf8(output.stdout)?;
-    let executables = messages.lines().filter_map(|line| {
+    let mut executables = messages.lines().filter_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;
         Some(PathBuf::from(message["executable"].as_str()?))
     });
-    Ok(executables
-        .last()
-        .ok_or("pinpoint-service can't be built")?)
+    let built = executables.next_back();
+    built.ok_or_else(|| "pinpoint-service can't be built".into())
 }
 
 /// The program while it runs.

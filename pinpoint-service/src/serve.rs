@@ -68,7 +68,6 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
     if check {
         return checked(&config).await;
     }
-    let store = store_with(&config, patience_of_requests()).await?;
     let ending = ending()?;
     let (tell, phase) = watch::channel(Phase::Serving);
     let commits = config.commits.as_ref().map(|commits| {
@@ -79,7 +78,7 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
     });
     let host = whoami::hostname().unwrap_or_else(|_| "localhost".into());
     let service = Service {
-        store,
+        store: store_with(&config, patience_of_requests()).await?,
         bots: bots.clone(),
         owner: owner(&config.state_dir, &host).map_err(|error| named(&config.state_dir, error))?,
         state_dir: config.state_dir.clone(),
