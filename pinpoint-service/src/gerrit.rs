@@ -158,7 +158,7 @@ impl Gerrit {
             StatusCode::OK => {}
             // One that not everybody may see looks the same.
             StatusCode::NOT_FOUND | StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => {
-                let message = format!("{host} shows no change {change} to everybody");
+                let message = format!("{host} has no public change {change}");
                 return Err(Status::not_found(message));
             }
             status => {

@@ -100,7 +100,7 @@ impl Limits {
         let mut streams = lock(&self.streams);
         let open = streams.get(user).copied().unwrap_or_default();
         if let Some(most) = most.filter(|most| open >= most.get()) {
-            let message = format!("{user} may have {most} streams open, and has; close one");
+            let message = format!("{user} has reached the limit of {most} open streams; close one");
             return Err(reached("streams", user, &message, LOOK_AGAIN));
         }
         streams.insert(user.to_owned(), open + 1);
@@ -223,7 +223,7 @@ pub(crate) fn quota_reached(
         ),
         None => "end one, or try again when one has ended".into(),
     };
-    let message = format!("{user} may have {most} {limit}, and has; {then}");
+    let message = format!("{user} has reached the limit of {most} {limit}; {then}");
     reached(limit.as_str(), user, &message, wait.unwrap_or(LOOK_AGAIN))
 }
 

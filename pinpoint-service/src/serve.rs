@@ -118,16 +118,20 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
     let options = options(&config, worker, &host)?;
     // Work under way outlasts a database that is away for a while.
     let patient = store(&config).await?;
-    let worker = tokio::spawn(work(patient, options, ending.clone()));
+    let mut worker = tokio::spawn(work(patient, options, ending.clone()));
     let serving = serve(&config, listener, service, tls, tell, ending);
     tokio::pin!(serving);
     tokio::select! {
         // Without its worker it would take jobs that nobody carries out.
-        worked = &mut { worker } => {
+        worked = &mut worker => {
             worked??;
             serving.await
         }
-        served = &mut serving => served,
+        served = &mut serving => {
+            served?;
+            // Its run may take longer than the requests.
+            Ok(worker.await??)
+        }
     }
 }
 

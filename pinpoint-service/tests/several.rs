@@ -281,7 +281,7 @@ async fn one_of_three_that_is_killed_loses_no_job_makes_none_twice_and_watchers_
                         let key = format!("client-{client}-{number}");
                         let body = json!({
                             "bot": "lab", "benchmark": "parsing", "name": key,
-                            "comparison": { "base": "0".repeat(40), "experiment": "1".repeat(40) },
+                            "pairwise": { "base": "0".repeat(40), "experiment": "1".repeat(40) },
                         });
                         let headers = format!("Idempotency-Key: {key}\r\n");
                         let job = addresses.answer(
@@ -349,7 +349,7 @@ fn a_database_that_is_restarted_is_unavailable_meanwhile() {
     let addresses = Addresses(vec![process.address.clone()]);
     let body = json!({
         "bot": "lab", "benchmark": "parsing",
-        "comparison": { "base": "0".repeat(40), "experiment": "1".repeat(40) },
+        "pairwise": { "base": "0".repeat(40), "experiment": "1".repeat(40) },
     });
     let make = || addresses.answer(0, "POST /api/v2/jobs", "", &body.to_string());
     let first = make();

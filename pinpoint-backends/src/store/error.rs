@@ -191,7 +191,7 @@ pub enum StoreError {
         key: String,
     },
     /// The user has as much as a limit allows. Nothing was written.
-    #[error("{} may have {most} {limit}, and has", brief(.user))]
+    #[error("{} has reached the limit of {most} {limit}", brief(.user))]
     QuotaReached {
         /// The user.
         user: String,

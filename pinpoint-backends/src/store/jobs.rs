@@ -8,10 +8,10 @@ use super::audit::Change;
 use super::cancellation::{clear, withdraw};
 use super::database::{Access, Database, Row, Transaction};
 use super::journal::{damaged, parsed};
-use super::quotas::forget_runs;
+use super::quotas::{self, forget_runs};
 use super::text::{Names, words};
 use super::{
-    AuditEntry, CancelRequest, JOURNAL_VERSION, Job, JobId, JobJournal, JobSummary, Lease,
+    AuditEntry, CancelRequest, JOURNAL_VERSION, Job, JobId, JobJournal, JobSummary, Lease, Quota,
     StoreError, now,
 };
 
@@ -279,31 +279,43 @@ impl JobStore {
     }
 
     /// Leaves a job that failed or was canceled to the next worker that looks for one, and
-    /// withdraws a request to end it. One that is paused goes on.
+    /// withdraws a request to end it: one more job of its user, whose limits these are. One that
+    /// is paused goes on.
     ///
     /// # Errors
     ///
     /// [`StoreError::Transition`] for a job with a result, [`StoreError::Leased`] for one
-    /// that a worker has.
+    /// that a worker has, [`StoreError::QuotaReached`].
     #[tracing::instrument(name = "store::resume", level = "debug", skip_all, fields(job = %id))]
-    pub async fn resume(&self, id: &JobId, entry: Option<&AuditEntry>) -> Result<(), StoreError> {
+    pub async fn resume(
+        &self,
+        id: &JobId,
+        quota: Option<&Quota>,
+        entry: Option<&AuditEntry>,
+    ) -> Result<(), StoreError> {
         let mut change = Change::new(&self.database, entry);
         loop {
-            match self.try_resume(&change, id).await {
+            match self.try_resume(&change, id, quota).await {
                 Err(error) if change.again(&error).await => {}
                 done => return done,
             }
         }
     }
 
-    async fn try_resume(&self, change: &Change<'_>, id: &JobId) -> Result<(), StoreError> {
+    async fn try_resume(
+        &self,
+        change: &Change<'_>,
+        id: &JobId,
+        quota: Option<&Quota>,
+    ) -> Result<(), StoreError> {
         let failed = |source| self.database.failed(source);
         let Some(mut transaction) = change.begin().await? else {
             return Ok(());
         };
         let dialect = self.database.dialect();
         let sql = format!(
-            "SELECT state, lease_owner, lease_expires - {}, paused FROM jobs WHERE id = $1{}",
+            "SELECT state, lease_owner, lease_expires - {}, paused, username FROM jobs \
+             WHERE id = $1{}",
             dialect.now(),
             dialect.for_update()
         );
@@ -350,6 +362,15 @@ impl JobStore {
                 };
                 self.change_state_in(&mut transaction, id, None, &change, false)
                     .await?;
+            }
+            if let Some(quota) = quota {
+                let user = row.text(4).map_err(failed)?;
+                if let Err(error) = quotas::check(&mut transaction, &user, quota).await {
+                    if matches!(error, StoreError::QuotaReached { .. }) {
+                        transaction.roll_back().await?;
+                    }
+                    return Err(error);
+                }
             }
         }
         change.commit(transaction).await

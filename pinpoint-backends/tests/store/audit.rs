@@ -285,7 +285,7 @@ async fn a_change_and_its_entry_are_one(fixture: Fixture) {
 async fn a_job_that_has_ended_is_resumed_with_an_entry(fixture: Fixture) {
     let store = &fixture.store;
     let resumed = entry("ada", "resume");
-    let resume = async |id: &JobId| store.resume(id, Some(&resumed)).await;
+    let resume = async |id: &JobId| store.resume(id, None, Some(&resumed)).await;
     let hour = std::time::Duration::from_secs(3600);
     let id = fixture.job().await;
     let lease = store.lease(&id, "pool", hour).await.unwrap();

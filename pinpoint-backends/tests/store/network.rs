@@ -202,7 +202,7 @@ async fn a_change_that_was_not_acknowledged_is_told_once() {
         assert!(proxy.has_lost());
         proxy.lose(b"COMMIT\0");
         let resumed = entry("resumed");
-        store.resume(&other.id, Some(&resumed)).await.unwrap();
+        store.resume(&other.id, None, Some(&resumed)).await.unwrap();
         assert!(proxy.has_lost());
     })
     .await;

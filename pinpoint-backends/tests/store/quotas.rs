@@ -41,7 +41,7 @@ async fn create(store: &JobStore, user: &str, quota: Quota) -> Result<Created, S
 
 /// The limit that is reached, its value, and when it passes.
 #[track_caller]
-fn reached(result: Result<Created, StoreError>) -> (QuotaLimit, u32, Option<i64>) {
+fn reached<T: std::fmt::Debug>(result: Result<T, StoreError>) -> (QuotaLimit, u32, Option<i64>) {
     match result.unwrap_err() {
         StoreError::QuotaReached {
             limit, most, until, ..
@@ -83,7 +83,17 @@ async fn a_user_has_so_many_jobs_under_way(fixture: Fixture) {
     set(JobState::Running).await;
     assert_eq!(reached(ada().await), expected);
     set(JobState::Failed).await;
-    ada().await.unwrap();
+    let second = ada().await.unwrap().id;
+    // One that is resumed is one more.
+    let resume = async || store.resume(&first, Some(&quota), None).await;
+    assert_eq!(reached(resume().await), expected);
+    let state = store.get(first.as_str()).await.unwrap().state;
+    assert_eq!(state, JobState::Failed);
+    store
+        .set_state(&second, JobState::Canceled, None, None)
+        .await
+        .unwrap();
+    resume().await.unwrap();
 }
 
 async fn a_user_makes_so_many_runs_a_day(fixture: Fixture) {

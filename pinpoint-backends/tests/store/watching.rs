@@ -114,13 +114,13 @@ async fn a_paused_job_is_not_taken(fixture: Fixture) {
     let paused = store.marks(std::slice::from_ref(&id)).await.unwrap();
     assert!(paused[0].paused && store.get(id.as_str()).await.unwrap().paused);
     assert!(take().await.unwrap().is_none());
-    store.resume(&id, None).await.unwrap();
+    store.resume(&id, None, None).await.unwrap();
     let (_, lease) = take().await.unwrap().unwrap();
     let running = store.set_leased_state(&lease, JobState::Running, None, None);
     running.await.unwrap();
     // Its worker still has it when it is resumed.
     store.pause(&id, None).await.unwrap();
-    store.resume(&id, None).await.unwrap();
+    store.resume(&id, None, None).await.unwrap();
     assert!(!store.is_paused(&id).await.unwrap());
     let done = store.set_leased_state(&lease, JobState::Completed, None, None);
     done.await.unwrap();

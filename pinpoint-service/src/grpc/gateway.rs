@@ -198,7 +198,7 @@ impl PinpointGateway for Service {
     async fn get_patch(&self, request: Request<GetPatchRequest>) -> Answer<GetPatchResponse> {
         let Some(gerrit) = &self.gerrit else {
             return Err(Status::failed_precondition(
-                "this service asks no Gerrit; its operator lists hosts in `gerrit_hosts`",
+                "this service is not configured to ask Gerrit; its operator lists hosts in `gerrit_hosts`",
             ));
         };
         let patch = gerrit.patch(request.into_inner()).await?;

@@ -25,7 +25,7 @@ use crate::caller::Context;
 use crate::metrics::METRICS;
 
 /// The most bytes of a name.
-const MOST_NAME_BYTES: usize = 1024;
+pub(super) const MOST_NAME_BYTES: usize = 1024;
 
 /// The most bytes of a reason.
 const MOST_REASON_BYTES: usize = 4096;
@@ -201,7 +201,13 @@ impl Service {
         if let Some(trace) = context.trace {
             job.config["traceparent"] = trace.to_string().into();
         }
-        for (field, text) in [("job_name", &job.name), ("user", &job.user)] {
+        let texts = [
+            ("job_name", &job.name),
+            ("user", &job.user),
+            // The story is the part of it that is given.
+            ("story", &job.title),
+        ];
+        for (field, text) in texts {
             if text.len() > MOST_NAME_BYTES {
                 let problem = format!("it has more than {MOST_NAME_BYTES} bytes");
                 return Err(errors::field(&name(field), &problem));
@@ -376,9 +382,13 @@ impl Service {
 fn idempotency_key(metadata: &MetadataMap) -> Result<Option<String>, Status> {
     let wrong =
         || Status::invalid_argument("`Idempotency-Key` is a text of 1 to 255 visible characters");
-    let Some(key) = metadata.get("idempotency-key") else {
+    let mut keys = metadata.get_all("idempotency-key").iter();
+    let Some(key) = keys.next() else {
         return Ok(None);
     };
+    if keys.next().is_some() {
+        return Err(Status::invalid_argument("`Idempotency-Key` is given twice"));
+    }
     let key = key.to_str().map_err(|_| wrong())?;
     match key.len() {
         1..=255 if key.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(Some(key.to_owned())),

@@ -142,7 +142,7 @@ fn value_of(field: &FieldDescriptor, path: &str, text: &str) -> Result<Value, Me
         Kind::Enum(names) => match text.parse::<i32>() {
             Ok(number) => number.into(),
             Err(_) if names.get_value_by_name(text).is_some() => text.into(),
-            Err(_) => return Err(not("one of its names")),
+            Err(_) => return Err(not("a value of this enum")),
         },
         Kind::String | Kind::Bytes => text.into(),
         Kind::Float | Kind::Double => match text.parse::<f64>() {

@@ -91,11 +91,11 @@ async fn answer(call: &Call, path: &RawPathParams, request: Request) -> Result<R
     }
     let message = message_of(call, path, &parts, body).await?;
     let mut request = tonic::Request::new(message.encode_to_vec());
-    if let Some(key) = parts.headers.get("idempotency-key") {
+    for key in parts.headers.get_all("idempotency-key") {
         let wrong =
             |_| Status::invalid_argument("`Idempotency-Key` has characters that are not visible");
         let key = key.as_bytes().try_into().map_err(wrong)?;
-        request.metadata_mut().insert("idempotency-key", key);
+        request.metadata_mut().append("idempotency-key", key);
     }
     *request.extensions_mut() = parts.extensions;
     let mut client = Grpc::new(call.grpc.clone()).max_decoding_message_size(usize::MAX);

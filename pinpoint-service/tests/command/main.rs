@@ -292,3 +292,46 @@ fn schemathesis_finds_nothing() {
         assert!(said.contains(&format!("{phase} (in ")), "{said}");
     }
 }
+
+/// A run that a worker has begun when the service is told to end.
+#[test]
+fn a_run_under_way_ends_before_the_service_does() {
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name).display().to_string();
+    let git = |words: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]);
+        let done = git.args(words).current_dir(place.path()).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+        String::from_utf8(done.stdout).unwrap().trim().to_owned()
+    };
+    git(&["init", "--quiet"]);
+    let commits = ["one", "two"].map(|text| {
+        git(&["commit", "--quiet", "--allow-empty", "--message", text]);
+        git(&["rev-parse", "HEAD"])
+    });
+    let url = format!("file://{}", place.path().display());
+    let (begun, done) = (at("begun"), at("done"));
+    let run = format!("echo >>{begun}; sleep 2; echo >>{done}; echo time: 1 ms");
+    let worker = format!("[worker]\nbots = ['lab']\nallow_repositories = ['{url}']");
+    let scene = Scene::new(&worker);
+    let bots = format!(
+        "[bots.lab]\nlocal = true\nrepository = '{url}'\n\
+         [benchmarks.parsing]\ncommand = ['sh', '-c', '{run}']\n"
+    );
+    fs::write(scene.directory.path().join("bots.toml"), bots).unwrap();
+    let running = scene.serve();
+    let pairs = serde_json::json!({ "base": commits[0], "experiment": commits[1] });
+    let job = serde_json::json!({ "bot": "lab", "benchmark": "parsing", "pairwise": pairs });
+    assert_eq!(running.post("/api/v2/jobs", "", &job), 200);
+    let lines = |path: &str| fs::read_to_string(path).map_or(0, |text| text.lines().count());
+    for _ in 0..600 {
+        if lines(&begun) > 0 {
+            break;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(running.stop(), Some(0));
+    assert!(lines(&begun) > 0);
+    assert_eq!(lines(&begun), lines(&done));
+}

@@ -130,7 +130,7 @@ async fn a_job_is_paused() {
         "bot": "lab",
         "benchmark": "parsing",
         "story": "small",
-        "comparison": { "base": hashes[0], "experiment": hashes[1], "pairs": 20 },
+        "pairwise": { "base": hashes[0], "experiment": hashes[1], "pairs": 20 },
     });
     let made = world.post("/api/v2/jobs", &request).await.ok();
     let id = made["summary"]["jobId"].as_str().unwrap();

@@ -250,6 +250,14 @@ async fn a_request_with_a_key_is_one_job() {
     other["story"] = "large".into();
     post("k1", &other).await.fails(409, 6);
     post("with space", &bisection()).await.fails(400, 3);
+    let json = ("content-type", "application/json");
+    let twice = [("idempotency-key", "k1"), ("idempotency-key", "k1"), json];
+    let path = "/pinpoint/v1/bisection";
+    let twice = world.send_with("POST", path, &twice, &bisection()).await;
+    twice.fails(400, 3);
+    let mut long = bisection();
+    long["story"] = "x".repeat(2000).into();
+    post("k3", &long).await.fails(400, 3);
     let jobs = world
         .store
         .list(&Default::default(), &Place::Newest, 10)

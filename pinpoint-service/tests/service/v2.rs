@@ -89,7 +89,7 @@ async fn a_job_of_each_kind_is_made_as_it_is_asked_for() {
 
     request.as_object_mut().unwrap().remove("culpritFinder");
     request["chart"] = "".into();
-    request["comparison"] = json!({
+    request["pairwise"] = json!({
         "base": "a".repeat(40), "experiment": "b".repeat(40), "earlyStopping": true,
     });
     let id = made(&world, &request).await;
@@ -245,7 +245,7 @@ async fn jobs_are_found_by_each_condition() {
         ("filter.user=ada@example.org", 2),
         ("filter.user=bo", 0),
         ("filter.kind=BISECTION", 2),
-        ("filter.kind=COMPARISON", 0),
+        ("filter.kind=PAIRWISE", 0),
         ("filter.since=2020-01-01T00:00:00Z", 2),
         ("filter.until=2020-01-01T00:00:00Z", 0),
     ] {
@@ -255,6 +255,14 @@ async fn jobs_are_found_by_each_condition() {
         .get(&format!("{JOBS}?filter.kind=99"))
         .await
         .fails(400, 3);
+    // A database would give up.
+    let words = "word ".repeat(1000);
+    for filter in [
+        format!("filter.text={words}").replace(' ', "+"),
+        "filter.bots=b&".repeat(101),
+    ] {
+        world.get(&format!("{JOBS}?{filter}")).await.fails(400, 3);
+    }
     world
         .get(&format!("{JOBS}?filter.state=99"))
         .await
@@ -338,7 +346,8 @@ async fn a_paused_job_waits_until_it_is_resumed() {
     assert_eq!(canceled["summary"]["state"], "CANCELED");
     let why = json!({ "reason": "no longer needed", "by": "ada" });
     assert_eq!(canceled["cancellation"], why);
-    post("pause").await.fails(400, 9);
+    let ended = post("pause").await.fails(400, 9);
+    assert!(ended.contains("has ended (canceled)"), "{ended}");
     let resumed = post("resume").await.ok();
     assert_eq!(resumed["summary"]["state"], "PENDING");
     assert_eq!(resumed["cancellation"], Value::Null);

@@ -195,7 +195,7 @@ async fn records_that_were_withdrawn_are_told() {
         events.rest().await.last().unwrap().data["state"]["state"],
         "CANCELED"
     );
-    world.store.resume(&job.id, None).await.unwrap();
+    world.store.resume(&job.id, None, None).await.unwrap();
     let lease = Duration::from_secs(600);
     let lease = world.store.lease(&job.id, "test", lease).await.unwrap();
     let job = Worked { id: job.id, lease };

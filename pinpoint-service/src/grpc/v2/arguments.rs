@@ -79,7 +79,7 @@ pub(super) fn question(request: &CreateJobRequest) -> Result<Question, Status> {
     let direction = direction(&mut check, request.direction);
     let spec: JobSpec = match &request.question {
         None => {
-            let problem = "ask one question: `bisection`, `comparison` or `culprit_finder`";
+            let problem = "ask one question: `bisection`, `pairwise` or `culprit_finder`";
             check.note("question", problem);
             PairwiseSpec::unnamed().into()
         }
@@ -108,9 +108,9 @@ pub(super) fn question(request: &CreateJobRequest) -> Result<Question, Status> {
             }
             .into()
         }
-        Some(Asked::Comparison(asked)) => {
-            let base = check.commit("comparison.base", &asked.base);
-            let experiment = check.commit("comparison.experiment", &asked.experiment);
+        Some(Asked::Pairwise(asked)) => {
+            let base = check.commit("pairwise.base", &asked.base);
+            let experiment = check.commit("pairwise.experiment", &asked.experiment);
             let default = PairwiseSpec::new(base, experiment);
             PairwiseSpec {
                 chart,
@@ -253,7 +253,7 @@ pub(super) fn arguments(job: &Job) -> Result<Option<CreateJobRequest>, JobError>
                 pairs: Some(spec.pairs),
             })
         }),
-        JobSpec::Pairwise(spec) => compared(&spec).map(Asked::Comparison),
+        JobSpec::Pairwise(spec) => compared(&spec).map(Asked::Pairwise),
     };
     let Some(question) = question else {
         return Ok(None);
@@ -300,13 +300,13 @@ fn searched(spec: &BisectionSpec) -> Option<messages::Bisection> {
     })
 }
 
-fn compared(spec: &PairwiseSpec) -> Option<messages::Comparison> {
+fn compared(spec: &PairwiseSpec) -> Option<messages::Pairwise> {
     let sides = spec.sides.as_ref()?;
     let side = |side: &pinpoint_core::Variant| {
         let is_plain = side.arguments.is_empty() && side.env.is_empty() && side.artifact.is_none();
         plain(&side.commit).filter(|_| is_plain)
     };
-    Some(messages::Comparison {
+    Some(messages::Pairwise {
         base: side(&sides.base)?,
         experiment: side(&sides.experiment)?,
         pairs: Some(spec.pairs),

@@ -8,6 +8,7 @@ use pinpoint_core::{Answers, JobState, Journal, Report};
 use prost::Message;
 use tonic::Status;
 
+use super::super::pinpoint::MOST_NAME_BYTES;
 use super::super::{REPLAYS, errors};
 use super::arguments::text;
 use super::cursors::{Cursors, page_size};
@@ -22,6 +23,9 @@ use crate::Service;
 
 const AFTER: &str = "after ";
 const BEFORE: &str = "before ";
+
+/// The most bots of a filter.
+const MOST_BOTS: usize = 100;
 
 /// Milliseconds.
 const HOUR: i64 = 60 * 60 * 1000;
@@ -81,7 +85,7 @@ impl Service {
         let kind = match Kind::try_from(filter.kind) {
             Ok(Kind::Unspecified) => None,
             Ok(Kind::Bisection) => Some("bisection"),
-            Ok(Kind::Comparison) => Some("pairwise"),
+            Ok(Kind::Pairwise) => Some("pairwise"),
             Ok(Kind::CulpritFinder) => Some("culprit_finder"),
             Err(_) => return Err(errors::field("filter.kind", "there is no such kind of job")),
         };
@@ -94,6 +98,20 @@ impl Service {
             Ok(State::Canceled) => Some(JobState::Canceled),
             Err(_) => return Err(errors::field("filter.state", "there is no such state")),
         };
+        let texts = [
+            ("name", &filter.name),
+            ("benchmark", &filter.benchmark),
+            ("user", &filter.user),
+            ("text", &filter.text),
+        ];
+        if let Some((field, _)) = texts.iter().find(|(_, it)| it.len() > MOST_NAME_BYTES) {
+            let problem = format!("it has more than {MOST_NAME_BYTES} bytes");
+            return Err(errors::field(&format!("filter.{field}"), &problem));
+        }
+        if filter.bots.len() > MOST_BOTS {
+            let problem = format!("name at most {MOST_BOTS}");
+            return Err(errors::field("filter.bots", &problem));
+        }
         let bots = filter.bots.into_iter().filter(|name| !name.is_empty());
         Ok(JobFilter {
             name: text(&filter.name),
@@ -323,6 +341,10 @@ impl Service {
             result: row.entry.result,
             request: row.entry.request,
             hash: row.hash,
+            details: match row.entry.details.is_empty() {
+                true => String::new(),
+                false => serde_json::Value::Object(row.entry.details).to_string(),
+            },
         });
         Ok(GetAuditResponse {
             rows: rows.collect(),

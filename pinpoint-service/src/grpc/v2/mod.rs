@@ -22,7 +22,7 @@ pub(crate) mod messages {
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
-use pinpoint_backends::store::{AuditEntry, Job, JobId};
+use pinpoint_backends::store::{AuditEntry, Job, JobId, StoreError};
 use prost::Message;
 use prost_reflect::DynamicMessage;
 use tokio::sync::mpsc;
@@ -40,8 +40,9 @@ use self::messages::{
     ResumeJobRequest, RetryJobRequest, WatchJobEvent, WatchJobRequest, create_job_request,
 };
 use super::errors;
+use super::pinpoint::state_name;
 use crate::Service;
-use crate::caller::Context;
+use crate::caller::{Context, code_name};
 use crate::descriptors::POOL;
 use crate::rest::to_json;
 use crate::watching::Told;
@@ -110,16 +111,30 @@ impl Pinpoint for Service {
     async fn pause_job(&self, request: Request<PauseJobRequest>) -> Answer<messages::Job> {
         let (_, extensions, request) = request.into_parts();
         let (job, entry) = self.own_job(&extensions, &request.job_id).await?;
-        let paused = self.store.pause(&job.id, Some(&entry)).await;
-        paused.map_err(errors::store)?;
+        match self.store.pause(&job.id, Some(&entry)).await {
+            Err(StoreError::Transition { from, .. }) => {
+                let state = state_name(from).to_lowercase();
+                let message = format!("job {} has ended ({state}) and can't be paused", job.id);
+                return Err(Status::failed_precondition(message));
+            }
+            paused => paused.map_err(errors::store)?,
+        }
         self.shown(&self.job(&request.job_id, &[]).await?).await
     }
 
     async fn resume_job(&self, request: Request<ResumeJobRequest>) -> Answer<messages::Job> {
         let (_, extensions, request) = request.into_parts();
         let (job, entry) = self.own_job(&extensions, &request.job_id).await?;
-        let resumed = self.store.resume(&job.id, Some(&entry)).await;
-        resumed.map_err(errors::store)?;
+        let quota = self.limits.quota(&job.user);
+        match self.store.resume(&job.id, Some(&quota), Some(&entry)).await {
+            Err(error @ StoreError::QuotaReached { .. }) => {
+                let refused = errors::store(error);
+                let result = code_name(refused.code()).to_owned();
+                self.log_refusal(AuditEntry { result, ..entry }).await?;
+                return Err(refused);
+            }
+            resumed => resumed.map_err(errors::store)?,
+        }
         self.shown(&self.job(&request.job_id, &[]).await?).await
     }
 
@@ -197,8 +212,7 @@ impl Service {
             ..context.entry(code)
         };
         if let Err(refused) = context.caller()?.may_end(&job.user) {
-            let entry = entry(refused.code());
-            self.store.audit(&entry).await.map_err(errors::store)?;
+            self.log_refusal(entry(refused.code())).await?;
             return Err(refused);
         }
         let entry = entry(Code::Ok);
@@ -222,7 +236,7 @@ impl Service {
         request.name.trim().clone_into(&mut job.name);
         job.title = super::title(
             match request.question {
-                Some(Question::Comparison(_)) => "Comparison",
+                Some(Question::Pairwise(_)) => "Comparison",
                 Some(Question::CulpritFinder(_)) => "Verified bisection",
                 Some(Question::Bisection(_)) | None => "Bisection",
             },

@@ -40,7 +40,7 @@ pub(crate) fn summary(job: &JobSummary) -> messages::JobSummary {
         // Jobs that were made in Python had kinds of their own.
         kind: match job.kind.strip_prefix("python_").unwrap_or(&job.kind) {
             "bisection" => messages::Kind::Bisection,
-            "pairwise" => messages::Kind::Comparison,
+            "pairwise" => messages::Kind::Pairwise,
             "culprit_finder" => messages::Kind::CulpritFinder,
             _ => messages::Kind::Unspecified,
         } as i32,
