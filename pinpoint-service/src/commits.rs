@@ -3,15 +3,16 @@
 //!
 //! A request never waits for git for long: what has to be fetched is fetched in a task of its
 //! own, which goes on when the request has been answered, and not twice within a short time.
+//! A fetch waits for a benchmark on the same machine; meanwhile the mirror answers as it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pinpoint_backends::job::JobRequest;
 use pinpoint_backends::local::{CommitDetails, CommitName, LocalError, MirrorError, Mirrors};
 use pinpoint_core::bots::Workers;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tonic::Status;
 
 use crate::Service;
@@ -21,8 +22,17 @@ use crate::hosts::is_at_or_below;
 /// The time after which a mirror may be out of date: `HEAD` is as old as this at most.
 const FRESH: Duration = Duration::from_secs(30);
 
-/// The longest that a request waits for a mirror.
+/// The longest that a request waits for the first clone.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The longest that a request waits for a fetch where there is a mirror.
+const PATIENCE_FOR_MORE: Duration = Duration::from_secs(5);
+
+/// The most names of a repository that are remembered as absent.
+const MOST_ABSENT: usize = 1_000;
+
+/// Look-ups at once: that of a position reads the whole line of its branch.
+static LOOK_UPS: Semaphore = Semaphore::const_new(2);
 
 /// The mirrors that commits are looked up in.
 #[derive(Debug)]
@@ -31,6 +41,15 @@ pub struct Commits {
     main_repository: Option<String>,
     /// The last update of each mirror, by its URL.
     updates: Mutex<BTreeMap<String, Update>>,
+    absent: Mutex<BTreeMap<String, Absent>>,
+}
+
+/// The names that a mirror did not have after an update.
+#[derive(Debug)]
+struct Absent {
+    /// The end of the update.
+    as_of: Instant,
+    names: BTreeSet<String>,
 }
 
 /// The end of an update, and its result; nothing while it goes on.
@@ -44,6 +63,7 @@ impl Commits {
             mirrors,
             main_repository,
             updates: Mutex::default(),
+            absent: Mutex::default(),
         }
     }
 
@@ -53,19 +73,98 @@ impl Commits {
         repository: &str,
         name: &CommitName,
     ) -> Result<Option<CommitDetails>, Status> {
+        let here = match self.absent_since(repository, name) {
+            Some(_) => None,
+            // What can't be read is mended by the update.
+            None => self.look_up(repository, name).await.unwrap_or_default(),
+        };
         // What has a name keeps it, but for HEAD.
-        if *name != CommitName::Head
-            && let Ok(Some(found)) = self.mirrors.find(repository, name).await
-        {
-            return Ok(Some(found));
+        if here.is_some() && *name != CommitName::Head {
+            return Ok(here);
         }
-        self.updated(repository).await?;
-        let found = self.mirrors.find(repository, name).await;
-        found.map_err(|error| failed(repository, &error))
+        let has_mirror = here.is_some()
+            || *name != CommitName::Head
+                && matches!(
+                    self.look_up(repository, &CommitName::Head).await,
+                    Ok(Some(_))
+                );
+        let patience = match has_mirror {
+            true => PATIENCE_FOR_MORE,
+            false => PATIENCE,
+        };
+        let updated = match self.updated(repository, patience).await {
+            Ok(Some(updated)) => updated,
+            // HEAD as of the last fetch. A failure of this one is in the log.
+            Ok(None) | Err(_) if here.is_some() => return Ok(here),
+            Ok(None) => {
+                let what = match has_mirror {
+                    true => format!(
+                        "{repository} had no commit {name} when it was last fetched; it is being fetched again"
+                    ),
+                    false => format!("{repository} is being fetched for the first time"),
+                };
+                return Err(Status::unavailable(format!(
+                    "{what}, which takes a while and waits for a benchmark that runs on the machine of this service; ask again in a minute"
+                )));
+            }
+            Err(status) => return Err(status),
+        };
+        if self.absent_since(repository, name) == Some(updated) {
+            return Ok(None);
+        }
+        let found = self.look_up(repository, name).await;
+        let found = found.map_err(|error| failed(repository, &error))?;
+        if found.is_none() {
+            let mut absent = self.absent.lock().unwrap_or_else(PoisonError::into_inner);
+            let of = absent.entry(repository.to_owned()).or_insert(Absent {
+                as_of: updated,
+                names: BTreeSet::new(),
+            });
+            if of.as_of != updated || of.names.len() >= MOST_ABSENT {
+                of.as_of = updated;
+                of.names.clear();
+            }
+            of.names.insert(name.to_string());
+        }
+        Ok(found)
     }
 
-    /// Brings the mirror of a repository up to date, unless that was done lately.
-    async fn updated(&self, repository: &str) -> Result<(), Status> {
+    /// The end of the update after which the mirror had no commit of this name.
+    fn absent_since(&self, repository: &str, name: &CommitName) -> Option<Instant> {
+        let absent = self.absent.lock().unwrap_or_else(PoisonError::into_inner);
+        let absent = absent.get(repository)?;
+        let is_known = absent.names.contains(&name.to_string());
+        is_known.then_some(absent.as_of)
+    }
+
+    /// The commit of this name, in the mirror as it is.
+    async fn look_up(
+        &self,
+        repository: &str,
+        name: &CommitName,
+    ) -> Result<Option<CommitDetails>, LocalError> {
+        let (mirrors, repository, name) =
+            (self.mirrors.clone(), repository.to_owned(), name.clone());
+        let turn = LOOK_UPS.acquire().await;
+        // Git goes on when the client has left, and so keeps its turn.
+        let found = tokio::spawn(async move {
+            let found = mirrors.find(&repository, &name).await;
+            drop(turn);
+            found
+        });
+        match found.await {
+            Ok(found) => found,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+
+    /// Brings the mirror of a repository up to date, unless that was done lately, and returns
+    /// the time when that was done; nothing where it still goes on.
+    async fn updated(
+        &self,
+        repository: &str,
+        patience: Duration,
+    ) -> Result<Option<Instant>, Status> {
         let mut update = {
             let mut updates = self.updates.lock().unwrap_or_else(PoisonError::into_inner);
             let is_fresh = |update: &Update| match &*update.borrow() {
@@ -82,16 +181,13 @@ impl Commits {
                 }
             }
         };
-        let ended = tokio::time::timeout(PATIENCE, update.wait_for(Option::is_some)).await;
-        match ended {
+        match tokio::time::timeout(patience, update.wait_for(Option::is_some)).await {
             Ok(Ok(ended)) => match &*ended {
-                Some((_, result)) => result.clone(),
-                None => Ok(()),
+                Some((ended, result)) => result.clone().map(|()| Some(*ended)),
+                None => Ok(None),
             },
             Ok(Err(_)) => Err(Status::internal("the repository can't be fetched")),
-            Err(_) => Err(Status::unavailable(format!(
-                "{repository} is being fetched, which takes a while; ask again in a minute"
-            ))),
+            Err(_) => Ok(None),
         }
     }
 

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use pinpoint_backends::store::{JobId, JobMark, JobStore, JobSummary};
+use pinpoint_backends::store::{JobId, JobMark, JobStore};
 use pinpoint_core::JobState;
 use prost::Message;
 use prost_reflect::DynamicMessage;
@@ -216,15 +216,15 @@ impl Watches {
         }
     }
 
-    /// The events of a job, after the record of this number.
+    /// The events of a job, which has this mark, after the record of this number.
     pub(crate) fn watch(
         &self,
         service: &Service,
-        job: &JobId,
+        mark: &JobMark,
         after: Option<i64>,
     ) -> mpsc::Receiver<Result<Arc<Told>, Status>> {
         let (tell, told) = mpsc::channel(BUFFER);
-        let feed = self.feed(&service.store, job);
+        let feed = self.feed(&service.store, mark);
         let patience = self.patience;
         let mut phase = service.phase.clone();
         tokio::spawn(async move {
@@ -278,11 +278,17 @@ impl Watches {
         told
     }
 
-    fn feed(&self, store: &JobStore, job: &JobId) -> Arc<Feed> {
+    fn feed(&self, store: &JobStore, now: &JobMark) -> Arc<Feed> {
+        let job = &now.id;
         let mut feeds = self.feeds.lock().unwrap_or_else(PoisonError::into_inner);
         let there = feeds.of.get(job).and_then(Weak::upgrade);
         // One that has ended may have been resumed.
-        if let Some(feed) = there.filter(|feed| feed.known().end.is_none()) {
+        let is_valid = |feed: &Arc<Feed>| match feed.known().end {
+            None => true,
+            Some(End::Ended) => feed.mark.borrow().as_ref() == Some(now),
+            Some(End::Failed(_)) => false,
+        };
+        if let Some(feed) = there.filter(is_valid) {
             return feed;
         }
         let (mark, marks) = watch::channel(None);
@@ -314,15 +320,20 @@ async fn ask(store: JobStore, feeds: Arc<Mutex<Feeds>>, interval: Duration) {
         ticks.tick().await;
         let jobs: Vec<JobId> = {
             let mut feeds = feeds.lock().unwrap_or_else(PoisonError::into_inner);
-            feeds.of.retain(|_, feed| {
-                feed.upgrade()
-                    .is_some_and(|feed| feed.known().end.is_none())
+            // Those that have ended stay for the watchers to come, while there are any.
+            let mut going_on = Vec::new();
+            feeds.of.retain(|job, feed| {
+                let feed = feed.upgrade();
+                if feed.as_ref().is_some_and(|feed| feed.known().end.is_none()) {
+                    going_on.push(job.clone());
+                }
+                feed.is_some()
             });
-            if feeds.of.is_empty() {
+            if going_on.is_empty() {
                 feeds.is_asking = false;
                 return;
             }
-            feeds.of.keys().cloned().collect()
+            going_on
         };
         let marks = match store.marks(&jobs).await {
             Ok(marks) => marks,
@@ -414,7 +425,7 @@ async fn follow(
                 known.set(1, read.posterior.map(Event::Posterior));
                 known.set(2, read.estimate.map(Event::Estimate));
                 known.set(3, Some(Event::State(show::summary(&read.job))));
-                if has_ended(&read.job) {
+                if has_ended(read.job.state) {
                     known.end = Some(End::Ended);
                 }
             }
@@ -429,9 +440,9 @@ async fn follow(
     }
 }
 
-fn has_ended(job: &JobSummary) -> bool {
+pub(crate) fn has_ended(state: JobState) -> bool {
     matches!(
-        job.state,
+        state,
         JobState::Completed | JobState::Failed | JobState::Canceled
     )
 }

@@ -39,7 +39,8 @@ use crate::descriptors::ENCODED;
 use crate::limits::MOST_BODY_BYTES;
 use crate::operations;
 
-/// Journals that are replayed at once: a long one takes a processor for a while.
+/// Journals that are read and replayed at once: a long one takes memory, and a processor for
+/// a while.
 pub(crate) static REPLAYS: Semaphore = Semaphore::const_new(2);
 
 /// All methods, each after its check.

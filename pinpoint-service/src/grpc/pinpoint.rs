@@ -261,11 +261,12 @@ impl Service {
         job: Job,
         show: fn(&Job, &Answers) -> Result<T, JobError>,
     ) -> Result<T, Status> {
+        // Before the journal is read, which may be long.
+        let turn = REPLAYS.acquire().await;
         let mut journal = self.store.journal(&job.id).await.map_err(errors::store)?;
         let records = journal.records().await.map_err(errors::store)?;
         let machine = machine_of(&job, records.is_empty()).map_err(errors::job)?;
         let key = journal.job();
-        let turn = REPLAYS.acquire().await;
         let replayed = tokio::task::spawn_blocking(move || {
             let answers = Answers::of(key, machine, records);
             drop(turn);

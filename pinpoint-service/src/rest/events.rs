@@ -7,7 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{RawPathParams, Request};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use http::{HeaderName, HeaderValue, header};
+use http::{HeaderName, HeaderValue, StatusCode, header};
 use prost::Message;
 use tonic::Status;
 
@@ -16,6 +16,7 @@ use crate::Service;
 use crate::caller::Context;
 use crate::grpc::errors;
 use crate::grpc::v2::messages::WatchJobRequest;
+use crate::watching::has_ended;
 
 /// The time after which a comment says that the connection is alive.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -42,7 +43,14 @@ pub(super) async fn answer(
     if let Some(id) = parts.headers.get("last-event-id") {
         let id = id.to_str().ok().map(str::trim);
         match id.map(|id| (id, id.parse())) {
-            Some((_, Ok(id))) => request.after = Some(id),
+            Some((_, Ok(id))) => {
+                let mark = service.mark(&request.job_id).await?;
+                if has_ended(mark.state) && mark.last.is_none_or(|last| last <= id) {
+                    // To a browser: do not come back.
+                    return Ok(StatusCode::NO_CONTENT.into_response());
+                }
+                request.after = Some(id);
+            }
             Some(("", _)) => {}
             _ => {
                 let problem = "`Last-Event-ID` is the id of an event, a whole number";

@@ -66,6 +66,7 @@ impl Reader {
             Some(so_far) if is_as_before(&so_far) => (so_far, false),
             _ => (self.begin(sign).await?, true),
         };
+        let turn = REPLAYS.acquire().await;
         let mut entries = Vec::new();
         loop {
             let page = so_far.journal.entries_after(so_far.last, PAGE).await?;
@@ -77,7 +78,6 @@ impl Reader {
             }
         }
         let withdrawn = is_whole.then(|| withdrawn(&entries));
-        let turn = REPLAYS.acquire().await;
         // A long journal takes a processor for a while.
         let mut replay = so_far.replay;
         let replayed = tokio::task::spawn_blocking(move || {

@@ -180,6 +180,7 @@ async fn a_culprit_is_found() {
     let bots = bots(&url, r#"["sh", "bench.sh"]"#);
     let world = World::looking_up(SignIn::Nobody("ada".into()), &bots, &[&url]).await;
     commits_are_found_by_their_names(&world, &directory, &url, &hashes).await;
+    commits_are_found_beside_a_run(&world, &url, &hashes).await;
     let tried = try_job(&world, &hashes).await;
     let request = json!({
         "start_git_hash": hashes[0][..12],
@@ -349,6 +350,34 @@ async fn commits_are_found_by_their_names(
         commit(other).await.fails(400, 3);
     }
     assert!(!directory.join("x").exists());
+}
+
+/// A mirror answers while a run has the machine, which no fetch may disturb.
+async fn commits_are_found_beside_a_run(world: &World, url: &str, hashes: &[String]) {
+    let world = world.looking_up_again(&[url]).await;
+    let machine = world.directory.path().join("machine/machine");
+    let machine = std::fs::File::options().write(true).open(machine).unwrap();
+    machine.lock().unwrap();
+    let commit = async |name: &str| world.get(&format!("/pinpoint/v1/commit/{name}")).await;
+    for name in [&hashes[3], "103"] {
+        assert_eq!(commit(name).await.ok()["gitHash"], hashes[3]);
+    }
+    let (head, absent) = tokio::join!(commit("HEAD"), commit("1070"));
+    assert_eq!(head.ok()["gitHash"], hashes[7]);
+    let reason = absent.fails(503, 14);
+    assert!(
+        reason.contains("had no commit main@{#1070} when it was last fetched"),
+        "{reason}"
+    );
+    drop(machine);
+    // The fetch goes on.
+    loop {
+        let absent = commit("1070").await;
+        if absent.status.as_u16() != 503 {
+            absent.fails(404, 5);
+            break;
+        }
+    }
 }
 
 /// A comparison of a commit with itself, with another argument.

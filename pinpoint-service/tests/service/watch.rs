@@ -173,6 +173,11 @@ async fn a_watcher_goes_on_at_another_process_without_a_gap_or_a_double() {
     let all = Events::of(&world, job.id.as_str(), None).await.rest().await;
     let ids: Vec<_> = all.iter().filter_map(|event| event.id).collect();
     assert_eq!(ids, [0, 1, 2, 3, 4, 5, 6, 7]);
+    let rest = Events::of(&world, job.id.as_str(), Some(6))
+        .await
+        .rest()
+        .await;
+    assert_eq!(rest[0].id, Some(7));
     let path = format!("/api/v2/jobs/{}/events", job.id);
     let headers = [("last-event-id", "x")];
     world
@@ -251,6 +256,32 @@ async fn a_process_that_ends_holds_no_watcher() {
     let mut events = Events::of(&world.other().await, job.id.as_str(), Some(0)).await;
     job.record(&world, 1).await;
     assert_eq!(events.records(1).await, [1]);
+}
+
+#[tokio::test]
+async fn a_browser_that_knows_all_of_an_ended_job_is_told_to_stay_away() {
+    let reads = Arc::new(AtomicUsize::new(0));
+    let spans = Spans("store::journal::entries_after", reads.clone());
+    let _counts = tracing::subscriber::set_default(tracing_subscriber::registry().with(spans));
+    let world = World::new("ada").await;
+    let job = Worked::begin(&world).await;
+    job.record(&world, 3).await;
+    job.end(&world, JobState::Failed).await;
+    let path = format!("/api/v2/jobs/{}/events", job.id);
+    for id in ["2", "3"] {
+        let headers = [("last-event-id", id)];
+        let answer = world.send_with("GET", &path, &headers, &Value::Null).await;
+        assert_eq!(
+            (answer.status, answer.body),
+            (StatusCode::NO_CONTENT, "".into())
+        );
+    }
+    assert_eq!(reads.load(Ordering::Relaxed), 0);
+    // What is known of the job is shared while somebody reads it.
+    let mut slow = Events::of(&world, job.id.as_str(), None).await;
+    slow.records(3).await;
+    let again = Events::of(&world, job.id.as_str(), Some(1)).await;
+    assert_eq!(again.rest().await[0].id, Some(2));
 }
 
 /// Counts the spans of a name.

@@ -119,6 +119,21 @@ impl World {
         }
     }
 
+    /// Another process, which knows nothing of earlier fetches of these repositories.
+    pub(crate) async fn looking_up_again(&self, repositories: &[&str]) -> Self {
+        let service = Service {
+            commits: commits(self.directory.path(), repositories),
+            ..self.service.clone()
+        };
+        Self {
+            directory: self.directory.clone(),
+            store: self.store.clone(),
+            phase: self.phase.clone(),
+            router: router(service.clone()).await,
+            service,
+        }
+    }
+
     pub(crate) fn router(&self) -> &Router {
         &self.router
     }

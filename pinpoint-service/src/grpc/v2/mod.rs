@@ -22,7 +22,7 @@ pub(crate) mod messages {
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
-use pinpoint_backends::store::{AuditEntry, Job, JobId, StoreError};
+use pinpoint_backends::store::{AuditEntry, Job, JobId, JobMark, StoreError};
 use prost::Message;
 use prost_reflect::DynamicMessage;
 use tokio::sync::mpsc;
@@ -189,9 +189,17 @@ impl Service {
         &self,
         request: &WatchJobRequest,
     ) -> Result<mpsc::Receiver<Result<Arc<Told>, Status>>, Status> {
-        let job = self.job(&request.job_id, &[]).await?;
+        let mark = self.mark(&request.job_id).await?;
         let watches = &self.caches.watches;
-        Ok(watches.watch(self, &job.id, request.after))
+        Ok(watches.watch(self, &mark, request.after))
+    }
+
+    /// The mark of a job.
+    pub(crate) async fn mark(&self, id: &str) -> Result<JobMark, Status> {
+        let job = self.job(id, &[]).await?;
+        let marks = self.store.marks(std::slice::from_ref(&job.id)).await;
+        let mark = marks.map_err(errors::store)?.pop();
+        mark.ok_or_else(|| Status::not_found("the job is gone"))
     }
 
     async fn shown(&self, job: &Job) -> Answer<messages::Job> {
