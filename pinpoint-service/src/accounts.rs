@@ -7,7 +7,7 @@ use pinpoint_backends::store::{
     AuditCheck, AuditEntry, AuditFault, AuditFilter, JobId, JobStore, NewToken, Token,
 };
 use pinpoint_core::api::Timestamp;
-use pinpoint_service::{ROLES, Right, rights_of};
+use pinpoint_service::{ROLES, Right, rights_of, user_name};
 
 use crate::{Failure, print, say};
 
@@ -19,7 +19,7 @@ pub(crate) enum Tokens {
         #[arg(value_parser = text)]
         name: String,
         /// The user for whom it acts, an e-mail address mostly
-        #[arg(long, value_parser = text)]
+        #[arg(long, value_parser = user)]
         user: String,
         /// A role (viewer, editor, admin) or a right; may be given several times
         #[arg(long, required = true, value_name = "NAME", value_parser = may)]
@@ -42,7 +42,7 @@ pub(crate) enum Audit {
     /// Print the rows of the log as JSON, one a line, the oldest first
     List {
         /// Only rows about requests of this user
-        #[arg(long)]
+        #[arg(long, value_parser = user)]
         user: Option<String>,
         /// Only rows about this job
         #[arg(long, value_parser = JobId::parse)]
@@ -57,11 +57,12 @@ const PAGE: u32 = 1000;
 
 /// A name that shows.
 fn text(name: &str) -> Result<String, String> {
-    let name = name.trim();
-    match name.is_empty() || name.chars().any(char::is_control) {
-        true => Err("it needs characters that show".into()),
-        false => Ok(name.to_owned()),
-    }
+    user(name).map(|_| name.trim().to_owned())
+}
+
+/// The name of a user.
+fn user(name: &str) -> Result<String, String> {
+    user_name(name).ok_or_else(|| "it needs characters that show".into())
 }
 
 fn may(name: &str) -> Result<String, String> {

@@ -12,6 +12,7 @@ use tonic::{Code, Extensions, Status};
 use crate::Service;
 use crate::grpc::errors;
 use crate::operations::{Access, Right};
+use crate::users::user_name;
 
 /// The caller of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,12 +134,14 @@ impl Service {
 impl Caller {
     /// The user in whose name a job is made, where the request names this one.
     pub(crate) fn name_for(&self, named: &str) -> Result<String, Status> {
-        let named = named.trim();
-        if named.is_empty() || is_same(named, &self.user) {
+        if named.trim().is_empty() || is_same(named, &self.user) {
             return Ok(self.user.clone());
         }
+        let nobody =
+            || Status::invalid_argument("the name of the user has characters that do not show");
+        let named = user_name(named).ok_or_else(nobody)?;
         match self.rights.contains(&Right::ActForOthers) {
-            true => Ok(named.to_owned()),
+            true => Ok(named),
             false => Err(denied(&self.user, Right::ActForOthers)),
         }
     }
@@ -154,10 +157,7 @@ impl Caller {
 
 /// Whether two names are those of one user: the case of addresses does not count.
 fn is_same(one: &str, other: &str) -> bool {
-    match one.contains('@') {
-        true => one.to_lowercase() == other.to_lowercase(),
-        false => one == other,
-    }
+    one == other || user_name(one).is_some_and(|one| user_name(other) == Some(one))
 }
 
 /// A code, as gRPC names it.
@@ -214,10 +214,18 @@ mod tests {
         }
         let refused = plain.name_for("bo@example.org").unwrap_err();
         assert_eq!(refused.code(), Code::PermissionDenied);
-        assert_eq!(may.name_for("bo@example.org").unwrap(), "bo@example.org");
+        assert_eq!(may.name_for(" Bo@Example.org").unwrap(), "bo@example.org");
+        let nobody = may.name_for("bo\0@example.org").unwrap_err();
+        assert_eq!(nobody.code(), Code::InvalidArgument);
         assert!(plain.may_end("ada@example.org").is_ok());
         assert!(plain.may_end("ADA@example.org").is_ok());
         assert!(plain.may_end("bo@example.org").is_err());
+        // In lower case, the sign of the unit Kelvin is the letter.
+        let kate = Caller {
+            user: "kate@example.org".into(),
+            ..plain.clone()
+        };
+        assert!(kate.may_end("\u{212a}ate@example.org").is_err());
         assert!(ada(&[Right::EndOthers]).may_end("bo@example.org").is_ok());
     }
 

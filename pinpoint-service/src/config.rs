@@ -48,7 +48,7 @@ pub struct Config {
     /// The directory of its jobs, or of what is at work on this machine where `store` names a
     /// database.
     pub state_dir: PathBuf,
-    /// The database of the jobs, as `postgres://USER@HOST/DATABASE`; a password belongs into
+    /// The database of the jobs, as `postgres://USER@HOST/DATABASE`; a password belongs in
     /// the environment variable PGPASSWORD or into ~/.pgpass.
     #[serde(default)]
     pub store: Option<String>,
@@ -168,11 +168,29 @@ pub enum ConfigError {
     /// A header that no request can have.
     #[error("`sign_in.proxy.header` is no name of a header: {0:?}")]
     Header(String),
+    /// Something with which nothing could work.
+    #[error("`{name}` {problem}")]
+    Field {
+        /// Its place in the file.
+        name: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// A worker that takes nothing.
     #[error(
         "`worker.bots` names no bot; name those whose jobs this process takes, or leave `[worker]` out"
     )]
     NoBots,
+}
+
+/// The problem of a time in which nothing can be done.
+const NO_TIME: &str = "is no time at all; write it as 30s or 2m";
+
+impl ConfigError {
+    fn field(name: &str, problem: &'static str) -> Self {
+        let name = name.to_owned();
+        Self::Field { name, problem }
+    }
 }
 
 impl Config {
@@ -192,6 +210,7 @@ impl Config {
             }
             _ => config.sign_in.check(config.tls.is_some())?,
         }
+        config.limits.check()?;
         if let Some(host) = { config.gerrit_hosts.iter() }.find(|host| !is_name(host)) {
             return Err(ConfigError::GerritHost(host.clone()));
         }
@@ -242,7 +261,11 @@ mod tests {
                 "does not begin with https://",
             ),
         ];
-        for (text, expected) in cases {
+        let zero = ["deadline", "headers"].map(|name| {
+            format!("listen = '[::1]:80'\nstate_dir = '/s'\nbots = []\n[limits]\n{name} = '0s'")
+        });
+        let zero = zero.iter().map(|text| (text.as_str(), "is no time at all"));
+        for (text, expected) in cases.into_iter().chain(zero) {
             let error = Config::read(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }

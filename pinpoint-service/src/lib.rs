@@ -28,6 +28,7 @@ mod pages;
 mod requests;
 mod rest;
 mod sign_in;
+mod users;
 mod watching;
 
 use std::path::PathBuf;
@@ -53,10 +54,12 @@ pub use limits::Limits;
 pub use metrics::metrics;
 pub use operations::{ROLES, Right, rights_of};
 pub use sign_in::{ClientCertificate, SignIn, SignInError, form_token};
+pub use users::user_name;
 pub use watching::Watches;
 
 use caller::Context;
 use grpc::v2::CursorKey;
+use operations::Access;
 use requests::Arrival;
 use sign_in::Sender;
 
@@ -172,7 +175,10 @@ async fn identify(State(service): State<Service>, request: Request, next: Next) 
     if let Err(status) = browsers::check(&parts, is_open) {
         return refused(is_grpc, status);
     }
-    let sender = service.sign_in.sender(&service.store, &parts).await;
+    let sender = match is_for_all(parts.uri.path()) {
+        true => Ok(Sender::default()),
+        false => service.sign_in.sender(&service.store, &parts).await,
+    };
     let (Sender { caller, session }, failure) = match sender {
         Ok(sender) => (sender, None),
         Err(status) => (Sender::default(), Some(status)),
@@ -216,6 +222,16 @@ async fn identify(State(service): State<Service>, request: Request, next: Next) 
         Some(user) => of_user(response, &user),
         None => response,
     }
+}
+
+/// Whether the answer is the same for everybody. Then nobody looks up who asks, so that it comes
+/// at once while the store or an identity provider is away.
+fn is_for_all(path: &str) -> bool {
+    let access = match pages::of_route(path) {
+        Some(page) => Some(page.access),
+        None => operations::of_rpc(path).map(|operation| operation.access),
+    };
+    access == Some(Access::Anyone) && !path.starts_with("/sign-")
 }
 
 /// An answer that tells the outermost layer to whom it is.

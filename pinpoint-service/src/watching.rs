@@ -20,6 +20,7 @@ use pinpoint_core::JobState;
 use prost::Message;
 use prost_reflect::DynamicMessage;
 use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until};
 use tonic::{Code, Status};
 
 use self::replay::Reader;
@@ -37,6 +38,10 @@ const BUFFER: usize = 256;
 /// The records that a watcher gets at once.
 const BATCH: usize = 64;
 
+/// The time after which a stream ends by itself: the rights of its caller were looked up when it
+/// began, and a client that goes on by the id has to have them still.
+const LIFETIME: Duration = Duration::from_secs(15 * 60);
+
 /// The watchers of a process.
 #[derive(Debug, Clone)]
 pub struct Watches {
@@ -44,6 +49,8 @@ pub struct Watches {
     interval: Duration,
     /// The longest that a watcher may take for an event.
     patience: Duration,
+    /// The longest that a stream lasts.
+    lifetime: Duration,
     feeds: Arc<Mutex<Feeds>>,
 }
 
@@ -56,7 +63,11 @@ struct Feeds {
 
 impl Default for Watches {
     fn default() -> Self {
-        Self::new(Duration::from_millis(100), Duration::from_secs(30))
+        Self::new(
+            Duration::from_millis(100),
+            Duration::from_secs(30),
+            LIFETIME,
+        )
     }
 }
 
@@ -207,11 +218,13 @@ impl Feed {
 }
 
 impl Watches {
-    /// Watchers of jobs that are looked at so often, and that have this long for an event.
-    pub fn new(interval: Duration, patience: Duration) -> Self {
+    /// Watchers of jobs that are looked at so often, that have this long for an event, and
+    /// whose streams last no longer than this.
+    pub fn new(interval: Duration, patience: Duration, lifetime: Duration) -> Self {
         Self {
             interval,
             patience,
+            lifetime,
             feeds: Arc::default(),
         }
     }
@@ -225,9 +238,10 @@ impl Watches {
     ) -> mpsc::Receiver<Result<Arc<Told>, Status>> {
         let (tell, told) = mpsc::channel(BUFFER);
         let feed = self.feed(&service.store, mark);
-        let patience = self.patience;
+        let (patience, lifetime) = (self.patience, self.lifetime);
         let mut phase = service.phase.clone();
         tokio::spawn(async move {
+            let expires = Instant::now() + lifetime;
             let ending = async {
                 // No sender is left where the service never ends.
                 if phase.wait_for(|it| *it == Phase::Ending).await.is_err() {
@@ -241,7 +255,7 @@ impl Watches {
                 withdrawals: 0,
                 newest: [0; 4],
             };
-            loop {
+            while Instant::now() < expires {
                 let (next, end) = {
                     let known = feed.known();
                     (known.next(&mut cursor), known.end.clone())
@@ -265,6 +279,7 @@ impl Watches {
                         () = tell.closed() => return,
                         // Watchers go on at another process.
                         () = &mut ending => return,
+                        () = sleep_until(expires) => return,
                     }
                 }
                 for told in next {

@@ -8,6 +8,9 @@ use pinpoint_backends::store::Quota;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use super::{ConfigError, NO_TIME};
+use crate::users::user_name;
+
 /// The most of something; [`Most::NONE`] is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Most(Option<NonZeroU32>);
@@ -73,8 +76,26 @@ pub struct LimitsConfig {
     /// The longest that the headers of a request may take, and a connection without any.
     #[serde(with = "super::seconds")]
     pub headers: Duration,
-    /// Users with other limits, by name.
+    /// Users with other limits, by name (see [`crate::user_name`]).
+    #[serde(deserialize_with = "by_name")]
     pub users: BTreeMap<String, OwnLimits>,
+}
+
+fn by_name<'de, D>(reader: D) -> Result<BTreeMap<String, OwnLimits>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let mut users = BTreeMap::new();
+    for (text, limits) in BTreeMap::<String, OwnLimits>::deserialize(reader)? {
+        let name = user_name(&text);
+        let name = name.ok_or_else(|| D::Error::custom(format_args!("{text:?} names no user")))?;
+        if users.insert(name, limits).is_some() {
+            return Err(D::Error::custom(format_args!(
+                "the user {text:?} is there twice"
+            )));
+        }
+    }
+    Ok(users)
 }
 
 /// The limits of a user where they are not those of all.
@@ -124,6 +145,16 @@ impl LimitsConfig {
         }
     }
 
+    /// Whether a request can meet them.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        for (name, limit) in [("deadline", self.deadline), ("headers", self.headers)] {
+            if limit.is_zero() {
+                return Err(ConfigError::field(&format!("limits.{name}"), NO_TIME));
+            }
+        }
+        Ok(())
+    }
+
     fn own(&self, user: &str) -> OwnLimits {
         self.users.get(user).copied().unwrap_or_default()
     }
@@ -159,7 +190,7 @@ mod tests {
         let read = |text: &str| toml::from_str::<LimitsConfig>(text);
         let limits = read(
             "jobs_an_hour = 5\nstreams = 'none'\ndeadline = '5s'\n\
-             [users.'ci@example.org']\njobs_an_hour = 500\nruns_a_day = 'none'",
+             [users.'Ci@Example.org']\njobs_an_hour = 500\nruns_a_day = 'none'",
         )
         .unwrap();
         let quota = |user: &str| limits.quota_of(user);
@@ -184,6 +215,8 @@ mod tests {
             "streams = -1",
             "streams = 'many'",
             "stream = 1",
+            "users.\"a\\u0000\".streams = 1",
+            "[users]\n'a@b' = {}\n'A@b' = {}",
         ] {
             assert!(read(bad).is_err(), "{bad}");
         }

@@ -10,7 +10,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{ConfigError, seconds};
+use super::{ConfigError, NO_TIME, seconds};
 use crate::sign_in::address;
 pub use crate::sign_in::{Algorithm, Member, MemberError, Names, Roles};
 
@@ -236,12 +236,59 @@ impl SignInConfig {
         if self.proxy_certificate().is_some() && !has_tls {
             return Err(ConfigError::ProxyWithoutTls);
         }
+        if let Some(oidc) = &ways.oidc {
+            oidc.check()?;
+        }
+        if let Some(issuer) = &ways.bearer {
+            issuer.check("sign_in.bearer")?;
+        }
+        if let Some(Proof::Assertion(issuer)) = ways.proxy.as_ref().map(|proxy| &proxy.proof) {
+            issuer.check("sign_in.proxy.proof.assertion")?;
+        }
         match &ways.proxy {
             Some(proxy) if HeaderName::try_from(&proxy.header).is_err() => {
                 Err(ConfigError::Header(proxy.header.clone()))
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl Oidc {
+    fn check(&self) -> Result<(), ConfigError> {
+        let section = "sign_in.oidc";
+        check(section, &self.algorithms, "client_id", &self.client_id)?;
+        if !self.scopes.iter().any(|scope| scope == "openid") {
+            let problem = "lacks \"openid\", without which providers say nobody's name";
+            return Err(ConfigError::field("sign_in.oidc.scopes", problem));
+        }
+        match self.session.is_zero() {
+            true => Err(ConfigError::field("sign_in.oidc.session", NO_TIME)),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Issuer {
+    fn check(&self, section: &str) -> Result<(), ConfigError> {
+        check(section, &self.algorithms, "audience", &self.audience)
+    }
+}
+
+/// What no token would do for.
+fn check(
+    section: &str,
+    algorithms: &[Algorithm],
+    name: &str,
+    value: &str,
+) -> Result<(), ConfigError> {
+    let field = |name, problem| Err(ConfigError::field(&format!("{section}.{name}"), problem));
+    if algorithms.is_empty() {
+        return field("algorithms", "is empty, so that no token would count");
+    }
+    match value.trim().is_empty() {
+        true => field(name, "is empty"),
+        false => Ok(()),
     }
 }
 
@@ -313,6 +360,37 @@ mod tests {
             (
                 oidc("client_id", "algorithms = ['none']\nclient_id"),
                 "unknown variant `none`",
+            ),
+            (
+                oidc("client_id", "algorithms = []\nclient_id"),
+                "`sign_in.oidc.algorithms` is empty",
+            ),
+            (
+                oidc("client_id", "session = '0s'\nclient_id"),
+                "`sign_in.oidc.session` is no time",
+            ),
+            (
+                oidc("client_id", "scopes = ['email']\nclient_id"),
+                "`sign_in.oidc.scopes` lacks",
+            ),
+            (
+                oidc("'pinpoint'", "' '"),
+                "`sign_in.oidc.client_id` is empty",
+            ),
+            (oidc("https://accounts.example.org", ""), "issuer"),
+            (
+                format!("[sign_in.bearer]\nissuer = 'https://a'\naudience = ''\n{roles}"),
+                "`sign_in.bearer.audience` is empty",
+            ),
+            (
+                format!("[sign_in.bearer]\nissuer = ''\naudience = 'a'\n{roles}"),
+                "issuer",
+            ),
+            (
+                format!(
+                    "{proxy}proof.assertion = {{ issuer = 'https://a', audience = 'a', algorithms = [] }}\n{roles}"
+                ),
+                "`sign_in.proxy.proof.assertion.algorithms` is empty",
             ),
             (format!("{proxy}{roles}"), "missing field `proof`"),
             (

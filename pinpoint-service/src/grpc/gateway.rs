@@ -18,8 +18,8 @@ use pinpoint_core::api::{
 use pinpoint_core::bots::{Benchmark, Bot, Workers};
 use tonic::{Request, Response, Status};
 
-use super::errors;
 use super::services::pinpoint_gateway_server::PinpointGateway;
+use super::{errors, filtered_user};
 use crate::Service;
 use crate::caller::Context;
 use crate::commits::web_url;
@@ -53,7 +53,7 @@ impl PinpointGateway for Service {
             Err(_) => return Err(errors::field("job_type", "there is no such type of job")),
         };
         let filter = JobFilter {
-            user: some(request.user),
+            user: filtered_user("user", &request.user)?,
             bots: some(request.configuration)
                 .map(|name| self.configured(name))
                 .into_iter()

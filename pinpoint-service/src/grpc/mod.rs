@@ -38,6 +38,7 @@ use crate::caller::Context;
 use crate::descriptors::ENCODED;
 use crate::limits::MOST_BODY_BYTES;
 use crate::operations;
+use crate::users::user_name;
 
 /// Journals that are read and replayed at once: a long one takes memory, and a processor for
 /// a while.
@@ -99,6 +100,15 @@ async fn gate(State(service): State<Service>, mut request: Request, next: Next) 
     next.run(request)
         .await
         .map(|body| Body::new(body.map_frame(hold)))
+}
+
+/// The user that a filter names, if it does.
+fn filtered_user(field: &str, text: &str) -> Result<Option<String>, Status> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let name = user_name(text).map(Some);
+    name.ok_or_else(|| errors::field(field, "it has characters that do not show"))
 }
 
 /// What a list shows of a job that has no name.

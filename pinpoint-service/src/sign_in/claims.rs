@@ -40,6 +40,14 @@ impl Default for Names {
 }
 
 impl Names {
+    /// Whether something is missing in these claims that its provider may say elsewhere.
+    pub(super) fn lacks(&self, claims: &Claims) -> bool {
+        let is_to_be_verified = self.user == "email" && !self.unverified_email;
+        let verified = is_to_be_verified.then_some("email_verified");
+        let mut names = [&*self.user, &*self.groups].into_iter().chain(verified);
+        names.any(|name| !claims.contains_key(name))
+    }
+
     /// The person that these claims name.
     pub(super) fn person(&self, claims: &Claims) -> Result<Person, Fault> {
         let user = text(claims, &self.user)?;

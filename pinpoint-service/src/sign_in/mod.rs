@@ -33,6 +33,7 @@ use crate::caller::Caller;
 use crate::config;
 use crate::grpc::errors;
 use crate::operations::rights_of;
+use crate::users::user_name;
 
 /// The ways in which callers say who they are.
 #[derive(Debug)]
@@ -59,7 +60,7 @@ pub struct Ways {
 /// Somebody who has signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Person {
-    /// The name; an address is in lower case.
+    /// The name, as [`user_name`] writes it.
     user: String,
     groups: Vec<String>,
 }
@@ -67,15 +68,8 @@ struct Person {
 impl Person {
     /// None for a name that does not show.
     fn new(user: &str, groups: Vec<String>) -> Option<Self> {
-        let user = user.trim();
-        let is_name = !user.is_empty() && !user.chars().any(char::is_control);
-        is_name.then(|| Self {
-            user: match user.contains('@') {
-                true => user.to_lowercase(),
-                false => user.to_owned(),
-            },
-            groups,
-        })
+        let user = user_name(user)?;
+        Some(Self { user, groups })
     }
 }
 

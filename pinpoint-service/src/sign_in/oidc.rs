@@ -266,7 +266,7 @@ impl Oidc {
             access,
         );
         checked.map_err(refused)?;
-        if !claims.contains_key(&self.names.user) {
+        if self.names.lacks(&claims) {
             self.add_user_info(&mut claims, access).await?;
         }
         self.names.person(&claims).map_err(refused)
@@ -277,12 +277,16 @@ impl Oidc {
         if !self.provider.metadata().await?.has("userinfo_endpoint") {
             return Ok(());
         }
-        let Json::Object(user) = self.provider.user(access).await? else {
+        let Json::Object(mut user) = self.provider.user(access).await? else {
             return Ok(());
         };
         let subject = claims::text(claims, "sub").map_err(refused)?;
         if claims::text(&user, "sub") != Ok(subject) {
             return Err(strange());
+        }
+        // It vouches for the address that it names, and for no other.
+        if (claims.get("email")).is_some_and(|email| user.get("email") != Some(email)) {
+            user.remove("email_verified");
         }
         for (name, value) in user {
             // What is signed goes before.

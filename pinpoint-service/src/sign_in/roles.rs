@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::Person;
 use crate::operations::{Right, rights_of};
+use crate::users::user_name;
 
 /// Who has which role. Those whom it does not name may do nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -26,7 +27,7 @@ pub struct Roles {
 #[serde(try_from = "String")]
 #[non_exhaustive]
 pub enum Member {
-    /// One user.
+    /// One user: an address, or `user:NAME`, whose name may have colons.
     User(String),
     /// The members of a group: `group:NAME`.
     Group(String),
@@ -36,7 +37,9 @@ pub enum Member {
 
 /// A text that names nobody.
 #[derive(Debug, thiserror::Error)]
-#[error("{0:?} names nobody: write an e-mail address, `group:NAME` or `domain:NAME`")]
+#[error(
+    "{0:?} names nobody: write an e-mail address, `user:NAME`, `group:NAME` or `domain:NAME`, without blanks around the name"
+)]
 pub struct MemberError(String);
 
 impl TryFrom<String> for Member {
@@ -44,17 +47,18 @@ impl TryFrom<String> for Member {
 
     fn try_from(text: String) -> Result<Self, MemberError> {
         let member = match text.split_once(':') {
-            Some(("group", name)) if !name.trim().is_empty() => Self::Group(name.to_owned()),
-            Some(("domain", name)) if !name.trim().is_empty() && !name.contains('@') => {
-                Self::Domain(name.to_lowercase())
+            None => user_name(&text).map(Self::User),
+            // With a blank it would be the name of nobody.
+            Some((_, name)) if name.is_empty() || name.trim() != name => None,
+            Some(("user", name)) => user_name(name).map(Self::User),
+            Some(("group", name)) => Some(Self::Group(name.to_owned())),
+            Some(("domain", name)) => {
+                let is_domain = !name.contains(|it: char| it == '@' || it.is_whitespace());
+                is_domain.then(|| Self::Domain(name.to_ascii_lowercase()))
             }
-            Some(_) => return Err(MemberError(text)),
-            None => match Person::new(&text, Vec::new()) {
-                Some(person) => Self::User(person.user),
-                None => return Err(MemberError(text)),
-            },
+            Some(_) => None,
         };
-        Ok(member)
+        member.ok_or(MemberError(text))
     }
 }
 
@@ -123,6 +127,15 @@ mod tests {
             rights(&roles, "bo@elsewhere.example", &["other", "perf"]),
             [Right::See, Right::Create, Right::End]
         );
+        let programs = "editor = ['user:system:serviceaccount:ci:bot', 'user:Bo@Example.org']";
+        let programs = self::roles(programs);
+        for user in ["system:serviceaccount:ci:bot", "bo@example.org"] {
+            assert_eq!(rights(&programs, user, &[]).len(), 3, "{user}");
+        }
+        assert_eq!(rights(&programs, "system:serviceaccount:ci", &[]), []);
+        let of_kelvin = "\u{212a}.example".to_owned();
+        let of_kelvin = self::roles(&format!("admin = ['domain:{of_kelvin}']"));
+        assert_eq!(rights(&of_kelvin, "eve@k.example", &[]), []);
         for user in [
             "bo@sub.example.org",
             "bo@example.org.evil.example",
@@ -148,6 +161,13 @@ mod tests {
             "group:",
             "domain:",
             "domain:a@b",
+            "domain: example.org",
+            "domain:example .org",
+            "group: perf",
+            "group:perf ",
+            "user:",
+            "user: ada",
+            "system:serviceaccount:ci:bot",
             "gruop:perf",
             "a\tb",
         ] {

@@ -7,6 +7,7 @@ use tonic::Status;
 use crate::caller::Caller;
 use crate::grpc::errors;
 use crate::operations::rights_of;
+use crate::users::user_name;
 
 /// The secret that a request carries.
 pub(super) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Status> {
@@ -34,16 +35,15 @@ pub(super) async fn caller(store: &JobStore, secret: &str) -> Result<Caller, Sta
         )))
     };
     match store.find_token(secret).await.map_err(errors::store)? {
-        TokenCheck::Valid(token) => Ok(Caller {
+        TokenCheck::Valid(token) => {
+            let Some(user) = user_name(&token.user) else {
+                return ended("names no user");
+            };
             // A right that this version does not know can't be used with it.
-            rights: token
-                .rights
-                .iter()
-                .filter_map(|name| rights_of(name))
-                .flatten()
-                .collect(),
-            user: token.user,
-        }),
+            let rights = token.rights.iter().filter_map(|name| rights_of(name));
+            let rights = rights.flatten().collect();
+            Ok(Caller { user, rights })
+        }
         TokenCheck::Expired(_) => ended("has expired"),
         TokenCheck::Revoked(_) => ended("was revoked"),
         TokenCheck::Unknown => ended("is not known"),

@@ -15,7 +15,7 @@ use crate::pinpoint::bisection;
 use crate::world::{BOTS, World};
 
 const USER: &str = "/pinpoint/v1/user";
-const WATCH: &str = "grpc.health.v1.Health/Watch";
+const WATCH: &str = "grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 const GET_USER: &str = "pinpoint.v1.PinpointGateway/GetUserInfo";
 
 async fn limited(limits: LimitsConfig) -> World {
@@ -250,4 +250,51 @@ async fn a_body_that_never_ends_is_cut_off() {
         .body(never());
     let response = world.send(request.unwrap()).await;
     assert_eq!(response.headers()["grpc-status"], "4");
+}
+
+#[tokio::test]
+async fn the_case_of_addresses_does_not_count() {
+    let world = limited(none()).await;
+    let editor = bearer(&world, "Editor@Example.org", "editor").await;
+    let admin = bearer(&world, "ada@example.org", "admin").await;
+    assert_eq!(
+        world.answer(from("192.0.2.1", &editor)).await.ok()["email"],
+        "editor@example.org"
+    );
+    let mut named = bisection();
+    named["user"] = "EDITOR@example.org".into();
+    for (bearer, body) in [(&editor, bisection()), (&admin, named)] {
+        let headers = [("authorization", &**bearer)];
+        let path = "/pinpoint/v1/bisection";
+        world.send_with("POST", path, &headers, &body).await.ok();
+    }
+    let headers = [("authorization", &*admin)];
+    for path in [
+        "/api/v2/jobs?filter.user=Editor@Example.org",
+        "/pinpoint/v1/jobs?user=Editor@Example.org",
+    ] {
+        let found = world.send_with("GET", path, &headers, &Value::Null);
+        let found = found.await.ok();
+        assert_eq!(found["jobs"].as_array().unwrap().len(), 2, "{found}");
+    }
+}
+
+/// While the store is away, a question after a token takes seconds.
+#[tokio::test]
+async fn what_everybody_may_ask_for_costs_no_question_after_a_token() {
+    let world = limited(none()).await;
+    let bearer = bearer(&world, "ada", "viewer").await;
+    let headers = [("authorization", &*bearer)];
+    let was_used = async || world.store.tokens().await.unwrap()[0].used.is_some();
+    for path in ["/healthz", "/readyz"] {
+        let answer = world.send_with("GET", path, &headers, &Value::Null).await;
+        assert_eq!(answer.status, 200);
+    }
+    for rpc in ["grpc.health.v1.Health/Check", "grpc.health.v1.Health/Watch"] {
+        let answer = world.call(rpc, &headers, &[]).await;
+        assert_eq!(answer.status(), 200);
+    }
+    assert!(!was_used().await);
+    world.answer(from("192.0.2.1", &bearer)).await.ok();
+    assert!(was_used().await);
 }

@@ -432,6 +432,25 @@ async fn what_an_id_token_does_not_say_the_provider_is_asked_for() {
         browser.send(post, bisection().to_string()).await.status(),
         200
     );
+    // The ID token has a part of it, and the provider the rest.
+    let mut part = async |name: &str| {
+        let found = browser.sign_in(&provider, "1", |claims| {
+            claims["email"] = "bo@example.org".into();
+            claims["groups"] = json!(["editors"]);
+            claims.as_object_mut().unwrap().remove(name);
+        });
+        assert_eq!(found.await, 303, "{name}");
+        let session = world.store.find_session(browser.session().unwrap()).await;
+        assert_eq!(session.unwrap().unwrap().groups, ["editors"], "{name}");
+    };
+    part("groups").await;
+    part("email_verified").await;
+    // It vouches for another address than that of the token.
+    let other = |claims: &mut Value| {
+        claims["email"] = ADA.into();
+        claims.as_object_mut().unwrap().remove("email_verified");
+    };
+    assert_eq!(browser.sign_in(&provider, "1", other).await, 401);
     user["email_verified"] = false.into();
     provider.set_user(user);
     assert_eq!(browser.sign_in(&provider, "1", without).await, 401);
@@ -596,6 +615,11 @@ async fn signed_tokens_count_only_if_all_of_them_is_right() {
             assert!(body.contains(expected), "{expected}: {body}");
         }
     }
+    // The sign of the unit Kelvin is not the letter, and this is not Kate.
+    let claims = provider.claims("api", "\u{212a}ate@admins.example.org");
+    let token = format!("Bearer {}", provider.key.sign(&claims));
+    let (_, body) = status(&world, "authorization", &token).await;
+    assert!(!body.contains("kate@"), "{body}");
     // An address that its issuer does not vouch for is enough from a proxy alone.
     let mut claims = provider.claims("api", ADA);
     claims["email_verified"] = false.into();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use futures_util::StreamExt;
-use http::{Request, StatusCode};
+use http::{Request, Response, StatusCode};
 use pinpoint_backends::store::{JobId, Lease};
 use pinpoint_core::{JobState, Journal, Record};
 use pinpoint_service::{Phase, SignIn, Watches};
@@ -38,7 +38,10 @@ impl Events {
         if let Some(id) = after {
             request = request.header("last-event-id", id);
         }
-        let response = world.send(request.body(Body::empty()).unwrap()).await;
+        Self::read(world.send(request.body(Body::empty()).unwrap()).await)
+    }
+
+    fn read(response: Response<Body>) -> Self {
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         Self {
@@ -110,7 +113,12 @@ struct Worked {
 impl Worked {
     async fn begin(world: &World) -> Self {
         let made = world.post("/api/v2/jobs", &bisection()).await.ok();
-        let id = JobId::parse(&id_of(&made)).unwrap();
+        Self::lease(world, &made).await
+    }
+
+    /// Takes a job that was made.
+    async fn lease(world: &World, made: &Value) -> Self {
+        let id = JobId::parse(&id_of(made)).unwrap();
         let lease = Duration::from_secs(600);
         let lease = world.store.lease(&id, "test", lease).await.unwrap();
         let running = world
@@ -218,7 +226,8 @@ async fn records_that_were_withdrawn_are_told() {
 
 #[tokio::test]
 async fn a_watcher_that_does_not_read_is_cut_off_and_holds_up_no_other() {
-    let watches = Watches::new(Duration::from_millis(5), Duration::from_millis(50));
+    let (interval, patience) = (Duration::from_millis(5), Duration::from_millis(50));
+    let watches = Watches::new(interval, patience, Duration::from_secs(600));
     let world = World::new("ada").await.watched_by(watches).await;
     let job = Worked::begin(&world).await;
     job.record(&world, 1000).await;
@@ -282,6 +291,37 @@ async fn a_browser_that_knows_all_of_an_ended_job_is_told_to_stay_away() {
     slow.records(3).await;
     let again = Events::of(&world, job.id.as_str(), Some(1)).await;
     assert_eq!(again.rest().await[0].id, Some(2));
+}
+
+/// A caller may have lost the right meanwhile, and has to come with it again.
+#[tokio::test]
+async fn a_stream_ends_by_itself_and_is_taken_up_again() {
+    let lifetime = Duration::from_millis(300);
+    let watches = Watches::new(Duration::from_millis(5), Duration::from_secs(30), lifetime);
+    let world = World::with(SignIn::Tokens).await.watched_by(watches).await;
+    let token = world.token("ada", &["editor"]).await;
+    let bearer = format!("Bearer {token}");
+    let headers = [("authorization", &*bearer)];
+    let made = world
+        .send_with("POST", "/api/v2/jobs", &headers, &bisection())
+        .await;
+    let job = Worked::lease(&world, &made.ok()).await;
+    let watch = async |after: i64| {
+        let request = Request::get(format!("/api/v2/jobs/{}/events", job.id))
+            .header("authorization", &bearer)
+            .header("last-event-id", after);
+        world.send(request.body(Body::empty()).unwrap()).await
+    };
+    let mut ids = Vec::new();
+    job.record(&world, 3).await;
+    // The job goes on: its stream would not end.
+    while ids.len() < 3 {
+        let events = Events::read(watch(ids.last().copied().unwrap_or(-1)).await);
+        ids.extend(events.rest().await.iter().filter_map(|event| event.id));
+    }
+    assert_eq!(ids, [0, 1, 2]);
+    world.store.revoke_token("ada editor", None).await.unwrap();
+    assert_eq!(watch(2).await.status(), StatusCode::UNAUTHORIZED);
 }
 
 /// Counts the spans of a name.

@@ -9,7 +9,7 @@ use prost::Message;
 use tonic::Status;
 
 use super::super::pinpoint::MOST_NAME_BYTES;
-use super::super::{REPLAYS, errors};
+use super::super::{REPLAYS, errors, filtered_user};
 use super::arguments::text;
 use super::cursors::{Cursors, page_size};
 use super::messages::{
@@ -118,7 +118,7 @@ impl Service {
             benchmark: text(&filter.benchmark),
             bots: bots.map(|name| self.configured(name)).collect(),
             by_workers: filter.by_workers,
-            user: text(&filter.user),
+            user: filtered_user("filter.user", &filter.user)?,
             kinds: kind.map(str::to_owned).into_iter().collect(),
             state,
             since: filter.since.as_ref().map(milliseconds),
@@ -317,7 +317,7 @@ impl Service {
             }
         };
         let filter = AuditFilter {
-            user: text(&request.user),
+            user: filtered_user("user", &request.user)?,
             job,
             operation: text(&request.operation),
             since: request.since.as_ref().map(milliseconds),
