@@ -438,6 +438,7 @@ async fn a_plan_says_what_a_bisection_costs() {
     for (field, value) in [
         ("commits", json!(0)),
         ("maxRuns", json!(5001)),
+        ("commits", json!(10_001)),
         ("confidence", json!(1)),
         ("scatter", json!({ "percent": 0 })),
         ("scatter", Value::Null),

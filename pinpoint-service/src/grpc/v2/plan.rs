@@ -11,13 +11,17 @@ use super::messages::plan_job_request::Noise;
 use super::messages::{PlanEstimate, PlanJobRequest, PlanJobResponse};
 use crate::Service;
 
+/// The most commits of a simulated search.
+const MOST_COMMITS: u64 = 10_000;
+
 /// The most runs of a simulated search.
 const MOST_RUNS: u64 = 5_000;
 
 /// The most values of runs that are given.
 const MOST_VALUES: usize = 10_000;
 
-/// Plans that are simulated at once: one takes all processors for some seconds.
+/// Plans that are simulated at once. Each has one processor for some seconds: the others are
+/// for requests, and for a worker beside the service.
 static PLANS: Semaphore = Semaphore::const_new(1);
 
 impl Service {
@@ -27,6 +31,10 @@ impl Service {
         if spec.max_runs.is_some_and(|runs| runs > MOST_RUNS) {
             let problem = format!("a plan is made for {MOST_RUNS} at most");
             return Err(errors::field("max_runs", &problem));
+        }
+        if request.commits > MOST_COMMITS {
+            let problem = format!("a plan is made for {MOST_COMMITS} at most");
+            return Err(errors::field("commits", &problem));
         }
         let plan = Plan::new(request.commits, spec).map_err(|error| match error {
             PlanError::Spec(error) => Status::invalid_argument(error.to_string()),
@@ -80,13 +88,14 @@ impl Service {
         }
         let turn = PLANS.acquire().await;
         let estimated = tokio::task::spawn_blocking(move || {
-            let estimates = plan.estimate(&scatter, size);
+            let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+            let estimates = one.install(|| plan.estimate(&scatter, size));
             drop(turn);
-            (scatter, estimates)
+            Ok::<_, rayon::ThreadPoolBuildError>((scatter, estimates))
         });
-        let (scatter, estimates) = estimated
-            .await
-            .map_err(|_| Status::internal("the plan can't be made"))?;
+        let failed = || Status::internal("the plan can't be made");
+        let estimated = estimated.await.map_err(|_| failed())?;
+        let (scatter, estimates) = estimated.map_err(|_| failed())?;
         let estimates = estimates.map_err(|error| Status::invalid_argument(error.to_string()))?;
         Ok(PlanJobResponse {
             estimates: estimates.iter().map(estimate).collect(),
