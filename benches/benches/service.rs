@@ -203,7 +203,7 @@ impl Service {
     fn memory(&self, which: &str) -> Result<f64, Failure> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix(which));
-        let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
+        let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
         Ok(kilobytes.ok_or("the kernel does not say")? * 1024.0 / 1e6)
     }
 }
@@ -246,6 +246,7 @@ impl Connection {
             .header("host", self.address.to_string())
             .header("content-type", "application/json")
             .body(Full::from(body))?;
+        self.requests.ready().await?;
         let response = self.requests.send_request(request).await?;
         let status = response.status();
         if status.is_success() {
