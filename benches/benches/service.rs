@@ -14,12 +14,14 @@
 #![allow(clippy::disallowed_methods, reason = "it waits on its own thread")]
 #![allow(
     clippy::unwrap_used,
-    reason = "the database is started by what starts it for tests"
+    reason = "the database is started, and a job made, as tests do it"
 )]
 
 #[path = "store/fill.rs"]
 #[expect(dead_code, reason = "the benchmark of the store asks for single jobs")]
 mod fill;
+#[path = "../../pinpoint-service/tests/command/paced.rs"]
+mod paced;
 #[path = "../../pinpoint-backends/tests/store/postgres.rs"]
 #[expect(dead_code, reason = "tests need more of it")]
 mod postgres;
@@ -32,23 +34,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use async_trait::async_trait;
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
-use pinpoint_backends::job::{JobConfig, TakenJob, Worker, new_job};
-use pinpoint_backends::store::{JobFilter, JobId, JobStore, NewJob, Place};
-use pinpoint_core::job::ResultSource;
-use pinpoint_core::{
-    BuildReport, BuildRequest, CombinedCommit, Commit, ExecutorError, InProcess, Located,
-    PairReport, PairwiseSpec, RunPairRequest, RunReport, RunRequest, Variant,
-};
+use pinpoint_backends::store::{JobFilter, JobStore, Place};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
+
+use fill::Which;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -89,12 +86,6 @@ struct Arguments {
     /// What cargo adds.
     #[arg(long, hide = true)]
     bench: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Which {
-    Sqlite,
-    Postgres,
 }
 
 #[tokio::main]
@@ -286,7 +277,7 @@ async fn measure(
     let made = created(&service).await?;
     listed(&service, &store).await?;
     got(&service, made).await?;
-    watched(&service, &store, state_dir).await?;
+    watched(&service, &store).await?;
     store.close().await;
     Ok(())
 }
@@ -401,49 +392,9 @@ async fn load(
     Ok(times)
 }
 
-/// Runs at a steady pace.
-struct Paced;
-
-#[async_trait]
-impl InProcess for Paced {
-    async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError> {
-        match &request.commit {
-            Located::Commit(commit) => Ok(BuildReport::built(commit.clone())),
-            Located::Offset { .. } => Err(ExecutorError::Refused("no range".into())),
-        }
-    }
-
-    async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
-        let noise = f64::from(request.index * 7 % 11);
-        Ok(RunReport::new(0).value("time", 10.0 + 0.01 * noise))
-    }
-
-    async fn run_pair(&self, request: &RunPairRequest) -> Result<PairReport, ExecutorError> {
-        tokio::time::sleep(Duration::from_secs(1) / RECORDS).await;
-        let [first, second] = request.runs();
-        Ok(PairReport {
-            first: self.run(&first).await?,
-            second: self.run(&second).await?,
-        })
-    }
-}
-
-#[async_trait]
-impl ResultSource for Paced {}
-
 /// A job of another process, watched by many.
-async fn watched(service: &Service, store: &JobStore, state_dir: &Path) -> Result<(), Failure> {
-    let side = |name| Variant::from(CombinedCommit::from(Commit::new("app", name)));
-    let spec = PairwiseSpec {
-        pairs: RECORDS * SECONDS,
-        chart: Some("time".into()),
-        ..PairwiseSpec::new(side("a"), side("b"))
-    };
-    let job = NewJob {
-        bot: "watched".into(),
-        ..new_job(&spec.into(), &JobConfig::default())?
-    };
-    let id = store.create(&job).await?;
+async fn watched(service: &Service, store: &JobStore) -> Result<(), Failure> {
+    let id = paced::create(store, RECORDS * SECONDS).await;
     let mut watchers = JoinSet::new();
     for _ in 0..WATCHERS {
         let mut connection = Connection::open(service.address).await?;
@@ -451,7 +402,7 @@ async fn watched(service: &Service, store: &JobStore, state_dir: &Path) -> Resul
         let body = connection.begin(Method::GET, &path, String::new()).await?;
         watchers.spawn(async move { (seen(body).await, connection) });
     }
-    drive(store, &id, state_dir).await?;
+    paced::carry_out(store, &id, Duration::from_secs(1) / RECORDS).await;
     let mut seen = Vec::new();
     while let Some(ended) = watchers.join_next().await {
         seen.push(ended?.0?);
@@ -498,22 +449,6 @@ async fn seen(mut body: Incoming) -> Result<Vec<(i64, u64)>, Failure> {
         }
     }
     Ok(seen)
-}
-
-/// Carries the job out in this process.
-async fn drive(store: &JobStore, id: &JobId, state_dir: &Path) -> Result<(), Failure> {
-    let job_dir = state_dir.join("watched");
-    let taken = TakenJob::take(store, id, "bench", &job_dir).await?;
-    let (executor, source) = (&Paced, &Paced);
-    taken
-        .work(
-            Worker { executor, source },
-            std::future::pending::<()>(),
-            |_, _| {},
-        )
-        .await?;
-    taken.release().await;
-    Ok(())
 }
 
 fn ms(time: Duration) -> f64 {

@@ -19,7 +19,7 @@ use crate::Service;
 use crate::grpc::errors;
 use crate::hosts::is_at_or_below;
 
-/// The time after which a mirror may be out of date: `HEAD` is as old as this at most.
+/// The time after which a mirror is fetched again before it answers what may have changed.
 const FRESH: Duration = Duration::from_secs(30);
 
 /// The longest that a request waits for the first clone.
@@ -230,7 +230,7 @@ impl Service {
     pub(crate) fn main_repository(&self) -> Result<(&Arc<Commits>, &str), Status> {
         let Some(commits) = &self.commits else {
             return Err(Status::failed_precondition(
-                "this service looks no commits up; its operator configures `[commits]`",
+                "this service does not look up commits; its operator configures `[commits]`",
             ));
         };
         let all = || {

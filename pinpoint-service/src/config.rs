@@ -157,7 +157,7 @@ pub enum ConfigError {
     /// Not a host: a URL, or a host with a port.
     #[error("`gerrit_hosts`: {0:?} is not the name of a host; write it as googlesource.com")]
     GerritHost(String),
-    /// Whoever signs in could do nothing.
+    /// People could sign in, and do nothing.
     #[error(
         "`[sign_in.roles]` names nobody, so that nobody who signs in could do anything: give roles, as viewer = [\"domain:example.org\"]"
     )]

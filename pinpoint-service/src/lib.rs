@@ -1,4 +1,5 @@
-//! Pinpoint for a team: Chromium's Pinpoint API over gRPC, gRPC-Web and REST on one port.
+//! Pinpoint for a team: Chromium's Pinpoint API, and one of our own with live events, over gRPC,
+//! gRPC-Web and REST on one port.
 //!
 //! [`router`] gives an [`axum::Router`] that a Rust service can mount; the command
 //! `pinpoint-service` serves it. Jobs are kept in a [`JobStore`], and carried out by the
@@ -25,6 +26,7 @@ mod older_page;
 mod openapi;
 mod operations;
 mod pages;
+mod query;
 mod requests;
 mod rest;
 mod sign_in;
@@ -234,7 +236,7 @@ fn is_for_all(path: &str) -> bool {
     access == Some(Access::Anyone) && !path.starts_with("/sign-")
 }
 
-/// An answer that tells the outermost layer to whom it is.
+/// An answer that tells the outermost layer whose request it answers.
 fn of_user(mut response: Response, user: &str) -> Response {
     let user = requests::User(user.to_owned());
     response.extensions_mut().insert(user);

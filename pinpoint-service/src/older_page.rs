@@ -4,8 +4,6 @@
 //! <https://skia.googlesource.com/buildbot>, as Go writes them: fields that are not set are
 //! there, too.
 
-use std::collections::BTreeMap;
-
 use axum::Json;
 use axum::extract::{Path, State};
 use http::Uri;
@@ -23,6 +21,7 @@ use crate::Service;
 use crate::grpc::errors;
 use crate::grpc::legacy::runs;
 use crate::grpc::pinpoint::state_name;
+use crate::query::Query;
 use crate::rest::Problem;
 
 type Answer = Result<Json<Value>, Problem>;
@@ -42,8 +41,8 @@ const NOT_BUILT: u32 = 20;
 /// `/json/jobs/list`: jobs in short, the newest first.
 pub(crate) async fn list(State(service): State<Service>, uri: Uri) -> Answer {
     let mut query = Query::of(&uri)?;
-    let (since, until) = query.days()?;
-    let limit = match query.number("limit")?.unwrap_or(0) {
+    let (since, until) = days(&mut query)?;
+    let limit = match number(&mut query, "limit")?.unwrap_or(0) {
         0 => JOBS,
         limit => u32::try_from(limit)
             .ok()
@@ -52,15 +51,16 @@ pub(crate) async fn list(State(service): State<Service>, uri: Uri) -> Answer {
                 errors::field("limit", &format!("a list has at most {MOST_JOBS} jobs"))
             })?,
     };
-    let offset = query.number("offset")?.unwrap_or(0);
+    let offset = number(&mut query, "offset")?.unwrap_or(0);
+    let mut part = |name| query.take(name).unwrap_or_default();
     let filter = JobFilter {
         since,
         until,
         parts: NameParts {
-            name: query.take("search_term"),
-            benchmark: query.take("benchmark"),
-            bot: query.take("bot_name"),
-            user: query.take("user"),
+            name: part("search_term"),
+            benchmark: part("benchmark"),
+            bot: part("bot_name"),
+            user: part("user"),
         },
         ..JobFilter::default()
     };
@@ -83,7 +83,8 @@ pub(crate) async fn list(State(service): State<Service>, uri: Uri) -> Answer {
 /// `/json/job/{id}`: all of a job.
 pub(crate) async fn job(State(service): State<Service>, Path(id): Path<String>) -> Answer {
     let job = service.job(&id, &[]).await?;
-    Ok(Json(service.replayed(job, whole).await?))
+    let shown = service.replayed(job, |job, answers| whole(job, &answers));
+    Ok(Json(shown.await?))
 }
 
 /// `/benchmarks`: those that a request can name.
@@ -93,10 +94,8 @@ pub(crate) async fn benchmarks(State(service): State<Service>) -> Json<Value> {
 
 /// `/bots`: those that take jobs; with `benchmark`, jobs of this one.
 pub(crate) async fn bots(State(service): State<Service>, uri: Uri) -> Answer {
-    let benchmark = match &*Query::of(&uri)?.take("benchmark") {
-        "" => None,
-        name => Some(service.benchmark(name)?),
-    };
+    let name = Query::of(&uri)?.take("benchmark");
+    let benchmark = name.map(|name| service.benchmark(&name)).transpose()?;
     let bots = service
         .usable_bots()
         .filter(|bot| benchmark.is_none_or(|benchmark| benchmark.is_run_on(bot)));
@@ -105,67 +104,37 @@ pub(crate) async fn bots(State(service): State<Service>, uri: Uri) -> Answer {
 
 /// `/stories`: those of a benchmark.
 pub(crate) async fn stories(State(service): State<Service>, uri: Uri) -> Answer {
-    let name = Query::of(&uri)?.take("benchmark");
-    if name.is_empty() {
-        return Err(
-            errors::field("benchmark", "name the benchmark whose stories these are").into(),
-        );
-    }
+    let name = Query::of(&uri)?
+        .take("benchmark")
+        .ok_or_else(|| errors::field("benchmark", "name the benchmark whose stories these are"))?;
     Ok(Json(json!(service.benchmark(&name)?.stories)))
 }
 
-/// The fields of a query.
-struct Query(BTreeMap<String, String>);
+/// A whole number, where the query has one.
+fn number(query: &mut Query, name: &str) -> Result<Option<u64>, Status> {
+    let Some(text) = query.take(name) else {
+        return Ok(None);
+    };
+    let number = text.parse().map(Some);
+    number.map_err(|_| errors::field(name, "it is a whole number from 0 on"))
+}
 
-impl Query {
-    fn of(uri: &Uri) -> Result<Self, Status> {
-        let mut fields = BTreeMap::new();
-        for (name, value) in
-            form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()).into_owned()
-        {
-            if fields.contains_key(&name) {
-                return Err(errors::field(&name, "it is given twice"));
+/// The beginning of the first day and the end of the last one, in milliseconds since 1970.
+fn days(query: &mut Query) -> Result<(Option<i64>, Option<i64>), Status> {
+    const NAMES: [&str; 2] = ["start_date", "end_date"];
+    let day = |name, text: &str| {
+        day(text).ok_or_else(|| errors::field(name, "write the day as YYYY-MM-DD"))
+    };
+    match NAMES.map(|name| query.take(name)) {
+        [None, None] => Ok((None, None)),
+        [None, Some(_)] => Err(errors::field(NAMES[0], "give the first day, too")),
+        [Some(_), None] => Err(errors::field(NAMES[1], "give the last day, too")),
+        [Some(start), Some(end)] => {
+            let (first, last) = (day(NAMES[0], &start)?, day(NAMES[1], &end)?);
+            if first > last {
+                return Err(errors::field(NAMES[0], "it is after the last day"));
             }
-            fields.insert(name, value);
-        }
-        Ok(Self(fields))
-    }
-
-    /// A field, without the blanks around it; empty where it is absent.
-    fn take(&mut self, name: &str) -> String {
-        let value = self.0.remove(name).unwrap_or_default();
-        value.trim().to_owned()
-    }
-
-    fn number(&mut self, name: &str) -> Result<Option<u64>, Status> {
-        let text = self.take(name);
-        if text.is_empty() {
-            return Ok(None);
-        }
-        let number = text.parse();
-        number
-            .map(Some)
-            .map_err(|_| errors::field(name, "it is a whole number from 0 on"))
-    }
-
-    /// The beginning of the first day and the end of the last one, in milliseconds since 1970.
-    fn days(&mut self) -> Result<(Option<i64>, Option<i64>), Status> {
-        const NAMES: [&str; 2] = ["start_date", "end_date"];
-        let [start, end] = NAMES.map(|name| self.take(name));
-        let day = |name, text: &str| {
-            day(text).ok_or_else(|| errors::field(name, "write the day as YYYY-MM-DD"))
-        };
-        match (&*start, &*end) {
-            ("", "") => Ok((None, None)),
-            ("", _) => Err(errors::field(NAMES[0], "give the first day, too")),
-            (_, "") => Err(errors::field(NAMES[1], "give the last day, too")),
-            (start, end) => {
-                let (first, last) = (day(NAMES[0], start)?, day(NAMES[1], end)?);
-                if first > last {
-                    return Err(errors::field(NAMES[0], "it is after the last day"));
-                }
-                Ok((Some(first), Some(last + DAY)))
-            }
+            Ok((Some(first), Some(last + DAY)))
         }
     }
 }
@@ -329,7 +298,7 @@ mod tests {
 
     #[test]
     fn both_days_are_given_or_neither_and_the_last_one_is_included() {
-        let days = |text: &str| query(text).unwrap().days();
+        let days = |text: &str| days(&mut query(text).unwrap());
         assert_eq!(days("").unwrap(), (None, None));
         assert_eq!(days("start_date=&end_date=").unwrap(), (None, None));
         let found = days("start_date=2024-02-29&end_date=2024-02-29").unwrap();
@@ -350,12 +319,10 @@ mod tests {
     }
 
     #[test]
-    fn a_field_is_given_once() {
-        assert!(query("user=a&user=a").is_err());
-        let mut read = query("user=+a%20b+&unheard=x&limit=7&offset=x").unwrap();
-        assert_eq!(read.take("user"), "a b");
-        assert_eq!(read.take("benchmark"), "");
-        assert_eq!(read.number("limit").unwrap(), Some(7));
-        assert!(read.number("offset").is_err());
+    fn numbers_are_whole() {
+        let mut read = query("limit=7&offset=x").unwrap();
+        assert_eq!(number(&mut read, "limit").unwrap(), Some(7));
+        assert!(number(&mut read, "offset").is_err());
+        assert_eq!(number(&mut read, "page").unwrap(), None);
     }
 }

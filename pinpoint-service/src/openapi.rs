@@ -394,10 +394,7 @@ fn scalar(kind: &Kind, side: Side) -> Value {
             }
         }
         // Of a number that is not finite, the name.
-        Kind::Float | Kind::Double => match side {
-            Side::Answer => json!({ "type": ["number", "string"], "format": "double" }),
-            Side::Request => json!({ "type": ["number", "string"], "format": "double" }),
-        },
+        Kind::Float | Kind::Double => json!({ "type": ["number", "string"], "format": "double" }),
         Kind::String => json!({ "type": "string" }),
         Kind::Bytes => json!({ "type": "string", "contentEncoding": "base64" }),
         Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => {

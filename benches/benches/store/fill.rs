@@ -2,9 +2,17 @@
 
 use std::path::Path;
 
+use clap::ValueEnum;
 use sqlx::postgres::PgConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
+
+/// A database that jobs are kept in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Which {
+    Sqlite,
+    Postgres,
+}
 
 type Filled<T> = Result<T, sqlx::Error>;
 

@@ -27,11 +27,12 @@ mod postgres;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use pinpoint_backends::store::{Durability, JobFilter, JobStore, NewJob, Place};
 use pinpoint_core::{JobState, Record};
 
 use crate::a_run::run;
+use crate::fill::Which;
 
 /// Milliseconds for a page of 50.
 const PAGE: f64 = 10.0;
@@ -59,12 +60,6 @@ struct Arguments {
     /// What cargo adds.
     #[arg(long, hide = true)]
     bench: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Which {
-    Sqlite,
-    Postgres,
 }
 
 #[tokio::main]

@@ -129,7 +129,7 @@ pub use schema::SCHEMA_VERSION;
 pub use secret::Secret;
 #[cfg(feature = "postgres")]
 pub use server::Patience;
-pub use sessions::{MOST_SESSIONS, Session};
+pub use sessions::{MOST_SESSIONS, SIGN_IN, Session};
 pub use signature::{KeyError, PublicKey, Signature, SigningKey};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{Durability, version_in};

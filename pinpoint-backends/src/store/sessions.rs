@@ -15,7 +15,7 @@ use super::{JobStore, Secret, StoreError};
 pub const MOST_SESSIONS: u32 = 20;
 
 /// The time within which a sign-in has to come to its end.
-const SIGN_IN: Duration = Duration::from_secs(10 * 60);
+pub const SIGN_IN: Duration = Duration::from_secs(10 * 60);
 
 /// The most rows that one operation removes because their time is over.
 const REMOVED_AT_ONCE: u32 = 100;

@@ -58,7 +58,7 @@ impl<'de> Deserialize<'de> for Most {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsConfig {
-    /// Requests a minute from an address, whoever sends them.
+    /// Requests a minute from an address, of all users together.
     pub address_requests_a_minute: Most,
     /// Requests a minute of a user.
     pub requests_a_minute: Most,

@@ -131,7 +131,9 @@ impl Pinpoint for Service {
         request: Request<LegacyJobRequest>,
     ) -> Answer<LegacyJobResponse> {
         let job = self.job(&request.get_ref().job_id, &[]).await?;
-        let shown = self.replayed(job, legacy::response).await?;
+        let shown = self
+            .replayed(job, |job, answers| legacy::response(job, &answers))
+            .await?;
         Ok(Response::new(shown))
     }
 }
@@ -259,7 +261,7 @@ impl Service {
     pub(crate) async fn replayed<T: Send + 'static>(
         &self,
         job: Job,
-        show: fn(&Job, &Answers) -> Result<T, JobError>,
+        show: impl FnOnce(&Job, Answers) -> Result<T, JobError> + Send + 'static,
     ) -> Result<T, Status> {
         // Before the journal is read, which may be long.
         let turn = REPLAYS.acquire().await;
@@ -273,7 +275,7 @@ impl Service {
             if let Some(error) = &answers.error {
                 tracing::warn!(job = %job.id, %error, "the journal can't be replayed to its end");
             }
-            show(&job, &answers)
+            show(&job, answers)
         });
         let shown = replayed
             .await

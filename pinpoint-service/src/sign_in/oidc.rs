@@ -13,6 +13,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use http::request::Parts;
 use http::{HeaderValue, header};
+use pinpoint_backends::store::SIGN_IN;
 use reqwest::Url;
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -30,6 +31,7 @@ use crate::Service;
 use crate::caller::Context;
 use crate::config;
 use crate::grpc::errors;
+use crate::query::Query;
 use crate::rest::Problem;
 
 /// The path that the provider sends browsers back to.
@@ -37,9 +39,6 @@ const CALLBACK: &str = "/sign-in/callback";
 
 /// The path that a sign-in leads to where it does not say.
 const HOME: &str = "/pinpoint/v1/user";
-
-/// The time that the store keeps a sign-in.
-const UNDER_WAY: Duration = Duration::from_secs(10 * 60);
 
 /// The longest path to return to.
 const LONGEST_PATH: usize = 2048;
@@ -81,8 +80,8 @@ struct UnderWay {
 pub(crate) async fn begin(State(service): State<Service>, parts: Parts) -> Response {
     let begun = async {
         let oidc = oidc(&service)?;
-        let query = Query::read(&parts);
-        let return_to = query.one("return_to")?.unwrap_or_else(|| HOME.to_owned());
+        let mut query = Query::of(&parts.uri)?;
+        let return_to = query.take("return_to").unwrap_or_else(|| HOME.to_owned());
         if !is_local(&return_to) {
             return Err(Status::invalid_argument(
                 "`return_to` must be a path of this service",
@@ -121,7 +120,7 @@ pub(crate) async fn begin(State(service): State<Service>, parts: Parts) -> Respo
             ("code_challenge", &hash(&under_way.verifier)),
             ("code_challenge_method", "S256"),
         ]);
-        let cookie = cookies::set(BROWSER, &browser, UNDER_WAY);
+        let cookie = cookies::set(BROWSER, &browser, SIGN_IN);
         Ok(redirect(url.as_str(), cookie))
     };
     answer(begun.await)
@@ -131,8 +130,8 @@ pub(crate) async fn begin(State(service): State<Service>, parts: Parts) -> Respo
 pub(crate) async fn finish(State(service): State<Service>, parts: Parts) -> Response {
     let finished = async {
         let oidc = oidc(&service)?;
-        let query = Query::read(&parts);
-        let state = query.one("state")?.ok_or_else(strange)?;
+        let mut query = Query::of(&parts.uri)?;
+        let state = query.take("state").ok_or_else(strange)?;
         // Once, whatever comes of it.
         let taken = service.store.take_sign_in(&state).await;
         let under_way = taken.map_err(errors::store)?.ok_or_else(strange)?;
@@ -143,14 +142,14 @@ pub(crate) async fn finish(State(service): State<Service>, parts: Parts) -> Resp
         }
         // Another provider must not answer in this one's name (RFC 9207).
         let metadata = oidc.provider.metadata().await?;
-        match query.one("iss")? {
+        match query.take("iss") {
             Some(issuer) if issuer != oidc.provider.issuer() => return Err(strange()),
             None if metadata.says("authorization_response_iss_parameter_supported") => {
                 return Err(strange());
             }
             _ => {}
         }
-        if let Some(error) = query.one("error")? {
+        if let Some(error) = query.take("error") {
             let error: String = error
                 .chars()
                 .filter(char::is_ascii_graphic)
@@ -160,7 +159,7 @@ pub(crate) async fn finish(State(service): State<Service>, parts: Parts) -> Resp
                 "the identity provider refuses the sign-in ({error}); begin again at /sign-in"
             )));
         }
-        let code = query.one("code")?.ok_or_else(strange)?;
+        let code = query.take("code").ok_or_else(strange)?;
         let person = oidc.person(&under_way, &code).await?;
         // The row of the log first: no session is without one.
         let context = parts.extensions.get::<Context>();
@@ -332,35 +331,12 @@ fn hash(text: &str) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, text.as_bytes()))
 }
 
-/// The parameters of a request's URL.
-struct Query(Vec<(String, String)>);
-
-impl Query {
-    fn read(parts: &Parts) -> Self {
-        let query = parts.uri.query().unwrap_or_default();
-        Self(
-            form_urlencoded::parse(query.as_bytes())
-                .into_owned()
-                .collect(),
-        )
-    }
-
-    /// A parameter that is there at most once.
-    fn one(&self, name: &str) -> Result<Option<String>, Status> {
-        let mut values = self.0.iter().filter(|(found, _)| found == name);
-        match (values.next(), values.next()) {
-            (_, Some(_)) => Err(Status::invalid_argument(format!("`{name}` is given twice"))),
-            (found, None) => Ok(found.map(|(_, value)| value.clone())),
-        }
-    }
-}
-
 fn redirect(to: &str, cookie: HeaderValue) -> Response {
     let headers = [(header::SET_COOKIE, cookie)];
     (headers, Redirect::to(to)).into_response()
 }
 
-/// An answer that no cache keeps, and whose address is told nobody.
+/// An answer that no cache keeps, and whose address browsers pass on to nobody.
 fn answer(result: Result<Response, Status>) -> Response {
     let mut response = match result {
         Ok(response) => response,

@@ -12,8 +12,8 @@ use super::{Person, SignInError};
 use crate::config;
 
 /// The certificate that the client of a connection has shown, as an extension of its requests.
-/// Whoever serves the router puts it there, after the handshake of TLS has checked that an
-/// authority of the operator's has signed it.
+/// The server of the router puts it there, once the handshake of TLS has checked that one of the
+/// operator's authorities has signed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCertificate(pub CertificateDer<'static>);
 

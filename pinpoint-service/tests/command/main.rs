@@ -13,8 +13,14 @@ mod browser;
     reason = "shared with the tests of the command line"
 )]
 mod chromium;
+mod clients;
+mod paced;
+#[path = "../../../pinpoint-backends/tests/store/postgres.rs"]
+#[expect(dead_code, reason = "tests of the store need more of it")]
+mod postgres;
 mod proxy;
 mod scene;
+mod several;
 
 use std::fs;
 use std::io::Read;

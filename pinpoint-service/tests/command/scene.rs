@@ -176,6 +176,15 @@ impl Running {
         assert!(Command::new("kill").arg(id).status().unwrap().success());
     }
 
+    /// Ends it without a chance to tidy up.
+    pub(crate) fn kill(&self) {
+        // `timeout` has one child, the service.
+        let id = self.child.id();
+        let child = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+        let killed = Command::new("kill").args(["-9", child.trim()]).status();
+        assert!(killed.unwrap().success());
+    }
+
     /// Its exit code after SIGTERM.
     pub(crate) fn stop(mut self) -> Option<i32> {
         self.terminate();

@@ -1,15 +1,14 @@
 //! Lists, page by page.
 
-use pinpoint_backends::job::machine_of;
 use pinpoint_backends::store::{AuditFilter, Job, JobFilter, JobId, NameParts, Place, Total};
 use pinpoint_core::api::{self, Timestamp};
 use pinpoint_core::bots::Workers;
-use pinpoint_core::{Answers, JobState, Journal, Report};
+use pinpoint_core::{Answers, JobState, Report};
 use prost::Message;
 use tonic::Status;
 
 use super::super::pinpoint::MOST_NAME_BYTES;
-use super::super::{REPLAYS, errors, filtered_user};
+use super::super::{errors, filtered_user};
 use super::arguments::text;
 use super::cursors::{Cursors, page_size};
 use super::messages::{
@@ -195,9 +194,9 @@ impl Service {
         };
         let first = cursors.place(token)?.unwrap_or_default();
         let first: usize = first.parse().unwrap_or_default();
-        let answers = self.answers(job).await?;
-        let all = tokio::task::spawn_blocking(move || of(&answers)).await;
-        let all = all.map_err(|_| Status::internal("the job can't be shown"))?;
+        let all = self
+            .replayed(job, move |_, answers| Ok(of(&answers)))
+            .await?;
         let end = first.saturating_add(size as usize);
         let next = (all.len() > end).then(|| cursors.token(&end.to_string()));
         let page = all.into_iter().skip(first).take(size as usize);
@@ -206,23 +205,7 @@ impl Service {
 
     /// The answers in the journal of a job.
     pub(super) async fn answers(&self, job: Job) -> Result<Answers, Status> {
-        // Before the journal is read, which may be long.
-        let turn = REPLAYS.acquire().await;
-        let mut journal = self.store.journal(&job.id).await.map_err(errors::store)?;
-        let records = journal.records().await.map_err(errors::store)?;
-        let machine = machine_of(&job, records.is_empty()).map_err(errors::job)?;
-        let key = journal.job();
-        let replayed = tokio::task::spawn_blocking(move || {
-            let answers = Answers::of(key, machine, records);
-            drop(turn);
-            if let Some(error) = &answers.error {
-                tracing::warn!(job = %job.id, %error, "the journal can't be replayed to its end");
-            }
-            answers
-        });
-        replayed
-            .await
-            .map_err(|_| Status::internal("the job can't be shown"))
+        self.replayed(job, |_, answers| Ok(answers)).await
     }
 
     pub(super) async fn workers(&self) -> Result<ListWorkersResponse, Status> {

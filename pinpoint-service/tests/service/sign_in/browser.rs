@@ -1,4 +1,4 @@
-//! Signing in, in every way but by tokens of the store.
+//! People with browsers: OpenID Connect.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,78 +7,15 @@ use axum::Router;
 use axum::body::Body;
 use http::{Request, Response, header};
 use pinpoint_backends::store::AuditFilter;
-use pinpoint_service::config::Config;
-use pinpoint_service::{ClientCertificate, SignIn, form_token};
-use rcgen::{CertificateParams, KeyPair};
-use ring::hmac;
+use pinpoint_service::form_token;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
+use super::signed_tokens::{by_public_key, by_stranger, unsigned};
+use super::{ADA, USER, assertion, bearer, oidc, status, ways};
 use crate::pinpoint::bisection;
-use crate::provider::{Key, Mood, Provider, SECRET, encode, message, now};
+use crate::provider::{Mood, Provider, encode, now};
 use crate::world::World;
-
-const USER: &str = "/pinpoint/v1/user";
-
-/// The roles of the tests: by user, group and domain.
-pub(crate) const ROLES: &str = "
-    [sign_in.roles]
-    viewer = ['viewer@example.org']
-    editor = ['editor@example.org', 'group:editors']
-    admin = ['domain:admins.example.org']
-    ask = 'root@example.org'
-";
-
-/// The ways of a configuration, whose tables are below `sign_in`.
-pub(crate) fn ways(text: &str) -> SignIn {
-    let directory = tempfile::tempdir().unwrap();
-    let secret = directory.path().join("secret");
-    std::fs::write(&secret, format!("{SECRET}\n")).unwrap();
-    let text = text.replace("SECRET", secret.to_str().unwrap());
-    let config = format!(
-        "listen = '127.0.0.1:80'\nstate_dir = '/s'\nbots = []\n\
-         tls = {{ certificate = '/c', key = '/k' }}\n{text}\n{ROLES}"
-    );
-    let config = Config::read(&config).unwrap();
-    let sign_in = SignIn::new(&config.sign_in, "nobody").unwrap();
-    assert!(!format!("{sign_in:?}").contains(SECRET));
-    sign_in
-}
-
-pub(crate) fn oidc(provider: &Provider) -> String {
-    let issuer = &provider.issuer;
-    format!(
-        "[sign_in.oidc]\nissuer = '{issuer}'\nurl = 'https://pinpoint.example.org'\n\
-         client_id = 'pinpoint'\nclient_secret = {{ file = 'SECRET' }}\n"
-    )
-}
-
-pub(crate) fn bearer(provider: &Provider) -> String {
-    format!(
-        "[sign_in.bearer]\nissuer = '{}'\naudience = 'api'\n",
-        provider.issuer
-    )
-}
-
-pub(crate) fn assertion(provider: &Provider) -> String {
-    let issuer = &provider.issuer;
-    format!(
-        "[sign_in.proxy]\nheader = 'X-Assertion'\nproof.assertion = {{ issuer = '{issuer}', \
-         audience = 'proxy', jwks_url = '{issuer}/keys', claims = {{ unverified_email = true }} }}\n"
-    )
-}
-
-pub(crate) const CERTIFICATE: &str = "[sign_in.proxy]\nheader = 'X-WEBAUTH-USER'\n\
-    proof.certificate = { authority = '/a', name = 'proxy.example.org' }\n";
-
-/// A certificate for a name, as a handshake would give it.
-pub(crate) fn certificate(name: &str) -> ClientCertificate {
-    let parameters = CertificateParams::new([name.to_owned()]).unwrap();
-    let signed = parameters
-        .self_signed(&KeyPair::generate().unwrap())
-        .unwrap();
-    ClientCertificate(signed.der().clone())
-}
 
 /// A browser with its cookies.
 struct Browser {
@@ -185,8 +122,6 @@ impl Browser {
         self.get(USER).await.status().as_u16()
     }
 }
-
-const ADA: &str = "ada@admins.example.org";
 
 #[tokio::test]
 async fn a_person_signs_in_and_out() {
@@ -467,7 +402,7 @@ async fn a_sign_in_leads_nowhere_else_and_a_session_ends_by_itself() {
         "https://evil.example",
         "/%09/evil.example",
         "javascript:alert(1)",
-        "",
+        "+//evil.example",
         "/a&return_to=/b",
     ] {
         let response = browser.get(&format!("/sign-in?return_to={evil}")).await;
@@ -536,192 +471,6 @@ async fn a_provider_that_says_too_much_or_nothing_is_away() {
         let (found, body) = status(&world, "x-assertion", &token).await;
         assert_eq!(found, 503, "{mood:?}: {body}");
     }
-}
-
-fn unsigned(_: &Key, claims: &Value) -> String {
-    format!("{}.", message(&json!({ "alg": "none" }), claims))
-}
-
-/// As if the public key were a secret.
-fn by_public_key(key: &Key, claims: &Value) -> String {
-    let message = message(&json!({ "alg": "HS256", "kid": "first" }), claims);
-    let secret = hmac::Key::new(hmac::HMAC_SHA256, key.point());
-    format!(
-        "{message}.{}",
-        encode(hmac::sign(&secret, message.as_bytes()))
-    )
-}
-
-/// Under the name of the provider's key.
-fn by_stranger(_: &Key, claims: &Value) -> String {
-    Key::new("first").sign(claims)
-}
-
-async fn status(world: &World, name: &str, value: &str) -> (u16, String) {
-    let answer = world
-        .send_with("GET", USER, &[(name, value)], &Value::Null)
-        .await;
-    (answer.status.as_u16(), answer.body.to_string())
-}
-
-/// Tokens of programs, and those of a proxy.
-#[tokio::test]
-async fn signed_tokens_count_only_if_all_of_them_is_right() {
-    let provider = Provider::start().await;
-    let world = World::with(ways(&(bearer(&provider) + &assertion(&provider)))).await;
-    for (header, scheme, audience) in [
-        ("authorization", "Bearer ", "api"),
-        ("x-assertion", "", "proxy"),
-    ] {
-        let send = async |token: String| status(&world, header, &format!("{scheme}{token}")).await;
-        let right = provider.claims(audience, ADA);
-        let key = &provider.key;
-        let (found, body) = send(key.sign(&right)).await;
-        assert_eq!((found, &*body), (200, &*format!("{{\"email\":\"{ADA}\"}}")));
-        let edited = |name: &str, value: Value| {
-            let mut claims = right.clone();
-            claims[name] = value;
-            key.sign(&claims)
-        };
-        // Clocks differ a little.
-        assert_eq!(send(edited("exp", (now() - 5).into())).await.0, 200);
-        for (token, expected) in [
-            (
-                edited("iss", "https://evil.example".into()),
-                "issuer is another",
-            ),
-            (edited("aud", "pinpoint".into()), "another audience"),
-            (edited("exp", (now() - 60).into()), "has expired"),
-            (edited("exp", "never".into()), "`exp`"),
-            (edited("nbf", (now() + 60).into()), "not valid yet"),
-            (edited("nbf", "0".into()), "`nbf`"),
-            (edited("email", Value::Null), "`email`"),
-            (unsigned(key, &right), "not allowed here"),
-            (by_public_key(key, &right), "not allowed here"),
-            (
-                key.sign_as(&json!({ "alg": "EdDSA" }), &right),
-                "not allowed here",
-            ),
-            (
-                key.sign_as(&json!({ "alg": "RS256", "kid": "first" }), &right),
-                "a key that",
-            ),
-            (by_stranger(key, &right), "signature is wrong"),
-            (key.sign(&right) + "A", "signature is wrong"),
-            ("a.b.c".into(), "no signed JSON Web Token"),
-        ] {
-            let (found, body) = send(token).await;
-            assert_eq!(found, 401, "{expected}");
-            assert!(body.contains(expected), "{expected}: {body}");
-        }
-    }
-    // The sign of the unit Kelvin is not the letter, and this is not Kate.
-    let claims = provider.claims("api", "\u{212a}ate@admins.example.org");
-    let token = format!("Bearer {}", provider.key.sign(&claims));
-    let (_, body) = status(&world, "authorization", &token).await;
-    assert!(!body.contains("kate@"), "{body}");
-    // An address that its issuer does not vouch for is enough from a proxy alone.
-    let mut claims = provider.claims("api", ADA);
-    claims["email_verified"] = false.into();
-    let token = format!("Bearer {}", provider.key.sign(&claims));
-    assert_eq!(status(&world, "authorization", &token).await.0, 401);
-    claims["aud"] = "proxy".into();
-    assert_eq!(
-        status(&world, "x-assertion", &provider.key.sign(&claims))
-            .await
-            .0,
-        200
-    );
-}
-
-#[tokio::test]
-async fn keys_rotate_and_strangers_can_not_make_us_ask_for_them() {
-    let provider = Provider::start().await;
-    let world = World::with(ways(&bearer(&provider))).await;
-    let claims = provider.claims("api", ADA);
-    let send = async |key: &Key| {
-        let token = format!("Bearer {}", key.sign(&claims));
-        status(&world, "authorization", &token).await.0
-    };
-    let first = &provider.key;
-    for _ in 0..3 {
-        assert_eq!(send(first).await, 200);
-    }
-    assert_eq!(provider.asked("/keys"), 1);
-    // A new one is found at once; one that is gone opens nothing.
-    let second = Key::new("second");
-    provider.show(&[&second]);
-    assert_eq!(send(&second).await, 200);
-    assert_eq!(send(first).await, 401);
-    assert_eq!(provider.asked("/keys"), 2);
-    for id in 0..50 {
-        assert_eq!(send(&Key::new(&format!("unknown {id}"))).await, 401);
-    }
-    assert_eq!(provider.asked("/keys"), 2);
-    // The name of another key.
-    let borrowed = json!({ "alg": "ES256", "kid": "second" });
-    let borrowed = format!("Bearer {}", first.sign_as(&borrowed, &claims));
-    assert_eq!(status(&world, "authorization", &borrowed).await.0, 401);
-
-    // Nobody is refused because the provider is away.
-    provider.set(Mood::Away);
-    assert_eq!(send(&second).await, 200);
-    let world = World::with(ways(&bearer(&provider))).await;
-    let token = format!("Bearer {}", second.sign(&claims));
-    let (found, body) = status(&world, "authorization", &token).await;
-    assert_eq!(found, 503, "{body}");
-    let gone = ways(&bearer(&provider));
-    drop(provider);
-    let world = World::with(gone).await;
-    assert_eq!(status(&world, "authorization", &token).await.0, 503);
-}
-
-#[tokio::test]
-async fn the_header_of_a_proxy_counts_from_the_proxy_alone() {
-    let world = World::with(ways(CERTIFICATE)).await;
-    let send = async |users: &[&str], shown: Option<ClientCertificate>| {
-        let mut request = Request::get(USER);
-        for user in users {
-            request = request.header("x-webauth-user", *user);
-        }
-        if let Some(shown) = shown {
-            request = request.extension(shown);
-        }
-        let answer = world.answer(request.body(Body::empty()).unwrap()).await;
-        (answer.status.as_u16(), answer.body.to_string())
-    };
-    let proxy = certificate("proxy.example.org");
-    let (found, body) = send(&["Ada@Admins.Example.org"], Some(proxy.clone())).await;
-    assert_eq!((found, &*body), (200, &*format!("{{\"email\":\"{ADA}\"}}")));
-    let (found, body) = send(&[ADA], None).await;
-    assert_eq!(found, 401);
-    assert!(
-        body.contains("whose certificate names proxy.example.org"),
-        "{body}"
-    );
-    for name in [
-        "other.example.org",
-        "proxy.example.org.evil.example",
-        "example.org",
-        "*.example.net",
-    ] {
-        assert_eq!(send(&[ADA], Some(certificate(name))).await.0, 401, "{name}");
-    }
-    for users in [&[""][..], &[" "], &[ADA, "bo@example.org"]] {
-        assert_eq!(send(users, Some(proxy.clone())).await.0, 401, "{users:?}");
-    }
-    // Without the header, the proxy itself is nobody.
-    assert_eq!(send(&[], Some(proxy)).await.0, 401);
-    // A token does not make up for a header that is forged.
-    let token = world.token(ADA, &["admin"]).await;
-    let bearer = format!("Bearer {token}");
-    assert_eq!(status(&world, "authorization", &bearer).await.0, 200);
-    let both = [
-        ("authorization", &*bearer),
-        ("x-webauth-user", "bo@example.org"),
-    ];
-    let both = world.send_with("GET", USER, &both, &Value::Null).await;
-    both.fails(401, 16);
 }
 
 #[tokio::test]

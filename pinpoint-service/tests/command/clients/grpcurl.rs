@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-use crate::{Service, bisection, protos, ran};
+use super::{Service, bisection, protos, ran};
 
 const NEEDED: &str = "grpcurl: `go install github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.3`, \
                       and its path in PINPOINT_TEST_GRPCURL";
@@ -17,7 +17,7 @@ fn grpcurl(service: &Service, options: &[&str], words: &[&str]) -> Output {
     let mut command = Command::new(program);
     command
         .args(["-max-time", "60", "-cacert"])
-        .arg(service.certificate());
+        .arg(service.authority());
     command.args(options).arg(&service.address).args(words);
     ran(NEEDED, &mut command)
 }

@@ -1,99 +1,34 @@
 //! Several processes of the service on one PostgreSQL server: one is killed under load, and
 //! the database is.
 
-// Clippy's exception for tests knows functions marked as tests only, not what they share.
-#![allow(clippy::unwrap_used)]
-#![allow(clippy::disallowed_methods, reason = "tests wait on their own threads")]
-
-#[path = "../../pinpoint-backends/tests/store/postgres.rs"]
-#[expect(dead_code, reason = "tests of the store need more of it")]
-mod postgres;
-
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
-use pinpoint_backends::job::{JobConfig, TakenJob, Worker, new_job};
-use pinpoint_backends::store::{AuditCheck, JobFilter, JobId, JobStore, NewJob, Place};
-use pinpoint_core::job::ResultSource;
-use pinpoint_core::{
-    BuildReport, BuildRequest, CombinedCommit, Commit, ExecutorError, InProcess, Located,
-    PairReport, PairwiseSpec, RunPairRequest, RunReport, RunRequest, Variant,
-};
+use pinpoint_backends::store::{AuditCheck, JobFilter, JobStore, Place};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-const BOTS: &str = r#"
-    [bots.lab]
-    local = true
-    repository = "https://example.org/tool.git"
-
-    [benchmarks.parsing]
-    command = ["./bench"]
-"#;
+use crate::scene::Scene;
+use crate::{paced, postgres};
 
 const LIMITS: &str = "[limits]\njobs_an_hour = 'none'\njobs_under_way = 'none'\n";
 
 /// Clients that make jobs, and the jobs that each makes.
 const CLIENTS: usize = 4;
 const JOBS: usize = 30;
-/// Pairs of runs of the job that is watched.
+/// Pairs of runs of the job that is watched, and how long each takes.
 const PAIRS: u32 = 300;
+const PACE: Duration = Duration::from_millis(20);
 
 /// The longest that a client waits for a process that answers.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A process of the service; one that is dropped is killed.
-struct Process {
-    child: Child,
-    address: String,
-    _directory: TempDir,
-    /// Kept, so that it can go on writing.
-    _log: BufReader<ChildStderr>,
-}
-
-impl Process {
-    fn start(store: &str) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let at = |name: &str| directory.path().join(name);
-        std::fs::write(at("bots.toml"), BOTS).unwrap();
-        let config = format!(
-            "listen = '127.0.0.1:0'\nstate_dir = '{}'\nbots = ['{}']\nstore = '{store}'\n{LIMITS}",
-            at("state").display(),
-            at("bots.toml").display(),
-        );
-        std::fs::write(at("service.toml"), config).unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_pinpoint-service"))
-            .arg("serve")
-            .arg("--config")
-            .arg(at("service.toml"))
-            .env("XDG_RUNTIME_DIR", directory.path())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut log = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        log.read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("listening on http://");
-        Self {
-            child,
-            address: address.expect(&line).to_owned(),
-            _directory: directory,
-            _log: log,
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// A configuration with this store, and without the limits that the load would reach.
+fn scene(store: &str) -> Scene {
+    Scene::new(&format!("store = '{store}'\n{LIMITS}"))
 }
 
 /// Sends a request by HTTP/1.0, whose answers end with their connection, and reads the head of
@@ -200,69 +135,13 @@ fn records(reader: &mut impl BufRead, seen: &mut Vec<i64>) -> bool {
     }
 }
 
-/// Pairs of runs that take a while.
-struct Paced;
-
-#[async_trait]
-impl InProcess for Paced {
-    async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError> {
-        match &request.commit {
-            Located::Commit(commit) => Ok(BuildReport::built(commit.clone())),
-            Located::Offset { .. } => Err(ExecutorError::Refused("no range".into())),
-        }
-    }
-
-    async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
-        Ok(RunReport::new(0).value("time", f64::from(request.index % 7)))
-    }
-
-    async fn run_pair(&self, request: &RunPairRequest) -> Result<PairReport, ExecutorError> {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        let [first, second] = request.runs();
-        Ok(PairReport {
-            first: self.run(&first).await?,
-            second: self.run(&second).await?,
-        })
-    }
-}
-
-#[async_trait]
-impl ResultSource for Paced {}
-
-/// A job that is carried out in this process.
-async fn paced(store: &JobStore) -> JobId {
-    let side = |name| Variant::from(CombinedCommit::from(Commit::new("app", name)));
-    let spec = PairwiseSpec {
-        pairs: PAIRS,
-        chart: Some("time".into()),
-        ..PairwiseSpec::new(side("a"), side("b"))
-    };
-    let job = NewJob {
-        bot: "watched".into(),
-        ..new_job(&spec.into(), &JobConfig::default()).unwrap()
-    };
-    store.create(&job).await.unwrap()
-}
-
-async fn carry_out(store: &JobStore, id: &JobId) {
-    let directory = tempfile::tempdir().unwrap();
-    let taken = TakenJob::take(store, id, "test", directory.path()).await;
-    let taken = taken.unwrap();
-    let worker = Worker {
-        executor: &Paced,
-        source: &Paced,
-    };
-    let never = std::future::pending::<()>();
-    taken.work(worker, never, |_, _| {}).await.unwrap();
-    taken.release().await;
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_three_that_is_killed_loses_no_job_makes_none_twice_and_watchers_go_on() {
     let database = postgres::Database::new().await;
     let store = JobStore::connect(database.url()).await.unwrap();
-    let id = paced(&store).await;
-    let mut processes = [(); 3].map(|()| Process::start(database.url()));
+    let id = paced::create(&store, PAIRS).await;
+    let scenes = [(); 3].map(|()| scene(database.url()));
+    let processes = scenes.each_ref().map(Scene::serve);
     let addresses = &Addresses(processes.iter().map(|one| one.address.clone()).collect());
     let made = &AtomicUsize::new(0);
     let (jobs, watched) = thread::scope(|scope| {
@@ -300,13 +179,12 @@ async fn one_of_three_that_is_killed_loses_no_job_makes_none_twice_and_watchers_
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let work = scope.spawn({
             let (store, id) = (&store, &id);
-            move || runtime.block_on(carry_out(store, id))
+            move || runtime.block_on(paced::carry_out(store, id, PACE))
         });
         while made.load(Ordering::Relaxed) < CLIENTS * JOBS / 3 {
             thread::sleep(Duration::from_millis(1));
         }
-        // SIGKILL.
-        processes[1].child.kill().unwrap();
+        processes[1].kill();
         work.join().unwrap();
         let jobs: BTreeMap<_, _> = clients
             .into_iter()
@@ -345,7 +223,8 @@ async fn one_of_three_that_is_killed_loses_no_job_makes_none_twice_and_watchers_
 #[test]
 fn a_database_that_is_restarted_is_unavailable_meanwhile() {
     let server = postgres::Server::start(false);
-    let process = Process::start(&server.url("postgres"));
+    let scene = scene(&server.url("postgres"));
+    let process = scene.serve();
     let addresses = Addresses(vec![process.address.clone()]);
     let body = json!({
         "bot": "lab", "benchmark": "parsing",

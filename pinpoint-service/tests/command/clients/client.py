@@ -1,12 +1,12 @@
-"""Calls a service with stubs made of its `.proto` files: ADDRESS TOKEN CERTIFICATE."""
+"""Calls a service with stubs made of its `.proto` files: ADDRESS TOKEN AUTHORITY."""
 
 import sys
 
 import grpc
 from pinpoint.v1 import gateway_pb2, gateway_pb2_grpc, service_pb2, service_pb2_grpc
 
-address, token, certificate = sys.argv[1:]
-with open(certificate, "rb") as file:
+address, token, authority = sys.argv[1:]
+with open(authority, "rb") as file:
     transport = grpc.ssl_channel_credentials(file.read())
 caller = grpc.access_token_call_credentials(token)
 

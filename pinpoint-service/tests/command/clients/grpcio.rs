@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Service, protos, succeeded};
+use super::{Service, protos, succeeded};
 
 const NEEDED: &str = "a Python with grpcio and grpcio-tools: in the root of the repository, \
                       `python3 -m venv target/clients` and \
@@ -38,9 +38,9 @@ fn stubs_of_the_protos_work() {
     client
         .arg("120")
         .arg(python())
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/client.py"))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command/clients/client.py"))
         .args([&service.address, &service.token])
-        .arg(service.certificate())
+        .arg(service.authority())
         .env("PYTHONPATH", &stubs);
     assert_eq!(succeeded(NEEDED, &mut client), "passed\n");
 }
