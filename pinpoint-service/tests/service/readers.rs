@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 
 use crate::world::World;
 
-const RPCS: [&str; 10] = [
+const RPCS: [&str; 17] = [
     "/pinpoint.v1.Pinpoint/ScheduleBisection",
     "/pinpoint.v1.Pinpoint/ScheduleCulpritFinder",
     "/pinpoint.v1.Pinpoint/SchedulePairwise",
@@ -24,6 +24,13 @@ const RPCS: [&str; 10] = [
     "/pinpoint.v1.PinpointGateway/QueryJobList",
     "/pinpoint.v1.PinpointGateway/CreateTryJob",
     "/pinpoint.v1.PinpointGateway/GetBenchmark",
+    "/pinpoint.v2.Pinpoint/CreateJob",
+    "/pinpoint.v2.Pinpoint/PlanJob",
+    "/pinpoint.v2.Pinpoint/ListJobs",
+    "/pinpoint.v2.Pinpoint/ListRuns",
+    "/pinpoint.v2.Pinpoint/WatchJob",
+    "/pinpoint.v2.Pinpoint/CompareJobs",
+    "/pinpoint.v2.Pinpoint/GetAudit",
     "/grpc.health.v1.Health/Check",
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
 ];
@@ -39,7 +46,7 @@ const KINDS: [&str; 7] = [
 ];
 
 /// Names of fields and of headers, and texts that their readers know.
-const WORDS: [&str; 30] = [
+const WORDS: [&str; 44] = [
     "start_git_hash",
     "startGitHash",
     "end_git_hash",
@@ -58,6 +65,20 @@ const WORDS: [&str; 30] = [
     "JOB_TYPE_TRY",
     "comparison_magnitude",
     "start_commit.main",
+    "bot",
+    "bisection",
+    "pairwise",
+    "culprit_finder",
+    "magnitude",
+    "percent",
+    "good",
+    "commits",
+    "scatter",
+    "values",
+    "filter",
+    "filter.bots",
+    "filter.text",
+    "page_token",
     "story_tags",
     "lab",
     "parsing",
@@ -94,10 +115,11 @@ const SOUND: [(&str, &str); 12] = [
     ("attempt_count", "10"),
 ];
 
-const HEADERS: [&str; 9] = [
+const HEADERS: [&str; 10] = [
     "authorization",
     "cookie",
     "idempotency-key",
+    "last-event-id",
     "x-request-id",
     "traceparent",
     "grpc-timeout",
