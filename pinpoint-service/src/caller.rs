@@ -41,6 +41,8 @@ pub(crate) struct Context {
     pub(crate) operation: &'static str,
     /// The person whom somebody without a role may ask for one.
     pub(crate) ask: Option<Arc<str>>,
+    /// What each form of a page has to send, where a cookie says who calls.
+    pub(crate) form_token: Option<Arc<str>>,
 }
 
 impl Context {
@@ -239,6 +241,7 @@ mod tests {
             trace: None,
             operation: "",
             ask: Some("root@example.org".into()),
+            form_token: None,
         };
         let needs = Access::With(Right::See);
         assert_eq!(

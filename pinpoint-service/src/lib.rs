@@ -30,6 +30,7 @@ mod query;
 mod requests;
 mod rest;
 mod sign_in;
+mod ui;
 mod users;
 mod watching;
 
@@ -150,6 +151,7 @@ pub async fn router(service: Service) -> Router {
         false => rest::Problem::path(request.uri().path()).into_response(),
     })
     .layer(from_fn_with_state(service.clone(), identify))
+    .layer(from_fn_with_state(service.clone(), ui::as_pages))
     .layer(from_fn_with_state(service.limits, requests::watch))
 }
 
@@ -160,7 +162,7 @@ pub fn operations() -> impl Iterator<Item = (&'static str, &'static str, Option<
         let routes = operation.routes.iter();
         routes.map(|(method, path)| (method, *path, operation.access))
     });
-    let pages = pages::PAGES.iter();
+    let pages = pages::all();
     let all = rest.chain(pages.map(|page| (&page.method, page.path, page.access)));
     all.map(|(method, path, access)| (method.as_str(), path, access.right()))
 }
@@ -201,6 +203,7 @@ async fn identify(State(service): State<Service>, request: Request, next: Next) 
         trace,
         operation: "",
         ask: service.sign_in.ask().map(Into::into),
+        form_token: session.as_deref().map(|it| form_token(it).into()),
     });
     let answered = async move {
         let request = match session {

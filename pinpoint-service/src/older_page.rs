@@ -32,7 +32,7 @@ const JOBS: u32 = 50;
 /// The most jobs of a list.
 const MOST_JOBS: u32 = 100;
 
-const DAY: i64 = 24 * 60 * 60 * 1000;
+pub(crate) const DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// The states of Buildbucket: a build that succeeded, and one that failed.
 const BUILT: u32 = 12;
@@ -140,7 +140,7 @@ fn days(query: &mut Query) -> Result<(Option<i64>, Option<i64>), Status> {
 }
 
 /// When a day begins, in milliseconds since 1970.
-fn day(text: &str) -> Option<i64> {
+pub(crate) fn day(text: &str) -> Option<i64> {
     let digits = text.split('-').map(|part| match part {
         part if part.bytes().all(|byte| byte.is_ascii_digit()) => part.len(),
         _ => 0,

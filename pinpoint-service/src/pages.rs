@@ -18,71 +18,84 @@ use crate::older_page;
 use crate::operations::{Access, Right};
 use crate::rest::Problem;
 use crate::sign_in;
-use crate::{Phase, Service};
+use crate::{Phase, Service, ui};
 
 /// A path that is no RPC.
 pub(crate) struct Page {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
     pub(crate) access: Access,
-    handler: fn() -> MethodRouter<Service>,
+    pub(crate) handler: fn() -> MethodRouter<Service>,
 }
 
 pub(crate) const PAGES: &[Page] = &[
-    Page {
-        method: Method::GET,
-        path: "/healthz",
-        access: Access::Anyone,
-        handler: || get(async || "ok\n"),
-    },
-    Page {
-        method: Method::GET,
-        path: "/readyz",
-        access: Access::Anyone,
-        handler: || get(ready),
-    },
+    open("/healthz", || get(async || "ok\n")),
+    open("/readyz", || get(ready)),
     seen("/json/jobs/list", || get(older_page::list)),
     seen("/json/job/{id}", || get(older_page::job)),
     seen("/benchmarks", || get(older_page::benchmarks)),
     seen("/bots", || get(older_page::bots)),
     seen("/stories", || get(older_page::stories)),
-    Page {
-        method: Method::GET,
-        path: "/sign-in",
-        access: Access::Anyone,
-        handler: || get(sign_in::begin),
-    },
-    Page {
-        method: Method::GET,
-        path: "/sign-in/callback",
-        access: Access::Anyone,
-        handler: || get(sign_in::finish),
-    },
+    open("/sign-in", || get(sign_in::begin)),
+    open("/sign-in/callback", || get(sign_in::finish)),
     Page {
         method: Method::POST,
         path: "/sign-out",
         access: Access::Anyone,
         handler: || post(sign_in::end),
     },
-    Page {
-        method: Method::GET,
-        path: "/openapi.json",
-        access: Access::With(Right::See),
-        handler: || get(crate::openapi::answer),
-    },
+    seen("/openapi.json", || get(crate::openapi::answer)),
 ];
+
+/// All of them, those for people included.
+pub(crate) fn all() -> impl Iterator<Item = &'static Page> {
+    PAGES.iter().chain(ui::PAGES)
+}
 
 /// The page at a path of the table.
 pub(crate) fn of_route(path: &str) -> Option<&'static Page> {
-    PAGES.iter().find(|page| page.path == path)
+    all().find(|page| page.path == path)
 }
 
 /// A path for those who may see jobs.
-const fn seen(path: &'static str, handler: fn() -> MethodRouter<Service>) -> Page {
+pub(crate) const fn seen(path: &'static str, handler: fn() -> MethodRouter<Service>) -> Page {
+    given(path, Right::See, handler)
+}
+
+/// A path that is asked for, by those with a right.
+pub(crate) const fn given(
+    path: &'static str,
+    right: Right,
+    handler: fn() -> MethodRouter<Service>,
+) -> Page {
     Page {
         method: Method::GET,
         path,
-        access: Access::With(Right::See),
+        access: Access::With(right),
+        handler,
+    }
+}
+
+/// A path that everybody may ask for.
+pub(crate) const fn open(path: &'static str, handler: fn() -> MethodRouter<Service>) -> Page {
+    Page {
+        method: Method::GET,
+        path,
+        access: Access::Anyone,
+        handler,
+    }
+}
+
+/// A path that a form is sent to, by those with a right.
+pub(crate) const fn posted(
+    path: &'static str,
+    right: Right,
+    handler: fn() -> MethodRouter<Service>,
+) -> Page {
+    Page {
+        method: Method::POST,
+        path,
+        access: Access::With(right),
         handler,
     }
 }
@@ -90,7 +103,7 @@ const fn seen(path: &'static str, handler: fn() -> MethodRouter<Service>) -> Pag
 /// All pages, each after its check.
 pub(crate) fn routes(service: &Service) -> Router {
     let mut router = Router::new();
-    for page in PAGES {
+    for page in all() {
         let gate = {
             let service = service.clone();
             move |request: Request, next: Next| gate(service.clone(), page, request, next)

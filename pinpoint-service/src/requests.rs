@@ -141,8 +141,8 @@ fn operation_of(request: &Request) -> &'static str {
 
 /// The code of an answer: of gRPC in its headers, of REST in its extensions.
 fn code_of(response: &Response) -> Code {
-    if let Some(code) = response.extensions().get::<Code>() {
-        return *code;
+    if let Some(status) = response.extensions().get::<Status>() {
+        return status.code();
     }
     if let Some(status) = Status::from_header_map(response.headers()) {
         return status.code();

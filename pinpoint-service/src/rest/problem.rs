@@ -93,8 +93,6 @@ impl IntoResponse for Problem {
         let http = self.http.unwrap_or(http_status(self.status.code()));
         let wait = self.wait();
         let mut response = (http, Json(self.json())).into_response();
-        // For the layer that logs and counts.
-        response.extensions_mut().insert(self.status.code());
         let headers = response.headers_mut();
         if let Some(seconds) = wait {
             headers.insert(header::RETRY_AFTER, seconds.into());
@@ -102,6 +100,8 @@ impl IntoResponse for Problem {
         if http == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
+        // For the layers that log, count, and show pages.
+        response.extensions_mut().insert(self.status);
         response
     }
 }

@@ -139,6 +139,11 @@ impl SignIn {
         }
     }
 
+    /// Whether people sign in with a browser.
+    pub(crate) fn has_page(&self) -> bool {
+        self.oidc().is_some()
+    }
+
     fn oidc(&self) -> Option<&Oidc> {
         match self {
             Self::Ways(ways) => ways.oidc.as_ref(),

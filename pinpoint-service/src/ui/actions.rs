@@ -1,0 +1,119 @@
+//! What the buttons of a job do. Each is a form that is sent by POST; the answer leads back to
+//! the job, so that a reload does nothing twice.
+
+use axum::Form;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::html;
+use serde::Deserialize;
+use tonic::Status;
+
+use super::frame::{self, Section};
+use super::job::{form_token, title};
+use super::view::View;
+use crate::Service;
+use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
+use crate::grpc::v2::messages::{
+    CancelJobRequest, GetJobRequest, PauseJobRequest, ResumeJobRequest, RetryJobRequest,
+};
+use crate::rest::Problem;
+
+#[derive(Deserialize)]
+pub(super) struct Reason {
+    #[serde(default)]
+    reason: String,
+}
+
+/// The key of a form that makes a job: one that is sent twice makes one.
+#[derive(Deserialize)]
+pub(super) struct Once {
+    key: String,
+}
+
+/// GET `/jobs/{id}/cancel`: asks for the reason, which the job keeps.
+pub(super) async fn ask_reason(
+    State(service): State<Service>,
+    Path(id): Path<String>,
+    view: View,
+) -> Result<Response, Problem> {
+    let request = view.call("pinpoint.v2.Pinpoint/GetJob", GetJobRequest { job_id: id });
+    let job = service.get_job(request).await?.into_inner();
+    let summary = job.summary.unwrap_or_default();
+    let path = format!("/jobs/{}", summary.job_id);
+    let main = html! {
+        h1 { "Cancel " (title(&summary)) "?" }
+        p { "A run under way is ended. What was measured is kept, and the job can be resumed." }
+        form.stacked method="post" action=(format!("{path}/cancel")) {
+            (form_token(&view))
+            label for="reason" { "Reason" }
+            input #reason name="reason" required maxlength="500" autofocus;
+            p {
+                button.danger { "Cancel the job" }
+                " "
+                a href=(path) { "Back" }
+            }
+        }
+    };
+    Ok(frame::page(&view, Section::Jobs, "Cancel a job", &main))
+}
+
+/// POST `/jobs/{id}/cancel`.
+pub(super) async fn cancel(
+    State(service): State<Service>,
+    Path(job_id): Path<String>,
+    view: View,
+    Form(Reason { reason }): Form<Reason>,
+) -> Result<Response, Problem> {
+    if reason.trim().is_empty() {
+        let problem = "give a reason, so that others know why the job has ended";
+        return Err(Status::invalid_argument(problem).into());
+    }
+    let request = CancelJobRequest { job_id, reason };
+    let request = view.call("pinpoint.v2.Pinpoint/CancelJob", request);
+    let job = service.cancel_job(request).await?.into_inner();
+    Ok(back_to(&job.summary.unwrap_or_default().job_id))
+}
+
+/// POST `/jobs/{id}/pause`.
+pub(super) async fn pause(
+    State(service): State<Service>,
+    Path(job_id): Path<String>,
+    view: View,
+) -> Result<Response, Problem> {
+    let request = view.call("pinpoint.v2.Pinpoint/PauseJob", PauseJobRequest { job_id });
+    let job = service.pause_job(request).await?.into_inner();
+    Ok(back_to(&job.summary.unwrap_or_default().job_id))
+}
+
+/// POST `/jobs/{id}/resume`.
+pub(super) async fn resume(
+    State(service): State<Service>,
+    Path(job_id): Path<String>,
+    view: View,
+) -> Result<Response, Problem> {
+    let request = view.call(
+        "pinpoint.v2.Pinpoint/ResumeJob",
+        ResumeJobRequest { job_id },
+    );
+    let job = service.resume_job(request).await?.into_inner();
+    Ok(back_to(&job.summary.unwrap_or_default().job_id))
+}
+
+/// POST `/jobs/{id}/retry`: a new job with the same arguments.
+pub(super) async fn retry(
+    State(service): State<Service>,
+    Path(job_id): Path<String>,
+    view: View,
+    Form(Once { key }): Form<Once>,
+) -> Result<Response, Problem> {
+    let mut request = view.call("pinpoint.v2.Pinpoint/RetryJob", RetryJobRequest { job_id });
+    let unheard = |_| Status::invalid_argument("reload the page, and try again");
+    let key = key.parse().map_err(unheard)?;
+    request.metadata_mut().insert("idempotency-key", key);
+    let job = service.retry_job(request).await?.into_inner();
+    Ok(back_to(&job.summary.unwrap_or_default().job_id))
+}
+
+fn back_to(job: &str) -> Response {
+    Redirect::to(&format!("/jobs/{job}")).into_response()
+}

@@ -1,0 +1,77 @@
+//! Times, as people read them.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use maud::{Markup, html};
+use pinpoint_core::api::Timestamp;
+
+/// How long ago that was, by the clock of the service; the time itself is a title.
+pub(super) fn ago(time: Option<&Timestamp>) -> Markup {
+    let Some(then) = time.and_then(system_time) else {
+        return html! {};
+    };
+    let whole = humantime::format_rfc3339_seconds(then).to_string();
+    let shown = whole.replace('T', " ").replace('Z', " UTC");
+    let passed = SystemTime::now().duration_since(then).unwrap_or_default();
+    html! { time datetime=(whole) title=(shown) { (age(passed)) } }
+}
+
+/// The time itself, with its zone.
+pub(super) fn at(time: Option<&Timestamp>) -> Markup {
+    let Some(then) = time.and_then(system_time) else {
+        return html! {};
+    };
+    let whole = humantime::format_rfc3339_seconds(then).to_string();
+    html! { time datetime=(whole) { (whole.replace('T', " ").replace('Z', " UTC")) } }
+}
+
+fn system_time(time: &Timestamp) -> Option<SystemTime> {
+    let seconds = u64::try_from(time.seconds).ok()?;
+    let since = Duration::new(seconds, u32::try_from(time.nanos).ok()?);
+    UNIX_EPOCH.checked_add(since)
+}
+
+fn age(passed: Duration) -> String {
+    let seconds = passed.as_secs();
+    let ago = |number: u64, unit: &str| match number {
+        1 => format!("1 {unit} ago"),
+        number => format!("{number} {unit}s ago"),
+    };
+    match seconds {
+        0..60 => "just now".to_owned(),
+        60..3600 => ago(seconds / 60, "minute"),
+        3600..86_400 => ago(seconds / 3600, "hour"),
+        86_400..2_592_000 => ago(seconds / 86_400, "day"),
+        2_592_000..31_536_000 => ago(seconds / 2_592_000, "month"),
+        _ => ago(seconds / 31_536_000, "year"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_has_one_unit() {
+        for (seconds, text) in [
+            (0, "just now"),
+            (59, "just now"),
+            (60, "1 minute ago"),
+            (7199, "1 hour ago"),
+            (7200, "2 hours ago"),
+            (90_000, "1 day ago"),
+            (2_592_000, "1 month ago"),
+            (40_000_000, "1 year ago"),
+        ] {
+            assert_eq!(age(Duration::from_secs(seconds)), text);
+        }
+    }
+
+    #[test]
+    fn a_time_has_its_zone() {
+        let time = Timestamp::of_milliseconds(1_700_000_000_000);
+        let text = at(time.as_ref()).into_string();
+        assert!(text.contains("2023-11-14 22:13:20 UTC"), "{text}");
+        assert_eq!(at(None).into_string(), "");
+    }
+}

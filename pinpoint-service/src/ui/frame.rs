@@ -1,0 +1,94 @@
+//! The frame of each page: its head, the ways to other pages, and the headers of the answer.
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use maud::{DOCTYPE, Markup, html};
+
+use super::assets::path;
+use super::view::View;
+use crate::operations::Right;
+
+/// Nothing of others, and nothing in the page itself: text that slipped through every other net
+/// could neither run, nor fetch, nor look like a part of the page.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+                      connect-src 'self'; form-action 'self'; base-uri 'none'; \
+                      frame-ancestors 'none'";
+
+/// A part of the page that the frame leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Section {
+    Jobs,
+    New,
+    Bots,
+    Workers,
+    Account,
+    Admin,
+}
+
+/// The parts that everybody who may see jobs finds in the frame.
+const SECTIONS: [(Section, &str, &str); 3] = [
+    (Section::Jobs, "/", "Jobs"),
+    (Section::Bots, "/bots", "Bots"),
+    (Section::Workers, "/workers", "Workers"),
+];
+
+/// A whole page.
+pub(super) fn page(view: &View, section: Section, title: &str, main: &Markup) -> Response {
+    let link = |its: Section, path: &str, name: &str| {
+        html! { a href=(path) aria-current=[(its == section).then_some("page")] { (name) } }
+    };
+    let header = html! {
+        nav aria-label="Pages" {
+            a.home href="/" { "Pinpoint" }
+            @for (its, path, name) in SECTIONS { (link(its, path, name)) }
+            @if view.may(Right::Create) { (link(Section::New, "/new", "New job")) }
+            @if view.may(Right::ReadAudit) { (link(Section::Admin, "/admin", "Administration")) }
+        }
+        @if view.may(Right::See) {
+            (link(Section::Account, "/account", view.user()))
+            @if let Some(token) = view.form_token() {
+                form method="post" action="/sign-out" {
+                    input type="hidden" name="form_token" value=(token);
+                    button.link { "Sign out" }
+                }
+            }
+        }
+    };
+    answer(StatusCode::OK, title, &header, main)
+}
+
+/// A page whose header is this.
+pub(super) fn answer(status: StatusCode, title: &str, header: &Markup, main: &Markup) -> Response {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " – Pinpoint" }
+                link rel="icon" href=(path("icon.svg"));
+                link rel="stylesheet" href=(path("style.css"));
+                script type="module" src=(path("page.js")) {}
+            }
+            body {
+                a.skip href="#main" { "To the content" }
+                header.frame { (header) }
+                main #main tabindex="-1" { (main) }
+            }
+        }
+    };
+    (status, headers(), page.into_string()).into_response()
+}
+
+fn headers() -> [(HeaderName, HeaderValue); 5] {
+    [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        // What one person may see is in no cache for another.
+        (header::CACHE_CONTROL, "private, no-cache"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "same-origin"),
+    ]
+    .map(|(name, value)| (name, HeaderValue::from_static(value)))
+}

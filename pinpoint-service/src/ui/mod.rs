@@ -1,0 +1,46 @@
+//! The web page: every job, a new one, and a search that narrows as one looks.
+//!
+//! Pages are rendered here, from the same methods that answer the API ([`Pinpoint`]), so that
+//! rights, limits, the audit log and errors are the same. Each works without scripts: links,
+//! forms that ask (GET) and forms that change something (POST), and `<details>`. The modules in
+//! `assets/` add to that: what changes comes over server-sent events, as fragments that the
+//! same functions render.
+//!
+//! Nothing is fetched from another host, and no style or script is in a page itself: the
+//! content security policy of [`frame`] allows neither.
+//!
+//! [`Pinpoint`]: crate::grpc::v2::messages::pinpoint_server::Pinpoint
+
+mod actions;
+mod assets;
+mod dates;
+mod frame;
+mod job;
+mod jobs;
+mod problems;
+mod view;
+
+use axum::response::Redirect;
+use axum::routing::{get, post};
+
+use crate::operations::Right;
+use crate::pages::{Page, given, open, posted, seen};
+
+pub(crate) use self::problems::as_pages;
+
+/// The pages and what their forms send.
+pub(crate) const PAGES: &[Page] = &[
+    seen("/", || get(jobs::page)),
+    seen("/jobs/{id}", || get(job::page)),
+    seen("/results/jobid/{id}", || get(job::elsewhere)),
+    given("/jobs/{id}/cancel", Right::End, || get(actions::ask_reason)),
+    posted("/jobs/{id}/cancel", Right::End, || post(actions::cancel)),
+    posted("/jobs/{id}/pause", Right::End, || post(actions::pause)),
+    posted("/jobs/{id}/resume", Right::End, || post(actions::resume)),
+    posted("/jobs/{id}/retry", Right::Create, || post(actions::retry)),
+    open("/assets/{name}", || get(assets::answer)),
+    // Browsers ask for it before they have read the page.
+    open("/favicon.ico", || {
+        get(async || Redirect::permanent(assets::path("icon.svg")))
+    }),
+];
