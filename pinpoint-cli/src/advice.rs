@@ -253,7 +253,7 @@ mod tests {
             words.push(format!("pinpoint {}", command.get_name()));
         }
         let mut files = 0;
-        let mut folders: Vec<_> = ["backends", "compare", "core", "midpoint"]
+        let mut folders: Vec<_> = ["backends", "compare", "core", "midpoint", "report"]
             .map(|name| workspace.join(format!("pinpoint-{name}/src")))
             .into();
         while let Some(folder) = folders.pop() {

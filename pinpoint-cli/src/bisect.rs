@@ -6,6 +6,7 @@ use pinpoint_backends::job::{CommandLine, JobConfig};
 use pinpoint_backends::local::{LocalConfig, MeasureChoice, Repository, RepositoryError, limits};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{BisectionSpec, Direction, FindMetric, JobMachine, JobSpec, Range};
+use pinpoint_report::command_line::with_ends;
 
 use crate::arguments::{Bisect, Display};
 use crate::command_line;
@@ -47,17 +48,13 @@ impl Search {
             .range_check(&good.git_hash, &bad.git_hash)
             .map_err(|error| match error {
                 RepositoryError::Reversed { .. } => CliError::Reversed {
-                    swapped: command_line::with_ends(
-                        &command_line,
-                        &arguments.bad,
-                        &arguments.good,
-                    )
-                    .unwrap_or_else(|| {
-                        format!(
-                            "pinpoint bisect … {} {} -- …",
-                            arguments.bad, arguments.good
-                        )
-                    }),
+                    swapped: with_ends(&command_line, &arguments.bad, &arguments.good)
+                        .unwrap_or_else(|| {
+                            format!(
+                                "pinpoint bisect … {} {} -- …",
+                                arguments.bad, arguments.good
+                            )
+                        }),
                     error,
                 },
                 error => error.into(),

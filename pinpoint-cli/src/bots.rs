@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use pinpoint_core::bots::{Bot, Bots, ConfigFile, Workers};
+use pinpoint_report::quantity::count;
+use pinpoint_report::text::name;
 use serde_json::json;
 
 use crate::arguments::{self, BotsCommand, Display, Output};
 use crate::error::{CliError, FOUND};
 use crate::output::{outln, print_json};
-use crate::quantity::count;
-use crate::text::{BOLD, DIM, name};
+use crate::text::{BOLD, DIM};
 
 pub(crate) fn run(arguments: &arguments::Bots, display: &Display) -> Result<u8, CliError> {
     let bots = read(&arguments.config)?;

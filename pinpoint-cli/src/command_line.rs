@@ -3,8 +3,9 @@
 use clap::Parser;
 use pinpoint_backends::job::CommandLine;
 use pinpoint_backends::store::without_password;
+use pinpoint_report::command_line::without_values;
 
-use crate::arguments::{Arguments, Command, without_login};
+use crate::arguments::{Arguments, Command};
 
 /// The command of this process, with the two ends found in it.
 pub(crate) fn of_this_process(good: &str, bad: &str) -> CommandLine {
@@ -33,63 +34,6 @@ pub(crate) fn with_ends_found(words: Vec<String>, good: &str, bad: &str) -> Comm
         .flat_map(|first| seconds.iter().map(move |second| (*first, *second)))
         .find(|(first, second)| are_ends(&words, *first, *second));
     CommandLine { words, ends }
-}
-
-/// The words as they are shown. Jobs made by an early version kept the values of `--env`.
-pub(crate) fn shown(command: &CommandLine) -> Vec<String> {
-    without_values(command.words.clone())
-}
-
-/// The command with other ends, as one can paste it into a shell. A report is left out: it
-/// would be written over the one that says so.
-pub(crate) fn with_ends(command: &CommandLine, good: &str, bad: &str) -> Option<String> {
-    let (first, second) = command.ends?;
-    let mut words = shown(command);
-    for (place, end) in [(first, good), (second, bad)] {
-        // Imported jobs say what they like.
-        end.clone_into(words.get_mut(place)?);
-    }
-    leave_out_report(&mut words);
-    Some(quoted(&words))
-}
-
-/// A command line without the values of `--env`, which may be secrets: with the name
-/// alone the variable is inherited, so that the command can still be given again. Nor are
-/// there passwords in `--repository`.
-fn without_values(mut words: Vec<String>) -> Vec<String> {
-    let mut is_variable = false;
-    let mut is_repository = false;
-    for word in words.iter_mut().take_while(|word| *word != "--") {
-        if is_repository {
-            *word = without_login(word);
-        } else if let Some(repository) = word.strip_prefix("--repository=") {
-            *word = format!("--repository={}", without_login(repository));
-        }
-        is_repository = !is_repository && word == "--repository";
-        let from = if is_variable {
-            Some(0)
-        } else {
-            word.starts_with("--env=").then_some("--env=".len())
-        };
-        is_variable = from.is_none() && word == "--env";
-        if let Some(equals) = from.and_then(|from| Some(from + word[from..].find('=')?)) {
-            word.truncate(equals);
-        }
-    }
-    words
-}
-
-fn leave_out_report(words: &mut Vec<String>) {
-    let end = words.iter().position(|word| word == "--");
-    let options = &words[..end.unwrap_or(words.len())];
-    if let Some(at) = options.iter().position(|word| word == "--report") {
-        words.drain(at..(at + 2).min(words.len()));
-    } else if let Some(at) = options
-        .iter()
-        .position(|word| word.starts_with("--report="))
-    {
-        words.remove(at);
-    }
 }
 
 fn words_of_this_process() -> Vec<String> {
@@ -125,11 +69,6 @@ fn are_ends(words: &[String], first: usize, second: usize) -> bool {
         }
         _ => false,
     })
-}
-
-/// Words as one can paste them into a shell.
-pub(crate) fn quoted(words: &[String]) -> String {
-    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }
 
 #[cfg(test)]
@@ -183,16 +122,5 @@ mod tests {
         let line = with_ends_found(words(&given), "a", "b");
         assert_eq!(line.words, words(&kept));
         assert_eq!(line.ends, Some((11, 12)));
-        // Of a job that was stored with values, too.
-        let line = CommandLine {
-            words: words(&given),
-            ends: Some((11, 12)),
-        };
-        assert_eq!(shown(&line), words(&kept));
-        let again = with_ends(&line, "x", "y").unwrap();
-        assert!(
-            again.contains("--env A ") && !again.contains("1=2"),
-            "{again}"
-        );
     }
 }

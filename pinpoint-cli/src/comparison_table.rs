@@ -5,9 +5,10 @@ use std::fmt::Write;
 use anstyle::Style;
 use pinpoint_core::Verdict;
 use pinpoint_core::results::{Change, ComparedChart, ResultsComparison};
+use pinpoint_report::quantity::{change, count, level, p_value, quantity};
+use pinpoint_report::text::name;
 
-use crate::quantity::{change, count, level, p_value, quantity};
-use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text, name};
+use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text};
 
 /// At most this many charts that only one side has are written out.
 const MOST_NAMES: usize = 20;

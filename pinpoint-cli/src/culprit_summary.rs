@@ -4,12 +4,12 @@
 use std::fmt::Write;
 
 use pinpoint_core::PairwiseStatus;
+use pinpoint_report::quantity::count;
+use pinpoint_report::words::line_of;
 
 use crate::arguments::Display;
-use crate::pairwise_summary::line_of;
-use crate::quantity::count;
-use crate::summary::{self, BOLD, DIM, FOUND};
-use crate::text::Text;
+use crate::summary;
+use crate::text::{BOLD, DIM, FOUND, Text};
 use pinpoint_core::job::CulpritFinderResult;
 
 pub(crate) fn of(document: &CulpritFinderResult, display: &Display) -> Text {

@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clap::Parser;
+use pinpoint_report::command_line::quoted;
 
 use crate::arguments::{self, Arguments, Demo, Display, Output};
 use crate::bisect::Search;
-use crate::command_line::{quoted, with_ends_found};
+use crate::command_line::with_ends_found;
 use crate::error::{CliError, FAILED};
 use crate::job_result::{exit_code, print_result};
 use crate::output::{errln, outln};

@@ -3,17 +3,16 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use pinpoint_backends::local::doctor::{
-    Cause, Diagnosis, Finding, LoopTimes, Severity, THOROUGHLY, examine,
-};
+use pinpoint_backends::local::doctor::{Cause, Diagnosis, Finding, Severity, THOROUGHLY, examine};
 use pinpoint_backends::local::{CpuList, LocalError, default_machine_dir};
+use pinpoint_report::quantity::{count, quantity};
+use pinpoint_report::words::smallest_change;
 use serde_json::json;
 
 use crate::advice;
 use crate::arguments::{Display, Doctor, Output};
 use crate::error::{CliError, FOUND};
 use crate::output::{errln, print, print_json};
-use crate::quantity::{count, quantity};
 use crate::text::{BOLD, DIM, ERROR, FOUND as WARNING, Text, text};
 
 /// The version of the document.
@@ -122,14 +121,6 @@ fn write_finding(text: &mut Text, finding: &Finding) -> std::fmt::Result {
         Some(advice) => writeln!(text, " ({advice})"),
         None => writeln!(text),
     }
-}
-
-/// The smallest change that 20 runs can find, in a sentence without its period.
-pub(crate) fn smallest_change(times: &LoopTimes) -> String {
-    format!(
-        "20 runs of such work, 10 of each commit, find a change of {} in 4 of 5 cases",
-        percent(times.smallest_change)
-    )
 }
 
 fn percent(share: f64) -> String {

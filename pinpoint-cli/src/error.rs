@@ -11,16 +11,15 @@ use pinpoint_core::bots::{ConfigErrors, UnknownBot};
 use pinpoint_core::job::RESULT_VERSION;
 use pinpoint_core::{DriveError, ExecutorError, PairwiseStatus, SpecError, Status};
 use pinpoint_midpoint::{HistoryError, MidpointError};
+use pinpoint_report::ReportError;
+use pinpoint_report::text::message;
 use serde_json::{Value, json};
 
 use crate::advice;
 use crate::arguments::{Display, Output};
 use crate::output::{errln, print_json};
 use crate::storage::{job_command, resume_command};
-use crate::text::{BOLD, ERROR, shortened};
-
-/// The longest message that is printed or kept: what a benchmark printed may be in it.
-const LONGEST_MESSAGE: usize = 4_096;
+use crate::text::{BOLD, ERROR};
 
 /// A culprit was found, or a difference.
 pub(crate) const FOUND: u8 = 0;
@@ -97,7 +96,7 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Job(#[from] JobError),
     #[error(transparent)]
-    Picture(#[from] crate::report::PictureError),
+    Report(ReportError),
     /// Something stopped a measurement that belongs to no job.
     #[error(transparent)]
     Measurement(#[from] ExecutorError),
@@ -133,6 +132,17 @@ pub(crate) enum CliError {
         /// What else a command that resumes it needs.
         resume_options: Vec<String>,
     },
+}
+
+impl From<ReportError> for CliError {
+    fn from(error: ReportError) -> Self {
+        match error {
+            ReportError::Store(error) => error.into(),
+            ReportError::Job(error) => error.into(),
+            ReportError::Local(error) => error.into(),
+            error => Self::Report(error),
+        }
+    }
 }
 
 /// Is something wrong with the command line, so that the same job can't succeed?
@@ -221,7 +231,7 @@ impl CliError {
             | Self::Measurement(_)
             | Self::Worker(_)
             | Self::Ended { .. }
-            | Self::Picture(_) => FAILED,
+            | Self::Report(_) => FAILED,
             Self::Stopped { error, .. } => {
                 if is_interrupt(error) {
                     INTERRUPTED
@@ -325,21 +335,6 @@ pub(crate) fn with_advice(error: &(dyn Error + 'static)) -> String {
         Some(advice) => format!("{} ({advice})", message(error)),
         None => message(error),
     }
-}
-
-/// The message of an error, followed by those of its sources that it does not hold
-/// itself.
-pub(crate) fn message(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let message = error.to_string();
-        if !text.contains(&message) {
-            text = format!("{text}: {message}");
-        }
-        source = error.source();
-    }
-    shortened(&text, LONGEST_MESSAGE).into_owned()
 }
 
 #[cfg(test)]

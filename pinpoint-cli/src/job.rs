@@ -3,9 +3,7 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 
-use pinpoint_backends::job::{
-    JobConfig, JobError, TakenJob, Worker, kind_of, open_local, open_provided,
-};
+use pinpoint_backends::job::{JobConfig, JobError, TakenJob, Worker, kind_of, open_provided};
 use pinpoint_backends::local::doctor::Diagnosis;
 use pinpoint_backends::local::{
     InstructionCounter, LocalExecutor, Provisions, Repository, note_session,
@@ -13,12 +11,13 @@ use pinpoint_backends::local::{
 use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{DriveError, DriveEvent, Engine, JobKind, JobMachine};
+use pinpoint_report::results::{add_commands, stored};
+use pinpoint_report::text::message;
 use serde_json::{Value, json};
 
 use crate::arguments::{Display, Output};
 use crate::doctor;
-use crate::error::{CliError, message, with_advice, without_result};
-use crate::job_result::{add_commands, stored};
+use crate::error::{CliError, with_advice, without_result};
 use crate::new_job::values_of;
 use crate::report;
 use crate::reporter::Reporter;
@@ -256,20 +255,6 @@ pub(crate) fn counted_by(counter: InstructionCounter) -> &'static str {
             "valgrind (callgrind) counts instructions: a run takes 20 to 200 times as long"
         }
     }
-}
-
-/// Opens what builds and runs for a job, and knows its commits.
-///
-/// # Errors
-///
-/// When it can't be opened, or is an executor that only the creator of the job has.
-pub(crate) fn open_executor(
-    storage: &Storage,
-    job: &Job,
-    config: &JobConfig,
-) -> Result<LocalExecutor, JobError> {
-    let local = config.local.as_ref().ok_or_else(not_ours)?;
-    open_local(local, &storage.state_dir, &job.id).map_err(refused)
 }
 
 fn refused(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> JobError {

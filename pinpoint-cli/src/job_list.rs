@@ -1,12 +1,11 @@
 //! A list of jobs and the head of one job, for people.
 
 use std::fmt::Write;
-use std::time::{Duration, UNIX_EPOCH};
 
 use pinpoint_backends::store::{CancelRequest, Job, JobFilter, Page, Place};
 use pinpoint_core::JobState;
+use pinpoint_report::quantity::{count, date};
 
-use crate::quantity::count;
 use crate::text::{BOLD, DIM, ERROR, Text, text};
 
 /// The jobs of a page, a line each.
@@ -97,12 +96,4 @@ fn write_cancel(text: &mut Text, job: &Job) -> std::fmt::Result {
     }
     writeln!(text)?;
     Ok(())
-}
-
-/// A time as RFC 3339 has it.
-pub(crate) fn date(milliseconds: i64) -> String {
-    let since = Duration::from_millis(u64::try_from(milliseconds).unwrap_or_default());
-    // The last second that has four digits of a year.
-    let since = since.min(Duration::from_secs(253_402_300_799));
-    humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
 }

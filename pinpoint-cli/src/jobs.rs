@@ -11,13 +11,14 @@ use pinpoint_backends::store::{
     CancelRequest, Job, JobFilter, Page, Place, SigningKey, StoreError, Total,
 };
 use pinpoint_core::JobState;
+use pinpoint_report::results::stored;
 use serde_json::json;
 
 use crate::arguments::{Display, Jobs, Output, ProvisionOptions};
 use crate::error::{CliError, FOUND};
 use crate::job::{Session, in_python, shown};
 use crate::job_list;
-use crate::job_result::{exit_code, print_result, stored};
+use crate::job_result::{exit_code, print_result};
 use crate::jobs::trust::Asked;
 use crate::new_job::say_handed_over;
 use crate::output::{self, errln, outln, print_json};

@@ -26,7 +26,6 @@ mod pairwise_summary;
 mod plan;
 mod prior;
 mod progress;
-mod quantity;
 mod report;
 mod reporter;
 #[cfg(test)]

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use pinpoint_backends::local::{LocalRepositories, Repository};
 use pinpoint_core::{CombinedCommit, DependencyChange};
 use pinpoint_midpoint::{Between, Midpoints};
+use pinpoint_report::words::line;
 use serde::Serialize;
 
 use crate::arguments::{Display, Midpoint, Output, StateArgument};
 use crate::error::{CliError, FOUND, NO_DIFFERENCE};
 use crate::output::{outln, print_json};
 use crate::storage::state_dir;
-use crate::summary::{BOLD, DIM, dependency_change, line};
+use crate::summary::dependency_change;
+use crate::text::{BOLD, DIM};
 
 /// The document that `--output json` prints.
 #[derive(Debug, Serialize)]

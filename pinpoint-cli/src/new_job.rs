@@ -12,11 +12,11 @@ use pinpoint_backends::local::{CpuList, LocalConfig, MeasureChoice, Repository, 
 use pinpoint_backends::store::{Creation, JobId, NewJob, SigningKey};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{CombinedCommit, Commit, JobSpec, Patch};
+use pinpoint_report::command_line::quoted;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::arguments::{Assignment, Benchmark, Display, JobOptions, MeasureArgument, Output};
-use crate::command_line::quoted;
 use crate::error::{CliError, FOUND, with_advice};
 use crate::job::Session;
 use crate::job_result::{exit_code, print_result};

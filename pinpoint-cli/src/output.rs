@@ -8,7 +8,9 @@ use std::fmt::{self, Display};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::text::{Text, is_unseen};
+use pinpoint_report::text::is_unseen;
+
+use crate::text::Text;
 
 /// The error after which standard output takes no more.
 static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);

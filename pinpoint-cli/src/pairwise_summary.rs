@@ -3,16 +3,15 @@
 use std::fmt::Write;
 
 use anstyle::Style;
-use pinpoint_core::{
-    ChartComparison, FunctionalComparison, Interval, PairwiseComparison, PairwiseOutcome,
-    PairwiseStatus, Variant, Verdict,
-};
+use pinpoint_core::PairwiseStatus;
+use pinpoint_report::quantity::{count, duration};
+use pinpoint_report::text::name;
+use pinpoint_report::words::{described, failures, reason, row, why};
 
 use crate::arguments::Display;
-use crate::quantity::{count, duration, p_value, quantity};
 use crate::storage::resume_command;
-use crate::summary::{BOLD, DIM, ERROR, FOUND, GOOD, line, plain, reason, why, write_warnings};
-use crate::text::{Text, name};
+use crate::summary::write_warnings;
+use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text};
 use pinpoint_core::job::{NamedChart, PairwiseResult};
 
 /// At most this many charts that did not move are written out.
@@ -23,41 +22,6 @@ pub(crate) fn of(document: &PairwiseResult, display: &Display) -> Text {
     // Writing to a string can't fail.
     let _ = write(&mut text, document, display);
     text
-}
-
-/// The comparison of one chart on a line: where it decides, and else of failures.
-pub(crate) fn line_of(outcome: &PairwiseOutcome, unit: Option<&str>) -> String {
-    let pairs = count(outcome.pairs.into(), "pair");
-    match (&outcome.functional, outcome.charts.first()) {
-        (Some(functional), _) if functional.verdict == Verdict::Different => {
-            format!("{pairs}: {}", failures(functional))
-        }
-        (
-            _,
-            Some(ChartComparison {
-                comparison: Some(comparison),
-                ..
-            }),
-        ) => format!(
-            "{pairs}: {} → {}, {}, p = {}",
-            quantity(comparison.control_median, unit),
-            quantity(comparison.treatment_median, unit),
-            [change(comparison), interval(comparison)]
-                .map(|text| text.replace("  ", " "))
-                .join(", 95 % interval "),
-            p_value(comparison.p_value),
-        ),
-        (
-            _,
-            Some(ChartComparison {
-                error: Some(error), ..
-            }),
-        ) => {
-            format!("{pairs}: {}", reason(error))
-        }
-        (Some(functional), _) => format!("{pairs}: {}", failures(functional)),
-        (None, _) => "no pairs were run".into(),
-    }
 }
 
 fn write(text: &mut Text, document: &PairwiseResult, display: &Display) -> std::fmt::Result {
@@ -161,41 +125,6 @@ fn headline(text: &mut Text, document: &PairwiseResult, display: &Display) -> st
     }
 }
 
-pub(crate) fn described(side: &Variant) -> String {
-    let mut text = line(&side.commit);
-    if let Some(pinpoint_core::Patch::File { name, .. }) = &side.commit.patch {
-        let _ = write!(text, " + {}", plain(name));
-    }
-    for argument in &side.arguments {
-        let _ = write!(text, " {}", plain(argument));
-    }
-    for (name, value) in &side.env {
-        let _ = write!(text, " {}={}", plain(name), plain(value));
-    }
-    text
-}
-
-pub(crate) fn failures(functional: &FunctionalComparison) -> String {
-    let percent = |rate: f64| format!("{:.0} %", 100.0 * rate);
-    let p = (functional.p_value).map_or_else(String::new, |p| format!(", p = {}", p_value(p)));
-    format!(
-        "failing runs {} → {}{p}",
-        percent(functional.control_rate),
-        percent(functional.treatment_rate)
-    )
-}
-
-fn change(comparison: &PairwiseComparison) -> String {
-    (comparison.estimate).map_or_else(|| "-".into(), |estimate| format!("{estimate:+.2} %"))
-}
-
-fn interval(comparison: &PairwiseComparison) -> String {
-    (comparison.interval).map_or_else(
-        || "-".into(),
-        |Interval { low, high }| format!("{low:+.2} to {high:+.2} %"),
-    )
-}
-
 /// A table: those that moved first, those that are better next, then the rest.
 fn write_charts(text: &mut Text, document: &PairwiseResult) -> std::fmt::Result {
     if document.charts.is_empty() {
@@ -249,33 +178,4 @@ fn write_charts(text: &mut Text, document: &PairwiseResult) -> std::fmt::Result 
         writeln!(text, "  … {} more that did not move", charts.len() - shown)?;
     }
     Ok(())
-}
-
-pub(crate) fn row(NamedChart { unit, comparison }: &NamedChart) -> [String; 8] {
-    let name = name(&comparison.chart);
-    let Some(compared) = &comparison.comparison else {
-        let error = comparison.error.as_deref().unwrap_or_default();
-        let empty = [const { String::new() }; 6];
-        let [a, b, c, d, e, f] = empty;
-        return [name, a, b, c, d, e, f, crate::text::name(error)];
-    };
-    let verdict = if comparison.moved() {
-        "different"
-    } else if comparison.improved() {
-        "better"
-    } else {
-        "same"
-    };
-    [
-        name,
-        quantity(compared.control_median, unit.as_deref()),
-        quantity(compared.treatment_median, unit.as_deref()),
-        change(compared),
-        interval(compared),
-        p_value(compared.p_value),
-        comparison
-            .adjusted_p_value
-            .map_or_else(String::new, p_value),
-        verdict.into(),
-    ]
 }

@@ -7,12 +7,13 @@ use std::path::Path;
 use pinpoint_backends::local::Repository;
 use pinpoint_core::Strategy;
 use pinpoint_core::suspicion::{self, FileKind, Touched};
+use pinpoint_report::quantity::count;
+use pinpoint_report::text::shortened;
 
 use crate::arguments::{Display, PriorArgument};
 use crate::error::CliError;
 use crate::output::errln;
-use crate::quantity::count;
-use crate::text::{DIM, shortened};
+use crate::text::DIM;
 
 /// The suspicion of the commits between two ends, before the first run.
 #[derive(Debug, Default)]

@@ -11,10 +11,10 @@ use pinpoint_core::{
     Event, JobMachine, Machine, Metric, OpenRange, Pairwise, Position, Progress, Range, Record,
     Report, Search, Task, Verdict,
 };
+use pinpoint_report::quantity::{count, duration, p_value, quantity};
+use pinpoint_report::text::{self, shortened};
+use pinpoint_report::words::{line, line_of, reason, short};
 
-use crate::pairwise_summary::line_of;
-use crate::quantity::{count, duration, p_value, quantity};
-use crate::summary::{line, reason, short};
 use crate::text::{BOLD, DIM, Text, text};
 
 /// The widest picture of the range.
@@ -135,7 +135,7 @@ impl Watch {
     pub(crate) fn watch(&mut self, event: &DriveEvent<'_>, engine: &Engine<JobMachine>) {
         let (machine, names) = (engine.machine(), engine.names());
         if let DriveEvent::Pausing(reason) = event {
-            let reason = crate::text::shortened(&reason.to_string(), MOST_OF_A_REASON).into_owned();
+            let reason = shortened(&reason.to_string(), MOST_OF_A_REASON).into_owned();
             self.tell(text!(
                 "pausing: {reason}; waiting for the other work to end"
             ));
@@ -196,18 +196,19 @@ impl Watch {
 
     /// The metric of the job, which its values are in from now on.
     fn metric(&mut self, metric: &Metric) {
-        let unit = metric.unit.as_deref().map_or_else(String::new, |unit| {
-            format!(" in {}", crate::text::name(unit))
-        });
+        let unit = metric
+            .unit
+            .as_deref()
+            .map_or_else(String::new, |unit| format!(" in {}", text::name(unit)));
         match &metric.chart {
             Some(chart) => {
-                let chart = crate::text::name(chart);
+                let chart = text::name(chart);
                 self.tell(text!("metric {BOLD}{chart}{BOLD:#}{unit}"));
             }
             None => {
                 let charts = &metric.charts;
                 let names: Vec<String> = (charts.keys().take(MOST_METRICS))
-                    .map(|chart| crate::text::name(chart))
+                    .map(|chart| text::name(chart))
                     .collect();
                 let more = match charts.len().saturating_sub(MOST_METRICS) {
                     0 => String::new(),

@@ -7,11 +7,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pinpoint_backends::local::SettleWait;
 use pinpoint_backends::store::JobId;
 use pinpoint_core::{DriveEvent, Engine, JobMachine};
+use pinpoint_report::text::plain;
 
 use crate::arguments::Display;
 use crate::output::{errln, is_live};
 use crate::progress::{Terminal, Watch};
-use crate::text::{DIM, Text, plain, text};
+use crate::text::{DIM, Text, text};
 
 pub(crate) struct Reporter {
     screen: Screen,

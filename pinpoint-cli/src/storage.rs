@@ -6,10 +6,10 @@ use bytesize::ByteSize;
 use pinpoint_backends::local::{BuildStore, CleanOptions, CleanReport, clean as clean_builds};
 use pinpoint_backends::store::{JobId, JobStore, without_password};
 use pinpoint_backends::{STATE_MARK, job_dir, owner};
+use pinpoint_report::command_line::quoted;
 use serde_json::json;
 
 use crate::arguments::{Clean, Display, Output};
-use crate::command_line::quoted;
 use crate::error::{CliError, FAILED, FOUND};
 use crate::output::{errln, outln, print_json};
 

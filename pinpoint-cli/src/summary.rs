@@ -3,17 +3,19 @@
 use std::fmt::Write;
 
 use pinpoint_core::{
-    CombinedCommit, Commit, Comparison, DependencyChange, Effect, EffectOf, Followed,
-    LargestChange, PerformanceComparison, Posterior, Status, Stopped, Unchanged,
+    CombinedCommit, Comparison, DependencyChange, Followed, LargestChange, PerformanceComparison,
+    Posterior, Status, Unchanged,
+};
+use pinpoint_report::quantity::{change, count, duration, level, p_value, quantity};
+use pinpoint_report::text::plain;
+use pinpoint_report::words::{
+    self, effect, further, line, line_of, only_failures, reason, short, size, why,
 };
 
 use crate::advice::clone_of;
 use crate::arguments::Display;
-use crate::pairwise_summary::line_of;
-use crate::quantity::{change, count, duration, level, p_value, quantity};
 use crate::storage::resume_command;
-pub(crate) use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, plain};
-use crate::text::{Text, name, shortened};
+use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text};
 use pinpoint_core::job::{BisectionResult, Confirmation, NamedCulprit};
 
 /// At most this many commits of a range are written out.
@@ -23,55 +25,6 @@ const MOST_CANDIDATES: usize = 20;
 /// probable than this.
 const MOST_SPANS: usize = 10;
 const LEAST_PROBABILITY: f64 = 0.001;
-
-/// The short name of a state where there is little room: `1f2e3d4c5b`, followed by
-/// what is held elsewhere, `skia@4c5b6a7980`.
-pub(crate) fn short(state: &CombinedCommit) -> String {
-    let mut text = short_commit(&state.main);
-    for held in &state.modified_deps {
-        let name = repository_name(&held.commit.repository);
-        let _ = write!(text, " {name}@{}", short_commit(&held.commit));
-    }
-    text
-}
-
-/// The beginning of a hash, with those merged into it.
-fn short_commit(commit: &Commit) -> String {
-    // A build that was made already.
-    if commit.git_hash.is_empty() {
-        return plain(&commit.repository).into_owned();
-    }
-    let start = |hash: &str| plain(hash.get(..10).unwrap_or(hash)).into_owned();
-    let hashes = std::iter::once(&commit.git_hash).chain(&commit.merged);
-    let hashes: Vec<String> = hashes.map(|hash| start(hash)).collect();
-    hashes.join("+")
-}
-
-/// The last part of a URL or path, as people call the repository.
-pub(crate) fn repository_name(repository: &str) -> String {
-    let name = repository.trim_end_matches('/');
-    let name = name.rsplit(['/', ':']).next().unwrap_or(name);
-    plain(name.strip_suffix(".git").unwrap_or(name)).into_owned()
-}
-
-/// A state on one line, with the subject of what was moved last.
-pub(crate) fn line(state: &CombinedCommit) -> String {
-    let moved = match state.modified_deps.last() {
-        Some(held) => &held.commit,
-        None => &state.main,
-    };
-    let subject = plain(moved.subject.as_deref().unwrap_or_default());
-    format!("{} {subject}", short(state)).trim_end().to_owned()
-}
-
-/// The longest reason that is written out.
-const LONGEST_REASON: usize = 4_096;
-
-/// The reason for a failure, in the words of others: on any number of lines, but not of
-/// any length.
-pub(crate) fn reason(text: &str) -> String {
-    shortened(&plain(text), LONGEST_REASON).into_owned()
-}
 
 pub(crate) fn of(document: &BisectionResult, display: &Display) -> Text {
     let mut text = Text::default();
@@ -213,24 +166,6 @@ fn write_largest_change(
     Ok(())
 }
 
-/// The size of the largest change that is not excluded.
-pub(crate) fn size(largest: &LargestChange, unit: Option<&str>) -> String {
-    let amount = quantity(largest.amount, unit);
-    match largest.relative {
-        Some(relative) if relative < 0.001 => format!("0.1 % ({amount})"),
-        Some(relative) => format!("{:.1} % ({amount})", 100.0 * relative),
-        None => amount,
-    }
-}
-
-/// That the values of the two ends were not compared, as an end has none.
-pub(crate) fn only_failures(document: &BisectionResult) -> &'static str {
-    match document.unmeasured.len() {
-        1 => "one end gave no value, and only failures were compared",
-        _ => "nothing was measured, as neither end gave a value; only failures were compared",
-    }
-}
-
 /// The ends whose runs all failed. What a culprit did says it itself.
 fn write_unmeasured(text: &mut Text, document: &BisectionResult) -> std::fmt::Result {
     if let Status::CulpritFound | Status::Failed = document.status {
@@ -249,44 +184,6 @@ fn write_unmeasured(text: &mut Text, document: &BisectionResult) -> std::fmt::Re
         }
     }
     Ok(())
-}
-
-/// What was left open after culprits were found, and the reason.
-pub(crate) fn further(document: &BisectionResult) -> Option<String> {
-    let is_open = document.status == Status::CulpritFound && document.stopped != Stopped::Decided;
-    let range = match &document.candidates[..] {
-        [first, .., last] => format!("from {} to {}", short(first), short(last)),
-        [only] => format!("at {}", short(only)),
-        [] => return None,
-    };
-    is_open.then(|| {
-        format!(
-            "whether there is a further change {range}: {}",
-            why(&document.stopped)
-        )
-    })
-}
-
-pub(crate) fn why(stopped: &Stopped) -> String {
-    match stopped {
-        Stopped::Decided => "no single commit explains what was measured".into(),
-        Stopped::Unlisted { reason } => format!(
-            "what lies between two neighbours could not be listed: {}",
-            plain(reason)
-        ),
-        Stopped::NothingToLearn => "more runs would add little information".into(),
-        Stopped::RunBudget => "the budget of runs does not allow the next comparison".into(),
-        Stopped::BuildBudget => "the budget of builds does not allow the next commit".into(),
-        Stopped::TimeBudget => "the time budget is used up".into(),
-        Stopped::Canceled => "it was canceled".into(),
-        Stopped::Failed { commit, reason } => match commit {
-            Some(pinpoint_core::Position::Lower) => {
-                format!("the good end can't be measured: {}", self::reason(reason))
-            }
-            Some(_) => format!("the bad end can't be measured: {}", self::reason(reason)),
-            None => self::reason(reason),
-        },
-    }
 }
 
 fn is_improvement(comparison: &Comparison<CombinedCommit>) -> bool {
@@ -357,97 +254,6 @@ pub(crate) fn write_culprit(
         writeln!(text, "  compare the two again:\n    {reproduce}")?;
     }
     Ok(())
-}
-
-/// A dependency that rolled, on one line.
-pub(crate) fn dependency_change(change: &DependencyChange) -> String {
-    let revision = |revision: &Option<String>| match revision {
-        Some(revision) => plain(revision.get(..10).unwrap_or(revision)).into_owned(),
-        None => "nothing".to_owned(),
-    };
-    let mut text = format!(
-        "{} {} → {}",
-        plain(&change.path),
-        revision(&change.before),
-        revision(&change.after)
-    );
-    match &change.followed {
-        Followed::Forward => {}
-        Followed::Backward => text.push_str(", set back"),
-        Followed::No {
-            reason,
-            unavailable,
-        } => {
-            let _ = write!(text, ": {}", self::reason(reason));
-            if *unavailable {
-                let _ = write!(text, " ({})", clone_of(&plain(&change.repository)));
-            }
-        }
-    }
-    text
-}
-
-/// By how many percent values differ, when a number says it.
-pub(crate) fn percent(effect: &Effect) -> Option<f64> {
-    relative(effect.estimate?, effect)
-}
-
-/// A difference in percent of the level before it.
-fn relative(difference: f64, effect: &Effect) -> Option<f64> {
-    let percent = 100.0 * (difference / effect.before.abs());
-    percent.is_finite().then_some(percent)
-}
-
-/// By how much two commits differ, on one line.
-pub(crate) fn effect(document: &BisectionResult, effect: &Effect) -> String {
-    let level = level(effect.confidence);
-    match effect.of {
-        EffectOf::Values => {
-            let unit = document.unit.as_deref();
-            let chart = name(document.chart.as_deref().unwrap_or("value"));
-            let mut text = format!(
-                "{chart} {} → {}",
-                quantity(effect.before, unit),
-                quantity(effect.after, unit),
-            );
-            if let Some(estimate) = effect.estimate {
-                let _ = write!(text, ": {}", change(estimate, unit));
-            }
-            if let Some(percent) = percent(effect) {
-                let _ = write!(text, " ({percent:+.1} %)");
-            }
-            if let Some(interval) = &effect.interval {
-                let _ = write!(
-                    text,
-                    ", {level} interval {} to {}",
-                    change(interval.low, unit),
-                    change(interval.high, unit)
-                );
-                let [low, high] = [interval.low, interval.high].map(|end| relative(end, effect));
-                if let (Some(low), Some(high)) = (low, high) {
-                    let _ = write!(text, " ({low:+.1} to {high:+.1} %)");
-                }
-            }
-            text
-        }
-        EffectOf::Failures => {
-            let percent = |rate: f64| format!("{:.0} %", 100.0 * rate);
-            let mut text = format!(
-                "failing runs {} → {}",
-                percent(effect.before),
-                percent(effect.after)
-            );
-            if let Some(interval) = &effect.interval {
-                let _ = write!(
-                    text,
-                    ", {level} interval of the difference {} to {}",
-                    percent(interval.low),
-                    percent(interval.high)
-                );
-            }
-            text
-        }
-    }
 }
 
 fn write_evidence(
@@ -566,4 +372,15 @@ fn write_posterior(text: &mut Text, posterior: &Posterior<CombinedCommit>) -> st
         }
     }
     writeln!(text, "  {:.3}  none of them", posterior.no_change)
+}
+
+/// A dependency that rolled, on one line, and the flag that helps to follow it.
+pub(crate) fn dependency_change(change: &DependencyChange) -> String {
+    let text = words::dependency_change(change);
+    match change.followed {
+        Followed::No {
+            unavailable: true, ..
+        } => format!("{text} ({})", clone_of(&plain(&change.repository))),
+        _ => text,
+    }
 }

@@ -5,10 +5,10 @@
 //! of imported jobs may hold anything. [`Text`] takes all of it and keeps only the
 //! escape sequences of our own styles, so that no caller has to remember to filter.
 
-use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 use anstyle::{AnsiColor, Style};
+use pinpoint_report::text::plain;
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
@@ -25,9 +25,6 @@ const SEQUENCES: [&str; 6] = [
     "\u{1b}[32m",
     "\u{1b}[33m",
 ];
-
-/// The longest name of a metric in a table. (Formatting panics at a width of 65,536.)
-pub(crate) const LONGEST_NAME: usize = 120;
 
 /// Text that may be printed as it is: the only escape sequences in it are those of
 /// our styles.
@@ -102,64 +99,9 @@ macro_rules! text {
 }
 pub(crate) use text;
 
-/// Foreign text with everything that would command a terminal, or change how the text
-/// around it shows, made visible as U+FFFD. Line breaks and tabs stay.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    if text.contains(is_unseen) {
-        Cow::Owned(text.replace(is_unseen, "\u{fffd}"))
-    } else {
-        Cow::Borrowed(text)
-    }
-}
-
-/// As [`plain`], on one line and not longer than a table can bear.
-pub(crate) fn name(text: &str) -> String {
-    shortened(&plain(text).replace(['\n', '\t'], "\u{fffd}"), LONGEST_NAME).into_owned()
-}
-
-/// Control characters, and those that turn the direction of the text around them:
-/// embeddings, overrides and isolates (Unicode TR 9). The marks, which words written
-/// from right to left need, stay.
-pub(crate) fn is_unseen(character: char) -> bool {
-    (character.is_control() && !matches!(character, '\n' | '\t'))
-        || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// Text of at most this many characters: the beginning and the end, with the number of
-/// characters left out between them.
-pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
-    let length = text.chars().count();
-    if length <= most {
-        return Cow::Borrowed(text);
-    }
-    let (head, tail) = (most - most / 4, most / 4);
-    let at = |place: usize| {
-        let found = text.char_indices().nth(place);
-        found.map_or(text.len(), |(byte, _)| byte)
-    };
-    Cow::Owned(format!(
-        "{}… [{} characters left out] …{}",
-        &text[..at(head)],
-        length - most,
-        &text[at(length - tail)..]
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn foreign_text_commands_no_terminal() {
-        assert_eq!(
-            plain("red \u{1b}[31m\u{7}\u{9b}2J\u{7f} ok\r"),
-            "red \u{fffd}[31m\u{fffd}\u{fffd}2J\u{fffd} ok\u{fffd}"
-        );
-        assert_eq!(plain("\u{202e}exe.txt\u{2066}"), "\u{fffd}exe.txt\u{fffd}");
-        for text in ["שלום\u{200f} עולם", "naïve – ü\ttab\nline", "日本"] {
-            assert_eq!(plain(text), text);
-        }
-    }
 
     #[test]
     fn only_our_styles_get_through() {
@@ -186,16 +128,5 @@ mod tests {
             Text::of_styled(ansi).0,
             "\u{1b}[1m\u{1b}[31merror:\u{1b}[0m 2Jx\u{fffd}]0;y\u{fffd}"
         );
-    }
-
-    #[test]
-    fn long_text_keeps_its_beginning_and_its_end() {
-        assert_eq!(shortened("äöü", 3), "äöü");
-        assert_eq!(
-            shortened("ääääööööüüüü", 8),
-            "ääääöö… [4 characters left out] …üü"
-        );
-        assert!(name(&"x".repeat(65_536)).chars().count() < 200);
-        assert_eq!(name("a\nb\u{1b}"), "a\u{fffd}b\u{fffd}");
     }
 }

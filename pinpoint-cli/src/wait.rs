@@ -7,11 +7,12 @@ use pinpoint_backends::job::{JobConfig, JobError, Waiting, machine_of, waiting};
 use pinpoint_backends::store::{Job, JobId, JobJournal};
 use pinpoint_core::job::{JobResult, RESULT_VERSION};
 use pinpoint_core::{DriveEvent, Engine, JobMachine, JobState, Journal};
+use pinpoint_report::results::stored;
 use serde_json::{Value, json};
 
 use crate::arguments::{Display, Output};
 use crate::error::{CliError, FOUND, TIMED_OUT, options_of, without_result};
-use crate::job_result::{exit_code, print_result, stored};
+use crate::job_result::{exit_code, print_result};
 use crate::output::{errln, print_json};
 use crate::reporter::Reporter;
 use crate::stop::Interrupt;

@@ -7,13 +7,13 @@ use pinpoint_backends::store::{PublicKey, SigningKey};
 use pinpoint_backends::worker::{LEASE, WorkerEvent, WorkerOptions, serve};
 use pinpoint_core::bots::Workers;
 use pinpoint_core::job::JobResult;
+use pinpoint_report::results::in_words;
 use serde_json::json;
 
 use crate::arguments::{self, Display, Key, Output, Worker};
 use crate::bots;
 use crate::doctor;
 use crate::error::{CliError, FOUND, with_advice};
-use crate::job_result::in_words;
 use crate::output::{errln, outln, print, print_json};
 use crate::stop::Interrupt;
 use crate::storage::{Storage, host};

@@ -5,9 +5,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use pinpoint_backends::job::Waiting;
 use pinpoint_backends::store::WorkerEntry;
+use pinpoint_report::quantity::count;
+use pinpoint_report::text::name;
 
-use crate::quantity::count;
-use crate::text::{BOLD, DIM, Text, name};
+use crate::text::{BOLD, DIM, Text};
 
 /// Milliseconds since 1970.
 pub(crate) fn now() -> i64 {

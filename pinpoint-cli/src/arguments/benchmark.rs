@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use pinpoint_backends::local::{CpuList, RunMeasure};
 use pinpoint_core::results::Format;
 use pinpoint_core::{Aggregate, Direction, Magnitude};
+use pinpoint_report::command_line::without_login;
 
 use super::{Assignment, BENCHMARK, BUDGET, OUTPUT, QUESTION, STORAGE, STRATEGY};
 
@@ -217,22 +218,6 @@ pub(super) fn repository(text: &str) -> Result<(String, PathBuf), String> {
             Ok((without_login(url), directory.into()))
         }
         _ => Err("URL=DIR is needed".to_owned()),
-    }
-}
-
-/// A URL without the password and, but for ssh, the user: jobs keep it.
-pub(crate) fn without_login(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return url.to_owned();
-    };
-    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let Some((login, host)) = authority.rsplit_once('@') else {
-        return url.to_owned();
-    };
-    let user = login.split(':').next().unwrap_or_default();
-    match scheme.eq_ignore_ascii_case("ssh") {
-        true => format!("{scheme}://{user}@{host}{path}"),
-        false => format!("{scheme}://{host}{path}"),
     }
 }
 

@@ -18,9 +18,7 @@ use std::path::PathBuf;
 use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use self::benchmark::{
-    Benchmark, DirectionArgument, JobOptions, MeasureArgument, without_login,
-};
+pub(crate) use self::benchmark::{Benchmark, DirectionArgument, JobOptions, MeasureArgument};
 pub(crate) use self::bisect::{Bisect, Culprit, PriorArgument, StrategyArgument};
 pub(crate) use self::bots::{Bots, BotsCommand};
 pub(crate) use self::compare::Compare;

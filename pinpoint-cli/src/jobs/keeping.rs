@@ -7,12 +7,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pinpoint_backends::job::{JobConfig, JobError, machine_of, stored_result};
 use pinpoint_backends::store::{Job, JobStore};
+use pinpoint_report::quantity::count;
 use serde_json::json;
 
 use crate::arguments::{Display, Output, Select};
 use crate::error::{CliError, FOUND};
 use crate::output::{errln, json_lines, outln, print_json};
-use crate::quantity::count;
 use crate::storage::Storage;
 use crate::whole_file;
 

@@ -4,8 +4,8 @@ use std::io::IsTerminal;
 
 use pinpoint_backends::job::JobConfig;
 use pinpoint_backends::store::Job;
+use pinpoint_report::command_line::quoted;
 
-use crate::command_line::quoted;
 use crate::error::CliError;
 use crate::output::{errln, is_live, print_error};
 use crate::text::BOLD;

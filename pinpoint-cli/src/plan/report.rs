@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use pinpoint_backends::local::RunMeasure;
 use pinpoint_core::simulation::{Cost, Estimate, Plan, Scatter, ScatterUnit};
+use pinpoint_report::quantity::{change, count, digits, duration, quantity};
 use serde_json::{Value, json};
 
 use crate::arguments::{Display, Output};
 use crate::output::{self, print_json};
 use crate::prior::Prior;
-use crate::quantity::{change, count, digits, duration, quantity};
 use crate::text::{BOLD, DIM, Text};
 
 /// The version of the document.

@@ -14,13 +14,14 @@ use pinpoint_core::{
     Aggregate, BuildRequest, Charts, Event, FindMetricRequest, InProcess, Key, Located, Record,
     Report, RunRequest, direction_of,
 };
+use pinpoint_report::text::shortened;
 
 use crate::arguments::Display;
 use crate::error::CliError;
 use crate::job::counted_by;
 use crate::output::errln;
 use crate::storage::state_dir;
-use crate::text::{DIM, shortened};
+use crate::text::DIM;
 
 /// The numbers of a file, one on each line; empty lines do not count.
 pub(crate) fn read(path: &Path) -> Result<Vec<f64>, CliError> {

@@ -12,7 +12,7 @@ use pinpoint_core::JobKind;
 use pinpoint_core::job::BisectionResult;
 use pinpoint_core::job::JobResult;
 
-pub(crate) struct Report {
+pub(super) struct Report {
     pub(super) job: Job,
     pub(super) kind: JobKind,
     pub(super) config: JobConfig,

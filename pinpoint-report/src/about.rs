@@ -8,11 +8,9 @@ use serde_json::Value;
 
 use super::foreign::Foreign;
 use super::model::Report;
-use crate::command_line;
-use crate::command_line::quoted;
-use crate::doctor::smallest_change;
-use crate::job_list::date;
-use crate::quantity::quantity;
+use crate::command_line::{quoted, without_values};
+use crate::quantity::{date, quantity};
+use crate::words::smallest_change;
 
 pub(super) fn section(report: &Report) -> Markup {
     html! {
@@ -20,7 +18,7 @@ pub(super) fn section(report: &Report) -> Markup {
             h2 { "How" }
             @if let Some(command) = &report.config.command_line {
                 h3 { "To do it again" }
-                pre.command { code { (Foreign(&quoted(&command_line::shown(command)))) } }
+                pre.command { code { (Foreign(&quoted(&without_values(command.words.clone())))) } }
                 // Builds that were made already are named from anywhere.
                 @if report.config.local.as_ref().is_some_and(|local| !local.made) {
                     p { "in " code { (Foreign(&report.job.repository)) } }

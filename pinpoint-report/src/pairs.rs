@@ -9,9 +9,9 @@ use super::foreign::{Foreign, clean};
 use super::model::{Pair, Report};
 use super::picture::{Difference, Side, differences, histograms};
 use super::search::commit_name;
-use crate::error::CliError;
-use crate::pairwise_summary::{described, failures, row};
+use crate::ReportError;
 use crate::quantity::{count, quantity};
+use crate::words::{described, failures, row};
 use pinpoint_core::job::CulpritFinderResult;
 use pinpoint_core::job::JobResult;
 use pinpoint_core::job::NamedCulprit;
@@ -31,7 +31,7 @@ struct Part<'a> {
     only: [&'a [String]; 2],
 }
 
-pub(super) fn sections(report: &Report) -> Result<Markup, CliError> {
+pub(super) fn sections(report: &Report) -> Result<Markup, ReportError> {
     let parts = match &report.result {
         Some(JobResult::Pairwise(document)) => vec![of_job(report, document)],
         Some(JobResult::CulpritFinder(document)) => of_finder(report, document),
@@ -126,7 +126,7 @@ fn between(report: &Report, base: Position, experiment: Position) -> Vec<Pair> {
         .collect()
 }
 
-fn section(report: &Report, part: &Part<'_>, room: &mut usize) -> Result<Markup, CliError> {
+fn section(report: &Report, part: &Part<'_>, room: &mut usize) -> Result<Markup, ReportError> {
     let mut charts: Vec<&NamedChart> = part.charts.iter().collect();
     charts.sort_by_key(|chart| (!chart.comparison.moved(), !chart.comparison.improved()));
     // Those that moved come first, so that they have pictures if any have.
@@ -187,7 +187,7 @@ fn table(charts: &[&NamedChart]) -> Markup {
     }
 }
 
-fn pictures(report: &Report, part: &Part<'_>, chart: &NamedChart) -> Result<Markup, CliError> {
+fn pictures(report: &Report, part: &Part<'_>, chart: &NamedChart) -> Result<Markup, ReportError> {
     let name = chart.comparison.chart.as_str();
     let unit = chart.unit.as_deref().map(clean);
     let values: Vec<(usize, bool, f64, f64)> = (part.pairs.iter().enumerate())

@@ -13,7 +13,8 @@ use maud::{Markup, Render, html};
 use crate::text;
 
 /// Text of others, on a line.
-pub(super) struct Foreign<'a>(pub(super) &'a str);
+#[derive(Debug, Clone, Copy)]
+pub struct Foreign<'a>(pub &'a str);
 
 impl Render for Foreign<'_> {
     fn render(&self) -> Markup {
@@ -23,7 +24,7 @@ impl Render for Foreign<'_> {
 
 /// The text with what would not show, or would change how the rest shows, made
 /// visible as U+FFFD. Line breaks and tabs stay.
-pub(super) fn clean(text: &str) -> Cow<'_, str> {
+pub fn clean(text: &str) -> Cow<'_, str> {
     if text.contains(is_unseen) {
         Cow::Owned(text.replace(is_unseen, "\u{fffd}"))
     } else {

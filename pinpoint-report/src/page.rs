@@ -9,16 +9,15 @@ use super::foreign::Foreign;
 use super::model::Report;
 use super::picture;
 use super::{about, answer, builds, pairs, runs, search};
-use crate::error::CliError;
-use crate::job_list::date;
-use crate::quantity::{count, duration};
+use crate::ReportError;
+use crate::quantity::{count, date, duration};
 use pinpoint_core::JobKind;
 use pinpoint_core::job::JobResult;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("page.js");
 
-pub(super) fn page(report: &Report) -> Result<String, CliError> {
+pub(super) fn page(report: &Report) -> Result<String, ReportError> {
     let answer = answer::answer(report);
     let what = match report.kind {
         JobKind::Bisection => "Bisection",

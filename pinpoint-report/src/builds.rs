@@ -10,7 +10,7 @@ use pinpoint_core::BuildReport;
 use super::foreign::{Foreign, clean, output};
 use super::model::{FailedBuild, Report};
 use crate::quantity::count;
-use crate::summary::line;
+use crate::words::line;
 
 /// The end of an output that is shown, in bytes.
 const END: u64 = 8 << 10;

@@ -89,7 +89,7 @@ pub(super) fn style() -> String {
 /// A picture could not be drawn.
 #[derive(Debug, thiserror::Error)]
 #[error("a picture of the report could not be drawn: {0}")]
-pub(crate) struct PictureError(String);
+pub struct PictureError(String);
 
 impl<E: std::error::Error + Send + Sync> From<DrawingAreaErrorKind<E>> for PictureError {
     fn from(error: DrawingAreaErrorKind<E>) -> Self {

@@ -9,10 +9,9 @@ use super::median_interval::median_interval;
 use super::model::{Report, Source};
 use super::picture::{Column, by_commit};
 use super::posterior;
-use crate::error::CliError;
-use crate::pairwise_summary::line_of;
+use crate::ReportError;
 use crate::quantity::{count, p_value, quantity};
-use crate::summary::{dependency_change, effect, line, short, why};
+use crate::words::{dependency_change, effect, line, line_of, short, why};
 use pinpoint_core::JobKind;
 use pinpoint_core::job::JobResult;
 use pinpoint_core::job::{BisectionResult, NamedCulprit};
@@ -22,7 +21,7 @@ const MOST_CANDIDATES: usize = 1000;
 /// At most this many files of a culprit are written out.
 const MOST_FILES: usize = 200;
 
-pub(super) fn section(report: &Report) -> Result<Markup, CliError> {
+pub(super) fn section(report: &Report) -> Result<Markup, ReportError> {
     if report.kind == JobKind::Pairwise {
         return Ok(html! {});
     }
@@ -211,7 +210,7 @@ fn unit(report: &Report) -> Option<String> {
     Some(clean(&unit).into_owned())
 }
 
-fn values(report: &Report, columns: &[Column]) -> Result<Markup, CliError> {
+fn values(report: &Report, columns: &[Column]) -> Result<Markup, ReportError> {
     let unit = unit(report);
     let picture = by_commit(columns, unit.as_deref())?;
     let failures = report.runs.iter().any(|run| run.failure.is_some());

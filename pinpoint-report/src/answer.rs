@@ -9,7 +9,7 @@ use super::foreign::Foreign;
 use super::model::Report;
 use super::search::commit_name;
 use crate::quantity::{count, level, quantity};
-use crate::summary::{further, only_failures, short, size, why};
+use crate::words::{further, only_failures, short, size, why};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::job::PairwiseResult;
 use pinpoint_core::job::{BisectionResult, NamedCulprit};
@@ -195,7 +195,7 @@ fn did(document: &BisectionResult, culprit: &NamedCulprit) -> Markup {
                 @if culprit.undone { "was lost, which " }
                 "changed " (chart(document)) " from " strong { (Foreign(&both[0])) }
                 " to " strong { (Foreign(&both[1])) }
-                @if let Some(percent) = crate::summary::percent(effect) {
+                @if let Some(percent) = crate::words::percent(effect) {
                     " (" (format!("{percent:+.1} %")) ")"
                 }
             }

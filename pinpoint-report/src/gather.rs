@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pinpoint_backends::job::{JobConfig, fetch_files, kind_of, machine_of};
+use pinpoint_backends::job::{JobConfig, fetch_files, kind_of, machine_of, open_local};
+use pinpoint_backends::job_dir;
 use pinpoint_backends::local::{
     LocalExecutor, OutputTail, Repository, output_tails, run_warnings, sessions,
 };
-use pinpoint_backends::store::{Job, JobId};
+use pinpoint_backends::store::{Job, JobStore};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{
     Answered, Answers, BuildReport, Commit, CommitOrder, Engine, Event, JobKey, JobMachine,
@@ -20,16 +21,18 @@ use super::builds;
 use super::foreign::output;
 use super::link::commit_page;
 use super::model::{Pair, Place, Report, Run, Source};
-use crate::error::{CliError, message};
-use crate::job::open_executor;
-use crate::job_result::{add_commands, stored};
-use crate::storage::Storage;
+use crate::ReportError;
+use crate::results::{add_commands, stored};
+use crate::text::message;
 
-pub(super) async fn gather(storage: &Storage, id: &JobId) -> Result<Report, CliError> {
-    let job = storage.jobs.get(id.as_str()).await?;
+pub(super) async fn gather(
+    store: &JobStore,
+    state_dir: &Path,
+    job: Job,
+) -> Result<Report, ReportError> {
     let kind = kind_of(&job)?;
     let config = JobConfig::of(&job)?;
-    let mut journal = storage.jobs.journal(id).await?;
+    let mut journal = store.journal(&job.id).await?;
     // A journal that is damaged is no reason to withhold the rest.
     let (records, damage) = match journal.records().await {
         Ok(records) => (records, None),
@@ -38,10 +41,10 @@ pub(super) async fn gather(storage: &Storage, id: &JobId) -> Result<Report, CliE
             Some(format!("the journal can't be read: {}", message(&error))),
         ),
     };
-    let mut gathered = known(storage, &job, &config, journal.job(), records).await?;
+    let mut gathered = known(state_dir, &job, &config, journal.job(), records).await?;
     gathered.missing.extend(damage);
-    let job_dir = storage.job_dir(id);
-    fetch_files(&storage.jobs, id, &job_dir).await?;
+    let job_dir = job_dir(state_dir, job.id.as_str());
+    fetch_files(store, &job.id, &job_dir).await?;
     let tails = output_tails(&job_dir)?;
     let reports = gathered.answers.iter().map(|answer| &answer.report);
     let failed_builds = builds::failed(reports.filter_map(built), &job_dir);
@@ -107,12 +110,12 @@ fn posterior_of(outcome: &JobOutcome) -> Option<Posterior> {
 }
 
 async fn known(
-    storage: &Storage,
+    state_dir: &Path,
     job: &Job,
     config: &JobConfig,
     key: JobKey,
     records: Vec<Record>,
-) -> Result<Known, CliError> {
+) -> Result<Known, ReportError> {
     let is_begun = !records.is_empty();
     let machine = machine_of(job, !is_begun)?;
     let Answers {
@@ -128,10 +131,11 @@ async fn known(
         ));
     }
     // Names are asked of the repository, which may be gone.
-    let executor = open_executor(storage, job, config);
-    let executor = executor
-        .map_err(|error| missing.push(error.to_string()))
-        .ok();
+    let executor = match &config.local {
+        Some(local) => open_local(local, state_dir, &job.id).map_err(|error| error.to_string()),
+        None => Err("only the creator of the job can carry it out".to_owned()),
+    };
+    let executor = executor.map_err(|reason| missing.push(reason)).ok();
     let stored = match job.state {
         JobState::Completed | JobState::Failed | JobState::Canceled => stored(job),
         JobState::Pending | JobState::Running => None,

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::foreign::clean;
 use super::model::{Report, Run};
 use super::pack::{Blocks, pack};
-use crate::error::CliError;
+use crate::ReportError;
 use crate::quantity::{count, duration, quantity};
-use crate::summary::short;
+use crate::words::short;
 use pinpoint_core::job::JobResult;
 
 /// The most that all outputs together take in the file, packed.
@@ -18,12 +18,11 @@ const TAILS: &str = "tails.jsonl";
 /// The most metrics that have a column.
 const MOST_CHARTS: usize = 4;
 
-pub(super) fn section(report: &Report) -> Result<Markup, CliError> {
+pub(super) fn section(report: &Report) -> Result<Markup, ReportError> {
     if report.runs.is_empty() {
         return Ok(html! {});
     }
-    let unpacked = CliError::file("pack the runs of", &report.job_dir);
-    let (table, blocks, left_out) = packed(report).map_err(unpacked)?;
+    let (table, blocks, left_out) = packed(report).map_err(ReportError::Pack)?;
     Ok(html! {
         section {
             h2 { "Runs" }

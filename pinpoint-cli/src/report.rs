@@ -1,26 +1,4 @@
-//! The report on a job: one HTML file that holds everything and needs nothing.
-//!
-//! [`gather`] collects what the store, the state directory and git know; the page
-//! is a pure function of that. Nothing in it is fetched: style, script, pictures
-//! and logs are in the file, and its content security policy forbids the rest.
-//! Without scripts, or printed, everything can be read but the table of the single
-//! runs with their logs, which is unpacked on demand.
-
-mod about;
-mod answer;
-mod builds;
-mod foreign;
-mod gather;
-mod link;
-mod median_interval;
-mod model;
-mod pack;
-mod page;
-mod pairs;
-mod picture;
-mod posterior;
-mod runs;
-mod search;
+//! The file of a report on a job.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -31,8 +9,6 @@ use crate::error::CliError;
 use crate::output::errln;
 use crate::storage::Storage;
 use crate::whole_file;
-
-pub(crate) use picture::PictureError;
 
 /// The file that a report is to be written to, found to be writable before any
 /// work is done for it.
@@ -62,7 +38,8 @@ pub(crate) fn destination(file: &Path) -> Result<PathBuf, CliError> {
 
 /// Writes the report on a job as it is now.
 pub(crate) async fn write(storage: &Storage, job: &JobId, file: &Path) -> Result<(), CliError> {
-    let text = text(storage, job).await?;
+    let job = storage.jobs.get(job.as_str()).await?;
+    let text = pinpoint_report::report(&storage.jobs, &storage.state_dir, job).await?;
     let written = || {
         let mut unfinished = whole_file::begin(file)?;
         unfinished.write_all(text.as_bytes())?;
@@ -71,16 +48,10 @@ pub(crate) async fn write(storage: &Storage, job: &JobId, file: &Path) -> Result
     written().map_err(CliError::file("write the report", file))
 }
 
-/// The report on a job as it is now.
-pub(crate) async fn text(storage: &Storage, job: &JobId) -> Result<String, CliError> {
-    let report = gather::gather(storage, job).await?;
-    page::page(&report)
-}
-
 /// Said when a report could not be written although the job has ended well: the
 /// job's result is kept.
 pub(crate) fn say_unwritten(error: &CliError, job: &JobId) {
-    use crate::summary::ERROR;
+    use crate::text::ERROR;
     errln!(
         "{ERROR}error:{ERROR:#} {error}\n\nto make the report again:  pinpoint jobs report {job} FILE"
     );

@@ -1,6 +1,7 @@
-//! Numbers as people read them.
+//! Numbers and times as people read them.
 
 use std::borrow::Cow;
+use std::time::{Duration, UNIX_EPOCH};
 
 use crate::text::plain;
 
@@ -8,7 +9,7 @@ use crate::text::plain;
 const LONGEST_UNIT: usize = 24;
 
 /// A value with its unit, in the prefix that suits it: `12.34 ms`, `1.2 GiB`.
-pub(crate) fn quantity(value: f64, unit: Option<&str>) -> String {
+pub fn quantity(value: f64, unit: Option<&str>) -> String {
     match unit {
         Some("s" | "sec" | "seconds") => scaled(
             value,
@@ -38,7 +39,7 @@ fn short_unit(unit: &str) -> Cow<'_, str> {
 }
 
 /// As [`quantity`], with a sign.
-pub(crate) fn change(value: f64, unit: Option<&str>) -> String {
+pub fn change(value: f64, unit: Option<&str>) -> String {
     let sign = if value >= 0.0 { "+" } else { "" };
     format!("{sign}{}", quantity(value, unit))
 }
@@ -54,7 +55,7 @@ fn scaled(value: f64, scales: &[(f64, &str)]) -> String {
 }
 
 /// Four digits that count.
-pub(crate) fn digits(value: f64) -> String {
+pub fn digits(value: f64) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-4..1e7).contains(&size) {
         return format!("{value:.3e}");
@@ -73,7 +74,7 @@ pub(crate) fn digits(value: f64) -> String {
 }
 
 /// A p-value: never 0, and no more digits than mean something.
-pub(crate) fn p_value(p: f64) -> String {
+pub fn p_value(p: f64) -> String {
     if p >= 0.001 {
         format!("{p:.3}")
     } else {
@@ -82,13 +83,13 @@ pub(crate) fn p_value(p: f64) -> String {
 }
 
 /// A confidence in percent: `95 %`.
-pub(crate) fn level(confidence: f64) -> String {
+pub fn level(confidence: f64) -> String {
     let level = digits(confidence * 100.0);
     format!("{} %", level.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// A duration, to the second.
-pub(crate) fn duration(seconds: f64) -> String {
+pub fn duration(seconds: f64) -> String {
     if seconds < 10.0 {
         return format!("{seconds:.1} s");
     }
@@ -101,12 +102,20 @@ pub(crate) fn duration(seconds: f64) -> String {
 }
 
 /// `1 run`, `2 runs`.
-pub(crate) fn count(number: u64, one: &str) -> String {
+pub fn count(number: u64, one: &str) -> String {
     if number == 1 {
         format!("1 {one}")
     } else {
         format!("{number} {one}s")
     }
+}
+
+/// A time as RFC 3339 has it.
+pub fn date(milliseconds: i64) -> String {
+    let since = Duration::from_millis(u64::try_from(milliseconds).unwrap_or_default());
+    // The last second that has four digits of a year.
+    let since = since.min(Duration::from_secs(253_402_300_799));
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
 }
 
 #[cfg(test)]

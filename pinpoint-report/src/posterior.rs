@@ -6,10 +6,10 @@ use pinpoint_core::{CombinedCommit, Position};
 use super::answer::{at, percent};
 use super::model::Report;
 use super::picture::{Bar, posterior};
-use crate::error::CliError;
+use crate::ReportError;
 
 /// The picture below that of the values: a bar for each two neighbours.
-pub(super) fn figure(report: &Report) -> Result<Markup, CliError> {
+pub(super) fn figure(report: &Report) -> Result<Markup, ReportError> {
     let Some(known) = &report.posterior else {
         return Ok(html! {});
     };

@@ -1,0 +1,77 @@
+//! The report on a job: one HTML file that holds everything and needs nothing.
+//!
+//! [`report`] collects what the store, the state directory and git know of a job; the page
+//! is a pure function of that. Nothing in it is fetched: style, script, pictures
+//! and logs are in the file, and its content security policy forbids the rest.
+//! Without scripts, or printed, everything can be read but the table of the single
+//! runs with their logs, which is unpacked on demand.
+//!
+//! Its [pictures](picture), [words] and [numbers](quantity) are for other pages and for a
+//! terminal, too, so that all of them show the same thing in the same way. Text of others
+//! gets into a page as [`Foreign`].
+
+#![forbid(unsafe_code)]
+
+mod about;
+mod answer;
+mod builds;
+pub mod command_line;
+mod foreign;
+mod gather;
+mod link;
+mod median_interval;
+mod model;
+mod pack;
+mod page;
+mod pairs;
+mod picture;
+mod posterior;
+pub mod quantity;
+pub mod results;
+mod runs;
+mod search;
+pub mod text;
+pub mod words;
+
+use std::io;
+use std::path::Path;
+
+use pinpoint_backends::job::JobError;
+use pinpoint_backends::local::LocalError;
+use pinpoint_backends::store::{Job, JobStore, StoreError};
+
+pub use foreign::{Foreign, clean};
+pub use picture::PictureError;
+
+/// A report could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// The store can't be read, or the job's directory not be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The job can't be read: another version made it, or it is damaged.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// The files of the job can't be read.
+    #[error(transparent)]
+    Local(#[from] LocalError),
+    /// A picture can't be drawn.
+    #[error(transparent)]
+    Picture(#[from] PictureError),
+    /// The table of the runs can't be packed.
+    #[error("the runs can't be packed: {0}")]
+    Pack(#[source] io::Error),
+}
+
+/// The report on a job as it is now. What of the job is in the store only is written to its
+/// directory in the state directory first.
+///
+/// # Errors
+///
+/// When the job, or what is kept of it, can't be read. What is merely gone, as its repository
+/// may be, is said in the report.
+pub async fn report(store: &JobStore, state_dir: &Path, job: Job) -> Result<String, ReportError> {
+    let report = gather::gather(store, state_dir, job).await?;
+    page::page(&report)
+}

@@ -1,0 +1,163 @@
+//! What a search found, and why it ended.
+
+use std::fmt::Write;
+
+use pinpoint_core::job::BisectionResult;
+use pinpoint_core::{
+    DependencyChange, Effect, EffectOf, Followed, LargestChange, Position, Status, Stopped,
+};
+
+use super::short;
+use crate::quantity::{change, level, quantity};
+use crate::text::{name, plain, shortened};
+
+/// The longest reason that is written out.
+const LONGEST_REASON: usize = 4_096;
+
+/// The reason for a failure, in the words of others: on any number of lines, but not of
+/// any length.
+pub fn reason(text: &str) -> String {
+    shortened(&plain(text), LONGEST_REASON).into_owned()
+}
+
+/// The size of the largest change that is not excluded.
+pub fn size(largest: &LargestChange, unit: Option<&str>) -> String {
+    let amount = quantity(largest.amount, unit);
+    match largest.relative {
+        Some(relative) if relative < 0.001 => format!("0.1 % ({amount})"),
+        Some(relative) => format!("{:.1} % ({amount})", 100.0 * relative),
+        None => amount,
+    }
+}
+
+/// That the values of the two ends were not compared, as an end has none.
+pub fn only_failures(document: &BisectionResult) -> &'static str {
+    match document.unmeasured.len() {
+        1 => "one end gave no value, and only failures were compared",
+        _ => "nothing was measured, as neither end gave a value; only failures were compared",
+    }
+}
+
+/// What was left open after culprits were found, and the reason.
+pub fn further(document: &BisectionResult) -> Option<String> {
+    let is_open = document.status == Status::CulpritFound && document.stopped != Stopped::Decided;
+    let range = match &document.candidates[..] {
+        [first, .., last] => format!("from {} to {}", short(first), short(last)),
+        [only] => format!("at {}", short(only)),
+        [] => return None,
+    };
+    is_open.then(|| {
+        format!(
+            "whether there is a further change {range}: {}",
+            why(&document.stopped)
+        )
+    })
+}
+
+/// The reason why a job ended.
+pub fn why(stopped: &Stopped) -> String {
+    match stopped {
+        Stopped::Decided => "no single commit explains what was measured".into(),
+        Stopped::Unlisted { reason } => format!(
+            "what lies between two neighbours could not be listed: {}",
+            plain(reason)
+        ),
+        Stopped::NothingToLearn => "more runs would add little information".into(),
+        Stopped::RunBudget => "the budget of runs does not allow the next comparison".into(),
+        Stopped::BuildBudget => "the budget of builds does not allow the next commit".into(),
+        Stopped::TimeBudget => "the time budget is used up".into(),
+        Stopped::Canceled => "it was canceled".into(),
+        Stopped::Failed { commit, reason } => match commit {
+            Some(Position::Lower) => {
+                format!("the good end can't be measured: {}", self::reason(reason))
+            }
+            Some(_) => format!("the bad end can't be measured: {}", self::reason(reason)),
+            None => self::reason(reason),
+        },
+    }
+}
+
+/// A dependency that rolled, on one line.
+pub fn dependency_change(change: &DependencyChange) -> String {
+    let revision = |revision: &Option<String>| match revision {
+        Some(revision) => plain(revision.get(..10).unwrap_or(revision)).into_owned(),
+        None => "nothing".to_owned(),
+    };
+    let mut text = format!(
+        "{} {} → {}",
+        plain(&change.path),
+        revision(&change.before),
+        revision(&change.after)
+    );
+    match &change.followed {
+        Followed::Forward => {}
+        Followed::Backward => text.push_str(", set back"),
+        Followed::No { reason, .. } => {
+            let _ = write!(text, ": {}", self::reason(reason));
+        }
+    }
+    text
+}
+
+/// By how many percent values differ, when a number says it.
+pub fn percent(effect: &Effect) -> Option<f64> {
+    relative(effect.estimate?, effect)
+}
+
+/// A difference in percent of the level before it.
+fn relative(difference: f64, effect: &Effect) -> Option<f64> {
+    let percent = 100.0 * (difference / effect.before.abs());
+    percent.is_finite().then_some(percent)
+}
+
+/// By how much two commits differ, on one line.
+pub fn effect(document: &BisectionResult, effect: &Effect) -> String {
+    let level = level(effect.confidence);
+    match effect.of {
+        EffectOf::Values => {
+            let unit = document.unit.as_deref();
+            let chart = name(document.chart.as_deref().unwrap_or("value"));
+            let mut text = format!(
+                "{chart} {} → {}",
+                quantity(effect.before, unit),
+                quantity(effect.after, unit),
+            );
+            if let Some(estimate) = effect.estimate {
+                let _ = write!(text, ": {}", change(estimate, unit));
+            }
+            if let Some(percent) = percent(effect) {
+                let _ = write!(text, " ({percent:+.1} %)");
+            }
+            if let Some(interval) = &effect.interval {
+                let _ = write!(
+                    text,
+                    ", {level} interval {} to {}",
+                    change(interval.low, unit),
+                    change(interval.high, unit)
+                );
+                let [low, high] = [interval.low, interval.high].map(|end| relative(end, effect));
+                if let (Some(low), Some(high)) = (low, high) {
+                    let _ = write!(text, " ({low:+.1} to {high:+.1} %)");
+                }
+            }
+            text
+        }
+        EffectOf::Failures => {
+            let percent = |rate: f64| format!("{:.0} %", 100.0 * rate);
+            let mut text = format!(
+                "failing runs {} → {}",
+                percent(effect.before),
+                percent(effect.after)
+            );
+            if let Some(interval) = &effect.interval {
+                let _ = write!(
+                    text,
+                    ", {level} interval of the difference {} to {}",
+                    percent(interval.low),
+                    percent(interval.high)
+                );
+            }
+            text
+        }
+    }
+}
