@@ -1,4 +1,4 @@
-//! The fields of a URL's query, for the pages that are no RPCs.
+//! The fields of a URL's query, or of a form, for the pages that are no RPCs.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,20 @@ use tonic::Status;
 
 use crate::grpc::errors;
 
-/// The fields of a query, each of them once.
+/// The fields, each of them once.
 #[derive(Debug)]
 pub(crate) struct Query(BTreeMap<String, String>);
 
 impl Query {
-    /// Reads them; a field that is given twice is an error.
+    /// Those of an address; a field that is given twice is an error.
     pub(crate) fn of(uri: &Uri) -> Result<Self, Status> {
+        Self::read(uri.query().unwrap_or_default().as_bytes())
+    }
+
+    /// Those of a form, which has the same shape.
+    pub(crate) fn read(text: &[u8]) -> Result<Self, Status> {
         let mut fields = BTreeMap::new();
-        let query = uri.query().unwrap_or_default().as_bytes();
-        for (name, value) in form_urlencoded::parse(query).into_owned() {
+        for (name, value) in form_urlencoded::parse(text).into_owned() {
             if fields.contains_key(&name) {
                 return Err(errors::field(&name, "it is given twice"));
             }

@@ -1,34 +1,21 @@
 //! What the buttons of a job do. Each is a form that is sent by POST; the answer leads back to
 //! the job, so that a reload does nothing twice.
 
-use axum::Form;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
-use serde::Deserialize;
-use tonic::Status;
+use pinpoint_report::Foreign;
 
 use super::frame::{self, Section};
-use super::job::{form_token, title};
-use super::view::View;
+use super::job::title;
+use super::view::{Form, View, once};
 use crate::Service;
+use crate::grpc::errors;
 use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
 use crate::grpc::v2::messages::{
     CancelJobRequest, GetJobRequest, PauseJobRequest, ResumeJobRequest, RetryJobRequest,
 };
 use crate::rest::Problem;
-
-#[derive(Deserialize)]
-pub(super) struct Reason {
-    #[serde(default)]
-    reason: String,
-}
-
-/// The key of a form that makes a job: one that is sent twice makes one.
-#[derive(Deserialize)]
-pub(super) struct Once {
-    key: String,
-}
 
 /// GET `/jobs/{id}/cancel`: asks for the reason, which the job keeps.
 pub(super) async fn ask_reason(
@@ -41,10 +28,10 @@ pub(super) async fn ask_reason(
     let summary = job.summary.unwrap_or_default();
     let path = format!("/jobs/{}", summary.job_id);
     let main = html! {
-        h1 { "Cancel " (title(&summary)) "?" }
+        h1 { "Cancel " (Foreign(title(&summary))) "?" }
         p { "A run under way is ended. What was measured is kept, and the job can be resumed." }
         form.stacked method="post" action=(format!("{path}/cancel")) {
-            (form_token(&view))
+            (view.form_token())
             label for="reason" { "Reason" }
             input #reason name="reason" required maxlength="500" autofocus;
             p {
@@ -62,12 +49,13 @@ pub(super) async fn cancel(
     State(service): State<Service>,
     Path(job_id): Path<String>,
     view: View,
-    Form(Reason { reason }): Form<Reason>,
+    Form(mut form): Form,
 ) -> Result<Response, Problem> {
-    if reason.trim().is_empty() {
+    let missing = || {
         let problem = "give a reason, so that others know why the job has ended";
-        return Err(Status::invalid_argument(problem).into());
-    }
+        errors::field("reason", problem)
+    };
+    let reason = form.take("reason").ok_or_else(missing)?;
     let request = CancelJobRequest { job_id, reason };
     let request = view.call("pinpoint.v2.Pinpoint/CancelJob", request);
     let job = service.cancel_job(request).await?.into_inner();
@@ -104,12 +92,10 @@ pub(super) async fn retry(
     State(service): State<Service>,
     Path(job_id): Path<String>,
     view: View,
-    Form(Once { key }): Form<Once>,
+    Form(mut form): Form,
 ) -> Result<Response, Problem> {
     let mut request = view.call("pinpoint.v2.Pinpoint/RetryJob", RetryJobRequest { job_id });
-    let unheard = |_| Status::invalid_argument("reload the page, and try again");
-    let key = key.parse().map_err(unheard)?;
-    request.metadata_mut().insert("idempotency-key", key);
+    once(&mut form, &mut request)?;
     let job = service.retry_job(request).await?.into_inner();
     Ok(back_to(&job.summary.unwrap_or_default().job_id))
 }

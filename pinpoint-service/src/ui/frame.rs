@@ -3,6 +3,7 @@
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use maud::{DOCTYPE, Markup, html};
+use pinpoint_report::clean;
 
 use super::assets::path;
 use super::view::View;
@@ -45,10 +46,10 @@ pub(super) fn page(view: &View, section: Section, title: &str, main: &Markup) ->
             @if view.may(Right::ReadAudit) { (link(Section::Admin, "/admin", "Administration")) }
         }
         @if view.may(Right::See) {
-            (link(Section::Account, "/account", view.user()))
-            @if let Some(token) = view.form_token() {
+            (link(Section::Account, "/account", &clean(view.user())))
+            @if view.has_session() {
                 form method="post" action="/sign-out" {
-                    input type="hidden" name="form_token" value=(token);
+                    (view.form_token())
                     button.link { "Sign out" }
                 }
             }

@@ -3,11 +3,12 @@
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use pinpoint_report::{Foreign, clean};
 use uuid::Uuid;
 
 use super::dates::{ago, at};
 use super::frame::{self, Section};
-use super::view::View;
+use super::view::{View, key};
 use crate::Service;
 use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
 use crate::grpc::v2::messages::{GetJobRequest, Job, JobSummary, Kind, State as JobState};
@@ -36,13 +37,14 @@ pub(super) async fn page(
         (facts(&job, &summary))
         (actions(&view, &job, &summary))
     };
-    Ok(frame::page(&view, Section::Jobs, title(&summary), &main))
+    let title = clean(title(&summary));
+    Ok(frame::page(&view, Section::Jobs, &title, &main))
 }
 
 fn head(summary: &JobSummary) -> Markup {
     html! {
         p.kind { (kind(summary)) " " (state(summary)) }
-        h1 { (title(summary)) }
+        h1 { (Foreign(title(summary))) }
     }
 }
 
@@ -50,21 +52,21 @@ fn facts(job: &Job, summary: &JobSummary) -> Markup {
     html! {
         table.facts {
             tbody {
-                tr { th scope="row" { "Benchmark" } td { (summary.benchmark) } }
-                tr { th scope="row" { "Bot" } td { (summary.bot) } }
-                tr { th scope="row" { "User" } td { (summary.user) } }
+                tr { th scope="row" { "Benchmark" } td { (Foreign(&summary.benchmark)) } }
+                tr { th scope="row" { "Bot" } td { (Foreign(&summary.bot)) } }
+                tr { th scope="row" { "User" } td { (Foreign(&summary.user)) } }
                 tr {
                     th scope="row" { "Created" }
                     td { (at(summary.created.as_ref())) ", " (ago(summary.created.as_ref())) }
                 }
                 @if !job.waits_for.is_empty() {
-                    tr { th scope="row" { "Waits for" } td { (job.waits_for) } }
+                    tr { th scope="row" { "Waits for" } td { (Foreign(&job.waits_for)) } }
                 }
                 @if !summary.error.is_empty() {
-                    tr { th scope="row" { "Error" } td { (summary.error) } }
+                    tr { th scope="row" { "Error" } td { (Foreign(&summary.error)) } }
                 }
                 @if let Some(cancel) = &job.cancellation {
-                    tr { th scope="row" { "Canceled" } td { (cancel.reason) " (" (cancel.by) ")" } }
+                    tr { th scope="row" { "Canceled" } td { (Foreign(&cancel.reason)) " (" (Foreign(&cancel.by)) ")" } }
                 }
             }
         }
@@ -91,8 +93,8 @@ fn actions(view: &View, job: &Job, summary: &JobSummary) -> Markup {
             }
             @if view.may(Right::Create) && job.arguments.is_some() {
                 form method="post" action=(path("retry")) {
-                    (form_token(view))
-                    input type="hidden" name="key" value=(Uuid::now_v7().simple());
+                    (view.form_token())
+                    (key())
                     button { "Retry" }
                 }
             }
@@ -103,17 +105,8 @@ fn actions(view: &View, job: &Job, summary: &JobSummary) -> Markup {
 fn button(view: &View, path: &str, name: &str) -> Markup {
     html! {
         form method="post" action=(path) {
-            (form_token(view))
+            (view.form_token())
             button { (name) }
-        }
-    }
-}
-
-/// What a form that changes something has to send.
-pub(super) fn form_token(view: &View) -> Markup {
-    html! {
-        @if let Some(token) = view.form_token() {
-            input type="hidden" name="form_token" value=(token);
         }
     }
 }

@@ -7,13 +7,13 @@ use axum::response::{IntoResponse, Redirect, Response};
 use http::Uri;
 use maud::{Markup, html};
 use pinpoint_core::api::Timestamp;
+use pinpoint_report::Foreign;
 use tonic::Status;
-use uuid::Uuid;
 
 use super::dates::ago;
 use super::frame::{self, Section};
-use super::job::{form_token, kind, state, title};
-use super::view::View;
+use super::job::{kind, state, title};
+use super::view::{View, key};
 use crate::Service;
 use crate::grpc::errors;
 use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
@@ -83,12 +83,12 @@ impl Column {
         html! {
             @match self {
                 Self::Name => th scope="row" {
-                    a href=(format!("/jobs/{}", job.job_id)) { (title(job)) }
+                    a href=(format!("/jobs/{}", job.job_id)) { (Foreign(title(job))) }
                 },
-                Self::Benchmark => td { (job.benchmark) },
-                Self::Bot => td { (job.bot) },
+                Self::Benchmark => td { (Foreign(&job.benchmark)) },
+                Self::Bot => td { (Foreign(&job.bot)) },
                 Self::Type => td { (kind(job)) },
-                Self::User => td { (job.user) },
+                Self::User => td { (Foreign(&job.user)) },
                 Self::Created => td { (ago(job.created.as_ref())) },
                 Self::Status => td { (state(job)) },
                 Self::Runs => td.number { (job.runs) },
@@ -447,8 +447,8 @@ fn row(view: &View, columns: &[Column], job: &JobSummary) -> Markup {
                     a href=(format!("/new?from={}", job.job_id)) { "Clone" }
                     " "
                     form method="post" action=(path("retry")) {
-                        (form_token(view))
-                        input type="hidden" name="key" value=(Uuid::now_v7().simple());
+                        (view.form_token())
+                        (key())
                         button.link { "Retry" }
                     }
                 }

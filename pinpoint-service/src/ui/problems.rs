@@ -5,6 +5,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode, header};
 use maud::{Markup, html};
+use pinpoint_report::Foreign;
 use tonic::Status;
 
 use super::frame;
@@ -97,7 +98,7 @@ impl Problem<'_> {
         let page = html! {
             section.problem {
                 h1 { (title) }
-                p { (self.message) }
+                p { (Foreign(self.message)) }
                 @if let Some(wait) = self.wait {
                     p { "Try again in " (wait) " s." }
                 }
@@ -110,7 +111,7 @@ impl Problem<'_> {
                     }
                     None => p { (advice) }
                 }
-                p.soft { "Request " code { (self.request) } }
+                p.soft { "Request " code { (Foreign(self.request)) } }
             }
         };
         (title, page)

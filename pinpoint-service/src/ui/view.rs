@@ -1,12 +1,19 @@
-//! The person who looks at a page.
+//! The person who looks at a page, and the forms that are sent.
 
-use axum::extract::FromRequestParts;
+use axum::body::to_bytes;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use http::header::CONTENT_TYPE;
 use http::request::Parts;
+use maud::{Markup, html};
+use tonic::Status;
+use uuid::Uuid;
 
 use crate::Service;
 use crate::caller::Context;
 use crate::grpc::errors;
+use crate::limits::MOST_BODY_BYTES;
 use crate::operations::Right;
+use crate::query::Query;
 use crate::rest::Problem;
 
 /// A request for a page.
@@ -44,9 +51,18 @@ impl View {
         self.may(Right::End) && caller.is_some_and(|caller| caller.may_end(user).is_ok())
     }
 
-    /// What each form that changes something has to send, where the user has a session.
-    pub(super) fn form_token(&self) -> Option<&str> {
-        self.context.form_token.as_deref()
+    /// The field that each form which changes something has to send, where the user has a session.
+    pub(super) fn form_token(&self) -> Markup {
+        html! {
+            @if let Some(token) = &self.context.form_token {
+                input type="hidden" name="form_token" value=(token);
+            }
+        }
+    }
+
+    /// Whether the user has a session, which can be ended.
+    pub(super) fn has_session(&self) -> bool {
+        self.context.form_token.is_some()
     }
 
     /// A call of a method of `pinpoint.v2` in the name of the user.
@@ -58,4 +74,40 @@ impl View {
         });
         request
     }
+}
+
+/// The fields of a form that was sent.
+pub(super) struct Form(pub(super) Query);
+
+impl<S: Sync> FromRequest<S> for Form {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let kind = request.headers().get(CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        if !kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+            let problem = "this is the address of a form of a page; programs use /api/v2";
+            return Err(Status::invalid_argument(problem).into());
+        }
+        let body = to_bytes(request.into_body(), MOST_BODY_BYTES).await;
+        let body = body.map_err(|_| Problem::too_large())?;
+        Ok(Self(Query::read(&body)?))
+    }
+}
+
+const KEY: &str = "key";
+
+/// The field of a form that makes a job: one that is sent twice makes one.
+pub(super) fn key() -> Markup {
+    html! { input type="hidden" name=(KEY) value=(Uuid::now_v7().simple()); }
+}
+
+/// Takes that field, and makes the request one that is carried out once.
+pub(super) fn once<T>(form: &mut Query, request: &mut tonic::Request<T>) -> Result<(), Status> {
+    let unheard = || Status::invalid_argument("the form has no key; reload the page");
+    let key = form.take(KEY).ok_or_else(unheard)?;
+    let key = key.parse().map_err(|_| unheard())?;
+    request.metadata_mut().insert("idempotency-key", key);
+    Ok(())
 }
