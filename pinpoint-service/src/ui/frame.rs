@@ -58,8 +58,14 @@ pub(super) fn page(view: &View, section: Section, title: &str, main: &Markup) ->
     answer(StatusCode::OK, title, &header, main)
 }
 
+/// A page for those who may be anybody.
+pub(super) fn bare(status: StatusCode, title: &str, main: &Markup) -> Response {
+    let header = html! { nav aria-label="Pages" { a.home href="/" { "Pinpoint" } } };
+    answer(status, title, &header, main)
+}
+
 /// A page whose header is this.
-pub(super) fn answer(status: StatusCode, title: &str, header: &Markup, main: &Markup) -> Response {
+fn answer(status: StatusCode, title: &str, header: &Markup, main: &Markup) -> Response {
     let page = html! {
         (DOCTYPE)
         html lang="en" {

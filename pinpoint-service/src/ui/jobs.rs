@@ -6,11 +6,10 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::Uri;
 use maud::{Markup, html};
-use pinpoint_core::api::Timestamp;
 use pinpoint_report::Foreign;
 use tonic::Status;
 
-use super::dates::ago;
+use super::dates::{ago, days};
 use super::frame::{self, Section};
 use super::job::{kind, state, title};
 use super::view::{View, key};
@@ -20,7 +19,6 @@ use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
 use crate::grpc::v2::messages::{
     CountJobsRequest, JobFilter, JobSummary, Kind, ListJobsRequest, State as JobState,
 };
-use crate::older_page::{DAY, day};
 use crate::operations::Right;
 use crate::query::Query;
 use crate::rest::Problem;
@@ -202,20 +200,7 @@ impl Shown {
     }
 
     fn filter(&self) -> Result<JobFilter, Status> {
-        let time = |name: &str, text: &str, days: i64| match text {
-            "" => Ok(None),
-            text => {
-                let problem = || errors::field(name, "write the day as YYYY-MM-DD");
-                let day = day(text).ok_or_else(problem)?;
-                Ok::<_, Status>(Timestamp::of_milliseconds(day + days * DAY))
-            }
-        };
-        let (since, until) = (time("from", &self.from, 0)?, time("to", &self.to, 1)?);
-        if let (Some(since), Some(until)) = (&since, &until)
-            && since.seconds >= until.seconds
-        {
-            return Err(errors::field("from", "this day is after the last one"));
-        }
+        let (since, until) = days(&self.from, &self.to)?;
         Ok(JobFilter {
             benchmark: self.benchmark.clone(),
             bots: match &*self.bot {

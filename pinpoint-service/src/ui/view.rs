@@ -5,7 +5,8 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use maud::{Markup, html};
-use tonic::Status;
+use pinpoint_backends::store::AuditEntry;
+use tonic::{Code, Status};
 use uuid::Uuid;
 
 use crate::Service;
@@ -37,6 +38,26 @@ impl View {
     pub(super) fn user(&self) -> &str {
         let caller = self.context.caller.as_ref();
         caller.map_or("", |caller| &caller.user)
+    }
+
+    /// All that the user may do.
+    pub(super) fn rights(&self) -> impl Iterator<Item = Right> {
+        Right::ALL.into_iter().filter(|right| self.may(*right))
+    }
+
+    /// Whether a token says who it is, and so no person looks.
+    pub(super) fn is_by_token(&self) -> bool {
+        self.context.by_token
+    }
+
+    /// The row of the audit log about something that was done to a token.
+    pub(super) fn entry(&self, operation: &str, token: &str, result: Code) -> AuditEntry {
+        let details = [("token".to_owned(), token.into())];
+        AuditEntry {
+            operation: operation.to_owned(),
+            details: details.into_iter().collect(),
+            ..self.context.entry(result)
+        }
     }
 
     /// Whether the user may do this.
