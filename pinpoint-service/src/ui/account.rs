@@ -13,7 +13,7 @@ use tonic::{Code, Status};
 
 use super::dates::{ago, at};
 use super::frame::{self, Section};
-use super::view::{Form, View};
+use super::view::{Form, THEME, THEMES, View};
 use crate::Service;
 use crate::caller::{denied, is_same};
 use crate::grpc::errors;
@@ -22,6 +22,9 @@ use crate::grpc::v2::messages::{GetQuotaRequest, GetQuotaResponse};
 use crate::operations::Right;
 use crate::rest::Problem;
 use crate::users::user_name;
+
+/// The theme of the system.
+const SYSTEM: &str = "system";
 
 /// The days after which a token may end; the second unless another is chosen.
 const DAYS: [u32; 4] = [7, 30, 90, 365];
@@ -62,6 +65,7 @@ async fn shown(service: &Service, view: &View, wanted: &Wanted) -> Result<Respon
         h1 { "Account" }
         (person(view))
         (quotas(&quota))
+        (preferences(view))
         h2 { "API tokens" }
         p.soft {
             "A program sends a token as " code { "Authorization: Bearer pinpoint_…" }
@@ -132,6 +136,47 @@ fn quotas(quota: &GetQuotaResponse) -> Markup {
             }
         }
     }
+}
+
+fn preferences(view: &View) -> Markup {
+    html! {
+        h2 { "Preferences" }
+        form.bar method="post" action="/account/preferences" {
+            (view.form_token())
+            label for="theme" { "Theme" }
+            select #theme name="theme" {
+                option value=(SYSTEM) { "that of the system" }
+                @for theme in THEMES {
+                    option value=(theme) selected[view.theme() == Some(theme)] { (theme) }
+                }
+            }
+            button { "Keep" }
+        }
+    }
+}
+
+/// POST `/account/preferences`.
+pub(super) async fn prefer(
+    State(service): State<Service>,
+    view: View,
+    Form(mut form): Form,
+) -> Result<Response, Problem> {
+    let mut preferences = view.preferences().clone();
+    let theme = form.take(THEME).unwrap_or_default();
+    match THEMES.into_iter().find(|known| *known == theme) {
+        Some(theme) => preferences.insert(THEME.into(), theme.into()),
+        None if theme == SYSTEM => preferences.remove(THEME),
+        None => {
+            let problem = "choose one of system, light, dark";
+            return Err(errors::field(THEME, problem).into());
+        }
+    };
+    let kept = service
+        .store
+        .set_preferences(view.user(), &preferences)
+        .await;
+    kept.map_err(errors::store)?;
+    Ok(Redirect::to("/account").into_response())
 }
 
 /// The tokens, with buttons that revoke them.

@@ -11,7 +11,7 @@ use pinpoint_core::api::{GetCommitRequest, GetCommitResponse};
 use pinpoint_report::{Foreign, clean};
 use tonic::{Code, Status};
 
-use super::dates::{ago, at};
+use super::dates::ago;
 use super::frame::{self, Section};
 use super::job::{kind, state, title};
 use super::view::View;
@@ -53,6 +53,7 @@ pub(super) async fn page(
         }),
         page_size: Some(PAGE),
         page_token: token,
+        ..ListJobsRequest::default()
     };
     let listed = service.list_jobs(view.call("pinpoint.v2.Pinpoint/ListJobs", request));
     let listed = listed.await?.into_inner();
@@ -66,7 +67,7 @@ pub(super) async fn page(
         (facts(whole, &known))
         h2 { "Jobs" }
         p.soft { "Jobs that began or ended at this commit, compared it, or found it; the newest first." }
-        (table(&listed.jobs))
+        (table(&listed.jobs, whole))
         nav.bar aria-label="Pages of the list" {
             @if let Some(path) = other(&listed.previous_page_token) {
                 a.button rel="prev" href=(path) { "Newer" }
@@ -124,7 +125,7 @@ fn facts(hash: &str, known: &Result<Option<GetCommitResponse>, Status>) -> Marku
                     tr { th scope="row" { "Author" } td { (Foreign(&commit.author)) } }
                     tr {
                         th scope="row" { "Written" }
-                        td { (at(Some(&commit.created))) ", " (ago(Some(&commit.created))) }
+                        td { (Foreign(&commit.created)) }
                     }
                     @if commit.commit_position > 0 {
                         tr {
@@ -152,7 +153,19 @@ fn facts(hash: &str, known: &Result<Option<GetCommitResponse>, Status>) -> Marku
     }
 }
 
-fn table(jobs: &[JobSummary]) -> Markup {
+/// The part that the commit has in the answer of a job.
+fn role(job: &JobSummary, hash: &str) -> Markup {
+    let answer = job.answer.as_ref().filter(|it| !it.git_hash.is_empty());
+    html! {
+        @match answer {
+            Some(answer) if answer.git_hash.starts_with(hash) => span.tone.found { "Culprit" },
+            Some(answer) => { "found " a href=(format!("/commits/{}", answer.git_hash)) { (short(&answer.git_hash)) } },
+            None => "",
+        }
+    }
+}
+
+fn table(jobs: &[JobSummary], whole: &str) -> Markup {
     html! {
         @if jobs.is_empty() {
             p.empty { "No job had to do with it." }
@@ -164,6 +177,7 @@ fn table(jobs: &[JobSummary]) -> Markup {
                             th scope="col" { "Job" }
                             th scope="col" { "Type" }
                             th scope="col" { "Status" }
+                            th scope="col" { "This commit" }
                             th scope="col" { "Benchmark" }
                             th scope="col" { "Bot" }
                             th scope="col" { "User" }
@@ -176,6 +190,7 @@ fn table(jobs: &[JobSummary]) -> Markup {
                                 th scope="row" { a href=(format!("/jobs/{}", job.job_id)) { (Foreign(title(job))) } }
                                 td { (kind(job)) }
                                 td { (state(job)) }
+                                td { (role(job, whole)) }
                                 td { (Foreign(&job.benchmark)) }
                                 td { (Foreign(&job.bot)) }
                                 td { (Foreign(&job.user)) }

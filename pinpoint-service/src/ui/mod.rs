@@ -32,7 +32,6 @@ use crate::operations::Right;
 use crate::pages::{Page, given, open, posted, seen};
 
 pub(crate) use self::account::signed_out;
-pub(crate) use self::bots::bots;
 pub(crate) use self::compressed::compressed;
 pub(crate) use self::problems::{as_pages, wants_page};
 
@@ -46,9 +45,12 @@ pub(crate) const PAGES: &[Page] = &[
     posted("/jobs/{id}/pause", Right::End, || post(actions::pause)),
     posted("/jobs/{id}/resume", Right::End, || post(actions::resume)),
     posted("/jobs/{id}/retry", Right::Create, || post(actions::retry)),
+    // The names of bots, too, for the programs of the older page.
+    seen("/bots", || get(bots::bots)),
     seen("/workers", || get(bots::workers)),
     seen("/commits/{hash}", || get(commit::page)),
     seen("/account", || get(account::page)),
+    posted("/account/preferences", Right::See, || post(account::prefer)),
     posted("/account/tokens", Right::See, || {
         post(account::create_token)
     }),
