@@ -87,6 +87,7 @@ fn answer(
             body {
                 a.skip href="#main" { "To the content" }
                 header.frame { (header) }
+                p.soft #connection role="status" {}
                 main #main tabindex="-1" { (main) }
             }
         }
