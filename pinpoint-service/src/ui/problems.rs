@@ -127,8 +127,10 @@ impl Problem<'_> {
                 @if let Some(wait) = self.wait {
                     p { "Try again in " (wait) " s." }
                 }
-                @if self.is_form {
+                @if self.is_form && self.status.is_client_error() {
                     p { "Nothing was changed. The values of the form were not kept here; go back to find those that your browser still has." }
+                } @else if self.is_form {
+                    p { "Look whether it was done before you send the form again." }
                 }
                 @if can_sign_in {
                     form method="get" action="/sign-in" {

@@ -134,7 +134,10 @@ async fn a_person_signs_in_at_a_real_provider() {
     );
     browser.follow("document.querySelector('form').submit()");
     let at = browser.evaluate("location.href");
-    assert!(at.as_str().unwrap().starts_with(&format!("{home}/?")), "{at}");
+    assert!(
+        at.as_str().unwrap().starts_with(&format!("{home}/?")),
+        "{at}"
+    );
     shows(&mut browser, "ada@example.org");
     // No script can read the session.
     assert_eq!(browser.evaluate("document.cookie"), "");

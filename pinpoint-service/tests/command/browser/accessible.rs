@@ -48,7 +48,8 @@ async fn axe_core_finds_nothing_on_any_page() {
     assert!(paths.len() > 10, "{paths:?}");
     let mut browser = Chromium::start();
     for (width, theme) in SCREENS {
-        let size = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
+        let size =
+            json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
         browser.call("Emulation.setDeviceMetricsOverride", size);
         let theme = json!([{ "name": "prefers-color-scheme", "value": theme }]);
         browser.call("Emulation.setEmulatedMedia", json!({ "features": theme }));
@@ -58,7 +59,10 @@ async fn axe_core_finds_nothing_on_any_page() {
             let found = browser.evaluate(FOUND);
             assert_eq!(found, json!([]), "{path} at {width}: {found:#}");
             let wide = browser.evaluate("document.documentElement.scrollWidth");
-            assert!(wide.as_u64().unwrap() <= width.into(), "{path} at {width}: {wide}");
+            assert!(
+                wide.as_u64().unwrap() <= width.into(),
+                "{path} at {width}: {wide}"
+            );
         }
     }
     for url in browser.requests() {
@@ -83,7 +87,10 @@ async fn the_secret_of_a_token_is_in_no_log() {
     let secret = secret.as_str().unwrap().trim();
     assert!(secret.starts_with("pinpoint_"), "{secret}");
     let log = running.log();
-    assert!(log.contains("/account/tokens") && !log.contains(secret), "{log}");
+    assert!(
+        log.contains("/account/tokens") && !log.contains(secret),
+        "{log}"
+    );
 }
 
 /// The paths of the table that lead to pages, with the id of this job.
@@ -95,7 +102,9 @@ async fn pages(home: &str, id: &str) -> BTreeSet<String> {
             continue;
         }
         let path = path.replace("{id}", id).replace("{hash}", &"a".repeat(40));
-        let asked = client.get(format!("{home}{path}")).header("accept", "text/html");
+        let asked = client
+            .get(format!("{home}{path}"))
+            .header("accept", "text/html");
         let answer = asked.send().await.unwrap();
         let kind = answer.headers().get("content-type");
         if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/html")) {

@@ -31,7 +31,7 @@ async fn a_commit_leads_to_the_jobs_that_it_has_to_do_with() {
         set.unwrap();
     };
     set(JobState::Running, None).await;
-    let effect = json!({ "of": "metric", "before": 1.0, "after": 2.0, "estimate": 1.0 });
+    let effect = json!({ "of": "values", "before": 1.0, "after": 2.0, "estimate": 1.0 });
     let culprits = json!([{ "blamed": { "git_hash": culprit }, "effect": effect }]);
     let outcome = json!({ "status": "culprit_found", "culprits": culprits });
     set(JobState::Completed, Some(&outcome)).await;
