@@ -5,6 +5,7 @@ mod codec;
 pub(crate) mod events;
 mod message;
 mod problem;
+mod report;
 
 use std::sync::Arc;
 
@@ -27,12 +28,13 @@ use self::codec::Raw;
 pub(crate) use self::message::to_json;
 use self::message::{Fields, MessageError};
 pub(crate) use self::problem::Problem;
+pub(crate) use self::report::HTML;
 use crate::Service;
 use crate::caller::Context;
 use crate::descriptors::method_of;
 use crate::grpc::errors;
 use crate::limits::MOST_BODY_BYTES;
-use crate::operations::{Access, OPERATIONS};
+use crate::operations::{Access, GET_REPORT, OPERATIONS};
 
 /// A method, and the way to it.
 struct Call {
@@ -102,7 +104,11 @@ async fn answer(call: &Call, path: &RawPathParams, request: Request) -> Result<R
     // A router is always ready, and can't fail.
     let _ = client.ready().await;
     let answered = client.unary(request, call.path.clone(), Raw).await?;
-    let message = DynamicMessage::decode(call.method.output(), &*answered.into_inner());
+    let answered = answered.into_inner();
+    if call.rpc == GET_REPORT {
+        return report::answer(&answered);
+    }
+    let message = DynamicMessage::decode(call.method.output(), &*answered);
     let unreadable = |_| Status::internal("the answer can't be written as JSON");
     let json = to_json(&message.map_err(|_| Status::internal("the answer can't be read"))?);
     Ok(Json(json.map_err(unreadable)?).into_response())

@@ -5,6 +5,7 @@ mod cursors;
 pub(crate) mod journal;
 mod lists;
 mod plan;
+mod report;
 pub(crate) mod show;
 
 /// The messages and the trait of the service, which the build script writes from the `.proto`
@@ -34,10 +35,11 @@ use self::messages::pinpoint_server::Pinpoint;
 use self::messages::{
     CancelJobRequest, CloneJobRequest, CompareJobsRequest, CompareJobsResponse, CountJobsRequest,
     CountJobsResponse, CreateJobRequest, GetAuditRequest, GetAuditResponse, GetJobRequest,
-    GetQuotaRequest, GetQuotaResponse, ListBotsRequest, ListBotsResponse, ListBuildsRequest,
-    ListBuildsResponse, ListJobsRequest, ListJobsResponse, ListRunsRequest, ListRunsResponse,
-    ListWorkersRequest, ListWorkersResponse, PauseJobRequest, PlanJobRequest, PlanJobResponse,
-    ResumeJobRequest, RetryJobRequest, WatchJobEvent, WatchJobRequest, create_job_request,
+    GetQuotaRequest, GetQuotaResponse, GetReportRequest, GetReportResponse, ListBotsRequest,
+    ListBotsResponse, ListBuildsRequest, ListBuildsResponse, ListJobsRequest, ListJobsResponse,
+    ListRunsRequest, ListRunsResponse, ListWorkersRequest, ListWorkersResponse, PauseJobRequest,
+    PlanJobRequest, PlanJobResponse, ResumeJobRequest, RetryJobRequest, WatchJobEvent,
+    WatchJobRequest, create_job_request,
 };
 use super::errors;
 use super::pinpoint::state_name;
@@ -66,6 +68,11 @@ impl Pinpoint for Service {
     async fn get_job(&self, request: Request<GetJobRequest>) -> Answer<messages::Job> {
         let job = self.job(&request.get_ref().job_id, &[]).await?;
         self.shown(&job).await
+    }
+
+    async fn get_report(&self, request: Request<GetReportRequest>) -> Answer<GetReportResponse> {
+        let report = self.report(request.into_inner()).await;
+        report.map(Response::new)
     }
 
     async fn list_jobs(&self, request: Request<ListJobsRequest>) -> Answer<ListJobsResponse> {
