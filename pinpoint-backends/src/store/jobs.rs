@@ -97,33 +97,23 @@ impl JobStore {
         // Every id with the prefix sorts before the prefix with a `g`, the
         // letter after the last digit; a range uses the index.
         let end = format!("{wanted}g");
-        let rows = self
-            .database
-            .fetch(
-                "SELECT id FROM jobs WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3",
-                [wanted.into(), end.into(), NAMES_IN_A_MESSAGE.into()],
-            )
-            .await?;
-        let ids = rows.iter().map(|row| row.text(0).map(JobId));
-        let mut ids: Vec<JobId> = ids
-            .collect::<Result<_, _>>()
-            .map_err(|source| self.database.failed(source))?;
-        let id = ids.pop().ok_or_else(unknown)?;
-        if !ids.is_empty() {
-            ids.push(id);
-            return Err(StoreError::Ambiguous {
-                prefix: prefix.into(),
-                matches: ids,
-            });
+        let sql = format!(
+            "SELECT {SUMMARY}, {REST} FROM jobs WHERE id >= $1 AND id < $2 \
+             ORDER BY id DESC LIMIT {NAMES_IN_A_MESSAGE}"
+        );
+        let found = self.database.fetch(&sql, [wanted.into(), end.into()]);
+        match &found.await?[..] {
+            [] => Err(unknown()),
+            [row] => job(&self.database, row),
+            rows => {
+                let ids = rows.iter().map(|row| row.text(0).map(JobId));
+                let ids: Result<_, _> = ids.collect();
+                Err(StoreError::Ambiguous {
+                    prefix: prefix.into(),
+                    matches: ids.map_err(|source| self.database.failed(source))?,
+                })
+            }
         }
-        let rows = self
-            .database
-            .fetch(
-                &format!("SELECT {SUMMARY}, {REST} FROM jobs WHERE id = $1"),
-                [id.as_str().into()],
-            )
-            .await?;
-        job(&self.database, rows.first().ok_or_else(unknown)?)
     }
 
     /// Changes the state of a job, with the error and the outcome that belong to it;
