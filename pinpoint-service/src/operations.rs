@@ -47,6 +47,20 @@ impl Right {
     }
 }
 
+impl Right {
+    /// The right, after "may".
+    pub(crate) fn in_words(self) -> &'static str {
+        match self {
+            Self::See => "see jobs",
+            Self::Create => "make jobs",
+            Self::End => "end jobs",
+            Self::EndOthers => "end the jobs of others",
+            Self::ActForOthers => "act in the name of others",
+            Self::ReadAudit => "read the audit log",
+        }
+    }
+}
+
 /// The roles, each with its rights. What a role may do includes what those before it may.
 pub const ROLES: [(&str, &[Right]); 3] = [
     ("viewer", &[Right::See]),

@@ -6,6 +6,7 @@ use pinpoint_core::JobState;
 
 use super::audit::Change;
 use super::cancellation::{clear, withdraw};
+use super::commits::hashes;
 use super::database::{Access, Database, Row, Transaction};
 use super::journal::{damaged, parsed};
 use super::order::set_ended_runs;
@@ -206,7 +207,7 @@ impl JobStore {
                 &format!(
                     "SELECT state, updated, duration, lease, name, benchmark, bot, username, \
                      repository, title, \
-                     CASE WHEN lease_owner IS NULL THEN 0 ELSE {} - lease_expires END \
+                     CASE WHEN lease_owner IS NULL THEN 0 ELSE {} - lease_expires END, spec \
                      FROM jobs WHERE id = $1{}",
                     dialect.now(),
                     dialect.for_update()
@@ -250,7 +251,10 @@ impl JobStore {
             user: &user,
         };
         let (repository, title) = (text(8)?, text(9)?);
+        let mut commits = hashes(&text(11)?);
+        commits.extend(change.outcome.as_deref().map(hashes).into_iter().flatten());
         let texts = [&*repository, &title].into_iter().chain(change.error);
+        let texts = texts.chain(commits.iter().map(String::as_str));
         let sql = format!(
             "UPDATE jobs SET state = $2, updated = $3, duration = $4, error = $5, outcome = $6, \
              words = $7, answer = $8, {} WHERE id = $1",

@@ -134,7 +134,10 @@ pub(crate) fn store(error: StoreError) -> Status {
             most,
             until,
         } => limits::quota_reached(limit, &user, most, until),
-        StoreError::KeyReused { .. } => Status::already_exists(error.to_string()),
+        StoreError::NoToken { .. } => Status::not_found(error.to_string()),
+        StoreError::KeyReused { .. } | StoreError::TokenExists { .. } => {
+            Status::already_exists(error.to_string())
+        }
         StoreError::Transition { .. } | StoreError::Leased { .. } => {
             Status::failed_precondition(error.to_string())
         }
