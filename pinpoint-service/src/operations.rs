@@ -121,6 +121,9 @@ use Access::{Anyone, With};
 const GET: Method = Method::GET;
 const POST: Method = Method::POST;
 
+/// The operation that REST answers with a file.
+pub(crate) const GET_REPORT: &str = "pinpoint.v2.Pinpoint/GetReport";
+
 /// Paths of Chromium's services are those that its clients use.
 pub(crate) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -228,6 +231,11 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         rpc: "pinpoint.v2.Pinpoint/GetJob",
         access: With(Right::See),
         routes: &[(GET, "/api/v2/jobs/{job_id}")],
+    },
+    Operation {
+        rpc: GET_REPORT,
+        access: With(Right::See),
+        routes: &[(GET, "/api/v2/jobs/{job_id}/report")],
     },
     Operation {
         rpc: "pinpoint.v2.Pinpoint/ListJobs",

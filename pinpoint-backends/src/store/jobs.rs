@@ -9,7 +9,7 @@ use super::cancellation::{clear, withdraw};
 use super::commits::hashes;
 use super::database::{Access, Database, Row, Transaction};
 use super::journal::{damaged, parsed};
-use super::order::set_ended_runs;
+use super::order::set_runs_key;
 use super::quotas::{self, forget_runs};
 use super::text::{Names, words};
 use super::{
@@ -98,33 +98,23 @@ impl JobStore {
         // Every id with the prefix sorts before the prefix with a `g`, the
         // letter after the last digit; a range uses the index.
         let end = format!("{wanted}g");
-        let rows = self
-            .database
-            .fetch(
-                "SELECT id FROM jobs WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3",
-                [wanted.into(), end.into(), NAMES_IN_A_MESSAGE.into()],
-            )
-            .await?;
-        let ids = rows.iter().map(|row| row.text(0).map(JobId));
-        let mut ids: Vec<JobId> = ids
-            .collect::<Result<_, _>>()
-            .map_err(|source| self.database.failed(source))?;
-        let id = ids.pop().ok_or_else(unknown)?;
-        if !ids.is_empty() {
-            ids.push(id);
-            return Err(StoreError::Ambiguous {
-                prefix: prefix.into(),
-                matches: ids,
-            });
+        let sql = format!(
+            "SELECT {SUMMARY}, {REST} FROM jobs WHERE id >= $1 AND id < $2 \
+             ORDER BY id DESC LIMIT {NAMES_IN_A_MESSAGE}"
+        );
+        let found = self.database.fetch(&sql, [wanted.into(), end.into()]);
+        match &found.await?[..] {
+            [] => Err(unknown()),
+            [row] => job(&self.database, row),
+            rows => {
+                let ids = rows.iter().map(|row| row.text(0).map(JobId));
+                let ids: Result<_, _> = ids.collect();
+                Err(StoreError::Ambiguous {
+                    prefix: prefix.into(),
+                    matches: ids.map_err(|source| self.database.failed(source))?,
+                })
+            }
         }
-        let rows = self
-            .database
-            .fetch(
-                &format!("SELECT {SUMMARY}, {REST} FROM jobs WHERE id = $1"),
-                [id.as_str().into()],
-            )
-            .await?;
-        job(&self.database, rows.first().ok_or_else(unknown)?)
     }
 
     /// Changes the state of a job, with the error and the outcome that belong to it;
@@ -268,7 +258,7 @@ impl JobStore {
         let sql = format!(
             "UPDATE jobs SET state = $2, updated = $3, duration = $4, error = $5, outcome = $6, \
              words = $7, answer = $8, {} WHERE id = $1",
-            set_ended_runs("$2")
+            set_runs_key("$2")
         );
         transaction
             .execute(
@@ -553,7 +543,7 @@ pub(super) async fn count_anew(
             [id.as_str().into()],
         )
         .await?;
-    let sql = format!("UPDATE jobs SET {} WHERE id = $1", set_ended_runs("state"));
+    let sql = format!("UPDATE jobs SET {} WHERE id = $1", set_runs_key("state"));
     transaction.execute(&sql, [id.as_str().into()]).await?;
     Ok(())
 }

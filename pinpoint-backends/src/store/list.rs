@@ -177,36 +177,57 @@ impl Walk {
             query.values.extend([value, (*number).into()]);
             (query.values.len() - 1, query.values.len())
         });
-        let (key, direction, limit) = (query.key, self.direction(), self.limit);
-        let part = |column: &str, condition: Option<&str>| {
-            let column = format!("{column}{no_index}");
-            let beyond = from.map(|(value, number)| {
-                let than = if self.ascending { '>' } else { '<' };
-                format!("({column}, {key}) {than} (${value}, ${number})")
-            });
-            let conditions = query.conditions.iter().map(String::as_str);
-            let conditions = conditions.chain(condition).chain(beyond.as_deref());
+        let (number, direction, limit) = (query.key, self.direction(), self.limit);
+        let part = |column: &str, conditions: &[String]| {
+            let all = [&query.conditions, conditions].concat();
             format!(
-                "SELECT {SUMMARY}, {key} AS number FROM {} WHERE {} \
-                 ORDER BY {column} {direction}, {key} {direction} LIMIT {limit}",
+                "SELECT {SUMMARY}, {column} AS sorted, {number} AS number FROM {} WHERE {} \
+                 ORDER BY {column} {direction}, {number} {direction} LIMIT {limit}",
                 query.from,
-                conditions.collect::<Vec<_>>().join(" AND "),
+                all.join(" AND "),
             )
         };
-        let sql = match self.by {
-            // The runs of jobs under way are in another column than of those that have ended.
-            SortBy::Runs => {
-                // A walk upwards from a place begins there.
-                let is_limited = self.ascending && from.is_some();
-                let ended = part(column, (!is_limited).then_some("ended_runs >= 0"));
-                let under_way = part("runs", Some("ended_runs = -1"));
+        let columns = match self.by {
+            // The runs of running jobs are in a column that has no index. A walk upwards from a
+            // place begins there.
+            SortBy::Runs if self.ascending && from.is_some() => {
+                vec![(column, None), ("runs", Some("runs_key = -1"))]
+            }
+            SortBy::Runs => vec![
+                (column, Some("runs_key >= 0")),
+                ("runs", Some("runs_key = -1")),
+            ],
+            _ => vec![(column, None)],
+        };
+        let mut parts = Vec::new();
+        for (column, condition) in columns {
+            let column = format!("{column}{no_index}");
+            let condition = condition.map(str::to_owned);
+            let Some((value, place)) = from else {
+                parts.push(part(&column, condition.as_slice()));
+                continue;
+            };
+            // SQLite does not compare a pair with a row number in it along an index.
+            let than = if self.ascending { '>' } else { '<' };
+            let same = format!("{column} = ${value} AND {number} {than} ${place}");
+            let beyond = format!("{column} {than} ${value}");
+            for at in [same, beyond] {
+                let conditions: Vec<_> = condition.iter().cloned().chain([at]).collect();
+                parts.push(part(&column, &conditions));
+            }
+        }
+        let sql = match &parts[..] {
+            [only] => only.clone(),
+            _ => {
+                let parts = parts.iter().enumerate();
+                let parts =
+                    parts.map(|(place, part)| format!("SELECT * FROM ({part}) AS part_{place}"));
+                let parts: Vec<_> = parts.collect();
                 format!(
-                    "SELECT * FROM ({ended}) AS ended UNION ALL \
-                     SELECT * FROM ({under_way}) AS under_way \
-                     ORDER BY runs {direction}, number {direction} LIMIT {limit}"
+                    "{} ORDER BY sorted {direction}, number {direction} LIMIT {limit}",
+                    parts.join(" UNION ALL ")
                 )
             }
-            _ => part(column, None),
         };
         (sql, query.values)
     }
@@ -244,7 +265,7 @@ fn column(by: SortBy) -> Option<(&'static str, &'static str, bool)> {
         SortBy::Kind => ("kind", "kind", true),
         SortBy::User => ("user", "user_key", true),
         SortBy::State => ("state", "state", true),
-        SortBy::Runs => ("runs", "ended_runs", false),
+        SortBy::Runs => ("runs", "runs_key", false),
         SortBy::Duration => ("duration", "coalesce(duration, -1)", false),
     })
 }
@@ -407,6 +428,85 @@ impl Query {
                 self.add("words_vector @@ CAST(", dialect.text_query(&wanted));
                 if let Some(last) = self.conditions.last_mut() {
                     last.push_str(" AS tsquery)");
+                }
+            }
+        }
+    }
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use sqlx::Row as _;
+
+    use super::*;
+    use crate::store::database::{Pool, bound};
+
+    /// The plan of a statement, a line for each step.
+    async fn plan(store: &JobStore, walk: &Walk, filter: &JobFilter) -> Vec<String> {
+        let Pool::Sqlite(pool) = &store.database.pool else {
+            unreachable!("the store was opened as a file")
+        };
+        let (sql, values) = walk.statement(Dialect::Sqlite, filter);
+        let sql = format!("EXPLAIN QUERY PLAN {sql}");
+        let rows = bound!(sql, values).fetch_all(pool).await.unwrap();
+        rows.iter().map(|row| row.get("detail")).collect()
+    }
+
+    /// No job is looked at that is not on the page.
+    #[tokio::test]
+    async fn a_list_in_any_order_is_a_walk_along_its_index() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = JobStore::open(directory.path()).await.unwrap();
+        let id = store
+            .create(&crate::store::NewJob::default())
+            .await
+            .unwrap();
+        let job = crate::store::JobSummary::from(&store.get(id.as_str()).await.unwrap());
+        let user = JobFilter {
+            user: Some("ada".into()),
+            ..JobFilter::default()
+        };
+        for filter in [JobFilter::default(), user] {
+            for by in SortBy::ALL {
+                // Jobs of one user are sorted by age then.
+                if by == SortBy::Created || (by == SortBy::User && filter.user.is_some()) {
+                    continue;
+                }
+                for (ascending, is_further) in
+                    [(true, false), (false, false), (true, true), (false, true)]
+                {
+                    let order = Order { by, ascending };
+                    let walk = Walk {
+                        by,
+                        is_sorted: true,
+                        ascending,
+                        from: is_further.then(|| (order.key_of(&job), id.number())),
+                        limit: 51,
+                    };
+                    let plan = plan(&store, &walk, &filter).await;
+                    let steps: Vec<_> = plan.iter().filter(|step| step.contains("jobs")).collect();
+                    assert!(!steps.is_empty(), "{plan:?}");
+                    for step in steps {
+                        let name = column(by).unwrap().0;
+                        let index = match (&filter.user, by) {
+                            (Some(_), _) => format!("INDEX jobs_of_user_by_{name}"),
+                            (None, SortBy::Kind | SortBy::State) => format!("INDEX jobs_by_{name}"),
+                            (None, _) => format!("INDEX jobs_sorted_by_{name}"),
+                        };
+                        assert!(step.contains(&index), "{order:?}: {plan:?}");
+                        // From the place on, and not up to it.
+                        let is_search = step.starts_with("SEARCH");
+                        assert!(is_search || !is_further, "{order:?}: {plan:?}");
+                    }
+                    // Of runs, those of running jobs are sorted, and parts of the list are put
+                    // together.
+                    let sorts = plan.iter().zip(&plan[1.min(plan.len())..]);
+                    let sorts = sorts.filter(|(step, next)| {
+                        step.contains(" jobs ") && next.contains("TEMP B-TREE")
+                    });
+                    for (step, _) in sorts {
+                        assert!(step.contains("runs_key=?"), "{order:?}: {plan:?}");
+                    }
                 }
             }
         }

@@ -524,6 +524,24 @@ async fn shown_by_our_own_api(
     let culprit = &job["result"]["culprits"][0];
     assert_eq!(culprit["commit"]["gitHash"], hashes[5]);
     assert!(culprit["probability"].as_f64().unwrap() > 0.9);
+    // The list says it in short.
+    let list = world.get("/api/v2/jobs?order=NAME").await.ok();
+    let mut list = list["jobs"].as_array().unwrap().iter();
+    let listed = list.find(|listed| listed["jobId"] == id).unwrap();
+    let answer = &listed["answer"];
+    assert_eq!(*answer, job["summary"]["answer"]);
+    assert_eq!(
+        (&answer["status"], &answer["gitHash"], &answer["culprits"]),
+        (
+            &json!("culprit_found"),
+            &culprit["blamed"]["gitHash"],
+            &json!("1")
+        )
+    );
+    assert_eq!(
+        (&answer["effect"]["before"], &answer["effect"]["estimate"]),
+        (&culprit["before"], &culprit["estimate"])
+    );
     assert_eq!(
         (&culprit["before"], &culprit["after"]),
         (&json!(101.0), &json!(201.0))
