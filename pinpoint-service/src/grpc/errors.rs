@@ -20,7 +20,7 @@ pub(crate) enum Problems {
 
 impl Problems {
     /// Under the names that the fields have in the request that was sent.
-    pub(super) fn status(self, name: fn(&str) -> String) -> Status {
+    pub(crate) fn status(self, name: fn(&str) -> String) -> Status {
         match self {
             Self::Fields(fields) => {
                 bad_request(fields.iter().map(|(field, problem)| (name(field), problem)))
@@ -83,14 +83,6 @@ pub(super) fn fields(
         }
     }
     bad_request(fields)
-}
-
-/// A question that is no job.
-pub(super) fn question(error: RequestError) -> Status {
-    Problems::from(error).status(|field| match field {
-        "configuration" => "bot".into(),
-        field => field.into(),
-    })
 }
 
 /// A field that is wrong.

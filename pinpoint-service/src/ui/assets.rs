@@ -24,6 +24,11 @@ const FILES: &[(&str, &str, &str)] = &[
         "text/javascript; charset=utf-8",
         include_str!("assets/page.js"),
     ),
+    (
+        "new.js",
+        "text/javascript; charset=utf-8",
+        include_str!("assets/new.js"),
+    ),
 ];
 
 struct Asset {

@@ -116,7 +116,7 @@ struct Shown {
     columns: Option<Vec<Column>>,
 }
 
-const KINDS: [(&str, Kind); 3] = [
+pub(super) const KINDS: [(&str, Kind); 3] = [
     ("bisection", Kind::Bisection),
     ("try", Kind::Pairwise),
     ("culprit", Kind::CulpritFinder),
