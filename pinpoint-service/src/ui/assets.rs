@@ -1,55 +1,70 @@
 //! The files that pages need: each with its hash in its name, so that browsers keep it for good,
 //! and a page of a newer version asks for a newer one.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, header};
+use pinpoint_report::picture::{self, Theme};
 use sha2::{Digest, Sha256};
 
 use crate::rest::Problem;
 
-/// The name of each file, its kind and its text. Modules come after those that they import.
-const FILES: &[(&str, &str, &str)] = &[
-    ("icon.svg", "image/svg+xml", include_str!("assets/icon.svg")),
-    (
-        "style.css",
-        "text/css; charset=utf-8",
-        include_str!("assets/style.css"),
-    ),
-    (
-        "page.js",
-        "text/javascript; charset=utf-8",
-        include_str!("assets/page.js"),
-    ),
-    (
-        "new.js",
-        "text/javascript; charset=utf-8",
-        include_str!("assets/new.js"),
-    ),
-];
+/// The name of each file, and its text. Each script is a module that looks for its own part of a
+/// page, and does nothing where that is absent.
+fn files() -> [(&'static str, Cow<'static, str>); 4] {
+    [
+        ("icon.svg", include_str!("assets/icon.svg").into()),
+        ("style.css", style().into()),
+        ("page.js", include_str!("assets/page.js").into()),
+        ("new.js", include_str!("assets/new.js").into()),
+    ]
+}
+
+/// The style sheet of the pictures, in the colours of the theme that the user has chosen, and that
+/// of the pages.
+fn style() -> String {
+    let mut text = picture::style();
+    for (name, theme) in [("light", Theme::Light), ("dark", Theme::Dark)] {
+        let colours = picture::colours(theme);
+        text.push_str(&format!(":root[data-theme=\"{name}\"]{{{colours}}}\n"));
+    }
+    text + include_str!("assets/style.css")
+}
 
 struct Asset {
     /// With the hash.
     path: String,
     kind: &'static str,
-    text: &'static str,
+    text: Cow<'static, str>,
 }
 
 static ASSETS: LazyLock<BTreeMap<&str, Asset>> = LazyLock::new(|| {
-    let files = FILES.iter().map(|(name, kind, text)| {
+    let files = files().into_iter().map(|(name, text)| {
         let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
-        let hash = Sha256::digest(text);
+        let kind = match ending {
+            "css" => "text/css; charset=utf-8",
+            "js" => "text/javascript; charset=utf-8",
+            _ => "image/svg+xml",
+        };
+        let hash = Sha256::digest(text.as_bytes());
         let hash: String = (hash.iter().take(8))
             .map(|byte| format!("{byte:02x}"))
             .collect();
         let path = format!("/assets/{stem}.{hash}.{ending}");
-        (*name, Asset { path, kind, text })
+        (name, Asset { path, kind, text })
     });
     files.collect()
 });
+
+/// The paths of all scripts.
+pub(super) fn scripts() -> impl Iterator<Item = &'static str> {
+    let scripts = ASSETS.iter().filter(|(name, _)| name.ends_with(".js"));
+    scripts.map(|(_, asset)| &*asset.path)
+}
 
 /// The path of a file.
 pub(super) fn path(name: &str) -> &'static str {
@@ -71,5 +86,5 @@ pub(super) async fn answer(Path(name): Path<String>) -> Response {
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
     let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
-    (headers, asset.text).into_response()
+    (headers, &*asset.text).into_response()
 }

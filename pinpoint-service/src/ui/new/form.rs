@@ -7,7 +7,6 @@ use super::fields::{Control, Field, FieldProblem, GROUPS, Typed, key_of};
 use super::look_up;
 use crate::Service;
 use crate::grpc::v2::messages::Kind;
-use crate::ui::assets;
 use crate::ui::view::{View, key};
 
 /// The kinds of jobs, each with the question that it answers.
@@ -100,7 +99,6 @@ pub(super) fn page(service: &Service, view: &View, typed: &Typed, told: &Told<'_
             summary { "As a command" }
             div data-source="/new/commands" { (told.commands) }
         }
-        script type="module" src=(assets::path("new.js")) {}
     }
 }
 
