@@ -263,6 +263,7 @@ pub(super) async fn page(
         filter: Some(filter.clone()),
         page_size: Some(shown.size()),
         page_token: shown.page.clone(),
+        ..ListJobsRequest::default()
     };
     let listed = service.list_jobs(view.call("pinpoint.v2.Pinpoint/ListJobs", request));
     let listed = listed.await?.into_inner();

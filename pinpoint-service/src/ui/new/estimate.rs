@@ -1,7 +1,9 @@
 //! What a job will cost: runs, builds, hours and certainty, and who waits before it.
 
+use std::time::Duration;
+
 use maud::{Markup, html};
-use pinpoint_backends::store::{JobFilter, Place};
+use pinpoint_backends::store::{JobFilter, Order, Place};
 use pinpoint_core::JobState;
 use pinpoint_report::Foreign;
 use pinpoint_report::quantity::{change, count, duration, quantity};
@@ -25,6 +27,9 @@ const ASSUMED_NOISE: f64 = 1.0;
 /// The newest jobs among which one like it is looked for.
 const JOBS: u32 = 20;
 
+/// The longest that a page waits for its estimate.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// A job of the same benchmark, story and bot that has ended.
 struct Earlier {
     id: String,
@@ -34,9 +39,14 @@ struct Earlier {
 
 /// What the job costs that is typed, as far as it is.
 pub(super) async fn shown(service: &Service, view: &View, typed: &Typed) -> Markup {
-    match estimate(service, view, typed).await {
-        Ok(estimate) => estimate,
-        Err(status) => html! { p.soft { (Foreign(status.message())) } },
+    let problem = |text: &str| html! { p.error { (Foreign(text)) } };
+    match tokio::time::timeout(PATIENCE, estimate(service, view, typed)).await {
+        Ok(Ok(estimate)) => estimate,
+        Ok(Err(status)) => problem(status.message()),
+        Err(_) => problem(
+            "The estimate takes too long now. It is faster for one size of change: say which is \
+             the smallest worth finding.",
+        ),
     }
 }
 
@@ -244,21 +254,18 @@ async fn earlier(service: &Service, request: &CreateJobRequest) -> Result<Option
         state: Some(JobState::Completed),
         ..JobFilter::default()
     };
-    let listed = service.store.list(&filter, &Place::Newest, JOBS).await;
-    let jobs = listed.map_err(errors::store)?.jobs;
-    let ids: Vec<_> = jobs.iter().map(|job| job.id.clone()).collect();
-    let configs = service.store.configs(&ids).await.map_err(errors::store)?;
-    let has_story = |config: &serde_json::Value| {
-        config["request"]["story"].as_str().unwrap_or_default() == request.story
-    };
-    let mut alike = jobs
-        .iter()
-        .filter(|job| configs.get(&job.id).is_some_and(has_story));
-    Ok(alike.next().map(|job| Earlier {
-        id: job.id.to_string(),
+    let order = Order::default();
+    let listed = service
+        .store
+        .list(&filter, order, &Place::First, JOBS)
+        .await;
+    let mut jobs = listed.map_err(errors::store)?.jobs.into_iter();
+    let alike = jobs.find(|job| job.story == request.story);
+    Ok(alike.map(|job| Earlier {
         seconds: job
             .duration
             .filter(|_| job.runs > 0)
             .map(|milliseconds| milliseconds as f64 / 1000.0 / job.runs as f64),
+        id: job.id.to_string(),
     }))
 }

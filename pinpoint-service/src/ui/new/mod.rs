@@ -12,7 +12,7 @@ mod patch_name;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode, Uri, header};
-use maud::html;
+use maud::{Markup, html};
 use tonic::Status;
 use tonic_types::StatusExt;
 
@@ -56,12 +56,8 @@ pub(super) async fn page(
         problems: &[],
         problem: None,
         found: &[],
-        estimate: html! {
-            p.soft { "Runs, builds and certainty are estimated here." }
-        },
-        commands: html! {
-            p.soft { "Press “Look up and estimate”, and the commands are here." }
-        },
+        estimate: not_yet(),
+        commands: not_yet(),
         builds,
     };
     let main = form::page(&service, &view, &typed, &told);
@@ -104,8 +100,14 @@ pub(super) async fn sent(
         problems: &problems,
         problem: problem.as_deref(),
         found: &found(&service, &view, &typed).await,
-        estimate: estimate::shown(&service, &view, &typed).await,
-        commands: commands::shown(&service, &origin(&uri, &headers), &typed).await,
+        estimate: match makes {
+            true => not_yet(),
+            false => estimate::shown(&service, &view, &typed).await,
+        },
+        commands: match makes {
+            true => not_yet(),
+            false => commands::shown(&service, &origin(&uri, &headers), &typed).await,
+        },
         builds: look_up::builds(&service, typed.get("bot")).await?,
     };
     let main = form::page(&service, &view, &typed, &told);
@@ -152,7 +154,7 @@ fn of_fields(
 }
 
 /// What was typed, looked up.
-async fn found(service: &Service, view: &View, typed: &Typed) -> Vec<(&'static str, maud::Markup)> {
+async fn found(service: &Service, view: &View, typed: &Typed) -> Vec<(&'static str, Markup)> {
     let bot = typed.get("bot");
     let names = match typed.kind {
         Kind::Pairwise => ["base", "experiment"],
@@ -190,6 +192,11 @@ fn origin(uri: &Uri, headers: &HeaderMap) -> String {
         true => format!("http://{host}"),
         false => format!("https://{host}"),
     }
+}
+
+/// In the place of what only a filled form has; a script fills it at once.
+fn not_yet() -> Markup {
+    html! { p.soft { "Fill in the form, and press “Look up and estimate”." } }
 }
 
 /// GET `/new/commit`: a commit, looked up.
