@@ -1,6 +1,7 @@
 //! The web page, as the HTML that a browser gets.
 
 mod jobs;
+mod new;
 
 use axum::body::{Body, to_bytes};
 use http::{HeaderMap, Request, StatusCode};
