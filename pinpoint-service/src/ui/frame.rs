@@ -5,7 +5,7 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use maud::{DOCTYPE, Markup, html};
 use pinpoint_report::clean;
 
-use super::assets::{path, scripts};
+use super::assets::path;
 use super::view::View;
 use crate::operations::Right;
 
@@ -55,14 +55,26 @@ pub(super) fn page(view: &View, section: Section, title: &str, main: &Markup) ->
             }
         }
     };
-    answer(StatusCode::OK, title, &header, main)
+    answer(StatusCode::OK, title, view.theme(), &header, main)
+}
+
+/// A page for those who may be anybody.
+pub(super) fn bare(status: StatusCode, title: &str, main: &Markup) -> Response {
+    let header = html! { nav aria-label="Pages" { a.home href="/" { "Pinpoint" } } };
+    answer(status, title, None, &header, main)
 }
 
 /// A page whose header is this.
-pub(super) fn answer(status: StatusCode, title: &str, header: &Markup, main: &Markup) -> Response {
+fn answer(
+    status: StatusCode,
+    title: &str,
+    theme: Option<&str>,
+    header: &Markup,
+    main: &Markup,
+) -> Response {
     let page = html! {
         (DOCTYPE)
-        html lang="en" {
+        html lang="en" data-theme=[theme] {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
@@ -70,11 +82,12 @@ pub(super) fn answer(status: StatusCode, title: &str, header: &Markup, main: &Ma
                 title { (title) " – Pinpoint" }
                 link rel="icon" href=(path("icon.svg"));
                 link rel="stylesheet" href=(path("style.css"));
-                @for path in scripts() { script type="module" src=(path) {} }
+                script type="module" src=(path("page.js")) {}
             }
             body {
                 a.skip href="#main" { "To the content" }
                 header.frame { (header) }
+                p.soft #connection role="status" {}
                 main #main tabindex="-1" { (main) }
             }
         }

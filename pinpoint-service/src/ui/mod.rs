@@ -11,8 +11,13 @@
 //!
 //! [`Pinpoint`]: crate::grpc::v2::messages::pinpoint_server::Pinpoint
 
+mod account;
 mod actions;
+mod admin;
 mod assets;
+mod bots;
+mod commit;
+mod compressed;
 mod dates;
 mod frame;
 mod job;
@@ -27,11 +32,15 @@ use axum::routing::{get, post};
 use crate::operations::Right;
 use crate::pages::{Page, given, open, posted, seen};
 
-pub(crate) use self::problems::as_pages;
+pub(crate) use self::account::signed_out;
+pub(crate) use self::compressed::compressed;
+pub(crate) use self::problems::{as_pages, wants_page};
 
 /// The pages and what their forms send.
 pub(crate) const PAGES: &[Page] = &[
     seen("/", || get(jobs::page)),
+    seen("/events", || get(jobs::events)),
+    posted("/view", Right::See, || post(jobs::keep)),
     seen("/jobs/{id}", || get(job::page)),
     seen("/results/jobid/{id}", || get(job::elsewhere)),
     given("/jobs/{id}/cancel", Right::End, || get(actions::ask_reason)),
@@ -47,6 +56,20 @@ pub(crate) const PAGES: &[Page] = &[
     seen("/new/patch", || get(new::patch)),
     seen("/new/builds", || get(new::builds)),
     seen("/new/stories", || get(new::stories)),
+    // The names of bots, too, for the programs of the older page.
+    seen("/bots", || get(bots::bots)),
+    seen("/workers", || get(bots::workers)),
+    seen("/commits/{hash}", || get(commit::page)),
+    seen("/account", || get(account::page)),
+    posted("/account/preferences", Right::See, || post(account::prefer)),
+    posted("/account/tokens", Right::See, || {
+        post(account::create_token)
+    }),
+    posted("/account/tokens/revoke", Right::See, || {
+        post(account::revoke_token)
+    }),
+    given("/admin", Right::ReadAudit, || get(admin::page)),
+    posted("/admin/verify", Right::ReadAudit, || post(admin::verify)),
     open("/assets/{name}", || get(assets::answer)),
     // Browsers ask for it before they have read the page.
     open("/favicon.ico", || {

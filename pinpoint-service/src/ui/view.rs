@@ -5,7 +5,9 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use maud::{Markup, html};
-use tonic::Status;
+use pinpoint_backends::store::AuditEntry;
+use serde_json::{Map, Value};
+use tonic::{Code, Status};
 use uuid::Uuid;
 
 use crate::Service;
@@ -16,18 +18,31 @@ use crate::operations::Right;
 use crate::query::Query;
 use crate::rest::Problem;
 
+/// The preference of a theme.
+pub(super) const THEME: &str = "theme";
+
+/// The themes besides that of the system.
+pub(super) const THEMES: [&str; 2] = ["light", "dark"];
+
 /// A request for a page.
 pub(super) struct View {
     context: Context,
+    preferences: Map<String, Value>,
 }
 
 impl FromRequestParts<Service> for View {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Service) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, Problem> {
         let context = parts.extensions.get::<Context>().cloned();
+        let context = context.ok_or_else(errors::no_context)?;
+        let preferences = match &context.caller {
+            Some(caller) => service.store.preferences(&caller.user).await,
+            None => Ok(Map::new()),
+        };
         Ok(Self {
-            context: context.ok_or_else(errors::no_context)?,
+            preferences: preferences.map_err(errors::store)?,
+            context,
         })
     }
 }
@@ -37,6 +52,37 @@ impl View {
     pub(super) fn user(&self) -> &str {
         let caller = self.context.caller.as_ref();
         caller.map_or("", |caller| &caller.user)
+    }
+
+    /// What the user prefers: a document that each page knows its own fields of.
+    pub(super) fn preferences(&self) -> &Map<String, Value> {
+        &self.preferences
+    }
+
+    /// The theme, where the user prefers another than that of the system.
+    pub(super) fn theme(&self) -> Option<&'static str> {
+        let theme = self.preferences.get(THEME)?;
+        THEMES.into_iter().find(|known| theme == known)
+    }
+
+    /// All that the user may do.
+    pub(super) fn rights(&self) -> impl Iterator<Item = Right> {
+        Right::ALL.into_iter().filter(|right| self.may(*right))
+    }
+
+    /// Whether a token says who it is, and so no person looks.
+    pub(super) fn is_by_token(&self) -> bool {
+        self.context.by_token
+    }
+
+    /// The row of the audit log about something that was done to a token.
+    pub(super) fn entry(&self, operation: &str, token: &str, result: Code) -> AuditEntry {
+        let details = [("token".to_owned(), token.into())];
+        AuditEntry {
+            operation: operation.to_owned(),
+            details: details.into_iter().collect(),
+            ..self.context.entry(result)
+        }
     }
 
     /// Whether the user may do this.

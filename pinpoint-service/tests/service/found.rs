@@ -14,6 +14,7 @@ use pinpoint_service::SignIn;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+use crate::ui;
 use crate::watch::{Event, Events};
 use crate::world::World;
 
@@ -181,6 +182,7 @@ async fn a_culprit_is_found() {
     let world = World::looking_up(SignIn::Nobody("ada".into()), &bots, &[&url]).await;
     commits_are_found_by_their_names(&world, &directory, &url, &hashes).await;
     commits_are_found_beside_a_run(&world, &url, &hashes).await;
+    ui::new::commits_are_looked_up(&world, &hashes).await;
     let tried = try_job(&world, &hashes).await;
     let request = json!({
         "start_git_hash": hashes[0][..12],
@@ -237,8 +239,26 @@ async fn a_culprit_is_found() {
     let watched = Events::of(&world, id, None).await;
     let (served, watched) = tokio::join!(served, watched.rest());
     served.unwrap();
+    ui::new::the_last_build_is_known(&world, &hashes).await;
     shown_by_our_own_api(&world, [id, compared.as_str()], &hashes, &watched).await;
     a_try_job_is_shown_in_one_piece(&world, &tried, &hashes).await;
+    let commit = world
+        .get(&format!("/commits/{}", &hashes[5][..9]))
+        .await
+        .ok();
+    for shown in [
+        "change 5",
+        "Ada",
+        &hashes[5],
+        id,
+        compared.as_str(),
+        ">Culprit<",
+    ] {
+        assert!(
+            commit.as_str().unwrap().contains(shown),
+            "{shown}: {commit}"
+        );
+    }
 
     let found = world
         .get(&format!("/pinpoint/v1/query?job_id={id}"))
