@@ -1,5 +1,8 @@
 //! The form of a new job in a real browser, with scripts and without.
 
+use std::thread;
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::chromium::Chromium;
@@ -20,7 +23,6 @@ fn a_job_is_made_with_scripts_and_without() {
     let running = scene.serve();
     let home = format!("http://{}", running.address);
     let mut browser = Chromium::start();
-    let text = "document.querySelector('main').innerText";
     let value = |name: &str| format!("document.querySelector('[name={name}]').value");
 
     // With scripts: what is typed is estimated, and in the address.
@@ -32,53 +34,68 @@ fn a_job_is_made_with_scripts_and_without() {
     browser.follow("location.reload()");
     assert_eq!(browser.evaluate(&value("name")), "Since Monday");
     assert_eq!(browser.evaluate(&value("bad")), "b".repeat(40));
+    let typed = browser.evaluate("location.href");
     // Another kind has what is typed, too.
     browser.wait_for("document.querySelector('[data-kind=try]').href.includes('bot=lab')");
     browser.follow("document.querySelector('[data-kind=try]').click()");
     assert_eq!(browser.evaluate(&value("bot")), "lab");
     assert_eq!(browser.evaluate(&value("attempts")), "30");
-    browser.follow("history.back()");
+    browser.visit(typed.as_str().unwrap());
     // Twice in a moment.
     browser.follow(
         "const button = document.querySelector('[value=make]'); button.click(); button.click()",
     );
     let made = browser.evaluate("location.pathname");
     assert!(made.as_str().unwrap().starts_with("/jobs/"), "{made}");
-    let (_, counted) = running.get("/api/v2/jobs:count", "none");
+    let (_, counted) = running.get("/api/v2/jobs/count", "none");
     assert_eq!(counted["jobs"], "1");
 
-    // Without: a GET and a POST.
-    browser.call(
-        "Emulation.setScriptExecutionDisabled",
-        json!({ "value": true }),
+    // Without: what is typed is sent, and comes back.
+    let disabled = json!({ "value": true });
+    browser.call("Emulation.setScriptExecutionDisabled", disabled);
+    let url = format!("{home}/new?kind=bisection");
+    browser.call("Page.navigate", json!({ "url": url }));
+    until(
+        &mut browser,
+        "document.readyState === 'complete' && location.pathname === '/new'",
     );
-    browser.visit(&format!("{home}/new?kind=bisection"));
     browser.evaluate(FILL);
-    browser.follow("document.querySelector('[value=look]').click()");
-    let shown = browser.evaluate(text);
-    assert!(
-        shown.as_str().unwrap().contains("3 commits between"),
-        "{shown}"
+    browser.evaluate("document.querySelector('[value=look]').click()");
+    let estimate = "document.querySelector('#estimate')?.innerText.includes('3 commits between')";
+    until(&mut browser, estimate);
+    assert_eq!(browser.evaluate(&value("name")), "Since Monday");
+    // The browser itself refuses a half-filled form.
+    browser.evaluate("document.querySelector('[name=good]').value = ''");
+    let is_whole = "document.querySelector('#new').checkValidity()";
+    assert_eq!(browser.evaluate(is_whole), false);
+    browser.evaluate(
+        "document.querySelector('[name=good]').value = 'a'.repeat(40);
+         document.querySelector('[name=bot]').value = 'unheard';
+         document.querySelector('[value=make]').click()",
+    );
+    until(
+        &mut browser,
+        "document.querySelector('#e-bot')?.innerText.includes('unheard')",
     );
     assert_eq!(browser.evaluate(&value("name")), "Since Monday");
-    browser.evaluate("document.querySelector('[name=bot]').value = 'unheard'");
-    browser.follow("document.querySelector('[value=make]').click()");
-    let shown = browser.evaluate("document.querySelector('#e-bot').innerText");
-    assert!(shown.as_str().unwrap().contains("unheard"), "{shown}");
-    // The browser itself refuses a half-filled form.
     browser.evaluate(
         "document.querySelector('[name=bot]').value = 'lab';
-         document.querySelector('[name=good]').value = ''",
+         document.querySelector('[value=make]').click()",
     );
-    assert_eq!(
-        browser.evaluate("document.querySelector('#new').checkValidity()"),
-        false
-    );
-    browser.evaluate("document.querySelector('[name=good]').value = 'a'.repeat(40)");
-    browser.follow("document.querySelector('[value=make]').click()");
-    let made = browser.evaluate("location.pathname");
-    assert!(made.as_str().unwrap().starts_with("/jobs/"), "{made}");
+    until(&mut browser, "location.pathname.startsWith('/jobs/')");
     for url in browser.requests() {
         assert!(url.starts_with(&home), "{url}");
     }
+}
+
+/// Waits until an expression is true, in a page in which nothing else runs.
+#[track_caller]
+fn until(browser: &mut Chromium, expression: &str) {
+    for _ in 0..1200 {
+        if browser.evaluate(expression) == true {
+            return;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    panic!("never true: {expression}");
 }
