@@ -78,7 +78,11 @@ pub(super) fn fields(
     if let Some(Problems::Fields(others)) = others {
         for (field, problem) in others {
             let field = name(&field);
-            if !fields.iter().any(|(known, _)| field.starts_with(&**known)) {
+            let is_of = |known: &str| {
+                let rest = field.strip_prefix(known);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            };
+            if !fields.iter().any(|(known, _)| is_of(known)) {
                 fields.push((field, problem));
             }
         }

@@ -239,7 +239,6 @@ async fn a_culprit_is_found() {
     let watched = Events::of(&world, id, None).await;
     let (served, watched) = tokio::join!(served, watched.rest());
     served.unwrap();
-    ui::new::the_last_build_is_known(&world, &hashes).await;
     shown_by_our_own_api(&world, [id, compared.as_str()], &hashes, &watched).await;
     a_try_job_is_shown_in_one_piece(&world, &tried, &hashes).await;
     let commit = world
@@ -320,6 +319,7 @@ async fn a_culprit_is_found() {
     assert_eq!(of(4).unwrap()["comparisons"]["next"], "different");
     assert_eq!(of(5).unwrap()["comparisons"]["prev"], "different");
     assert_eq!(of(0).unwrap()["comparisons"]["prev"], "");
+    ui::new::the_last_build_is_known(&world, &hashes).await;
 }
 
 async fn commits_are_found_by_their_names(
