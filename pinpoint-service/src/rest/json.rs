@@ -176,10 +176,10 @@ impl Types {
             }
             separate(json);
             json.extend_from_slice(field.key.as_bytes());
-            let values = these.iter().map(|(_, value)| *value);
+            let mut values = these.iter().map(|(_, value)| *value);
             match field.shape {
                 Shape::Plain | Shape::Optional => {
-                    self.value(&field.kind, values.last(), json)?;
+                    self.value(&field.kind, values.next_back(), json)?;
                 }
                 Shape::List => {
                     json.push(b'[');
