@@ -229,9 +229,9 @@ async fn jobs_come_in_any_order_page_by_page() {
     };
     let titled = |at: usize| jobs[at].clone();
     for (order, sorted) in [
-        // The title of the one without a name begins with `pinpoint`.
-        ("order=NAME&ascending=true", [1, 3, 0, 2, 4]),
-        ("order=NAME", [4, 2, 0, 3, 1]),
+        // The title of the one without a name begins with `bisection`.
+        ("order=NAME&ascending=true", [1, 3, 0, 4, 2]),
+        ("order=NAME", [2, 4, 0, 3, 1]),
         ("order=CREATED&ascending=true", [0, 1, 2, 3, 4]),
         ("order=RUNS", [4, 3, 2, 1, 0]),
     ] {
