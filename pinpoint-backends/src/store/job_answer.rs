@@ -212,7 +212,7 @@ mod tests {
             "comparison": { "control_median": 10.0, "treatment_median": 9.0, "estimate": -1.0 },
         });
         let compared = |charts: Vec<serde_json::Value>| {
-            JobAnswer::of(&json!({
+            JobAnswer::of(json!({
                 "status": "same", "charts": charts, "moved": 0, "improved": 1,
             }))
             .unwrap()

@@ -448,7 +448,8 @@ mod tests {
         };
         let (sql, values) = walk.statement(Dialect::Sqlite, filter);
         let sql = format!("EXPLAIN QUERY PLAN {sql}");
-        let rows = bound!(sql, values).fetch_all(pool).await.unwrap();
+        let rows = bound!(sql, values).fetch_all(pool).await;
+        let rows = rows.expect("the statement can be explained");
         rows.iter().map(|row| row.get("detail")).collect()
     }
 

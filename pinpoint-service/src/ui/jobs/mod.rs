@@ -63,7 +63,7 @@ pub(super) async fn page(
             @if counted.more { "more than " }
             (count(counted.jobs, "job"))
         }
-        p.note #news role="status" data-href=(shown.from_the_start().address()) {}
+        p.note #news role="status" data-href=(shown.first_page().address()) {}
         (table(&view, &shown, &listed.jobs))
         nav.bar aria-label="Pages of the list" {
             @if let Some(path) = other_page(&listed.previous_page_token) {
@@ -96,7 +96,7 @@ pub(super) async fn keep(
     // What can't be read is not kept.
     let shown = Shown::read(&mut form)?;
     shown.filter()?;
-    let shown = shown.from_the_start();
+    let shown = shown.first_page();
     let mut preferences = view.preferences().clone();
     preferences.insert(VIEW.into(), shown.query().into());
     let kept = service.store.set_preferences(view.user(), &preferences);
@@ -129,7 +129,7 @@ fn filters(service: &Service, view: &View, shown: &Shown) -> Markup {
     };
     let everybody = Shown {
         user: String::new(),
-        ..shown.from_the_start()
+        ..shown.first_page()
     };
     let mine = Shown {
         user: view.user().to_owned(),
@@ -255,7 +255,7 @@ fn head(shown: &Shown, column: Column) -> Markup {
             by: column,
             ascending,
         }),
-        ..shown.from_the_start()
+        ..shown.first_page()
     };
     let (direction, arrow) = match now.ascending {
         true => ("ascending", " ▲"),

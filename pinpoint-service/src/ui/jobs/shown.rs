@@ -176,7 +176,7 @@ impl Shown {
     }
 
     /// The first page of it, in another order or with another filter.
-    pub(super) fn from_the_start(&self) -> Self {
+    pub(super) fn first_page(&self) -> Self {
         Self {
             page: String::new(),
             ..self.clone()
