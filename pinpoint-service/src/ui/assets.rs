@@ -25,7 +25,10 @@ fn files() -> [(&'static str, Cow<'static, str>); 3] {
 /// The script of all pages: what they have in common, and the part of each, which looks for what
 /// it works on and does nothing where that is absent. No name of one part is known in another.
 fn script() -> String {
-    let parts = [include_str!("assets/jobs.js")];
+    let parts = [
+        include_str!("assets/jobs.js"),
+        include_str!("assets/new.js"),
+    ];
     let parts = parts.map(|part| format!("{{\n{part}}}\n"));
     include_str!("assets/page.js").to_owned() + &parts.concat()
 }

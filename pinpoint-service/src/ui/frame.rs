@@ -95,6 +95,11 @@ fn answer(
     (status, headers(), page.into_string()).into_response()
 }
 
+/// A part of a page, which a script puts into it.
+pub(super) fn fragment(part: &Markup) -> Response {
+    (headers(), part.0.clone()).into_response()
+}
+
 fn headers() -> [(HeaderName, HeaderValue); 5] {
     [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),

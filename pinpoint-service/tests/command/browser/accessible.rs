@@ -14,8 +14,8 @@ use super::npm_package;
 use crate::chromium::Chromium;
 use crate::scene::{Running, Scene};
 
-/// The answers to programs, which are no pages.
-const OF_PROGRAMS: [&str; 3] = ["/api/", "/pinpoint/", "/json/"];
+/// The answers to programs, and to scripts, which are no pages.
+const OF_PROGRAMS: [&str; 4] = ["/api/", "/pinpoint/", "/json/", "/new/"];
 
 /// The widths of a phone, and of a screen, with the theme that each is tried with.
 const SCREENS: [(u32, &str); 2] = [(320, "dark"), (1200, "light")];

@@ -6,6 +6,7 @@ mod bots;
 mod commits;
 mod compressed;
 mod jobs;
+pub(crate) mod new;
 mod people;
 mod problems;
 
