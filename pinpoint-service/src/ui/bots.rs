@@ -184,7 +184,7 @@ fn worker_row(worker: &Worker, titles: &BTreeMap<String, String>) -> Markup {
                     div {
                         (Foreign(bot)) " "
                         a href=(jobs_of(bot, Some("pending")))
-                            aria-label=(format!("pending jobs of {}", clean(bot))) { "queue" }
+                            aria-label=(format!("queue of {}", clean(bot))) { "queue" }
                     }
                 }
             }

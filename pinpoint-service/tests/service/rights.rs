@@ -106,17 +106,15 @@ async fn every_route_is_open_to_those_with_its_right_alone() {
             for (role, rights) in &roles {
                 let request = Request::builder().method(method).uri(&path);
                 let request = as_role(request, way, role, world, &provider).await;
-                let answer = world.answer(request.body(Body::empty()).unwrap()).await;
+                // The body is not read: that of a stream goes on.
+                let answer = world.send(request.body(Body::empty()).unwrap()).await;
+                let status = answer.status().as_u16();
                 let may = right.is_none_or(|right| rights.contains(&right));
-                assert_eq!(
-                    answer.status.as_u16() != 403,
-                    may,
-                    "{way:?} {role} {method} {path}: {}",
-                    answer.body
-                );
+                let asked = format!("{way:?} {role} {method} {path}: {answer:?}");
+                assert_eq!(status != 403, may, "{asked}");
                 // Who it is has been understood, too.
-                let is_known = answer.status != 401 || path == "/sign-in/callback";
-                assert!(is_known, "{way:?} {method} {path}: {}", answer.body);
+                let is_known = status != 401 || path == "/sign-in/callback";
+                assert!(is_known, "{asked}");
                 tried += 1;
             }
         }
