@@ -8,18 +8,21 @@ use pinpoint_core::{
 use super::foreign::Foreign;
 use super::model::Report;
 use super::search::commit_name;
-use crate::quantity::{count, level, quantity};
+use crate::quantity::{count, level, probability, quantity};
 use crate::words::{further, only_failures, short, size, why};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::job::PairwiseResult;
 use pinpoint_core::job::{BisectionResult, NamedCulprit};
 
-pub(super) struct Answer {
+/// The answer of a job.
+#[derive(Debug, Clone)]
+pub struct Answer {
     /// The status in words.
-    pub(super) word: &'static str,
-    /// The class of the page that colours it.
-    pub(super) tone: &'static str,
-    pub(super) sentence: Markup,
+    pub word: &'static str,
+    /// The class that colours it: `found`, `good`, `bad` or `open`.
+    pub tone: &'static str,
+    /// The answer in a sentence.
+    pub sentence: Markup,
 }
 
 pub(super) fn answer(report: &Report) -> Answer {
@@ -45,15 +48,22 @@ pub(super) fn answer(report: &Report) -> Answer {
             "open",
             html! { "The result of this job can't be shown." },
         ),
-        (_, Some(JobResult::Bisection(document))) => of_search(document),
-        (_, Some(JobResult::CulpritFinder(document))) => of_search(&document.search),
-        (_, Some(JobResult::Pairwise(document))) => of_pairs(document),
+        (_, Some(result)) => of_result(result),
+    }
+}
+
+/// The answer that a result is.
+pub fn of_result(result: &JobResult) -> Answer {
+    match result {
+        JobResult::Bisection(document) => of_search(document),
+        JobResult::CulpritFinder(document) => of_search(&document.search),
+        JobResult::Pairwise(document) => of_pairs(document),
     }
 }
 
 fn unfinished(report: &Report) -> Markup {
-    let runs = count(report.runs.len() as u64, "run");
-    let commits = count(report.places.len() as u64, "commit");
+    let runs = count(report.measured.runs.len() as u64, "run");
+    let commits = count(report.measured.places.len() as u64, "commit");
     let likely = (report.posterior.as_ref())
         .and_then(|posterior| {
             let spans = posterior.spans.iter();
@@ -63,7 +73,7 @@ fn unfinished(report: &Report) -> Markup {
     html! {
         "This job is not finished; it has made " (runs) " of " (commits) " so far."
         @if let Some(span) = likely {
-            " With " (percent(span.probability)) " the change is "
+            " With " (probability(span.probability)) " the change is "
             @if span.commits == 1 {
                 "in " (at(report, span.last)) "."
             } @else {
@@ -73,19 +83,13 @@ fn unfinished(report: &Report) -> Markup {
     }
 }
 
-/// A probability, never rounded to what it is not.
-pub(super) fn percent(probability: f64) -> String {
-    match probability {
-        p if p > 0.0 && p < 0.0005 => "less than 0.1 %".into(),
-        p if p < 1.0 && p > 0.9995 => "more than 99.9 %".into(),
-        p => format!("{:.1} %", 100.0 * p),
-    }
-}
-
 /// The name of a place of the search.
 pub(super) fn at(report: &Report, position: Position) -> Markup {
-    let place = report.place_of(position);
-    match (place.map(|place| &report.places[place].commit), position) {
+    let place = report.measured.place_of(position);
+    match (
+        place.map(|place| &report.measured.places[place].commit),
+        position,
+    ) {
         (Some(commit), _) => html! { code { (Foreign(&short(commit))) } },
         (None, Position::Lower) => html! { "the good end" },
         (None, Position::Higher) => html! { "the bad end" },
@@ -116,7 +120,7 @@ fn of_search(document: &BisectionResult) -> Answer {
                 "No regression was found between " (ends)
                 @if !document.unmeasured.is_empty() { ": " (only_failures(document)) }
                 @if let Some(posterior) = &document.posterior {
-                    ", with a probability of " (percent(posterior.no_change))
+                    ", with a probability of " (probability(posterior.no_change))
                     @if let Some(largest) = &posterior.largest_change {
                         ". A lasting change for the worse of more than " (size(largest, document.unit.as_deref()))
                         " is excluded with " (level(largest.confidence))

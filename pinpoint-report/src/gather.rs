@@ -1,6 +1,5 @@
 //! Collects what a report shows, from the store, the state directory and git.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,15 +11,15 @@ use pinpoint_backends::local::{
 use pinpoint_backends::store::{Job, JobStore};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{
-    Answered, Answers, BuildReport, Commit, CommitOrder, Engine, Event, JobKey, JobMachine,
-    JobOutcome, JobState, Journal, Machine, Position, Posterior, Record, Report as Answer,
-    RunReport, Task,
+    Answered, Answers, BuildReport, Engine, Event, JobKey, JobMachine, JobOutcome, JobState,
+    Journal, Machine, Posterior, Record, Report as Answer,
 };
 
 use super::builds;
 use super::foreign::output;
 use super::link::commit_page;
-use super::model::{Pair, Place, Report, Run, Source};
+use super::measurements::Measurements;
+use super::model::{Report, Source};
 use crate::ReportError;
 use crate::results::{add_commands, stored};
 use crate::text::message;
@@ -45,15 +44,18 @@ pub(super) async fn gather(
     gathered.missing.extend(damage);
     let job_dir = job_dir(state_dir, job.id.as_str());
     fetch_files(store, &job.id, &job_dir).await?;
-    let tails = output_tails(&job_dir)?;
+    let mut tails = output_tails(&job_dir)?;
     let reports = gathered.answers.iter().map(|answer| &answer.report);
     let failed_builds = builds::failed(reports.filter_map(built), &job_dir);
-    let (places, mut runs, pairs) = gathered.runs(tails);
-    for log in runs.iter_mut().filter_map(|run| run.report.log.as_mut()) {
-        // It may have come from another machine.
-        let here = (Path::new(log).file_name()).map(|name| job_dir.join("runs").join(name));
-        if let Some(here) = here.filter(|here| here.exists()) {
-            *log = here.display().to_string();
+    let mut measured = Measurements::of(gathered.answers, gathered.engine.names());
+    for run in &mut measured.runs {
+        run.output = tails.remove(&run.name).map(|tail| joined(&tail));
+        if let Some(log) = &mut run.report.log {
+            // It may have come from another machine.
+            let here = (Path::new(log).file_name()).map(|name| job_dir.join("runs").join(name));
+            if let Some(here) = here.filter(|here| here.exists()) {
+                *log = here.display().to_string();
+            }
         }
     }
     let local = config.local.as_ref();
@@ -71,9 +73,7 @@ pub(super) async fn gather(
         made: now(),
         kind,
         config,
-        places,
-        runs,
-        pairs,
+        measured,
         remote,
         job_dir,
         job,
@@ -168,112 +168,6 @@ async fn known(
         engine,
         executor,
     })
-}
-
-impl Known {
-    /// All runs of the journal, with the commits that were run, in order.
-    fn runs(
-        &mut self,
-        mut tails: BTreeMap<String, OutputTail>,
-    ) -> (Vec<Place>, Vec<Run>, Vec<Pair>) {
-        let answers = std::mem::take(&mut self.answers);
-        let order = CommitOrder::of(answers.iter().map(|answer| &answer.task));
-        let mut made = Vec::new();
-        let mut add = |name: String, position, report: RunReport, failure| {
-            let output = tails.remove(&name).map(|tail| joined(&tail));
-            made.push((name, position, report, failure, output));
-        };
-        let mut pairs = Vec::new();
-        let mut count = 0;
-        for Answered {
-            action,
-            task,
-            report,
-            event,
-        } in answers
-        {
-            match (task, report, event) {
-                (
-                    Task::Run { commit, .. },
-                    Answer::Ran(report),
-                    Event::RunFailed { reason, .. },
-                ) => {
-                    add(action.to_string(), commit, report, Some(reason));
-                    count += 1;
-                }
-                (Task::Run { commit, .. }, Answer::Ran(report), Event::Ran { values, .. }) => {
-                    add(action.to_string(), commit, counted(report, values), None);
-                    count += 1;
-                }
-                (
-                    Task::RunPair { first, second, .. },
-                    Answer::RanPair(pair),
-                    Event::RanPair {
-                        first: first_run,
-                        second: second_run,
-                        ..
-                    },
-                ) => {
-                    let name = |side: &str| format!("{action}-{side}");
-                    let [first_report, second_report] = [
-                        counted(pair.first, first_run.values),
-                        counted(pair.second, second_run.values),
-                    ];
-                    add(name("first"), first, first_report, first_run.failure);
-                    add(name("second"), second, second_report, second_run.failure);
-                    // The older of two commits is the one that is known.
-                    let base_first = order.key(first) <= order.key(second);
-                    let (base, experiment) = if base_first {
-                        (count, count + 1)
-                    } else {
-                        (count + 1, count)
-                    };
-                    count += 2;
-                    pairs.push(Pair {
-                        base,
-                        experiment,
-                        base_first,
-                    });
-                }
-                _ => {}
-            }
-        }
-        let positions: BTreeSet<Position> =
-            made.iter().map(|(_, position, ..)| *position).collect();
-        let mut places: Vec<Place> = (positions.into_iter())
-            .map(|position| Place {
-                // Every commit that was run was built, and so has a name.
-                commit: (self.engine.names().commit(position).cloned())
-                    .unwrap_or_else(|| Commit::new("", "").into()),
-                position,
-            })
-            .collect();
-        places.sort_by_cached_key(|place| order.key(place.position));
-        let index: BTreeMap<_, _> = (places.iter().enumerate())
-            .map(|(index, place)| (place.position, index))
-            .collect();
-        let runs = made
-            .into_iter()
-            .map(|(name, position, report, failure, output)| Run {
-                name,
-                place: index[&position],
-                report,
-                failure,
-                output,
-            })
-            .collect();
-        (places, runs, pairs)
-    }
-}
-
-/// A run with the values that counted: aggregated where the job asks for that.
-fn counted(mut report: RunReport, values: BTreeMap<String, Vec<f64>>) -> RunReport {
-    for (chart, values) in values {
-        if let Some(series) = report.charts.get_mut(&chart) {
-            series.values = values;
-        }
-    }
-    report
 }
 
 /// The output of a run, as far as it is kept.

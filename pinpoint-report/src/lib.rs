@@ -19,12 +19,13 @@ pub mod command_line;
 mod foreign;
 mod gather;
 mod link;
+mod measurements;
 mod median_interval;
 mod model;
 mod pack;
 mod page;
 mod pairs;
-mod picture;
+pub mod picture;
 mod posterior;
 pub mod quantity;
 pub mod results;
@@ -40,8 +41,14 @@ use pinpoint_backends::job::JobError;
 use pinpoint_backends::local::LocalError;
 use pinpoint_backends::store::{Job, JobStore, StoreError};
 
+pub use answer::{Answer, of_result};
 pub use foreign::{Foreign, clean};
-pub use picture::PictureError;
+pub use link::commit_page;
+pub use measurements::{Measurements, Pair, Place, Run};
+pub use pairs::chart_pictures;
+pub use search::commit_name;
+
+use picture::PictureError;
 
 /// A report could not be made.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 /// The page of a commit, where the URL of its repository is one of a host whose
 /// pages are known.
-pub(super) fn commit_page(repository: &str, hash: &str) -> Option<String> {
+pub fn commit_page(repository: &str, hash: &str) -> Option<String> {
     let (host, path) = host_and_path(repository)?;
     let path = path.trim_matches('/');
     let path = path.strip_suffix(".git").unwrap_or(path);

@@ -72,7 +72,7 @@ pub(super) fn page(report: &Report) -> Result<String, ReportError> {
 
 /// The resources that the job took.
 fn facts(report: &Report) -> Markup {
-    let runs = report.runs.len() as u64;
+    let runs = report.measured.runs.len() as u64;
     let seconds = match &report.result {
         Some(JobResult::Bisection(document)) => Some(document.duration_s),
         Some(JobResult::Pairwise(document)) => Some(document.duration_s),
@@ -95,7 +95,8 @@ mod tests {
     use pinpoint_core::{CombinedCommit, Commit, ModifiedDependency, Position, RunReport, Series};
     use serde_json::json;
 
-    use super::super::model::{FailedBuild, Place, Run, Source};
+    use super::super::measurements::{Measurements, Place, Run};
+    use super::super::model::{FailedBuild, Source};
     use super::*;
 
     /// Text that would be a script, end one, leave an attribute, hide, or turn
@@ -199,9 +200,11 @@ mod tests {
             missing: vec![HOSTILE.into()],
             warnings: vec![HOSTILE.into()],
             posterior: None,
-            places: vec![place(Position::Lower, &good), place(Position::Higher, &bad)],
-            runs: vec![hostile_run(0), hostile_run(1)],
-            pairs: Vec::new(),
+            measured: Measurements {
+                places: vec![place(Position::Lower, &good), place(Position::Higher, &bad)],
+                runs: vec![hostile_run(0), hostile_run(1)],
+                pairs: Vec::new(),
+            },
             builds: 2,
             failed_builds: vec![FailedBuild {
                 commit: good.clone(),

@@ -1,16 +1,17 @@
 //! Comparisons in pairs of runs: the job itself, or the verifications of a
 //! culprit finder.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 use pinpoint_compare::{Transform, median};
 use pinpoint_core::{ChartComparison, CombinedCommit, PairwiseOutcome, Position};
 
-use super::foreign::{Foreign, clean};
-use super::model::{Pair, Report};
-use super::picture::{Difference, Side, differences, histograms};
+use super::foreign::Foreign;
+use super::measurements::{Measurements, Pair};
+use super::model::Report;
+use super::picture::{Difference, PictureError, differences, histograms};
 use super::search::commit_name;
 use crate::ReportError;
-use crate::quantity::{count, quantity};
+use crate::quantity::count;
 use crate::words::{described, failures, row};
 use pinpoint_core::job::CulpritFinderResult;
 use pinpoint_core::job::JobResult;
@@ -53,7 +54,7 @@ fn of_job<'a>(report: &Report, document: &'a PairwiseResult) -> Part<'a> {
                 tr { th scope="row" { span.key.experiment {} "experiment" } td { (Foreign(&described(&document.experiment))) } }
             } }
         },
-        pairs: report.pairs.clone(),
+        pairs: report.measured.pairs.clone(),
         charts: document.charts.clone(),
         functional: document.functional.as_ref(),
         only: [&document.only_base, &document.only_experiment],
@@ -111,7 +112,11 @@ fn part<'a>(
 
 fn positions(report: &Report, culprit: &NamedCulprit) -> Option<(Position, Position)> {
     let position = |commit: &CombinedCommit| {
-        let place = report.places.iter().find(|place| place.commit == *commit)?;
+        let place = report
+            .measured
+            .places
+            .iter()
+            .find(|place| place.commit == *commit)?;
         Some(place.position)
     };
     Some((position(&culprit.prior)?, position(&culprit.commit)?))
@@ -119,8 +124,8 @@ fn positions(report: &Report, culprit: &NamedCulprit) -> Option<(Position, Posit
 
 /// The pairs of two commits.
 fn between(report: &Report, base: Position, experiment: Position) -> Vec<Pair> {
-    let position = |run: usize| report.places[report.runs[run].place].position;
-    let pairs = report.pairs.iter().copied();
+    let position = |run: usize| report.measured.places[report.measured.runs[run].place].position;
+    let pairs = report.measured.pairs.iter().copied();
     pairs
         .filter(|pair| (position(pair.base), position(pair.experiment)) == (base, experiment))
         .collect()
@@ -135,7 +140,7 @@ fn section(report: &Report, part: &Part<'_>, room: &mut usize) -> Result<Markup,
         if !drawn.is_empty() && *room == 0 {
             break;
         }
-        let picture = pictures(report, part, chart)?;
+        let picture = chart_pictures(&report.measured, &part.pairs, chart)?;
         *room = room.saturating_sub(picture.0.len());
         drawn.push((chart, picture));
     }
@@ -187,13 +192,22 @@ fn table(charts: &[&NamedChart]) -> Markup {
     }
 }
 
-fn pictures(report: &Report, part: &Part<'_>, chart: &NamedChart) -> Result<Markup, ReportError> {
+/// The pictures of a chart that was compared in these pairs of runs: the difference of each
+/// pair where percentages mean something, and the distributions of both sides.
+///
+/// # Errors
+///
+/// When one can't be drawn.
+pub fn chart_pictures(
+    measured: &Measurements,
+    pairs: &[Pair],
+    chart: &NamedChart,
+) -> Result<Markup, PictureError> {
     let name = chart.comparison.chart.as_str();
-    let unit = chart.unit.as_deref().map(clean);
-    let values: Vec<(usize, bool, f64, f64)> = (part.pairs.iter().enumerate())
+    let values: Vec<(usize, bool, f64, f64)> = (pairs.iter().enumerate())
         .filter_map(|(number, pair)| {
-            let base = report.runs[pair.base].value(name)?;
-            let experiment = report.runs[pair.experiment].value(name)?;
+            let base = measured.runs.get(pair.base)?.value(name)?;
+            let experiment = measured.runs.get(pair.experiment)?.value(name)?;
             Some((number + 1, pair.base_first, base, experiment))
         })
         .collect();
@@ -206,38 +220,11 @@ fn pictures(report: &Report, part: &Part<'_>, chart: &NamedChart) -> Result<Mark
     let in_percent = differences_of(&values, compared.map(|compared| compared.transform));
     let estimate = compared.and_then(|compared| compared.estimate);
     let interval = compared.and_then(|compared| compared.interval);
-    let sides = [&base, &experiment].map(|values| Side {
-        values,
-        median: median(values),
-    });
-    let show = |value: Option<f64>| {
-        value.map_or_else(String::new, |value| quantity(value, unit.as_deref()))
-    };
     Ok(html! {
         @if let Some(in_percent) = in_percent {
-            figure {
-                div.picture role="img" aria-label="Differences of all pairs, in percent of the base; the numbers are in the table above" tabindex="0" {
-                    (PreEscaped(differences(&in_percent, part.pairs.len(), estimate, interval)?))
-                }
-                figcaption {
-                    "The difference of each pair in percent of the base, in the order in which they were run: "
-                    span.key.base {} "the base ran first, " span.key.experiment {} "the experiment. "
-                    "The line is the estimated change, the band its 95 % interval."
-                }
-            }
+            (differences(&in_percent, pairs.len(), estimate, interval)?)
         }
-        figure {
-            div.picture role="img" aria-label="Distributions of both sides; their medians are in the table above" tabindex="0" {
-                (PreEscaped(histograms(sides, unit.as_deref())?))
-            }
-            figcaption {
-                "How often each value came"
-                @if let Some(unit) = &unit { " (" (Foreign(unit)) ")" }
-                " in " (count(values.len() as u64, "pair")) ": "
-                span.key.base {} "the base above, median " (Foreign(&show(sides[0].median))) "; "
-                span.key.experiment {} "the experiment below, median " (Foreign(&show(sides[1].median))) "."
-            }
-        }
+        (histograms([&base, &experiment], chart.unit.as_deref())?)
     })
 }
 

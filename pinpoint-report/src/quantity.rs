@@ -88,6 +88,15 @@ pub fn level(confidence: f64) -> String {
     format!("{} %", level.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// A probability, never rounded to what it is not.
+pub fn probability(probability: f64) -> String {
+    match probability {
+        p if p > 0.0 && p < 0.0005 => "less than 0.1 %".into(),
+        p if p < 1.0 && p > 0.9995 => "more than 99.9 %".into(),
+        p => format!("{:.1} %", 100.0 * p),
+    }
+}
+
 /// A duration, to the second.
 pub fn duration(seconds: f64) -> String {
     if seconds < 10.0 {

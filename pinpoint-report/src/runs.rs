@@ -4,7 +4,8 @@ use maud::{Markup, html};
 use serde_json::{Value, json};
 
 use super::foreign::clean;
-use super::model::{Report, Run};
+use super::measurements::Run;
+use super::model::Report;
 use super::pack::{Blocks, pack};
 use crate::ReportError;
 use crate::quantity::{count, duration, quantity};
@@ -19,7 +20,7 @@ const TAILS: &str = "tails.jsonl";
 const MOST_CHARTS: usize = 4;
 
 pub(super) fn section(report: &Report) -> Result<Markup, ReportError> {
-    if report.runs.is_empty() {
+    if report.measured.runs.is_empty() {
         return Ok(html! {});
     }
     let (table, blocks, left_out) = packed(report).map_err(ReportError::Pack)?;
@@ -27,7 +28,7 @@ pub(super) fn section(report: &Report) -> Result<Markup, ReportError> {
         section {
             h2 { "Runs" }
             details #runs {
-                summary { "Every run, and how its output ended (" (count(report.runs.len() as u64, "run")) ")" }
+                summary { "Every run, and how its output ended (" (count(report.measured.runs.len() as u64, "run")) ")" }
                 noscript { p.note { "This table needs scripts to be allowed." } }
                 div #runs-table {}
             }
@@ -51,10 +52,11 @@ fn packed(report: &Report) -> std::io::Result<(String, Vec<String>, usize)> {
     let charts = charts(report);
     let mut blocks = Blocks::default();
     let mut left_out = 0;
-    let mut places = vec![None; report.runs.len()];
+    let mut places = vec![None; report.measured.runs.len()];
     // Readers look at failures first.
     let order = |failed: bool| {
-        (report.runs.iter().enumerate()).filter(move |(_, run)| run.failure.is_some() == failed)
+        (report.measured.runs.iter().enumerate())
+            .filter(move |(_, run)| run.failure.is_some() == failed)
     };
     for (number, run) in order(true).chain(order(false)) {
         if let Some(output) = &run.output {
@@ -63,10 +65,10 @@ fn packed(report: &Report) -> std::io::Result<(String, Vec<String>, usize)> {
         }
     }
     let created = u64::try_from(report.job.created).unwrap_or_default();
-    let rows: Vec<Value> = (report.runs.iter().zip(places))
+    let rows: Vec<Value> = (report.measured.runs.iter().zip(places))
         .map(|(run, place)| row(run, created, &charts, place))
         .collect();
-    let commits: Vec<String> = (report.places.iter())
+    let commits: Vec<String> = (report.measured.places.iter())
         .map(|place| clean(&short(&place.commit)).into_owned())
         .collect();
     let names: Vec<_> = charts.iter().map(|chart| clean(chart)).collect();
@@ -85,7 +87,12 @@ fn charts(report: &Report) -> Vec<&str> {
     }
     match report.chart() {
         Some(chart) => vec![chart],
-        None => report.units().into_keys().take(MOST_CHARTS).collect(),
+        None => report
+            .measured
+            .units()
+            .into_keys()
+            .take(MOST_CHARTS)
+            .collect(),
     }
 }
 

@@ -1,16 +1,15 @@
 //! The findings of a search, and their evidence: culprits, values by commit.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 use pinpoint_core::{CombinedCommit, Commit, Comparison, Verdict};
 
 use super::foreign::{Foreign, clean};
 use super::link::commit_page;
-use super::median_interval::median_interval;
 use super::model::{Report, Source};
 use super::picture::{Column, by_commit};
 use super::posterior;
 use crate::ReportError;
-use crate::quantity::{count, p_value, quantity};
+use crate::quantity::{self, count, p_value, quantity};
 use crate::words::{dependency_change, effect, line, line_of, short, why};
 use pinpoint_core::JobKind;
 use pinpoint_core::job::JobResult;
@@ -30,7 +29,8 @@ pub(super) fn section(report: &Report) -> Result<Markup, ReportError> {
         Some(JobResult::CulpritFinder(document)) => &document.unconfirmed[..],
         _ => &[],
     };
-    let columns = columns(report);
+    let culprits = document.map_or(&[][..], |document| &document.culprits);
+    let columns = report.measured.columns(report.chart(), culprits);
     let cards = html! {
         @if let Some(document) = document {
             @for culprit in &document.culprits {
@@ -45,10 +45,10 @@ pub(super) fn section(report: &Report) -> Result<Markup, ReportError> {
     let is_one = document.is_none_or(|document| document.culprits.len() + unconfirmed.len() <= 1);
     Ok(html! {
         @if is_one { (cards) }
-        @if !report.runs.is_empty() {
+        @if !report.measured.runs.is_empty() {
             section {
                 h2 { "Values by commit" }
-                (values(report, &columns)?)
+                (by_commit(&columns, report.chart(), unit(report).as_deref())?)
                 (posterior::figure(report)?)
                 details {
                     summary { "The commits in numbers" }
@@ -68,7 +68,7 @@ pub(super) fn section(report: &Report) -> Result<Markup, ReportError> {
 }
 
 /// A commit by its hash and what it says of itself.
-pub(super) fn commit_name(commit: &Commit) -> Markup {
+pub fn commit_name(commit: &Commit) -> Markup {
     let hash = commit.newest();
     html! {
         code { (Foreign(hash.get(..10).unwrap_or(hash))) }
@@ -104,7 +104,7 @@ fn card(
                 }
                 tr { th scope="row" { "effect" } td { (Foreign(&effect(document, &culprit.effect))) } }
                 @if let Some(probability) = culprit.probability {
-                    tr { th scope="row" { "probability" } td { (super::answer::percent(probability)) } }
+                    tr { th scope="row" { "probability" } td { (quantity::probability(probability)) } }
                 }
                 @if let Some(confirmation) = &culprit.confirmation {
                     tr { th scope="row" { "checked" } td {
@@ -177,61 +177,16 @@ fn files(source: Option<&Source>) -> Markup {
     }
 }
 
-/// Every commit that was run, with the values of its runs.
-fn columns(report: &Report) -> Vec<Column> {
-    let chart = report.chart();
-    let culprits = report
-        .search()
-        .map_or(&[][..], |document| &document.culprits);
-    let mut columns: Vec<Column> = (report.places.iter())
-        .map(|place| Column {
-            name: clean(&short(&place.commit)).into_owned(),
-            is_culprit: culprits
-                .iter()
-                .any(|culprit| culprit.commit == place.commit),
-            ..Column::default()
-        })
-        .collect();
-    for run in &report.runs {
-        let value = chart.and_then(|chart| run.value(chart));
-        columns[run.place].values.push(value);
-    }
-    for column in &mut columns {
-        let values: Vec<f64> = column.values.iter().copied().flatten().collect();
-        column.median = pinpoint_compare::median(&values);
-        column.interval = median_interval(&values);
-    }
-    columns
-}
-
 fn unit(report: &Report) -> Option<String> {
     let chart = report.chart()?;
-    let unit = report.units().get(chart).copied().flatten()?.to_owned();
+    let unit = report
+        .measured
+        .units()
+        .get(chart)
+        .copied()
+        .flatten()?
+        .to_owned();
     Some(clean(&unit).into_owned())
-}
-
-fn values(report: &Report, columns: &[Column]) -> Result<Markup, ReportError> {
-    let unit = unit(report);
-    let picture = by_commit(columns, unit.as_deref())?;
-    let failures = report.runs.iter().any(|run| run.failure.is_some());
-    Ok(html! {
-        figure {
-            div.picture role="img" aria-label="Values of all runs by commit; the numbers are in the table below" tabindex="0" { (PreEscaped(picture)) }
-            figcaption {
-                @if let Some(chart) = report.chart() {
-                    strong { (Foreign(chart)) }
-                    @if let Some(unit) = &unit { " in " (Foreign(unit)) }
-                    ": each"
-                } @else { "Each" }
-                " point is a run, from left to right as time went on, older commits to the left. "
-                "Lines are medians, bars their 95 % intervals. "
-                @if columns.iter().any(|column| column.is_culprit) {
-                    span.key.culprit {} "culprit "
-                }
-                @if failures { span.key.failure {} "failed runs" }
-            }
-        }
-    })
 }
 
 fn commits(report: &Report, columns: &[Column]) -> Markup {
@@ -245,7 +200,7 @@ fn commits(report: &Report, columns: &[Column]) -> Markup {
                 th.number scope="col" { "Median" } th.number scope="col" { "95 % interval" }
             } }
             tbody {
-                @for (place, column) in report.places.iter().zip(columns) {
+                @for (place, column) in report.measured.places.iter().zip(columns) {
                     tr.culprit[column.is_culprit] {
                         td { (named(report, &place.commit)) }
                         td { (Foreign(subject(&place.commit))) }

@@ -1,25 +1,77 @@
 //! Values by commit: every run a point, in the order in which they were made.
 
+use maud::{Markup, html};
 use pinpoint_core::Interval;
 use plotters::prelude::*;
 
 use super::{
-    CULPRIT, CULPRIT_MEDIAN, FAILURE, LEFT, MEDIAN, PictureError, RUN, TEXT, are_flat, label, mesh,
-    names_below, places, span, svg,
+    CULPRIT, CULPRIT_MEDIAN, FAILURE, LEFT, MEDIAN, PictureError, RUN, TEXT, are_flat, framed,
+    label, mesh, names_below, places, span, svg,
 };
+use crate::foreign::{Foreign, clean};
+use crate::median_interval::median_interval;
 
 /// One commit.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Column {
-    pub(crate) name: String,
+pub struct Column {
+    /// Its short name.
+    pub name: String,
     /// In the order in which the runs were made; absent for those that failed.
-    pub(crate) values: Vec<Option<f64>>,
-    pub(crate) median: Option<f64>,
-    pub(crate) interval: Option<Interval>,
-    pub(crate) is_culprit: bool,
+    pub values: Vec<Option<f64>>,
+    /// The median of the values.
+    pub median: Option<f64>,
+    /// The interval that holds the true median with at least 95 %; absent below six values.
+    pub interval: Option<Interval>,
+    /// It is a culprit.
+    pub is_culprit: bool,
 }
 
-pub(crate) fn by_commit(columns: &[Column], unit: Option<&str>) -> Result<String, PictureError> {
+impl Column {
+    /// A commit with these values, their median and its interval.
+    pub fn new(name: String, values: Vec<Option<f64>>, is_culprit: bool) -> Self {
+        let known: Vec<f64> = values.iter().copied().flatten().collect();
+        Self {
+            name,
+            values,
+            median: pinpoint_compare::median(&known),
+            interval: median_interval(&known),
+            is_culprit,
+        }
+    }
+}
+
+/// The values of a chart by commit, oldest first. A table of the medians belongs below it.
+///
+/// # Errors
+///
+/// When it can't be drawn.
+pub fn by_commit(
+    columns: &[Column],
+    chart: Option<&str>,
+    unit: Option<&str>,
+) -> Result<Markup, PictureError> {
+    let failures = columns.iter().any(|column| column.values.contains(&None));
+    Ok(html! {
+        figure {
+            (framed("Values of all runs by commit; the numbers are in the table below", &drawn(columns, unit)?))
+            figcaption {
+                @if let Some(chart) = chart {
+                    strong { (Foreign(chart)) }
+                    @if let Some(unit) = unit { " in " (Foreign(unit)) }
+                    ": each"
+                } @else { "Each" }
+                " point is a run, from left to right as time went on, older commits to the left. "
+                "Lines are medians, bars their 95 % intervals. "
+                @if columns.iter().any(|column| column.is_culprit) {
+                    span.key.culprit {} "culprit "
+                }
+                @if failures { span.key.failure {} "failed runs" }
+            }
+        }
+    })
+}
+
+fn drawn(columns: &[Column], unit: Option<&str>) -> Result<String, PictureError> {
     let values = || {
         (columns.iter().enumerate()).flat_map(|(number, column)| {
             let count = column.values.len();
@@ -31,7 +83,8 @@ pub(crate) fn by_commit(columns: &[Column], unit: Option<&str>) -> Result<String
         })
     };
     let (low, high) = span(values().filter_map(|(.., value)| value));
-    let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+    let names: Vec<_> = columns.iter().map(|column| clean(&column.name)).collect();
+    let names: Vec<&str> = names.iter().map(|name| &**name).collect();
     let below = if are_flat(&names) { 30 } else { 96 };
     svg(310 + below, |area| {
         let mut chart = ChartBuilder::on(area)

@@ -1,21 +1,51 @@
 //! Paired differences, in the order in which the pairs were run.
 
+use maud::{Markup, html};
 use pinpoint_core::Interval;
 use plotters::prelude::*;
 
-use super::{CULPRIT, LEFT, MEDIAN, PictureError, RUN, TEXT, mesh, places, small, span, svg};
+use super::{
+    CULPRIT, LEFT, MEDIAN, PictureError, RUN, TEXT, framed, mesh, places, small, span, svg,
+};
 
 /// The difference of a pair.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Difference {
+pub struct Difference {
     /// The number of the pair, from 1.
-    pub(crate) pair: usize,
+    pub pair: usize,
     /// In percent of the base.
-    pub(crate) percent: f64,
-    pub(crate) base_first: bool,
+    pub percent: f64,
+    /// The order of its two runs.
+    pub base_first: bool,
 }
 
-pub(crate) fn differences(
+/// The differences of pairs, of which there are so many with those that have none, and the
+/// estimated change with its interval, all in percent of the base. A table of these numbers
+/// belongs above it.
+///
+/// # Errors
+///
+/// When it can't be drawn.
+pub fn differences(
+    differences: &[Difference],
+    pairs: usize,
+    estimate: Option<f64>,
+    interval: Option<Interval>,
+) -> Result<Markup, PictureError> {
+    let drawn = drawn(differences, pairs, estimate, interval)?;
+    Ok(html! {
+        figure {
+            (framed("Differences of all pairs, in percent of the base; the numbers are in the table above", &drawn))
+            figcaption {
+                "The difference of each pair in percent of the base, in the order in which they were run: "
+                span.key.base {} "the base ran first, " span.key.experiment {} "the experiment. "
+                "The line is the estimated change, the band its 95 % interval."
+            }
+        }
+    })
+}
+
+fn drawn(
     differences: &[Difference],
     pairs: usize,
     estimate: Option<f64>,

@@ -1,28 +1,54 @@
 //! The distribution of both sides' values: the base above the line, the
 //! experiment below it.
 
+use maud::{Markup, html};
+use pinpoint_compare::median;
 use plotters::prelude::*;
 
 use super::{
-    CULPRIT, CULPRIT_MEDIAN, LEFT, MEDIAN, PictureError, RUN, TEXT, label, mesh, small, span, svg,
+    CULPRIT, CULPRIT_MEDIAN, LEFT, MEDIAN, PictureError, RUN, TEXT, framed, label, mesh, small,
+    span, svg,
 };
+use crate::foreign::Foreign;
+use crate::quantity::{count, quantity};
 
-/// One side.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Side<'a> {
-    pub(crate) values: &'a [f64],
-    pub(crate) median: Option<f64>,
+/// The values of both sides of pairs, those of the base first. A table of the medians belongs
+/// above it.
+///
+/// # Errors
+///
+/// When it can't be drawn.
+pub fn histograms(sides: [&[f64]; 2], unit: Option<&str>) -> Result<Markup, PictureError> {
+    let medians = sides.map(median);
+    let show = |median: Option<f64>| median.map_or_else(String::new, |it| quantity(it, unit));
+    let [base, experiment] = medians.map(show);
+    Ok(html! {
+        figure {
+            (framed("Distributions of both sides; their medians are in the table above", &drawn(sides, medians, unit)?))
+            figcaption {
+                "How often each value came"
+                @if let Some(unit) = unit { " (" (Foreign(unit)) ")" }
+                " in " (count(sides[0].len() as u64, "pair")) ": "
+                span.key.base {} "the base above, median " (Foreign(&base)) "; "
+                span.key.experiment {} "the experiment below, median " (Foreign(&experiment)) "."
+            }
+        }
+    })
 }
 
-pub(crate) fn histograms(sides: [Side<'_>; 2], unit: Option<&str>) -> Result<String, PictureError> {
+fn drawn(
+    sides: [&[f64]; 2],
+    medians: [Option<f64>; 2],
+    unit: Option<&str>,
+) -> Result<String, PictureError> {
     use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-    let (low, high) = span(sides.iter().flat_map(|side| side.values.iter().copied()));
-    let bins = bins(sides.iter().map(|side| side.values.len()).max());
+    let (low, high) = span(sides.iter().flat_map(|side| side.iter().copied()));
+    let bins = bins(sides.iter().map(|side| side.len()).max());
     let width = (high - low) / bins as f64;
     let counts = sides.map(|side| {
         let mut counts = vec![0_u32; bins];
-        for value in side.values {
+        for value in side {
             let bin = ((value - low) / width) as usize;
             counts[bin.min(bins - 1)] += 1;
         }
@@ -46,7 +72,7 @@ pub(crate) fn histograms(sides: [Side<'_>; 2], unit: Option<&str>) -> Result<Str
             }
         })?;
         let inks = [(1.0, RUN, MEDIAN), (-1.0, CULPRIT, CULPRIT_MEDIAN)];
-        for ((counts, side), (up, fill, line)) in counts.iter().zip(sides).zip(inks) {
+        for ((counts, median), (up, fill, line)) in counts.iter().zip(medians).zip(inks) {
             for (bin, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
                 let from = low + bin as f64 * width;
                 let corners = [
@@ -55,7 +81,7 @@ pub(crate) fn histograms(sides: [Side<'_>; 2], unit: Option<&str>) -> Result<Str
                 ];
                 chart.draw_series([Rectangle::new(corners, fill.filled())])?;
             }
-            if let Some(median) = side.median {
+            if let Some(median) = median {
                 let ends = [(median, 0.0), (median, up * most)];
                 chart.draw_series([PathElement::new(ends, line.stroke_width(3))])?;
             }

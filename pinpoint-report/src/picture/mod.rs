@@ -1,11 +1,34 @@
-//! The pictures: SVG, drawn by `plotters`.
+//! The pictures: SVG, drawn by `plotters`, each in a figure with its caption.
 //!
 //! The library writes colours as attributes, which any style sheet outranks. So
 //! each colour here is one that is used for nothing else, and the page's style
-//! sheet ([`style`]) gives each its meaning in light and in dark. A picture taken
-//! out of the page has the colours of the light one.
+//! sheet ([`style()`]) gives each its meaning in light and in dark. A picture taken
+//! out of the page has the colours of the light one. No element has a style of its own, so
+//! that a content security policy need not allow that.
 //!
-//! Text of others gets into no picture, except names of commits.
+//! A function gives the same figure for the same data. Text of others gets into none, except
+//! names of commits and of charts and their units, which may hold anything.
+//!
+//! ```
+//! use pinpoint_report::picture::{Bar, Column, by_commit, posterior};
+//!
+//! # fn main() -> Result<(), pinpoint_report::picture::PictureError> {
+//! let older = vec![Some(1.02), Some(0.99), None];
+//! let newer = vec![Some(1.31), Some(1.28), Some(1.3)];
+//! let columns = [
+//!     Column::new("1f2e3d4c5b".into(), older, false),
+//!     Column::new("6a7b8c9d0e".into(), newer, true),
+//! ];
+//! let values = by_commit(&columns, Some("latency"), Some("s"))?;
+//! // The probability between the two, below it.
+//! let bar = Bar { after: 0, last: 1, probability: 0.97, is_culprit: true };
+//! let places = posterior(&[bar], columns.len(), 0.03, false)?;
+//! let page = maud::html! { (values) (places) }.into_string();
+//! assert_eq!(page.matches("<svg").count(), 2);
+//! assert!(page.contains("97.0 %") && page.contains("failed runs"));
+//! # Ok(())
+//! # }
+//! ```
 
 mod by_commit;
 mod differences;
@@ -15,15 +38,16 @@ mod posterior;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use maud::{Markup, PreEscaped, html};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 use crate::quantity::quantity;
 
-pub(super) use by_commit::{Column, by_commit};
-pub(super) use differences::{Difference, differences};
-pub(super) use histograms::{Side, histograms};
-pub(super) use posterior::{Bar, posterior};
+pub use by_commit::{Column, by_commit};
+pub use differences::{Difference, differences};
+pub use histograms::histograms;
+pub use posterior::{Bar, bars, posterior};
 
 /// A colour of a picture: in light, and in dark.
 struct Ink {
@@ -58,32 +82,45 @@ const INKS: [Ink; 7] = [
     ink("failure", (0xc6, 0x28, 0x28), "#ff7b72"),
 ];
 
-/// The style sheet of the pictures.
-pub(super) fn style() -> String {
-    let hex = |RGBColor(red, green, blue): RGBColor| format!("#{red:02X}{green:02X}{blue:02X}");
-    let mut text = String::new();
-    // Writing to a string can't fail.
-    let mut variables = |start: &str, end: &str, value: &dyn Fn(&Ink) -> String| {
-        text.push_str(start);
-        for ink in &INKS {
-            let _ = write!(text, "--{}:{};", ink.name, value(ink));
-        }
-        text.push_str(end);
-    };
-    variables(":root{", "}\n", &|ink| hex(ink.light));
-    variables(
-        "@media screen and (prefers-color-scheme:dark){:root{",
-        "}}\n",
-        &|ink| ink.dark.to_owned(),
+/// The light or the dark of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Theme {
+    /// Dark on light, as on paper.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
+/// The colours of the pictures as declarations of custom properties. [`style()`] has those that
+/// the reader's system asks for; this is for pages whose readers choose.
+pub fn colours(theme: Theme) -> String {
+    let declarations = INKS.iter().map(|ink| match theme {
+        Theme::Light => format!("--{}:{};", ink.name, hex(ink.light)),
+        Theme::Dark => format!("--{}:{};", ink.name, ink.dark),
+    });
+    declarations.collect()
+}
+
+fn hex(RGBColor(red, green, blue): RGBColor) -> String {
+    format!("#{red:02X}{green:02X}{blue:02X}")
+}
+
+/// The style sheet of the figures. The colour of their captions is that of the page.
+pub fn style() -> String {
+    let mut text = format!(
+        ":root{{{}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{}}}}}\n",
+        colours(Theme::Light),
+        colours(Theme::Dark)
     );
     for ink in &INKS {
         let (name, light) = (ink.name, hex(ink.light));
+        // Writing to a string can't fail.
         let _ = writeln!(
             text,
             "svg [fill=\"{light}\"]{{fill:var(--{name})}}svg [stroke=\"{light}\"]{{stroke:var(--{name})}}"
         );
     }
-    text
+    text + include_str!("style.css")
 }
 
 /// A picture could not be drawn.
@@ -108,6 +145,11 @@ type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64
 
 fn small() -> TextStyle<'static> {
     ("sans-serif", SMALL).into_font().color(&TEXT)
+}
+
+/// A picture in its frame, with words for those who can't see it.
+fn framed(label: &str, svg: &str) -> Markup {
+    html! { div.picture role="img" aria-label=(label) tabindex="0" { (PreEscaped(svg)) } }
 }
 
 /// Draws, and gives the text of the SVG.
@@ -228,4 +270,97 @@ fn mesh(
         .light_line_style(TRANSPARENT)
         .draw()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use pinpoint_core::{Posterior, Span};
+
+    use super::*;
+
+    const HOSTILE: &str = "</text><script>alert(1)</script>\" onload='x'\u{202e}\u{0}";
+
+    /// All figures, with texts that would like to be more.
+    fn figures() -> [String; 4] {
+        let columns = [
+            Column::new(HOSTILE.into(), vec![Some(1.0), None], false),
+            Column::new(HOSTILE.into(), vec![Some(f64::MAX), Some(f64::MIN)], true),
+        ];
+        let bar = Bar {
+            after: 0,
+            last: 1,
+            probability: 0.5,
+            is_culprit: false,
+        };
+        let difference = Difference {
+            pair: 1,
+            percent: 3.0,
+            base_first: true,
+        };
+        let drawn = [
+            by_commit(&columns, Some(HOSTILE), Some(HOSTILE)),
+            posterior(&[bar], 2, 0.5, true),
+            differences(&[difference], 1, None, None),
+            histograms([&[1.0], &[2.0]], Some(HOSTILE)),
+        ];
+        drawn.map(|figure| figure.unwrap().into_string())
+    }
+
+    #[test]
+    fn figures_hold_no_markup_of_others_and_need_no_styles_of_their_own() {
+        for figure in figures() {
+            assert!(figure.starts_with("<figure>") && figure.ends_with("</figure>"));
+            for unsafe_text in ["<script", " onload='", " style=", "\u{202e}", "\0"] {
+                assert!(!figure.contains(unsafe_text), "{unsafe_text:?} in {figure}");
+            }
+        }
+        assert_eq!(figures(), figures());
+    }
+
+    #[test]
+    fn every_colour_of_a_figure_has_a_rule() {
+        let style = style();
+        for figure in figures() {
+            let colours = figure.split(['"']).filter(|text| text.starts_with('#'));
+            for colour in colours {
+                let rules = ["fill", "stroke"].map(|what| format!("svg [{what}=\"{colour}\"]"));
+                assert!(rules.iter().all(|rule| style.contains(rule)), "{colour}");
+            }
+        }
+        assert!(style.contains(&colours(Theme::Light)) && style.contains(&colours(Theme::Dark)));
+    }
+
+    #[test]
+    fn the_likeliest_place_stands_out_until_something_is_found() {
+        let span = |after: char, last: char, probability: f64| Span {
+            after,
+            last,
+            commits: 1,
+            probability,
+        };
+        let posterior = |no_change| Posterior {
+            no_change,
+            better: 0.0,
+            largest_change: None,
+            spans: vec![
+                span('a', 'b', 0.2),
+                span('b', 'c', 0.5),
+                span('c', 'x', 0.1),
+            ],
+        };
+        let columns = ['a', 'b', 'c'];
+        let marked = |no_change: f64, is_found: bool| {
+            let bars = bars(&posterior(no_change), &columns, is_found);
+            let places: Vec<_> = bars.iter().map(|bar| (bar.after, bar.last)).collect();
+            assert_eq!(
+                places,
+                [(0, 1), (1, 2)],
+                "what was not measured has no place"
+            );
+            bars.iter().position(|bar| bar.is_culprit)
+        };
+        assert_eq!(marked(0.2, false), Some(1));
+        assert_eq!(marked(0.6, false), None);
+        assert_eq!(marked(0.2, true), None);
+    }
 }

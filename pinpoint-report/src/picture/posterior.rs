@@ -1,25 +1,74 @@
 //! The place of the change, below the picture of the values: a bar between each two
 //! neighbours that were measured.
 
+use maud::{Markup, html};
+use pinpoint_core::Posterior;
 use plotters::prelude::*;
 
-use super::super::answer::percent;
-use super::{CULPRIT, LEFT, PictureError, RUN, mesh, small, svg};
+use super::{CULPRIT, LEFT, PictureError, RUN, framed, mesh, small, svg};
+use crate::quantity::probability;
 
 /// The commits between two columns of the picture of the values.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Bar {
+pub struct Bar {
     /// The column of the measured commit before them.
-    pub(crate) after: usize,
+    pub after: usize,
     /// The column of the newest of them.
-    pub(crate) last: usize,
-    pub(crate) probability: f64,
+    pub last: usize,
+    /// The probability that the change is there.
+    pub probability: f64,
     /// It was found; or, when nothing was, it is the likeliest.
-    pub(crate) is_culprit: bool,
+    pub is_culprit: bool,
 }
 
-/// `columns` are those of the picture above.
-pub(crate) fn posterior(bars: &[Bar], columns: usize) -> Result<String, PictureError> {
+/// The bars of a posterior over the commits of these columns. Where nothing was found yet, the
+/// likeliest is the culprit's, unless that there is none is likelier.
+pub fn bars<C: PartialEq>(posterior: &Posterior<C>, columns: &[C], is_found: bool) -> Vec<Bar> {
+    let column = |commit: &C| columns.iter().position(|it| it == commit);
+    let probabilities = posterior.spans.iter().map(|span| span.probability);
+    let likeliest = probabilities.fold(0.0, f64::max);
+    let is_likely = !is_found && likeliest > posterior.no_change;
+    let bars = posterior.spans.iter().filter_map(|span| {
+        Some(Bar {
+            after: column(&span.after)?,
+            last: column(&span.last)?,
+            probability: span.probability,
+            is_culprit: is_likely && span.probability == likeliest,
+        })
+    });
+    bars.collect()
+}
+
+/// The probability of the change between neighbours, with that of no change. `columns` are those
+/// of the picture of the values, which belongs above it, and a table of the numbers below.
+/// Where culprits were found, the bars that are not theirs tell of a further one.
+///
+/// # Errors
+///
+/// When it can't be drawn.
+pub fn posterior(
+    bars: &[Bar],
+    columns: usize,
+    no_change: f64,
+    is_found: bool,
+) -> Result<Markup, PictureError> {
+    Ok(html! {
+        figure {
+            (framed("Probability of the change between neighbours; the numbers are in the table below", &drawn(bars, columns)?))
+            figcaption {
+                @if is_found {
+                    span.key.culprit {} "How probable each culprit is, and " span.key {}
+                    "a further change between neighbours above; that there is no further one: "
+                } @else {
+                    "How probable the change is between neighbours above; that there is none: "
+                }
+                strong { (probability(no_change)) } "."
+            }
+        }
+    })
+}
+
+fn drawn(bars: &[Bar], columns: usize) -> Result<String, PictureError> {
     use plotters::style::text_anchor::{HPos, Pos, VPos};
 
     svg(170, |area| {
@@ -38,7 +87,7 @@ pub(crate) fn posterior(bars: &[Bar], columns: usize) -> Result<String, PictureE
             if bar.probability >= 0.005 {
                 let (x, y) = chart.backend_coord(&((from + to) / 2.0, bar.probability));
                 let style = small().pos(Pos::new(HPos::Center, VPos::Bottom));
-                let text = percent(bar.probability);
+                let text = probability(bar.probability);
                 area.draw(&Text::new(text, (x, y - 4), style))?;
             }
         }
