@@ -82,6 +82,11 @@ pub(super) fn answer(status: StatusCode, title: &str, header: &Markup, main: &Ma
     (status, headers(), page.into_string()).into_response()
 }
 
+/// The part of a page that changes, for a script that puts it there.
+pub(super) fn fragment(main: &Markup) -> Response {
+    (headers(), main.0.clone()).into_response()
+}
+
 fn headers() -> [(HeaderName, HeaderValue); 5] {
     [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),

@@ -13,6 +13,7 @@
 
 mod actions;
 mod assets;
+mod compare;
 mod dates;
 mod frame;
 mod job;
@@ -33,6 +34,11 @@ pub(crate) const PAGES: &[Page] = &[
     seen("/", || get(jobs::page)),
     seen("/jobs/{id}", || get(job::page)),
     seen("/results/jobid/{id}", || get(job::elsewhere)),
+    seen("/jobs/{id}/journal.jsonl", || get(job::files::journal)),
+    seen("/jobs/{id}/files/{folder}/{name}", || {
+        get(job::files::output)
+    }),
+    seen("/compare", || get(compare::page)),
     given("/jobs/{id}/cancel", Right::End, || get(actions::ask_reason)),
     posted("/jobs/{id}/cancel", Right::End, || post(actions::cancel)),
     posted("/jobs/{id}/pause", Right::End, || post(actions::pause)),

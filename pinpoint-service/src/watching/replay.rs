@@ -206,8 +206,7 @@ impl Replay {
             Search::CulpritFinder(search) => search.bisection(),
             Search::Pairwise(_) => None,
         };
-        let mut progress =
-            bisection.map_or_else(Default::default, |search| self.progress(search));
+        let mut progress = bisection.map_or_else(Default::default, |search| self.progress(search));
         match machine.search() {
             Search::Bisection(_) => {}
             Search::Pairwise(search) => {
