@@ -40,7 +40,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
-use pinpoint_backends::store::{JobFilter, JobStore, Place};
+use pinpoint_backends::store::{JobFilter, JobStore, Order, Place};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -327,7 +327,9 @@ async fn listed(service: &Service, store: &JobStore) -> Result<(), Failure> {
     let mut alone = Vec::new();
     for number in 0..300 {
         let before = began.elapsed();
-        store.list(&filter(number), &Place::Newest, 50).await?;
+        store
+            .list(&filter(number), Order::default(), &Place::First, 50)
+            .await?;
         alone.push(began.elapsed() - before);
     }
     alone.sort_unstable();

@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use pinpoint_backends::store::{Durability, JobFilter, JobStore, Place};
+use pinpoint_backends::store::{Durability, JobFilter, JobStore, Order, Place};
 use tokio::runtime::Runtime;
 
 /// The end of the year 9999, in milliseconds since 1970.
@@ -38,7 +38,7 @@ async fn import(store: &JobStore, text: &[u8]) {
     let all = JobFilter::default();
     let mut input = text;
     let imported = store.import(&mut input, &|_| Ok(())).await;
-    let page = store.list(&all, &Place::Newest, 100).await.expect("a list of what came in");
+    let page = store.list(&all, Order::default(), &Place::First, 100).await.expect("a list of what came in");
     match imported {
         Ok(imported) => assert_eq!(imported.added.min(100), page.jobs.len() as u64),
         Err(error) => {
@@ -54,6 +54,6 @@ async fn import(store: &JobStore, text: &[u8]) {
     let mut exported = Vec::new();
     store.export(&all, &mut exported).await.expect("an export of what came in");
     while !store.purge(END_OF_TIME, 100).await.expect("a clean store").is_empty() {}
-    let left = store.list(&all, &Place::Newest, 1).await.expect("a list");
+    let left = store.list(&all, Order::default(), &Place::First, 1).await.expect("a list");
     assert!(left.jobs.is_empty(), "a job that came in can't be removed");
 }

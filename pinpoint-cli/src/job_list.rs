@@ -32,9 +32,9 @@ pub(crate) fn note(page: &Page, place: &Place, filter: &JobFilter) -> Option<Tex
     match (page.jobs.first(), page.jobs.last()) {
         (Some(first), Some(last)) => page.more.then(|| match place {
             Place::Before(_) => text!("more: repeat with --before {}", first.id),
-            Place::Newest | Place::After(_) => text!("more: repeat with --after {}", last.id),
+            Place::First | Place::After(_) => text!("more: repeat with --after {}", last.id),
         }),
-        _ if *place == Place::Newest && *filter == JobFilter::default() => Some(text!(
+        _ if *place == Place::First && *filter == JobFilter::default() => Some(text!(
             "there are no jobs; `pinpoint bisect`, `pairwise`, `culprit` and `demo` create some"
         )),
         _ => Some(text!("no matching jobs")),

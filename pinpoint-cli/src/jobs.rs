@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use pinpoint_backends::job::{self, JobConfig, JobError, TakenJob, TraceParent, waiting};
 use pinpoint_backends::store::{
-    CancelRequest, Job, JobFilter, Page, Place, SigningKey, StoreError, Total,
+    CancelRequest, Job, JobFilter, Order, Page, Place, SigningKey, StoreError, Total,
 };
 use pinpoint_core::JobState;
 use pinpoint_report::results::stored;
@@ -47,13 +47,13 @@ pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError>
             count: false,
         } => {
             let place = match (after, before) {
-                (Some(job), _) => Place::After(job),
-                (None, Some(job)) => Place::Before(job),
-                (None, None) => Place::Newest,
+                (Some(job), _) => Place::After(job.into()),
+                (None, Some(job)) => Place::Before(job.into()),
+                (None, None) => Place::First,
             };
             let filter = select.into();
             list(
-                &store.list(&filter, &place, limit).await?,
+                &store.list(&filter, Order::default(), &place, limit).await?,
                 &place,
                 &filter,
                 &display,

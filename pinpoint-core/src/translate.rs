@@ -150,7 +150,6 @@ pub fn essential(record: Record, charts: &Charts) -> Record {
         };
         RunReport {
             bot: report.bot,
-            chart: report.chart,
             failure,
             charts: (kept.into_iter())
                 .map(|(chart, values)| (chart, series(values)))

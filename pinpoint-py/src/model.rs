@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use pinpoint_backends::job::kind_of;
 use pinpoint_backends::local::{LocalRepositories, Repository};
-use pinpoint_backends::store::{JobFilter, Place};
+use pinpoint_backends::store::{JobFilter, Order, Place};
 use pinpoint_core::bots::{self as engine, ConfigFile};
 use pinpoint_core::{CombinedCommit, JobState};
 use pinpoint_midpoint::Midpoints;
@@ -53,7 +53,9 @@ pub(crate) fn stored_jobs(
     };
     wait(py, async || {
         with_store(&state_dir, async |store| {
-            let page = store.list(&filter, &Place::Newest, limit).await?;
+            let page = store
+                .list(&filter, Order::default(), &Place::First, limit)
+                .await?;
             Ok(serde_json::to_value(page.jobs)?)
         })
         .await

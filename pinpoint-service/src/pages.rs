@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use axum::{Json, Router};
 use http::Method;
-use pinpoint_backends::store::{JobFilter, Place, SCHEMA_VERSION};
+use pinpoint_backends::store::{JobFilter, Order, Place, SCHEMA_VERSION};
 use serde_json::json;
 
 use crate::caller::Context;
@@ -140,7 +140,9 @@ async fn ready(State(service): State<Service>) -> Response {
     }
     let looked = async {
         let store = &service.store;
-        store.list(&JobFilter::default(), &Place::Newest, 1).await?;
+        store
+            .list(&JobFilter::default(), Order::default(), &Place::First, 1)
+            .await?;
         store.version().await
     };
     match looked.await {

@@ -28,7 +28,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use pinpoint_backends::store::{Durability, JobFilter, JobStore, NewJob, Place};
+use pinpoint_backends::store::{Durability, JobFilter, JobStore, NewJob, Order, Place};
 use pinpoint_core::{JobState, Record};
 
 use crate::a_run::run;
@@ -203,7 +203,9 @@ async fn lists(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn E
         for i in 0..TIMES {
             let filter = filter(i);
             let began = Instant::now();
-            let page = store.list(&filter, &Place::Newest, 50).await?;
+            let page = store
+                .list(&filter, Order::default(), &Place::First, 50)
+                .await?;
             times.push(began.elapsed());
             found += page.jobs.len() as u64;
         }
@@ -235,12 +237,12 @@ async fn lists(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn E
             for i in 1..=TIMES {
                 let id = fill::id(jobs * i / (TIMES + 1)).parse_id();
                 let place = if back {
-                    Place::Before(id)
+                    Place::Before(id.into())
                 } else {
-                    Place::After(id)
+                    Place::After(id.into())
                 };
                 let began = Instant::now();
-                store.list(&filter, &place, 50).await?;
+                store.list(&filter, Order::default(), &place, 50).await?;
                 times.push(began.elapsed());
             }
             print(

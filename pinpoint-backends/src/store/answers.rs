@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::database::{Access, Row, Value};
 use super::jobs::{JobStore, unknown};
-use super::journal::{NewRow, builds, damaged, insert, record_of, runs};
+use super::journal::{COUNT, NewRow, builds, damaged, insert, record_of, runs};
 use super::leases::milliseconds;
 use super::quotas::count_runs;
 use super::{JobId, JobJournal, Lease, StoreError};
@@ -138,8 +138,7 @@ impl JobJournal {
         // First: writers come one after the other from here on, and the lease can't change.
         let held = transaction
             .execute(
-                "UPDATE jobs SET runs = runs + $3, builds = builds + $4, deaths = 0 \
-                 WHERE number = $1 AND lease = $2",
+                COUNT,
                 [
                     job.into(),
                     self.lease.token.into(),

@@ -7,7 +7,9 @@ use pinpoint_core::JobState;
 use super::audit::{Fields, append};
 use super::database::{Access, Transaction, Value};
 use super::files::Piece;
+use super::job::Request;
 use super::jobs::by_workers;
+use super::order::NameKeys;
 use super::quotas;
 use super::text::{Names, words};
 use super::{AuditEntry, JOURNAL_VERSION, JobId, JobStore, NewJob, Quota, SigningKey, StoreError};
@@ -158,6 +160,8 @@ impl JobStore {
             bot: &job.bot,
             user: &job.user,
         };
+        let keys = NameKeys::new(&job.name, &job.title, &job.benchmark, &job.bot, &job.user);
+        let request = Request::of(&job.config);
         let mut transaction = self.database.begin(Access::Write).await?;
         if let Some(once) = creation.once {
             let (there, digest) = self.claim(&mut transaction, once, id).await?;
@@ -175,8 +179,9 @@ impl JobStore {
             .execute(
                 "INSERT INTO jobs (number, id, kind, state, created, updated, name, benchmark, \
                  bot, username, repository, title, words, spec, config, journal_version, \
-                 written_by, by_workers) VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, \
-                 $12, $13, $14, $15, $16, $17) ON CONFLICT DO NOTHING",
+                 written_by, by_workers, name_key, benchmark_key, bot_key, user_key, story, bug) \
+                 VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
+                 $16, $17, $18, $19, $20, $21, $22, $23) ON CONFLICT DO NOTHING",
                 [
                     id.number().into(),
                     id.as_str().into(),
@@ -195,6 +200,12 @@ impl JobStore {
                     i64::from(JOURNAL_VERSION).into(),
                     env!("CARGO_PKG_VERSION").into(),
                     by_workers(&job.config).into(),
+                    keys.name.into(),
+                    keys.benchmark.into(),
+                    keys.bot.into(),
+                    keys.user.into(),
+                    request.story.into(),
+                    request.bug.into(),
                 ],
             )
             .await?;

@@ -197,7 +197,6 @@ macro_rules! bound {
         query
     }};
 }
-#[cfg(feature = "postgres")]
 pub(super) use bound;
 
 /// A database, and its name in messages.

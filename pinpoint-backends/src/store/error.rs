@@ -181,6 +181,9 @@ pub enum StoreError {
         /// Its name.
         name: String,
     },
+    /// The preferences of a user are too long. Nothing was written.
+    #[error("the preferences have more than {} KiB", super::MOST_PREFERENCES_BYTES >> 10)]
+    PreferencesTooLong,
     /// The idempotency key was given for another request within the last day.
     #[error(
         "the idempotency key {:?} belongs to another request; give each request a new one",

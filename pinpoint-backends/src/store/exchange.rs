@@ -20,9 +20,12 @@ use serde_json::value::RawValue;
 use super::database::{Access, Database, Row, Transaction};
 use super::error::brief;
 use super::files::Piece;
+use super::job::Request;
 use super::journal::{NewRow, insert, kind, parsed, record_of};
+use super::order::NameKeys;
 use super::{
-    CancelRequest, JOURNAL_VERSION, Job, JobFilter, JobId, JobStore, Place, StoreError, jobs, text,
+    CancelRequest, JOURNAL_VERSION, Job, JobAnswer, JobFilter, JobId, JobStore, Order, Place,
+    StoreError, jobs, text,
 };
 
 /// The version of the lines that this program writes. It reads those before, too: in the
@@ -142,9 +145,9 @@ impl JobStore {
     ) -> Result<u64, StoreError> {
         write_line(output, &Line::PinpointJobs { version: VERSION })?;
         let (mut jobs, mut records) = (0, 0);
-        let mut place = Place::Newest;
+        let mut place = Place::First;
         loop {
-            let page = self.list(filter, &place, PAGE).await?;
+            let page = (self.list(filter, Order::default(), &place, PAGE)).await?;
             for job in &page.jobs {
                 if let Some(written) = self.export_job(&job.id, output).await? {
                     jobs += 1;
@@ -152,7 +155,7 @@ impl JobStore {
                 }
             }
             match page.jobs.into_iter().next_back() {
-                Some(last) if page.more => place = Place::After(last.id),
+                Some(last) if page.more => place = Place::After(last.id.into()),
                 _ => break,
             }
         }
@@ -409,15 +412,19 @@ async fn import_job(
         let texts = [&job.repository, &job.title].into_iter().chain(&job.error);
         let texts = texts.map(String::as_str);
         let outcome = job.outcome.map(|outcome| outcome.get().to_owned());
+        let answer = outcome.as_deref().and_then(JobAnswer::written);
+        let keys = NameKeys::new(&job.name, &job.title, &job.benchmark, &job.bot, &job.user);
         let config: serde_json::Value = serde_json::from_str(job.config.get()).unwrap_or_default();
+        let request = Request::of(&config);
         transaction
             .execute(
                 "INSERT INTO jobs (number, id, kind, state, created, updated, duration, name, \
                  benchmark, bot, username, repository, title, error, words, journal_version, \
                  written_by, cancel_requested, spec, config, outcome, lease, by_workers, \
-                 cancel_by, cancel_reason) VALUES \
+                 cancel_by, cancel_reason, name_key, benchmark_key, bot_key, user_key, story, \
+                 bug, answer) VALUES \
                  ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, \
-                 $18, $19, $20, $21, $22, $23, $24, $25)",
+                 $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)",
                 [
                     number.into(),
                     id.as_str().into(),
@@ -444,6 +451,13 @@ async fn import_job(
                     jobs::by_workers(&config).into(),
                     (job.cancel.as_ref().map(|it| it.by.clone())).into(),
                     (job.cancel.map(|it| it.reason)).into(),
+                    keys.name.into(),
+                    keys.benchmark.into(),
+                    keys.bot.into(),
+                    keys.user.into(),
+                    request.story.into(),
+                    request.bug.into(),
+                    answer.into(),
                 ],
             )
             .await?;

@@ -2,7 +2,7 @@
 
 use pinpoint_core::JobState;
 
-use super::{JobId, JobSummary};
+use super::{JobSummary, SortKey};
 
 /// The conditions on jobs; absent ones match any job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,28 +46,28 @@ pub struct NameParts {
     pub user: String,
 }
 
-/// The part of a list that a page shows. Lists are sorted by the time of creation,
-/// the newest job first, and the place of a job in them never changes: going on
-/// from a job shows none twice and misses none, whatever was added meanwhile. The
-/// job itself may have been removed.
+/// The part of a list that a page shows. Going on from the place of a job shows no job
+/// twice and misses none, whatever was added meanwhile, apart from those whose value in the
+/// column that the list is sorted by has changed: by age none has. The job itself may have
+/// been removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Place {
-    /// The newest jobs.
+    /// The beginning of the list: the newest jobs, in an order that does not say otherwise.
     #[default]
-    Newest,
-    /// The jobs right after this one: older ones.
-    After(JobId),
-    /// The jobs right before this one: newer ones.
-    Before(JobId),
+    First,
+    /// The jobs right after this place.
+    After(SortKey),
+    /// The jobs right before this place.
+    Before(SortKey),
 }
 
 /// A part of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Page {
-    /// The jobs, newest first.
+    /// The jobs, in the order of the list.
     pub jobs: Vec<JobSummary>,
-    /// There are more in the direction of the page: newer ones for
-    /// [`Place::Before`], older ones otherwise.
+    /// There are more in the direction of the page: before it for [`Place::Before`], after it
+    /// otherwise.
     pub more: bool,
 }
 

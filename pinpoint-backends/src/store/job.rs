@@ -4,12 +4,12 @@ use std::fmt;
 use std::sync::{LazyLock, Mutex};
 
 use pinpoint_core::JobState;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use uuid::timestamp::context::ContextV7;
 use uuid::{Timestamp, Uuid};
 
-use super::CancelRequest;
+use super::{CancelRequest, JobAnswer};
 
 /// The id of a job: 32 hexadecimal digits, the first 12 of which are its time of
 /// creation, so that ids sort by age (UUID version 7, RFC 9562). 74 bits are random, so
@@ -174,7 +174,7 @@ pub struct Job {
 }
 
 /// A job in a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobSummary {
     /// Its name.
     pub id: JobId,
@@ -212,10 +212,47 @@ pub struct JobSummary {
     /// No worker takes it until it is resumed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
+    /// The story of the benchmark, if it was asked for with one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub story: String,
+    /// The issue that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bug: Option<i64>,
+    /// Its outcome in short, once it has ended with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<JobAnswer>,
+}
+
+/// The parts that a list shows of the request by which a job was made.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Request {
+    pub(super) story: String,
+    #[serde(rename = "bugId", deserialize_with = "number")]
+    pub(super) bug: Option<i64>,
+}
+
+impl Request {
+    /// The request in the configuration of a job; all empty where there is none.
+    pub(super) fn of<'a>(config: impl Deserializer<'a>) -> Self {
+        #[derive(Deserialize)]
+        struct Config {
+            request: Option<Request>,
+        }
+        let config = Config::deserialize(config).ok();
+        config.and_then(|config| config.request).unwrap_or_default()
+    }
+}
+
+/// Requests have numbers of 64 bits as texts.
+fn number<'a, D: Deserializer<'a>>(number: D) -> Result<Option<i64>, D::Error> {
+    let number = String::deserialize(number)?;
+    Ok(number.parse().ok())
 }
 
 impl From<&Job> for JobSummary {
     fn from(job: &Job) -> Self {
+        let request = Request::of(&job.config);
         Self {
             id: job.id.clone(),
             kind: job.kind.clone(),
@@ -233,6 +270,9 @@ impl From<&Job> for JobSummary {
             runs: job.runs,
             builds: job.builds,
             paused: job.paused,
+            story: request.story,
+            bug: request.bug,
+            answer: job.outcome.as_ref().and_then(JobAnswer::of),
         }
     }
 }

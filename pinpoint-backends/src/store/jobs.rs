@@ -8,11 +8,12 @@ use super::audit::Change;
 use super::cancellation::{clear, withdraw};
 use super::database::{Access, Database, Row, Transaction};
 use super::journal::{damaged, parsed};
+use super::order::set_ended_runs;
 use super::quotas::{self, forget_runs};
 use super::text::{Names, words};
 use super::{
-    AuditEntry, CancelRequest, JOURNAL_VERSION, Job, JobId, JobJournal, JobSummary, Lease, Quota,
-    StoreError, now,
+    AuditEntry, CancelRequest, JOURNAL_VERSION, Job, JobAnswer, JobId, JobJournal, JobSummary,
+    Lease, Quota, StoreError, now,
 };
 
 /// The most ids that a message lists.
@@ -20,7 +21,7 @@ const NAMES_IN_A_MESSAGE: i64 = 10;
 
 /// The columns that [`summary`] reads.
 pub(super) const SUMMARY: &str = "id, kind, state, created, updated, duration, name, benchmark, \
-     bot, username, repository, title, error, runs, builds, paused";
+     bot, username, repository, title, error, runs, builds, paused, story, bug, answer";
 
 /// The columns that [`job`] reads, after those of a summary.
 const REST: &str =
@@ -260,10 +261,14 @@ impl JobStore {
         };
         let (repository, title) = (text(8)?, text(9)?);
         let texts = [&*repository, &title].into_iter().chain(change.error);
+        let sql = format!(
+            "UPDATE jobs SET state = $2, updated = $3, duration = $4, error = $5, outcome = $6, \
+             words = $7, answer = $8, {} WHERE id = $1",
+            set_ended_runs("$2")
+        );
         transaction
             .execute(
-                "UPDATE jobs SET state = $2, updated = $3, duration = $4, error = $5, \
-                 outcome = $6, words = $7 WHERE id = $1",
+                &sql,
                 [
                     id.as_str().into(),
                     to.as_str().into(),
@@ -272,6 +277,11 @@ impl JobStore {
                     change.error.map(str::to_owned).into(),
                     change.outcome.clone().into(),
                     words(names, texts).into(),
+                    change
+                        .outcome
+                        .as_deref()
+                        .and_then(JobAnswer::written)
+                        .into(),
                 ],
             )
             .await?;
@@ -539,6 +549,8 @@ pub(super) async fn count_anew(
             [id.as_str().into()],
         )
         .await?;
+    let sql = format!("UPDATE jobs SET {} WHERE id = $1", set_ended_runs("state"));
+    transaction.execute(&sql, [id.as_str().into()]).await?;
     Ok(())
 }
 
@@ -581,6 +593,9 @@ pub(super) fn summary(database: &Database, row: &Row) -> Result<JobSummary, Stor
     };
     let text = |column| row.text(column).map_err(failed);
     let id = JobId(text(0)?);
+    let answer = row.optional_text(18).map_err(failed)?;
+    let place = || format!("answer of job {id}");
+    let answer = answer.map(|answer| parsed(&database.name, place, &answer));
     Ok(JobSummary {
         kind: text(1)?,
         state: state(database, &id, row, 2)?,
@@ -597,6 +612,9 @@ pub(super) fn summary(database: &Database, row: &Row) -> Result<JobSummary, Stor
         runs: count(13)?,
         builds: count(14)?,
         paused: row.int(15).map_err(failed)? != 0,
+        story: text(16)?,
+        bug: row.optional_int(17).map_err(failed)?,
+        answer: answer.transpose()?,
         id,
     })
 }
@@ -612,13 +630,13 @@ fn job(database: &Database, row: &Row) -> Result<Job, StoreError> {
             .transpose()
     };
     Ok(Job {
-        journal_version: version(row, 16).map_err(failed)?,
-        written_by: row.text(17).map_err(failed)?,
-        spec: json(18, "spec")?.unwrap_or_default(),
-        config: json(19, "config")?.unwrap_or_default(),
-        outcome: json(20, "outcome")?,
-        imported: row.int(21).map_err(failed)? < 0,
-        cancel: CancelRequest::of(row, 22).map_err(failed)?,
+        journal_version: version(row, 19).map_err(failed)?,
+        written_by: row.text(20).map_err(failed)?,
+        spec: json(21, "spec")?.unwrap_or_default(),
+        config: json(22, "config")?.unwrap_or_default(),
+        outcome: json(23, "outcome")?,
+        imported: row.int(24).map_err(failed)? < 0,
+        cancel: CancelRequest::of(row, 25).map_err(failed)?,
         kind: summary.kind,
         state: summary.state,
         created: summary.created,

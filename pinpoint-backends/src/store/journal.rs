@@ -193,8 +193,7 @@ impl JobJournal {
         // First: who holds the job can't change from here to the commit.
         let held = transaction
             .execute(
-                "UPDATE jobs SET runs = runs + $3, builds = builds + $4, deaths = 0 \
-                 WHERE number = $1 AND lease = $2",
+                COUNT,
                 [
                     self.lease.job.into(),
                     self.lease.token.into(),
@@ -356,6 +355,11 @@ impl NewRow {
         })
     }
 }
+
+/// Counts the runs and builds of records that are added to the journal of a job.
+pub(super) const COUNT: &str = "UPDATE jobs SET runs = runs + $3, builds = builds + $4, deaths = 0, \
+     ended_runs = CASE WHEN ended_runs < 0 THEN -1 ELSE runs + $3 END \
+     WHERE number = $1 AND lease = $2";
 
 /// Appends records to those of a job.
 pub(super) async fn insert(

@@ -1,25 +1,23 @@
 //! Lists of jobs, page by page.
 //!
 //! Every page is one walk along an index from where the last one ended, so that the
-//! thousandth costs as much as the first.
-
-use std::collections::BTreeMap;
+//! thousandth costs as much as the first. Lists in other orders than by age walk along the
+//! index of their order where many jobs match; few are collected and sorted.
 
 use super::database::{Dialect, Value};
 use super::job::first_number;
 use super::jobs::{JobStore, SUMMARY, summary};
-use super::journal::parsed;
+use super::order::SortValue;
 use super::text::{self, Names, Wanted};
-use super::{JobFilter, JobId, JobSummary, NameParts, Page, Place, StoreError, Total};
+use super::{
+    JobFilter, JobId, JobSummary, NameParts, Order, Page, Place, SortBy, SortKey, StoreError, Total,
+};
 
 /// The most jobs that are counted one by one.
 const COUNTED: i64 = 10_000;
 
-/// The most jobs that one query names.
-const AT_ONCE: usize = 500;
-
 impl JobStore {
-    /// A page of at most `limit` jobs that match the filter.
+    /// A page of at most `limit` jobs that match the filter, in this order.
     ///
     /// # Errors
     ///
@@ -28,29 +26,33 @@ impl JobStore {
     pub async fn list(
         &self,
         filter: &JobFilter,
+        order: Order,
         place: &Place,
         limit: u32,
     ) -> Result<Page, StoreError> {
-        let mut query = Query::new(self.database.dialect(), filter);
-        let (order, backwards) = match place {
-            Place::Newest => ("DESC", false),
-            Place::After(id) => {
-                query.below(self.number(id).await?);
-                ("DESC", false)
-            }
-            Place::Before(id) => {
-                query.above(self.number(id).await?);
-                ("ASC", true)
-            }
+        let (key, backwards) = match place {
+            Place::First => (None, false),
+            Place::After(key) => (Some(key), false),
+            Place::Before(key) => (Some(key), true),
         };
-        let (key, from) = (query.key, &query.from);
-        // One more shows whether there are more.
-        let sql = format!(
-            "SELECT {SUMMARY} FROM {from} WHERE {} ORDER BY {key} {order} LIMIT {}",
-            query.conditions.join(" AND "),
-            u64::from(limit) + 1,
-        );
-        let rows = self.database.unhurried().fetch(&sql, query.values).await?;
+        // Jobs that all have the same value are sorted by their age.
+        let by = match order.by.value_in(filter) {
+            same @ Some(_) if key.is_none_or(|key| key.value == same) => SortBy::Created,
+            _ => order.by,
+        };
+        let walk = Walk {
+            by,
+            is_sorted: by == SortBy::Created || self.are_many(filter).await?,
+            ascending: order.ascending != backwards,
+            from: match key {
+                Some(key) => Some((key.clone(), self.number(&key.id).await?)),
+                None => None,
+            },
+            // One more shows whether there are more.
+            limit: u64::from(limit) + 1,
+        };
+        let (sql, values) = walk.statement(self.database.dialect(), filter);
+        let rows = self.database.unhurried().fetch(&sql, values).await?;
         let limit = limit as usize;
         let more = rows.len() > limit;
         let jobs = rows.iter().take(limit);
@@ -61,6 +63,17 @@ impl JobStore {
             jobs.reverse();
         }
         Ok(Page { jobs, more })
+    }
+
+    /// Are the matching jobs so many that a page of them is found sooner along the index of an
+    /// order, than by sorting them? Those of a user have indices of their own.
+    async fn are_many(&self, filter: &JobFilter) -> Result<bool, StoreError> {
+        let of_any_user = JobFilter {
+            user: None,
+            ..filter.clone()
+        };
+        Ok(of_any_user == JobFilter::default()
+            || matches!(self.count(filter).await?, Total::MoreThan(_)))
     }
 
     /// At most `limit` jobs that match the filter, after the newest `skipped` of them. For
@@ -89,36 +102,6 @@ impl JobStore {
         let rows = self.database.unhurried().fetch(&sql, query.values).await?;
         let jobs = rows.iter().map(|row| summary(&self.database, row));
         jobs.collect()
-    }
-
-    /// The configurations of these jobs, which a list does not carry; those that are gone have
-    /// none.
-    ///
-    /// # Errors
-    ///
-    /// When the store cannot be read, or is damaged.
-    #[tracing::instrument(name = "store::configs", level = "debug", skip_all)]
-    pub async fn configs(
-        &self,
-        jobs: &[JobId],
-    ) -> Result<BTreeMap<JobId, serde_json::Value>, StoreError> {
-        let failed = |source| self.database.failed(source);
-        let mut configs = BTreeMap::new();
-        for jobs in jobs.chunks(AT_ONCE) {
-            let places: Vec<_> = (1..=jobs.len()).map(|place| format!("${place}")).collect();
-            let sql = format!(
-                "SELECT id, config FROM jobs WHERE id IN ({})",
-                places.join(", ")
-            );
-            let ids = jobs.iter().map(|id| Value::from(id.as_str()));
-            for row in self.database.fetch(&sql, ids).await? {
-                let id = JobId(row.text(0).map_err(failed)?);
-                let place = || format!("config of job {id}");
-                let config = parsed(&self.database.name, place, &row.text(1).map_err(failed)?)?;
-                configs.insert(id, config);
-            }
-        }
-        Ok(configs)
     }
 
     /// The number of jobs that match the filter: exact up to 10,000.
@@ -155,6 +138,117 @@ impl JobStore {
     }
 }
 
+/// A page of a list that is to be read.
+struct Walk {
+    by: SortBy,
+    /// Along the index of the order.
+    is_sorted: bool,
+    ascending: bool,
+    /// The job after which it begins, and its number.
+    from: Option<(SortKey, i64)>,
+    limit: u64,
+}
+
+impl Walk {
+    fn statement(&self, dialect: Dialect, filter: &JobFilter) -> (String, Vec<Value>) {
+        let Some((name, column, is_text)) = column(self.by) else {
+            return self.by_age(Query::new(dialect, filter));
+        };
+        let index = match (self.by, &filter.user) {
+            (SortBy::Kind | SortBy::State, None) => format!("jobs_by_{name}"),
+            (_, None) => format!("jobs_sorted_by_{name}"),
+            (_, Some(_)) => format!("jobs_of_user_by_{name}"),
+        };
+        let mut query = Query::along(dialect, filter, self.is_sorted.then_some(&*index));
+        // Databases take no index for the order of an expression.
+        let no_index = match (self.is_sorted, is_text) {
+            (true, _) => "",
+            (false, true) => " || ''",
+            (false, false) => " + 0",
+        };
+        let from = self.from.as_ref().map(|(key, number)| {
+            let value: Value = match (&key.value, is_text) {
+                (Some(SortValue::Text(value)), true) => value.as_str().into(),
+                (Some(SortValue::Number(value)), false) => (*value).into(),
+                // Of another order.
+                (_, true) => "".into(),
+                (_, false) => 0.into(),
+            };
+            query.values.extend([value, (*number).into()]);
+            (query.values.len() - 1, query.values.len())
+        });
+        let (key, direction, limit) = (query.key, self.direction(), self.limit);
+        let part = |column: &str, condition: Option<&str>| {
+            let column = format!("{column}{no_index}");
+            let beyond = from.map(|(value, number)| {
+                let than = if self.ascending { '>' } else { '<' };
+                format!("({column}, {key}) {than} (${value}, ${number})")
+            });
+            let conditions = query.conditions.iter().map(String::as_str);
+            let conditions = conditions.chain(condition).chain(beyond.as_deref());
+            format!(
+                "SELECT {SUMMARY}, {key} AS number FROM {} WHERE {} \
+                 ORDER BY {column} {direction}, {key} {direction} LIMIT {limit}",
+                query.from,
+                conditions.collect::<Vec<_>>().join(" AND "),
+            )
+        };
+        let sql = match self.by {
+            // The runs of jobs under way are in another column than of those that have ended.
+            SortBy::Runs => {
+                // A walk upwards from a place begins there.
+                let is_limited = self.ascending && from.is_some();
+                let ended = part(column, (!is_limited).then_some("ended_runs >= 0"));
+                let under_way = part("runs", Some("ended_runs = -1"));
+                format!(
+                    "SELECT * FROM ({ended}) AS ended UNION ALL \
+                     SELECT * FROM ({under_way}) AS under_way \
+                     ORDER BY runs {direction}, number {direction} LIMIT {limit}"
+                )
+            }
+            _ => part(column, None),
+        };
+        (sql, query.values)
+    }
+
+    fn by_age(&self, mut query: Query) -> (String, Vec<Value>) {
+        match self.from {
+            Some((_, from)) if self.ascending => query.above(from),
+            Some((_, from)) => query.below(from),
+            None => {}
+        }
+        let sql = format!(
+            "SELECT {SUMMARY} FROM {} WHERE {} ORDER BY {} {} LIMIT {}",
+            query.from,
+            query.conditions.join(" AND "),
+            query.key,
+            self.direction(),
+            self.limit,
+        );
+        (sql, query.values)
+    }
+
+    fn direction(&self) -> &'static str {
+        if self.ascending { "ASC" } else { "DESC" }
+    }
+}
+
+/// The name of a column in the names of its indices, its values as SQL, and whether they are
+/// texts; none for that which the number of a job stands for.
+fn column(by: SortBy) -> Option<(&'static str, &'static str, bool)> {
+    Some(match by {
+        SortBy::Created => return None,
+        SortBy::Name => ("name", "name_key", true),
+        SortBy::Benchmark => ("benchmark", "benchmark_key", true),
+        SortBy::Bot => ("bot", "bot_key", true),
+        SortBy::Kind => ("kind", "kind", true),
+        SortBy::User => ("user", "user_key", true),
+        SortBy::State => ("state", "state", true),
+        SortBy::Runs => ("runs", "ended_runs", false),
+        SortBy::Duration => ("duration", "coalesce(duration, -1)", false),
+    })
+}
+
 /// The part of a query that finds jobs.
 pub(super) struct Query {
     pub(super) from: String,
@@ -166,8 +260,17 @@ pub(super) struct Query {
 
 impl Query {
     pub(super) fn new(dialect: Dialect, filter: &JobFilter) -> Self {
+        Self::along(dialect, filter, None)
+    }
+
+    /// Along this index, if any, whatever SQLite would choose; PostgreSQL knows how often values
+    /// occur.
+    fn along(dialect: Dialect, filter: &JobFilter, index: Option<&str>) -> Self {
         let mut query = Self {
-            from: "jobs".into(),
+            from: match (dialect, index) {
+                (Dialect::Sqlite, Some(index)) => format!("jobs INDEXED BY {index}"),
+                _ => "jobs".into(),
+            },
             key: "jobs.number",
             // There is always one.
             conditions: vec!["1 = 1".into()],
@@ -207,7 +310,10 @@ impl Query {
         }
         let wanted = text::wanted(filter.text.as_deref().unwrap_or_default());
         if !wanted.is_empty() {
-            query.add_words(dialect, wanted, filter);
+            match (dialect, index) {
+                (Dialect::Sqlite, Some(_)) => query.add_words_of_each(dialect, &wanted),
+                _ => query.add_words(dialect, wanted, filter),
+            }
         }
         if let Some(since) = filter.since {
             query.above(first_number(since).saturating_sub(1));
@@ -261,6 +367,17 @@ impl Query {
 
     fn below(&mut self, number: i64) {
         self.add(&format!("{} <", self.key), number);
+    }
+
+    /// The index of words is asked about each job.
+    fn add_words_of_each(&mut self, dialect: Dialect, wanted: &[Wanted]) {
+        self.add(
+            "EXISTS (SELECT 1 FROM jobs_words WHERE rowid = jobs.number AND jobs_words MATCH",
+            dialect.text_query(wanted),
+        );
+        if let Some(last) = self.conditions.last_mut() {
+            last.push(')');
+        }
     }
 
     fn add_words(&mut self, dialect: Dialect, mut wanted: Vec<Wanted>, filter: &JobFilter) {

@@ -31,13 +31,14 @@
 //!
 //! A service with many users keeps more: an audit log, whose rows are written with the
 //! changes they tell of ([`AuditEntry`]); idempotency keys ([`Creation`]); API tokens
-//! ([`NewToken`]); sessions of people ([`Session`]); and counts for quotas.
+//! ([`NewToken`]); sessions of people ([`Session`]); their preferences; and counts for
+//! quotas.
 //!
 //! Each operation is a span of `tracing`, with the job's id and with no stored data: a
 //! spec may hold secrets.
 //!
 //! ```
-//! use pinpoint_backends::store::{JobFilter, JobStore, NewJob, Place};
+//! use pinpoint_backends::store::{JobFilter, JobStore, NewJob, Order, Place};
 //! use pinpoint_core::{BuildReport, Commit, JobState, Journal, Record, Report};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -66,7 +67,7 @@
 //!     benchmark: Some("bench.sh".into()),
 //!     ..JobFilter::default()
 //! };
-//! let page = store.list(&filter, &Place::Newest, 50).await?;
+//! let page = store.list(&filter, Order::default(), &Place::First, 50).await?;
 //! assert_eq!(page.jobs[0].builds, 1);
 //! # Ok(())
 //! # }
@@ -83,15 +84,18 @@ mod exchange;
 mod files;
 mod filter;
 mod job;
+mod job_answer;
 mod jobs;
 mod journal;
 mod lease;
 mod leases;
 mod list;
 mod lock;
+mod order;
 mod pause;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod preferences;
 mod quotas;
 mod recent_builds;
 mod schema;
@@ -117,12 +121,15 @@ pub use exchange::{Check, Imported};
 pub use files::{JobFile, KnownFile, MOST_FILE_BYTES};
 pub use filter::{JobFilter, NameParts, Page, Place, Total};
 pub use job::{Job, JobId, JobSummary, NewJob, NoJobId};
+pub use job_answer::{AnswerEffect, JobAnswer};
 pub use jobs::JobStore;
 pub use journal::{JOURNAL_VERSION, JobJournal};
 pub use lease::Lease;
 pub use lock::{JobLock, LockError};
+pub use order::{Order, SortBy, SortKey};
 #[cfg(feature = "postgres")]
 pub use postgres::version_at;
+pub use preferences::MOST_PREFERENCES_BYTES;
 pub use quotas::{Quota, QuotaLimit};
 pub use recent_builds::RecentBuild;
 pub use schema::SCHEMA_VERSION;

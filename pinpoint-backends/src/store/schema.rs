@@ -1,5 +1,6 @@
 //! The tables, from one source for every database.
 
+mod derived;
 #[cfg(feature = "postgres")]
 pub(super) mod postgres;
 #[cfg(feature = "sqlite")]
@@ -8,20 +9,24 @@ pub(super) mod sqlite;
 use super::database::Dialect;
 
 /// The version of the tables that this program reads and writes.
-pub const SCHEMA_VERSION: u32 = 5;
+pub const SCHEMA_VERSION: u32 = 6;
 
 /// The tables of version 2, and what each later version adds.
-const TABLES: [(u32, &str); 4] = [
+const TABLES: [(u32, &str); 5] = [
     (2, include_str!("schema/2.sql")),
     (3, include_str!("schema/3.sql")),
     (4, include_str!("schema/4.sql")),
     (5, include_str!("schema/5.sql")),
+    (6, include_str!("schema/6.sql")),
 ];
 
-/// The statements that bring the tables of this version, 0 for none, up to date.
-fn statements(dialect: Dialect, found: u32) -> impl Iterator<Item = String> {
-    let missing = TABLES.iter().filter(move |(version, _)| *version > found);
-    missing.flat_map(move |(_, source)| statements_of(dialect, source))
+/// The statements that bring the tables of this version, 0 for none, up to date: those that
+/// come before all jobs have what they have in this version, and the indices, which are made
+/// sooner after it.
+fn statements(dialect: Dialect, found: u32) -> (Vec<String>, Vec<String>) {
+    let missing = TABLES.iter().filter(|(version, _)| *version > found);
+    let missing = missing.flat_map(|(_, source)| statements_of(dialect, source));
+    missing.partition(|sql| !sql.starts_with("CREATE INDEX"))
 }
 
 /// The source as statements for one database.
@@ -47,8 +52,9 @@ fn statements_of(dialect: Dialect, source: &'static str) -> impl Iterator<Item =
         let mut sql = lines.join("\n").trim_end_matches(';').to_owned();
         if dialect == Dialect::Sqlite {
             // Only a column of this type and name is the number of the row, and only
-            // strict tables hold to their types.
+            // strict tables hold to their types. Texts are compared by bytes anyway.
             sql = sql.replace("BIGINT", "INTEGER").replace("BYTEA", "BLOB");
+            sql = sql.replace(" COLLATE \"C\"", "");
             if sql.starts_with("CREATE TABLE") {
                 sql.push_str(" STRICT");
             }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use pinpoint_backends::store::{
-    AuditCheck, AuditEntry, JobFilter, JobId, JobJournal, JobStore, JobSummary, NewJob, Place,
-    StoreError,
+    AuditCheck, AuditEntry, JobFilter, JobId, JobJournal, JobStore, JobSummary, NewJob, Order,
+    Place, StoreError,
 };
 use pinpoint_core::{
     BuildReport, CombinedCommit, Commit, Journal, JournalError, Record, Report, RunReport,
@@ -89,6 +89,10 @@ impl Fixture {
         }
     }
 
+    pub(crate) fn is_sqlite(&self) -> bool {
+        self.database.is_none()
+    }
+
     /// The store's file.
     pub(crate) fn file(&self) -> PathBuf {
         self.directory.path().join("pinpoint.db")
@@ -127,8 +131,33 @@ impl Fixture {
     }
 }
 
-/// The statements that take away what the versions from 4 on added, but for the mark of the
-/// version.
+/// The statements that take away what version 6 added, but for the mark of the version.
+pub(crate) const BACK_TO_5: [&str; 22] = [
+    "DROP TABLE preferences",
+    "DROP INDEX jobs_sorted_by_name",
+    "DROP INDEX jobs_sorted_by_benchmark",
+    "DROP INDEX jobs_sorted_by_bot",
+    "DROP INDEX jobs_sorted_by_user",
+    "DROP INDEX jobs_sorted_by_runs",
+    "DROP INDEX jobs_sorted_by_duration",
+    "DROP INDEX jobs_of_user_by_name",
+    "DROP INDEX jobs_of_user_by_benchmark",
+    "DROP INDEX jobs_of_user_by_bot",
+    "DROP INDEX jobs_of_user_by_kind",
+    "DROP INDEX jobs_of_user_by_state",
+    "DROP INDEX jobs_of_user_by_runs",
+    "DROP INDEX jobs_of_user_by_duration",
+    "ALTER TABLE jobs DROP COLUMN name_key",
+    "ALTER TABLE jobs DROP COLUMN benchmark_key",
+    "ALTER TABLE jobs DROP COLUMN bot_key",
+    "ALTER TABLE jobs DROP COLUMN user_key",
+    "ALTER TABLE jobs DROP COLUMN ended_runs",
+    "ALTER TABLE jobs DROP COLUMN story",
+    "ALTER TABLE jobs DROP COLUMN bug",
+    "ALTER TABLE jobs DROP COLUMN answer",
+];
+
+/// The same of versions 4 and 5.
 pub(crate) const BACK_TO_3: [&str; 12] = [
     "DROP TABLE shared_secrets",
     "ALTER TABLE jobs DROP COLUMN paused",
@@ -172,6 +201,7 @@ pub(crate) async fn is_of_this_version(store: &JobStore, id: &JobId) {
     assert_eq!(store.tokens().await.unwrap(), []);
     assert_eq!(store.find_session("").await.unwrap(), None);
     assert_eq!(store.runs_recorded("", 0).await.unwrap(), 0);
+    assert!(store.preferences("").await.unwrap().is_empty());
 }
 
 /// All jobs, newest first.
@@ -180,7 +210,10 @@ pub(crate) async fn all(store: &JobStore) -> Vec<JobSummary> {
 }
 
 pub(crate) async fn found(store: &JobStore, filter: JobFilter) -> Vec<JobSummary> {
-    let page = store.list(&filter, &Place::Newest, 1000).await.unwrap();
+    let page = store
+        .list(&filter, Order::default(), &Place::First, 1000)
+        .await
+        .unwrap();
     assert!(!page.more);
     page.jobs
 }

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use pinpoint_backends::store::{JobStore, Place, SCHEMA_VERSION, StoreError};
+use pinpoint_backends::store::{JobStore, Order, Place, SCHEMA_VERSION, StoreError};
 use pinpoint_core::{JobState, Journal, Record, Report, RunReport};
 use sqlx::Connection;
 
 use crate::a_run::run;
 use crate::common::{
-    BACK_TO_2, BACK_TO_3, Fixture, all, append_all, is_of_this_version, raw, ticks,
+    BACK_TO_2, BACK_TO_3, BACK_TO_5, Fixture, all, append_all, is_of_this_version, raw, ticks,
 };
 
 /// Opening is refused, and the file stays as it is.
@@ -283,8 +283,10 @@ async fn a_file_of_version_1_becomes_one_of_this_version() {
     let list = all(&store).await;
     assert_eq!((&list[0].id, &list[1].id), (&new, &jobs[0].id));
     for (newer, older) in list.iter().zip(&list[1..]) {
-        let after = Place::After(newer.id.clone());
-        let page = store.list(&Default::default(), &after, 1).await.unwrap();
+        let after = Place::After(newer.id.clone().into());
+        let page = (store.list(&Default::default(), Order::default(), &after, 1))
+            .await
+            .unwrap();
         assert_eq!(page.jobs[0].id, older.id);
     }
     store.close().await;
@@ -307,7 +309,7 @@ async fn a_file_of_version_2_becomes_one_of_this_version() {
     let id = fixture.job().await;
     let schema = "SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY name";
     let before = fixture.seen_behind_its_back(schema).await;
-    for sql in BACK_TO_3.into_iter().chain(BACK_TO_2) {
+    for sql in BACK_TO_5.into_iter().chain(BACK_TO_3).chain(BACK_TO_2) {
         fixture.behind_its_back(sql).await;
     }
     fixture.behind_its_back("PRAGMA user_version = 2").await;
@@ -323,7 +325,7 @@ async fn a_file_of_version_3_becomes_one_of_this_version() {
     let id = fixture.job().await;
     let schema = "SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY name";
     let before = fixture.seen_behind_its_back(schema).await;
-    for sql in BACK_TO_3 {
+    for sql in BACK_TO_5.into_iter().chain(BACK_TO_3) {
         fixture.behind_its_back(sql).await;
     }
     fixture
@@ -382,12 +384,16 @@ impl Seeded {
 async fn use_everything(state_dir: &Path) -> Result<(), StoreError> {
     let store = JobStore::open(state_dir).await?;
     let time = std::time::Duration::from_secs(60);
-    let page = store.list(&Default::default(), &Place::Newest, 10).await?;
+    let page = store
+        .list(&Default::default(), Order::default(), &Place::First, 10)
+        .await?;
     let words = pinpoint_backends::store::JobFilter {
         text: Some("job".into()),
         ..Default::default()
     };
-    let _ = store.list(&words, &Place::Newest, 10).await;
+    let _ = store
+        .list(&words, Order::default(), &Place::First, 10)
+        .await;
     let _ = store.count(&words).await;
     let _ = store
         .export(&Default::default(), &mut std::io::sink())

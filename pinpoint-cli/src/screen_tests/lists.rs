@@ -52,11 +52,11 @@ fn jobs_in_a_list() {
     let all = JobFilter::default();
     let first = || JobId::parse(FIRST).unwrap();
     let notes: Vec<String> = [
-        job_list::note(&page, &Place::Newest, &all),
-        job_list::note(&page, &Place::Before(first()), &all),
-        job_list::note(&empty, &Place::Newest, &all),
-        job_list::note(&empty, &Place::Newest, &by_name),
-        job_list::note(&empty, &Place::After(first()), &all),
+        job_list::note(&page, &Place::First, &all),
+        job_list::note(&page, &Place::Before(first().into()), &all),
+        job_list::note(&empty, &Place::First, &all),
+        job_list::note(&empty, &Place::First, &by_name),
+        job_list::note(&empty, &Place::After(first().into()), &all),
     ]
     .map(|note| without_styles(&note.unwrap()))
     .into();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use pinpoint_backends::job::JobRequest;
 use pinpoint_backends::local::{CommitName, NoCommitName};
-use pinpoint_backends::store::{JobFilter, JobId, JobSummary as StoredSummary, Place};
+use pinpoint_backends::store::{JobFilter, JobId, JobSummary as StoredSummary, Order, Place};
 use pinpoint_core::JobState;
 use pinpoint_core::api::{
     BuildInfo, CancelPinpointJobRequest, CancelPinpointJobResponse, CombinedCommit, Commit,
@@ -64,13 +64,13 @@ impl PinpointGateway for Service {
         let place = place(&request.pagination.unwrap_or_default())?;
         let page = self
             .store
-            .list(&filter, &place, PAGE)
+            .list(&filter, Order::default(), &place, PAGE)
             .await
             .map_err(errors::store)?;
         // Where a page is empty, no job leads to the others.
         let any = !page.jobs.is_empty();
         let (has_prev, has_next) = match place {
-            Place::Newest => (false, page.more),
+            Place::First => (false, page.more),
             Place::After(_) => (any, page.more),
             Place::Before(_) => (page.more, any),
         };
@@ -84,14 +84,8 @@ impl PinpointGateway for Service {
             has_prev: Some(has_prev),
             has_next: Some(has_next),
         };
-        // A list does not carry the requests.
-        let ids: Vec<_> = page.jobs.iter().map(|job| job.id.clone()).collect();
-        let configs = self.store.configs(&ids).await.map_err(errors::store)?;
-        let jobs = page.jobs.into_iter();
-        // Without those that were removed meanwhile.
-        let jobs = jobs.filter_map(|job| Some(summary(&configs.get(&job.id)?["request"], job)));
         Ok(Response::new(QueryJobListResponse {
-            jobs: jobs.collect(),
+            jobs: page.jobs.into_iter().map(summary).collect(),
             pagination: Some(pagination),
         }))
     }
@@ -269,8 +263,7 @@ impl Service {
     }
 }
 
-fn summary(request: &serde_json::Value, job: StoredSummary) -> JobSummary {
-    let bug = request["bugId"].as_str().and_then(|bug| bug.parse().ok());
+fn summary(job: StoredSummary) -> JobSummary {
     JobSummary {
         job_id: job.id.to_string(),
         name: match job.name.is_empty() {
@@ -279,7 +272,7 @@ fn summary(request: &serde_json::Value, job: StoredSummary) -> JobSummary {
         },
         benchmark: job.benchmark,
         configuration: job.bot,
-        story: request["story"].as_str().unwrap_or_default().to_owned(),
+        story: job.story,
         job_type: match &*job.kind {
             "pairwise" => JobType::Try,
             kind if SEARCHES.contains(&kind) => JobType::Bisect,
@@ -294,7 +287,7 @@ fn summary(request: &serde_json::Value, job: StoredSummary) -> JobSummary {
             JobState::Failed => JobStatus::Failed,
             JobState::Canceled => JobStatus::Cancelled,
         } as i32,
-        bug_id: bug,
+        bug_id: job.bug,
     }
 }
 
@@ -305,14 +298,14 @@ fn place(pagination: &Pagination) -> Result<Place, Status> {
     let unknown = |field| errors::field(field, "it is no cursor of an earlier answer");
     let id = |cursor: &str, direction| JobId::parse(cursor.strip_prefix(direction)?).ok();
     match (&*pagination.prev_cursor, &*pagination.next_cursor) {
-        ("", "") => Ok(Place::Newest),
+        ("", "") => Ok(Place::First),
         ("", next) => {
             let id = id(next, AFTER).ok_or_else(|| unknown("pagination.next_cursor"))?;
-            Ok(Place::After(id))
+            Ok(Place::After(id.into()))
         }
         (prev, "") => {
             let id = id(prev, BEFORE).ok_or_else(|| unknown("pagination.prev_cursor"))?;
-            Ok(Place::Before(id))
+            Ok(Place::Before(id.into()))
         }
         _ => Err(errors::field(
             "pagination",
@@ -511,15 +504,15 @@ mod tests {
             })
         };
         let id = "0199f3c1a2b37f0e8d1c2b3a49586776";
-        assert_eq!(cursors("", "").unwrap(), Place::Newest);
+        assert_eq!(cursors("", "").unwrap(), Place::First);
         let job = JobId::parse(id).unwrap();
         assert_eq!(
             cursors("", &format!("after-{id}")).unwrap(),
-            Place::After(job.clone())
+            Place::After(job.clone().into())
         );
         assert_eq!(
             cursors(&format!("before-{id}"), "").unwrap(),
-            Place::Before(job)
+            Place::Before(job.into())
         );
         for (prev, next) in [("x", ""), ("", "before-1"), ("before-1", "after-1")] {
             assert!(cursors(prev, next).is_err());

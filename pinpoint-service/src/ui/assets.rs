@@ -8,36 +8,31 @@ use std::sync::LazyLock;
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, header};
-use pinpoint_report::picture::{Theme, colours, style};
+use pinpoint_report::picture::{self, Theme};
 use sha2::{Digest, Sha256};
 
 use crate::rest::Problem;
 
-/// The name of each file, its kind and its text. Modules come after those that they import.
-const FILES: &[(&str, &str, &str)] = &[
-    ("icon.svg", "image/svg+xml", include_str!("assets/icon.svg")),
-    (
-        "style.css",
-        "text/css; charset=utf-8",
-        include_str!("assets/style.css"),
-    ),
-    (
-        "page.js",
-        "text/javascript; charset=utf-8",
-        include_str!("assets/page.js"),
-    ),
-    (
-        "job.js",
-        "text/javascript; charset=utf-8",
-        include_str!("assets/job.js"),
-    ),
-];
+/// The name of each file, and its text. Each script is a module that looks for its own part of a
+/// page, and does nothing where that is absent.
+fn files() -> [(&'static str, Cow<'static, str>); 4] {
+    [
+        ("icon.svg", include_str!("assets/icon.svg").into()),
+        ("style.css", style().into()),
+        ("page.js", include_str!("assets/page.js").into()),
+        ("job.js", include_str!("assets/job.js").into()),
+    ]
+}
 
-/// The style sheet of the pictures, in the theme that was chosen.
-fn of_pictures() -> String {
-    let chosen =
-        |name: &str, theme| format!(":root[data-theme=\"{name}\"]{{{}}}\n", colours(theme));
-    style() + &chosen("light", Theme::Light) + &chosen("dark", Theme::Dark)
+/// The style sheet of the pictures, in the colours of the theme that the user has chosen, and that
+/// of the pages.
+fn style() -> String {
+    let mut text = picture::style();
+    for (name, theme) in [("light", Theme::Light), ("dark", Theme::Dark)] {
+        let colours = picture::colours(theme);
+        text.push_str(&format!(":root[data-theme=\"{name}\"]{{{colours}}}\n"));
+    }
+    text + include_str!("assets/style.css")
 }
 
 struct Asset {
@@ -48,13 +43,13 @@ struct Asset {
 }
 
 static ASSETS: LazyLock<BTreeMap<&str, Asset>> = LazyLock::new(|| {
-    let files = FILES
-        .iter()
-        .map(|(name, kind, text)| (*name, *kind, Cow::Borrowed(*text)));
-    let pictures = Cow::Owned(of_pictures());
-    let pictures = ("pictures.css", "text/css; charset=utf-8", pictures);
-    let files = files.chain([pictures]).map(|(name, kind, text)| {
+    let files = files().into_iter().map(|(name, text)| {
         let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+        let kind = match ending {
+            "css" => "text/css; charset=utf-8",
+            "js" => "text/javascript; charset=utf-8",
+            _ => "image/svg+xml",
+        };
         let hash = Sha256::digest(text.as_bytes());
         let hash: String = (hash.iter().take(8))
             .map(|byte| format!("{byte:02x}"))
@@ -64,6 +59,12 @@ static ASSETS: LazyLock<BTreeMap<&str, Asset>> = LazyLock::new(|| {
     });
     files.collect()
 });
+
+/// The paths of all scripts.
+pub(super) fn scripts() -> impl Iterator<Item = &'static str> {
+    let scripts = ASSETS.iter().filter(|(name, _)| name.ends_with(".js"));
+    scripts.map(|(_, asset)| &*asset.path)
+}
 
 /// The path of a file.
 pub(super) fn path(name: &str) -> &'static str {

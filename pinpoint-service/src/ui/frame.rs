@@ -5,7 +5,7 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use maud::{DOCTYPE, Markup, html};
 use pinpoint_report::clean;
 
-use super::assets::path;
+use super::assets::{path, scripts};
 use super::view::View;
 use crate::operations::Right;
 
@@ -70,7 +70,7 @@ pub(super) fn answer(status: StatusCode, title: &str, header: &Markup, main: &Ma
                 title { (title) " – Pinpoint" }
                 link rel="icon" href=(path("icon.svg"));
                 link rel="stylesheet" href=(path("style.css"));
-                script type="module" src=(path("page.js")) {}
+                @for path in scripts() { script type="module" src=(path) {} }
             }
             body {
                 a.skip href="#main" { "To the content" }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pinpoint_backends::store::{AuditCheck, JobFilter, JobStore, Place};
+use pinpoint_backends::store::{AuditCheck, JobFilter, JobStore, Order, Place};
 use serde_json::{Value, json};
 
 use crate::scene::Scene;
@@ -201,7 +201,10 @@ async fn one_of_three_that_is_killed_loses_no_job_makes_none_twice_and_watchers_
         bots: vec!["lab".into()],
         ..JobFilter::default()
     };
-    let listed = store.list(&filter, &Place::Newest, 1000).await.unwrap();
+    let listed = store
+        .list(&filter, Order::default(), &Place::First, 1000)
+        .await
+        .unwrap();
     let listed: BTreeMap<_, _> = listed
         .jobs
         .into_iter()

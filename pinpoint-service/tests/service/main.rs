@@ -15,6 +15,7 @@ mod readers;
 mod rights;
 mod running;
 mod sign_in;
+mod ui;
 mod v2;
 mod watch;
 mod world;

@@ -1,6 +1,6 @@
 //! Chromium's Pinpoint over REST.
 
-use pinpoint_backends::store::Place;
+use pinpoint_backends::store::{Order, Place};
 use pinpoint_core::JobState;
 use serde_json::{Value, json};
 
@@ -93,7 +93,7 @@ async fn all_problems_of_a_request_are_told_at_once() {
     answer.fails(400, 3);
     let jobs = world
         .store
-        .list(&Default::default(), &Place::Newest, 1)
+        .list(&Default::default(), Order::default(), &Place::First, 1)
         .await
         .unwrap();
     assert!(jobs.jobs.is_empty());

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use axum::body::Body;
 use http::Request;
-use pinpoint_backends::store::Place;
+use pinpoint_backends::store::{Order, Place};
 use pinpoint_service::{SignIn, operations};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
@@ -344,7 +344,12 @@ fn send_all(cases: u32, seed: RngSeed) {
         [200, 400, 401, 404].iter().all(|it| seen.contains(it)),
         "{seen:?}"
     );
-    let jobs = runtime.block_on(world.store.list(&Default::default(), &Place::Newest, 1));
+    let jobs = runtime.block_on(world.store.list(
+        &Default::default(),
+        Order::default(),
+        &Place::First,
+        1,
+    ));
     assert!(!jobs.unwrap().jobs.is_empty());
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use http::Request;
 use http::request::Builder;
-use pinpoint_backends::store::{AuditCheck, AuditFilter, NewToken, Place};
+use pinpoint_backends::store::{AuditCheck, AuditFilter, NewToken, Order, Place};
 use pinpoint_core::JobState;
 use pinpoint_service::{ROLES, SignIn, operations};
 use serde_json::{Value, json};
@@ -260,7 +260,7 @@ async fn a_request_with_a_key_is_one_job() {
     post("k3", &long).await.fails(400, 3);
     let jobs = world
         .store
-        .list(&Default::default(), &Place::Newest, 10)
+        .list(&Default::default(), Order::default(), &Place::First, 10)
         .await
         .unwrap();
     assert_eq!(jobs.jobs.len(), 2);

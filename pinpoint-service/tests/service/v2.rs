@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pinpoint_backends::store::{AuditFilter, JobFilter, JobId, NewJob, Place};
+use pinpoint_backends::store::{AuditFilter, JobFilter, JobId, NewJob, Order, Place};
 use pinpoint_core::{BisectionSpec, CulpritFinderSpec, Magnitude, PairwiseSpec, Strategy};
 use pinpoint_service::SignIn;
 use pinpoint_service::config::LimitsConfig;
@@ -133,7 +133,7 @@ async fn what_is_no_job_is_refused_with_all_its_problems() {
     fields(&request).await;
     let jobs = world
         .store
-        .list(&JobFilter::default(), &Place::Newest, 1)
+        .list(&JobFilter::default(), Order::default(), &Place::First, 1)
         .await;
     assert!(jobs.unwrap().jobs.is_empty());
 }

@@ -3,7 +3,8 @@
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use super::super::StoreError;
-use super::super::database::Dialect;
+use super::super::database::{Dialect, Row, Value, bound};
+use super::derived::{self, set_derived};
 use super::{SCHEMA_VERSION, statements};
 
 /// Held while the tables are made: "PINP" in ASCII.
@@ -103,7 +104,12 @@ async fn bring_up_to_date(connection: &mut PgConnection, store: &str) -> Result<
 }
 
 async fn make(connection: &mut PgConnection, found: u32) -> Result<(), sqlx::Error> {
-    for statement in statements(Dialect::Postgres, found) {
+    let (tables, indices) = statements(Dialect::Postgres, found);
+    for statement in tables {
+        run(connection, statement).await?;
+    }
+    set_derived!(connection);
+    for statement in indices {
         run(connection, statement).await?;
     }
     sqlx::query("INSERT INTO pinpoint_schema (version) VALUES ($1)")

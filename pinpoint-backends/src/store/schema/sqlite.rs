@@ -5,8 +5,9 @@ use std::path::Path;
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
 use super::super::StoreError;
-use super::super::database::Dialect;
+use super::super::database::{Dialect, Row, Value, bound};
 use super::super::text::{Names, words};
+use super::derived::{self, set_derived};
 use super::{SCHEMA_VERSION, statements};
 
 /// The statements before and after creating the tables of version 2 in a file of version
@@ -65,17 +66,26 @@ pub(in crate::store) async fn bring_up_to_date(
         format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}");
     // The tables of version 1 step aside for new ones.
     let made = if found == 1 { 0 } else { found };
-    let tables = statements(Dialect::Sqlite, made);
-    let steps = [before.to_owned()].into_iter().chain(tables);
-    for step in steps.chain([after.to_owned(), marks]) {
-        sqlx::raw_sql(AssertSqlSafe(step))
-            .execute(&mut *transaction)
-            .await?;
+    let (tables, indices) = statements(Dialect::Sqlite, made);
+    let tables = [before.to_owned()].into_iter().chain(tables);
+    for step in tables.chain([after.to_owned()]) {
+        run(&mut transaction, step).await?;
     }
     if found == 1 {
         index_words(&mut transaction).await?;
     }
+    set_derived!(transaction);
+    for step in indices.into_iter().chain([marks]) {
+        run(&mut transaction, step).await?;
+    }
     transaction.commit().await
+}
+
+async fn run(connection: &mut SqliteConnection, step: String) -> Result<(), sqlx::Error> {
+    sqlx::raw_sql(AssertSqlSafe(step))
+        .execute(connection)
+        .await
+        .map(drop)
 }
 
 /// Jobs of version 1 could not be searched by their words.

@@ -1,10 +1,13 @@
 //! Lists, page by page.
 
-use pinpoint_backends::store::{AuditFilter, Job, JobFilter, JobId, NameParts, Place, Total};
+use pinpoint_backends::store::{
+    AuditFilter, Job, JobFilter, JobId, NameParts, Order, Place, SortBy, SortKey, Total,
+};
 use pinpoint_core::api::{self, Timestamp};
 use pinpoint_core::bots::Workers;
 use pinpoint_core::{Answers, JobState, Report};
 use prost::Message;
+use serde::{Deserialize, Serialize};
 use tonic::Status;
 
 use super::super::pinpoint::MOST_NAME_BYTES;
@@ -13,15 +16,29 @@ use super::arguments::text;
 use super::cursors::{Cursors, page_size};
 use super::messages::{
     self, AuditRow, Bot, CountJobsRequest, CountJobsResponse, GetAuditRequest, GetAuditResponse,
-    GetQuotaResponse, Kind, ListBotsResponse, ListBuildsRequest, ListBuildsResponse,
+    GetQuotaResponse, JobOrder, Kind, ListBotsResponse, ListBuildsRequest, ListBuildsResponse,
     ListJobsRequest, ListJobsResponse, ListRunsRequest, ListRunsResponse, ListWorkersResponse,
     State, Worker,
 };
 use super::{journal, show};
 use crate::Service;
 
-const AFTER: &str = "after ";
-const BEFORE: &str = "before ";
+/// The place of a page, as a cursor holds it.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Cursor {
+    After(SortKey),
+    Before(SortKey),
+}
+
+impl From<Cursor> for Place {
+    fn from(cursor: Cursor) -> Self {
+        match cursor {
+            Cursor::After(key) => Self::After(key),
+            Cursor::Before(key) => Self::Before(key),
+        }
+    }
+}
 
 /// The most bots of a filter.
 const MOST_BOTS: usize = 100;
@@ -32,38 +49,42 @@ const HOUR: i64 = 60 * 60 * 1000;
 impl Service {
     pub(super) async fn jobs(&self, request: ListJobsRequest) -> Result<ListJobsResponse, Status> {
         let size = page_size(request.page_size, 50, 500)?;
-        let filter = request.filter.unwrap_or_default();
+        let plain = ListJobsRequest {
+            page_size: None,
+            page_token: String::new(),
+            ..request.clone()
+        };
         let cursors = Cursors {
             key: self.caches.cursor_key.of(&self.store).await?,
             list: "jobs",
-            filter: &filter.encode_to_vec(),
+            filter: &plain.encode_to_vec(),
         };
-        let place = cursors.place(&request.page_token)?;
-        let place = place.map(|place| {
-            let id = |text| JobId::parse(text).ok();
-            let after = place.strip_prefix(AFTER).and_then(id).map(Place::After);
-            after.or_else(|| place.strip_prefix(BEFORE).and_then(id).map(Place::Before))
-        });
-        let place = place.map_or(Some(Place::Newest), |place| place);
-        let place = place.ok_or_else(|| Status::internal("a cursor of ours can't be read"))?;
-        let filter = self.filter(filter)?;
-        let page = self.store.list(&filter, &place, size).await;
+        let place = match cursors.place(&request.page_token)? {
+            None => Place::First,
+            Some(place) => serde_json::from_str::<Cursor>(&place)
+                .map(Place::from)
+                .map_err(|_| Status::internal("a cursor of ours can't be read"))?,
+        };
+        let order = order(&request)?;
+        let filter = self.filter(request.filter.unwrap_or_default())?;
+        let page = self.store.list(&filter, order, &place, size).await;
         let page = page.map_err(errors::store)?;
-        let (newer, older) = match place {
-            Place::Newest => (false, page.more),
+        let (before, after) = match place {
+            Place::First => (false, page.more),
             Place::After(_) => (true, page.more),
             Place::Before(_) => (page.more, true),
         };
-        let token =
-            |direction: &str, job: Option<&pinpoint_backends::store::JobSummary>, is_there| {
-                let job = job.filter(|_| is_there);
-                job.map_or_else(String::new, |job| {
-                    cursors.token(&format!("{direction}{}", job.id))
-                })
-            };
+        let token = |cursor: fn(SortKey) -> Cursor,
+                     job: Option<&pinpoint_backends::store::JobSummary>| {
+            let cursor = job.map(|job| serde_json::to_string(&cursor(order.key_of(job))));
+            match cursor.transpose() {
+                Ok(cursor) => Ok(cursor.map_or_else(String::new, |it| cursors.token(&it))),
+                Err(error) => Err(Status::internal(error.to_string())),
+            }
+        };
         Ok(ListJobsResponse {
-            next_page_token: token(AFTER, page.jobs.last(), older),
-            previous_page_token: token(BEFORE, page.jobs.first(), newer),
+            next_page_token: token(Cursor::After, page.jobs.last().filter(|_| after))?,
+            previous_page_token: token(Cursor::Before, page.jobs.first().filter(|_| before))?,
             jobs: page.jobs.iter().map(show::summary).collect(),
         })
     }
@@ -335,6 +356,23 @@ impl Service {
             next_page_token,
         })
     }
+}
+
+fn order(request: &ListJobsRequest) -> Result<Order, Status> {
+    let by = match JobOrder::try_from(request.order) {
+        Ok(JobOrder::Unspecified | JobOrder::Created) => SortBy::Created,
+        Ok(JobOrder::Name) => SortBy::Name,
+        Ok(JobOrder::Benchmark) => SortBy::Benchmark,
+        Ok(JobOrder::Bot) => SortBy::Bot,
+        Ok(JobOrder::Kind) => SortBy::Kind,
+        Ok(JobOrder::User) => SortBy::User,
+        Ok(JobOrder::State) => SortBy::State,
+        Ok(JobOrder::Runs) => SortBy::Runs,
+        Ok(JobOrder::RunningTime) => SortBy::Duration,
+        Err(_) => return Err(errors::field("order", "jobs can't be sorted by that")),
+    };
+    let ascending = request.ascending;
+    Ok(Order { by, ascending })
 }
 
 /// A time in milliseconds since 1970.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pinpoint_backends::job::{JobError, Waiting, stored_result, waiting};
-use pinpoint_backends::store::{Job, JobStore, JobSummary};
+use pinpoint_backends::store::{AnswerEffect, Job, JobAnswer, JobStore, JobSummary};
 use pinpoint_core::api::Timestamp;
 use pinpoint_core::job::{BisectionResult, JobResult, NamedCulprit, PairwiseResult};
 use pinpoint_core::{
@@ -64,6 +64,32 @@ pub(crate) fn summary(job: &JobSummary) -> messages::JobSummary {
         builds: job.builds,
         error: job.error.clone().unwrap_or_default(),
         paused: job.paused,
+        story: job.story.clone(),
+        bug_id: job.bug,
+        answer: job.answer.as_ref().map(answer),
+    }
+}
+
+fn answer(answer: &JobAnswer) -> messages::JobAnswer {
+    let effect = |effect: &AnswerEffect| messages::JobEffect {
+        before: effect.before,
+        after: effect.after,
+        estimate: effect.estimate,
+        unit: effect.unit.clone().unwrap_or_default(),
+        of_failures: effect.of_failures,
+    };
+    let (first_candidate, last_candidate) = answer.range.clone().unwrap_or_default();
+    messages::JobAnswer {
+        status: answer.status.clone(),
+        git_hash: answer.commit.clone().unwrap_or_default(),
+        culprits: answer.culprits,
+        effect: answer.effect.as_ref().map(effect),
+        first_candidate,
+        last_candidate,
+        candidates: answer.candidates,
+        charts: answer.charts,
+        moved: answer.moved,
+        improved: answer.improved,
     }
 }
 

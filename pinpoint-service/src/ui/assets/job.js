@@ -158,18 +158,6 @@ function listen() {
   };
 }
 
-// A worker changes what it does without a record.
-setInterval(() => {
-  if (source) look();
-}, 30000);
-
-document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "visible" && "live" in root.dataset) look();
-  listen();
-});
-addEventListener("pagehide", close);
-addEventListener("pageshow", listen);
-
 // The past, and single runs, without a reload.
 async function go(address, focus) {
   history[focus === undefined ? "replaceState" : "pushState"](null, "", address);
@@ -178,41 +166,8 @@ async function go(address, focus) {
   if (focus) document.querySelector(focus)?.focus();
 }
 
-let moved;
-root.addEventListener("input", ({ target }) => {
-  if (target.id !== "at") return;
-  root.querySelector("#moment").value = target.value;
-  clearTimeout(moved);
-  moved = setTimeout(() => {
-    const address = new URL(location.href);
-    if (target.value === target.max) address.searchParams.delete("at");
-    else address.searchParams.set("at", target.value);
-    go(address);
-  }, 150);
-});
-root.addEventListener("click", (event) => {
-  const link = event.target.closest(".squares a, .past a");
-  if (!link || isLeft || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  event.preventDefault();
-  go(link.href, link.closest(".squares") ? "#run" : "");
-});
-addEventListener("popstate", () => look(true));
-
-// What only a script can do.
 let isSubscribed = false;
-const [copy, subscribe] = tools.querySelectorAll("button");
-tools.hidden = false;
-copy.hidden = !navigator.clipboard;
-copy.addEventListener("click", async () => {
-  await navigator.clipboard.writeText(location.href);
-  say("The link is copied.");
-});
-subscribe.hidden = !("Notification" in window) || !("live" in root.dataset);
-subscribe.addEventListener("click", async () => {
-  isSubscribed = !isSubscribed && (await Notification.requestPermission()) === "granted";
-  subscribe.setAttribute("aria-pressed", String(isSubscribed));
-  say(isSubscribed ? "You will be told of the end while this page is open." : "You will not be told of the end.");
-});
+let subscribe;
 
 function ended() {
   subscribe.hidden = true;
@@ -221,4 +176,54 @@ function ended() {
   new Notification(root.querySelector("#title").textContent, { body });
 }
 
-listen();
+let moved;
+
+function begin() {
+  // A worker changes what it does without a record.
+  setInterval(() => {
+    if (source) look();
+  }, 30000);
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "visible" && "live" in root.dataset) look();
+    listen();
+  });
+  addEventListener("pagehide", close);
+  addEventListener("pageshow", listen);
+  root.addEventListener("input", ({ target }) => {
+    if (target.id !== "at") return;
+    root.querySelector("#moment").value = target.value;
+    clearTimeout(moved);
+    moved = setTimeout(() => {
+      const address = new URL(location.href);
+      if (target.value === target.max) address.searchParams.delete("at");
+      else address.searchParams.set("at", target.value);
+      go(address);
+    }, 150);
+  });
+  root.addEventListener("click", (event) => {
+    const link = event.target.closest(".squares a, .past a");
+    if (!link || isLeft || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    go(link.href, link.closest(".squares") ? "#run" : "");
+  });
+  addEventListener("popstate", () => look(true));
+
+  // What only a script can do.
+  let copy;
+  [copy, subscribe] = tools.querySelectorAll("button");
+  tools.hidden = false;
+  copy.hidden = !navigator.clipboard;
+  copy.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(location.href);
+    say("The link is copied.");
+  });
+  subscribe.hidden = !("Notification" in window) || !("live" in root.dataset);
+  subscribe.addEventListener("click", async () => {
+    isSubscribed = !isSubscribed && (await Notification.requestPermission()) === "granted";
+    subscribe.setAttribute("aria-pressed", String(isSubscribed));
+    say(isSubscribed ? "You will be told of the end while this page is open." : "You will not be told of the end.");
+  });
+  listen();
+}
+
+if (root) begin();

@@ -110,8 +110,6 @@ pub(super) async fn page(
         return Ok(frame::fragment(&main));
     }
     let main = html! {
-        link rel="stylesheet" href=(path("pictures.css"));
-        script type="module" src=(path("job.js")) {}
         p #connection.note hidden role="status" {}
         (main)
         // What only a script can do.

@@ -8,7 +8,7 @@ use pinpoint_core::job::{JobResult, NamedChart};
 use pinpoint_core::{ChartComparison, Direction, JobSpec, Machine, Search, Verdict};
 use pinpoint_report::picture::PictureError;
 use pinpoint_report::quantity::{count, digits, quantity};
-use pinpoint_report::words::{described, failures, line_of, reason, row};
+use pinpoint_report::words::{described, failures, line_of, reason, row, short};
 use pinpoint_report::{Foreign, Run, chart_pictures, clean, commit_name};
 
 use super::asked::{Asked, Column};
@@ -39,7 +39,11 @@ pub(super) fn section(moment: &Moment, asked: &Asked) -> Result<Markup, PictureE
                     @for (name, side) in [("Base", &sides.base), ("Experiment", &sides.experiment)] {
                         tr {
                             th scope="row" { (name) }
-                            td { (linked(&side.commit)) " " span.soft { (Foreign(&described(side))) } }
+                            td {
+                                (linked(&side.commit))
+                                @let more = described(side);
+                                @if more != short(&side.commit) { " " span.soft { (Foreign(&more)) } }
+                            }
                         }
                     }
                 } }
@@ -89,7 +93,7 @@ pub(super) fn stages(moment: &Moment, asked: &Asked) -> Markup {
                 li {
                     strong { "Confirmation" } " " (tone(stage(is_over, !confirmations.is_empty())))
                     p { "Does each culprit differ from its parent?" }
-                    @if !confirmations.is_empty() {
+                    @if !confirmations.is_empty() && moment.result.is_none() {
                         ul {
                             @for (culprit, comparison) in &confirmations {
                                 li {

@@ -1,0 +1,156 @@
+//! The answer of a job, small enough for a line of a list.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// The answer of a job in short.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct JobAnswer {
+    /// The answer in a word: `culprit_found`, `no_regression`, `inconclusive`, `different`,
+    /// `same`, `unknown`, `failed` or `canceled`.
+    pub status: String,
+    /// The hash of the commit to blame: of the oldest, where several were found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The number of commits that were found.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub culprits: u64,
+    /// The effect of that commit; in a comparison of one chart, that of the experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<AnswerEffect>,
+    /// The hashes of the oldest and the newest of the commits that may have changed the metric.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<(String, String)>,
+    /// The number of these commits.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub candidates: u64,
+    /// The number of charts of a comparison.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub charts: u64,
+    /// The number of charts that moved for the worse, or where the direction is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub moved: u64,
+    /// The number of charts that moved for the better.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub improved: u64,
+}
+
+/// The effect of a change.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct AnswerEffect {
+    /// The median before it, or the rate of failures.
+    pub before: Option<f64>,
+    /// The same after it.
+    pub after: Option<f64>,
+    /// The change; absent where it is too large for a number.
+    pub estimate: Option<f64>,
+    /// The unit of the values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// It changed how often runs fail, and not the metric.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_failures: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// The parts of a [`JobResult`](pinpoint_core::job::JobResult) of any kind that make its answer.
+#[derive(Deserialize)]
+struct Outcome {
+    status: String,
+    unit: Option<String>,
+    #[serde(default)]
+    culprits: Vec<Culprit>,
+    #[serde(default)]
+    candidates: Vec<Candidate>,
+    #[serde(default)]
+    charts: Vec<Chart>,
+    #[serde(default)]
+    moved: u64,
+    #[serde(default)]
+    improved: u64,
+}
+
+#[derive(Deserialize)]
+struct Culprit {
+    blamed: Hash,
+    effect: Effect,
+}
+
+#[derive(Deserialize)]
+struct Candidate {
+    main: Hash,
+}
+
+#[derive(Deserialize)]
+struct Hash {
+    git_hash: String,
+}
+
+#[derive(Deserialize)]
+struct Effect {
+    of: pinpoint_core::EffectOf,
+    before: Option<f64>,
+    after: Option<f64>,
+    estimate: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Chart {
+    unit: Option<String>,
+    comparison: Option<Comparison>,
+}
+
+#[derive(Deserialize)]
+struct Comparison {
+    control_median: Option<f64>,
+    treatment_median: Option<f64>,
+    estimate: Option<f64>,
+}
+
+impl JobAnswer {
+    /// The answer of an outcome as the store keeps it; none where it is no result of a job that
+    /// this version knows.
+    pub(super) fn of<'a>(outcome: impl Deserializer<'a>) -> Option<Self> {
+        let outcome = Outcome::deserialize(outcome).ok()?;
+        let unit = outcome.unit;
+        let of_culprit = outcome.culprits.first().map(|culprit| AnswerEffect {
+            before: culprit.effect.before,
+            after: culprit.effect.after,
+            estimate: culprit.effect.estimate,
+            unit: unit.clone(),
+            of_failures: culprit.effect.of == pinpoint_core::EffectOf::Failures,
+        });
+        let of_chart = match &outcome.charts[..] {
+            [only] => only.comparison.as_ref().map(|comparison| AnswerEffect {
+                before: comparison.control_median,
+                after: comparison.treatment_median,
+                estimate: comparison.estimate,
+                unit: only.unit.clone(),
+                of_failures: false,
+            }),
+            _ => None,
+        };
+        let first = outcome.candidates.first().zip(outcome.candidates.last());
+        Some(Self {
+            status: outcome.status,
+            commit: (outcome.culprits.first()).map(|culprit| culprit.blamed.git_hash.clone()),
+            culprits: outcome.culprits.len() as u64,
+            effect: of_culprit.or(of_chart),
+            range: first
+                .map(|(first, last)| (first.main.git_hash.clone(), last.main.git_hash.clone())),
+            candidates: outcome.candidates.len() as u64,
+            charts: outcome.charts.len() as u64,
+            moved: outcome.moved,
+            improved: outcome.improved,
+        })
+    }
+
+    /// The same of its JSON, as the store keeps it.
+    pub(super) fn written(outcome: &str) -> Option<String> {
+        let answer = Self::of(&mut serde_json::Deserializer::from_str(outcome))?;
+        serde_json::to_string(&answer).ok()
+    }
+}

@@ -1,0 +1,61 @@
+-- What version 6 adds to the tables of version 5, in the same form: lists in other orders
+-- than by age, what they show, and what a user prefers.
+
+-- What names are sorted by; see `order.rs`.
+ALTER TABLE jobs ADD COLUMN name_key TEXT COLLATE "C" NOT NULL DEFAULT '';
+
+ALTER TABLE jobs ADD COLUMN benchmark_key TEXT COLLATE "C" NOT NULL DEFAULT '';
+
+ALTER TABLE jobs ADD COLUMN bot_key TEXT COLLATE "C" NOT NULL DEFAULT '';
+
+ALTER TABLE jobs ADD COLUMN user_key TEXT COLLATE "C" NOT NULL DEFAULT '';
+
+-- The runs of a job that has ended, -1 for others: PostgreSQL writes a whole row and all of
+-- its index entries anew for a change in a column that has an index, and runs come one by one.
+ALTER TABLE jobs ADD COLUMN ended_runs BIGINT NOT NULL DEFAULT -1;
+
+ALTER TABLE jobs ADD COLUMN story TEXT NOT NULL DEFAULT '';
+
+ALTER TABLE jobs ADD COLUMN bug BIGINT;
+
+-- The outcome in short; see `job_answer.rs`.
+ALTER TABLE jobs ADD COLUMN answer TEXT;
+
+-- Sorted by bytes everywhere.
+-- only: postgres
+ALTER TABLE jobs
+    ALTER COLUMN kind TYPE TEXT COLLATE "C",
+    ALTER COLUMN state TYPE TEXT COLLATE "C";
+
+-- Each is a list in an order; those by kind and by state are there.
+CREATE INDEX jobs_sorted_by_name ON jobs (name_key, number);
+
+CREATE INDEX jobs_sorted_by_benchmark ON jobs (benchmark_key, number);
+
+CREATE INDEX jobs_sorted_by_bot ON jobs (bot_key, number);
+
+CREATE INDEX jobs_sorted_by_user ON jobs (user_key, number);
+
+CREATE INDEX jobs_sorted_by_runs ON jobs (ended_runs, number);
+
+CREATE INDEX jobs_sorted_by_duration ON jobs (coalesce(duration, -1), number);
+
+-- The same of a user's jobs.
+CREATE INDEX jobs_of_user_by_name ON jobs (username, name_key, number);
+
+CREATE INDEX jobs_of_user_by_benchmark ON jobs (username, benchmark_key, number);
+
+CREATE INDEX jobs_of_user_by_bot ON jobs (username, bot_key, number);
+
+CREATE INDEX jobs_of_user_by_kind ON jobs (username, kind, number);
+
+CREATE INDEX jobs_of_user_by_state ON jobs (username, state, number);
+
+CREATE INDEX jobs_of_user_by_runs ON jobs (username, ended_runs, number);
+
+CREATE INDEX jobs_of_user_by_duration ON jobs (username, coalesce(duration, -1), number);
+
+CREATE TABLE preferences (
+    username TEXT PRIMARY KEY,
+    document TEXT NOT NULL        -- a JSON object
+);

@@ -1,0 +1,249 @@
+//! The list of jobs, and what its buttons do.
+
+use serde_json::json;
+
+use super::{get, post};
+use crate::world::World;
+
+/// Markup, and characters that turn the text around them.
+const HOSTILE: &str = "<img src=x onerror=alert(1)> \u{202e}\"'";
+
+/// Makes a job of this name, and gives its id.
+async fn made(world: &World, name: &str) -> String {
+    let job = json!({
+        "bot": "lab",
+        "benchmark": "parsing",
+        "story": "small",
+        "name": name,
+        "bisection": { "good": "a".repeat(40), "bad": "b".repeat(40) },
+    });
+    let made = world.post("/api/v2/jobs", &job).await.ok();
+    made["summary"]["jobId"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_list_begins_with_ones_own_jobs_and_its_address_says_so() {
+    let world = World::new("ada@example.org").await;
+    let page = get(&world, "/").await;
+    let path = page.leads_to().to_owned();
+    assert_eq!(path, "/?user=ada%40example.org&size=25");
+    let empty = get(&world, &path).await;
+    assert_eq!(empty.headers["cache-control"], "private, no-cache");
+    let policy = empty.headers["content-security-policy"].to_str().unwrap();
+    assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"));
+    assert!(empty.ok().contains("No job fits."));
+    let id = made(&world, "Since Monday").await;
+    let list = get(&world, &path).await.ok();
+    assert!(list.contains(&format!(
+        r#"<a href="/jobs/{id}"><bdi>Since Monday</bdi></a>"#
+    )));
+    assert!(list.contains("1 job<"), "{list}");
+    let others = get(&world, "/?user=bo@example.org&size=25").await.ok();
+    assert!(!others.contains("Since Monday"));
+}
+
+#[tokio::test]
+async fn text_of_others_is_nothing_else() {
+    let world = World::new("ada").await;
+    let id = made(&world, HOSTILE).await;
+    for path in [
+        "/?size=25".to_owned(),
+        format!("/jobs/{id}"),
+        format!("/jobs/{id}/cancel"),
+        format!("/?text={}&size=25", "%3Cimg%20src=x%3E%22"),
+        "/%3Cimg%20src=x%3E".to_owned(),
+    ] {
+        let text = get(&world, &path).await.text;
+        assert!(
+            !text.contains("<img") && !text.contains('\u{202e}'),
+            "{path}: {text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn pages_lead_to_the_next_and_back_and_none_is_empty() {
+    let world = World::new("ada").await;
+    for number in 0..20 {
+        made(&world, &format!("Job {number:02}")).await;
+    }
+    let link = |text: &str, rel: &str| {
+        let at = text.find(&format!(r#"rel="{rel}" href=""#))?;
+        let rest = text[at..].split("href=\"").nth(1)?;
+        Some(rest.split('"').next()?.replace("&amp;", "&"))
+    };
+    let first = get(&world, "/?size=10&columns=name,created").await.ok();
+    assert!(
+        first.contains("Job 19") && !first.contains("Job 09"),
+        "{first}"
+    );
+    assert!(first.contains("20 jobs"));
+    assert_eq!(link(&first, "prev"), None);
+    // What is shown otherwise stays as it is.
+    let next = link(&first, "next").unwrap();
+    assert!(
+        next.starts_with("/?columns=name%2Ccreated&size=10&page="),
+        "{next}"
+    );
+    let last = get(&world, &next).await.ok();
+    assert!(last.contains("Job 00") && last.contains("Job 09") && !last.contains("Job 10"));
+    // The original leads from a full last page to one with nothing on it.
+    assert_eq!(link(&last, "next"), None);
+    let back = link(&last, "prev").unwrap();
+    let back = get(&world, &back).await.ok();
+    assert!(back.contains("Job 19") && !back.contains("Job 09"));
+}
+
+#[tokio::test]
+async fn filters_are_fields_of_the_address() {
+    let world = World::new("ada").await;
+    made(&world, "Since Monday").await;
+    for (query, fits) in [
+        ("text=monday", true),
+        ("text=tuesday", false),
+        (
+            "benchmark=parsing&bot=lab&kind=bisection&state=pending",
+            true,
+        ),
+        ("kind=try", false),
+        ("state=running", false),
+        // The original wants both days, and says nothing of it.
+        ("from=2020-01-01", true),
+        ("to=2020-01-01", false),
+        ("from=2020-01-01&to=2999-12-31", true),
+    ] {
+        let list = get(&world, &format!("/?{query}&size=25")).await.ok();
+        assert_eq!(list.contains("Since Monday"), fits, "{query}");
+    }
+    for (query, problem) in [
+        ("kind=unheard", "choose one of bisection, try, culprit"),
+        ("state=unheard", "choose one of pending"),
+        ("from=monday", "YYYY-MM-DD"),
+        ("from=2020-01-02&to=2020-01-01", "after the last one"),
+        ("size=11", "10, 25, 50 or 100"),
+        ("columns=unheard", "no column"),
+        ("page=forged", "page_token"),
+        ("size=25&size=10", "given twice"),
+    ] {
+        let page = get(&world, &format!("/?{query}")).await;
+        assert_eq!(page.status.as_u16(), 400, "{query}");
+        assert!(page.text.contains(problem), "{query}: {}", page.text);
+    }
+}
+
+#[tokio::test]
+async fn columns_are_chosen_and_moved() {
+    let world = World::new("ada").await;
+    made(&world, "Since Monday").await;
+    let list = get(&world, "/?columns=status,name&size=25").await.ok();
+    let heads: Vec<_> = list.split(r#"<th scope="col">"#).skip(1).collect();
+    assert!(heads[0].starts_with("Status") && heads[1].starts_with("Name"));
+    assert_eq!(heads.len(), 3);
+    assert!(list.contains(r#"<a href="/?columns=name%2Cstatus&amp;size=25" aria-label="move Status to the right">"#), "{list}");
+    assert!(list.contains(r#"<a href="/?columns=name&amp;size=25">hide</a>"#));
+    assert!(list.contains(r#"<a href="/?columns=status%2Cname%2Cbot&amp;size=25">show</a>"#));
+    // Whom the form shows next, it shows in the same columns.
+    assert!(list.contains(r#"name="columns" value="status,name""#));
+}
+
+/// The original's newer page asks for no reason, and its older one cancels by a link.
+#[tokio::test]
+async fn a_job_is_canceled_with_a_reason_and_by_post_alone() {
+    let world = World::new("ada").await;
+    let id = made(&world, "Since Monday").await;
+    let path = format!("/jobs/{id}/cancel");
+    let asked = get(&world, &path).await.ok();
+    assert!(asked.contains(r#"method="post""#) && asked.contains("required"));
+    assert!(
+        get(&world, &format!("/jobs/{id}"))
+            .await
+            .ok()
+            .contains("Pending")
+    );
+    for empty in [&[][..], &[("reason", " ")]] {
+        let refused = post(&world, &path, empty).await;
+        assert_eq!(refused.status.as_u16(), 400);
+        assert!(refused.text.contains("give a reason"));
+    }
+    let done = post(&world, &path, &[("reason", "fixed in main")]).await;
+    assert_eq!(done.leads_to(), format!("/jobs/{id}"));
+    let page = get(&world, &format!("/jobs/{id}")).await.ok();
+    assert!(
+        page.contains("Canceled") && page.contains("fixed in main"),
+        "{page}"
+    );
+    assert!(!page.contains(&path));
+}
+
+#[tokio::test]
+async fn a_form_that_is_sent_twice_makes_one_job() {
+    let world = World::new("ada").await;
+    let id = made(&world, "Since Monday").await;
+    let page = get(&world, &format!("/jobs/{id}")).await.ok();
+    let key = page.split(r#"name="key" value=""#).nth(1).unwrap();
+    let key = key.split('"').next().unwrap();
+    let path = format!("/jobs/{id}/retry");
+    let first = post(&world, &path, &[("key", key)]).await;
+    let again = post(&world, &path, &[("key", key)]).await;
+    assert_eq!(first.leads_to(), again.leads_to());
+    assert_ne!(first.leads_to(), format!("/jobs/{id}"));
+    assert_eq!(post(&world, &path, &[]).await.status.as_u16(), 400);
+    let list = get(&world, "/?size=25").await.ok();
+    assert!(list.contains("2 jobs"), "{list}");
+}
+
+#[tokio::test]
+async fn a_job_is_paused_and_goes_on() {
+    let world = World::new("ada").await;
+    let id = made(&world, "Since Monday").await;
+    let page = format!("/jobs/{id}");
+    let paused = post(&world, &format!("{page}/pause"), &[]).await;
+    assert_eq!(paused.leads_to(), page);
+    assert!(get(&world, &page).await.ok().contains("Paused"));
+    post(&world, &format!("{page}/resume"), &[]).await;
+    assert!(get(&world, &page).await.ok().contains("Pending"));
+}
+
+#[tokio::test]
+async fn errors_are_pages_for_people_and_json_for_programs() {
+    let world = World::new("ada").await;
+    let unknown = "/jobs/0199f3c1a2b37f0e8d1c2b3a49586776";
+    let page = get(&world, unknown).await;
+    assert_eq!(page.status.as_u16(), 404);
+    let id = page.headers["x-request-id"].to_str().unwrap().to_owned();
+    assert!(page.text.contains("<h1>Not found</h1>") && page.text.contains(&id));
+    world.get(unknown).await.fails(404, 5);
+    assert_eq!(get(&world, "/nowhere").await.status.as_u16(), 404);
+    let tokens = World::with(pinpoint_service::SignIn::Tokens).await;
+    let stranger = get(&tokens, "/").await;
+    assert_eq!(stranger.status.as_u16(), 401);
+    assert!(stranger.text.contains("<h1>Sign in</h1>"));
+}
+
+#[tokio::test]
+async fn files_of_pages_are_kept_for_good() {
+    let world = World::new("ada").await;
+    let page = get(&world, "/?size=25").await.ok();
+    let files: Vec<_> = page
+        .split('"')
+        .filter(|it| it.starts_with("/assets/"))
+        .collect();
+    assert!(files.len() >= 3, "{files:?}");
+    for file in files {
+        let page = get(&world, file).await;
+        assert_eq!(page.status.as_u16(), 200, "{file}");
+        let kept = page.headers["cache-control"].to_str().unwrap();
+        assert!(kept.contains("immutable"), "{file}: {kept}");
+    }
+    assert_eq!(get(&world, "/assets/style.css").await.status.as_u16(), 404);
+}
+
+#[tokio::test]
+async fn the_older_address_of_a_job_leads_to_its_page() {
+    let world = World::new("ada").await;
+    let old = "/results/jobid/0199f3c1-a2b3-7f0e-8d1c-2b3a49586776";
+    let page = get(&world, old).await;
+    let to = page.headers["location"].to_str().unwrap();
+    assert_eq!(to, "/jobs/0199f3c1a2b37f0e8d1c2b3a49586776");
+    assert_eq!(get(&world, "/results/jobid/a").await.status.as_u16(), 404);
+}
