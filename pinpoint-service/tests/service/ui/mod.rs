@@ -1,6 +1,9 @@
 //! The web page, as the HTML that a browser gets.
 
+mod compare;
+mod job;
 mod jobs;
+mod simulated;
 
 use axum::body::{Body, to_bytes};
 use http::{HeaderMap, Request, StatusCode};
