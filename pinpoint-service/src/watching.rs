@@ -40,7 +40,7 @@ const BATCH: usize = 64;
 
 /// The time after which a stream ends by itself: the rights of its caller were looked up when it
 /// began, and a client that goes on by the id has to have them still.
-const LIFETIME: Duration = Duration::from_secs(15 * 60);
+pub(crate) const LIFETIME: Duration = Duration::from_secs(15 * 60);
 
 /// The watchers of a process.
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::{RawPathParams, Request};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::{Stream, stream};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use prost::Message;
 use tonic::Status;
@@ -19,7 +19,7 @@ use crate::grpc::v2::messages::WatchJobRequest;
 use crate::watching::has_ended;
 
 /// The time after which a comment says that the connection is alive.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// The events of a job. They are written once for all watchers, and so do not take the way
 /// through gRPC: the check is the same.
@@ -71,6 +71,11 @@ pub(super) async fn answer(
             Ok(None) => None,
         }
     });
+    Ok(stream_of(events))
+}
+
+/// An answer whose events come as they happen.
+pub(crate) fn stream_of(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
     let events = futures_util::StreamExt::map(events, Ok::<_, std::convert::Infallible>);
     let mut response = Body::from_stream(events).into_response();
     let headers = [
@@ -83,5 +88,5 @@ pub(super) async fn answer(
         let value = HeaderValue::from_static(value);
         response.headers_mut().insert(name, value);
     }
-    Ok(response)
+    response
 }

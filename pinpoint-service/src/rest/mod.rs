@@ -2,7 +2,7 @@
 //! ways into the service go through the same checks.
 
 mod codec;
-mod events;
+pub(crate) mod events;
 mod message;
 mod problem;
 

@@ -13,15 +13,24 @@ use sha2::{Digest, Sha256};
 
 use crate::rest::Problem;
 
-/// The name of each file, and its text. Each script is a module that looks for its own part of a
-/// page, and does nothing where that is absent.
-fn files() -> [(&'static str, Cow<'static, str>); 4] {
+/// The name of each file, and its text.
+fn files() -> [(&'static str, Cow<'static, str>); 3] {
     [
         ("icon.svg", include_str!("assets/icon.svg").into()),
         ("style.css", style().into()),
-        ("page.js", include_str!("assets/page.js").into()),
-        ("job.js", include_str!("assets/job.js").into()),
+        ("page.js", script().into()),
     ]
+}
+
+/// The script of all pages: what they have in common, and the part of each, which looks for what
+/// it works on and does nothing where that is absent. No name of one part is known in another.
+fn script() -> String {
+    let parts = [
+        include_str!("assets/jobs.js"),
+        include_str!("assets/job.js"),
+    ];
+    let parts = parts.map(|part| format!("{{\n{part}}}\n"));
+    include_str!("assets/page.js").to_owned() + &parts.concat()
 }
 
 /// The style sheet of the pictures, in the colours of the theme that the user has chosen, and that
@@ -59,12 +68,6 @@ static ASSETS: LazyLock<BTreeMap<&str, Asset>> = LazyLock::new(|| {
     });
     files.collect()
 });
-
-/// The paths of all scripts.
-pub(super) fn scripts() -> impl Iterator<Item = &'static str> {
-    let scripts = ASSETS.iter().filter(|(name, _)| name.ends_with(".js"));
-    scripts.map(|(_, asset)| &*asset.path)
-}
 
 /// The path of a file.
 pub(super) fn path(name: &str) -> &'static str {

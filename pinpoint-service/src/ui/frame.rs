@@ -5,7 +5,7 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use maud::{DOCTYPE, Markup, html};
 use pinpoint_report::clean;
 
-use super::assets::{path, scripts};
+use super::assets::path;
 use super::view::View;
 use crate::operations::Right;
 
@@ -70,11 +70,12 @@ pub(super) fn answer(status: StatusCode, title: &str, header: &Markup, main: &Ma
                 title { (title) " – Pinpoint" }
                 link rel="icon" href=(path("icon.svg"));
                 link rel="stylesheet" href=(path("style.css"));
-                @for path in scripts() { script type="module" src=(path) {} }
+                script type="module" src=(path("page.js")) {}
             }
             body {
                 a.skip href="#main" { "To the content" }
                 header.frame { (header) }
+                p.soft #connection role="status" {}
                 main #main tabindex="-1" { (main) }
             }
         }

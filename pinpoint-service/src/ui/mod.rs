@@ -32,6 +32,8 @@ pub(crate) use self::problems::as_pages;
 /// The pages and what their forms send.
 pub(crate) const PAGES: &[Page] = &[
     seen("/", || get(jobs::page)),
+    seen("/events", || get(jobs::events)),
+    posted("/view", Right::See, || post(jobs::keep)),
     seen("/jobs/{id}", || get(job::page)),
     seen("/results/jobid/{id}", || get(job::elsewhere)),
     seen("/jobs/{id}/journal.jsonl", || get(job::files::journal)),

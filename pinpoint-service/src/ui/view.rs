@@ -5,6 +5,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use maud::{Markup, html};
+use serde_json::{Map, Value};
 use tonic::Status;
 use uuid::Uuid;
 
@@ -19,15 +20,22 @@ use crate::rest::Problem;
 /// A request for a page.
 pub(super) struct View {
     context: Context,
+    preferences: Map<String, Value>,
 }
 
 impl FromRequestParts<Service> for View {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Service) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, Problem> {
         let context = parts.extensions.get::<Context>().cloned();
+        let context = context.ok_or_else(errors::no_context)?;
+        let preferences = match &context.caller {
+            Some(caller) => service.store.preferences(&caller.user).await,
+            None => Ok(Map::new()),
+        };
         Ok(Self {
-            context: context.ok_or_else(errors::no_context)?,
+            preferences: preferences.map_err(errors::store)?,
+            context,
         })
     }
 }
@@ -37,6 +45,11 @@ impl View {
     pub(super) fn user(&self) -> &str {
         let caller = self.context.caller.as_ref();
         caller.map_or("", |caller| &caller.user)
+    }
+
+    /// What the user prefers: a document that each page knows its own fields of.
+    pub(super) fn preferences(&self) -> &Map<String, Value> {
+        &self.preferences
     }
 
     /// Whether the user may do this.

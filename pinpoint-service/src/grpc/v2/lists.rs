@@ -101,7 +101,7 @@ impl Service {
         Ok(CountJobsResponse { jobs, more })
     }
 
-    fn filter(&self, filter: messages::JobFilter) -> Result<JobFilter, Status> {
+    pub(crate) fn filter(&self, filter: messages::JobFilter) -> Result<JobFilter, Status> {
         let kind = match Kind::try_from(filter.kind) {
             Ok(Kind::Unspecified) => None,
             Ok(Kind::Bisection) => Some("bisection"),

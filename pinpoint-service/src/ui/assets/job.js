@@ -2,7 +2,6 @@
 
 const root = document.querySelector("#job");
 const news = document.querySelector("#news");
-const note = document.querySelector("#connection");
 const tools = document.querySelector("#tools");
 
 const wait = (time) => new Promise((done) => setTimeout(done, time));
@@ -19,11 +18,6 @@ function say(text) {
     spoken = performance.now();
     news.textContent = text;
   }
-}
-
-function remark(text) {
-  note.hidden = !text;
-  if (note.textContent !== text) note.textContent = text;
 }
 
 // What the user has opened or typed is not the service's.
@@ -111,13 +105,15 @@ async function fetched() {
   take(root, fresh);
   say(root.querySelector("#answer").textContent);
   if (wasLive && !("live" in root.dataset) && !new URL(location.href).searchParams.has("at")) ended();
-  listen();
+  follow();
 }
 
 function leave(reason) {
   isLeft = true;
   close();
-  remark(reason);
+  connected(true);
+  const note = document.querySelector("#connection");
+  note.textContent = reason;
   const link = document.createElement("a");
   link.href = location.href;
   link.textContent = "Reload it";
@@ -134,7 +130,7 @@ function close() {
   source = undefined;
 }
 
-function listen() {
+function follow() {
   const isSeen = document.visibilityState === "visible" || isSubscribed;
   if (isLeft || !isSeen || !("live" in root.dataset)) {
     close();
@@ -146,15 +142,14 @@ function listen() {
   source = new EventSource(root.dataset.live);
   source.onopen = () => {
     failures = 0;
-    remark("");
+    connected(true);
   };
   for (const name of ["record", "state", "withdrawn"]) source.addEventListener(name, () => look());
   source.onerror = () => {
     close();
     failures += 1;
-    // Each stream ends after a while; only one that does not come back is lost.
-    if (failures > 1) remark("The connection is lost. Trying again.");
-    again = setTimeout(listen, Math.min(60000, 500 * 2 ** failures) * (0.5 + Math.random() / 2));
+    connected(false);
+    again = setTimeout(follow, Math.min(60000, 500 * 2 ** failures) * (0.5 + Math.random() / 2));
   };
 }
 
@@ -185,10 +180,10 @@ function begin() {
   }, 30000);
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "visible" && "live" in root.dataset) look();
-    listen();
+    follow();
   });
   addEventListener("pagehide", close);
-  addEventListener("pageshow", listen);
+  addEventListener("pageshow", follow);
   root.addEventListener("input", ({ target }) => {
     if (target.id !== "at") return;
     root.querySelector("#moment").value = target.value;
@@ -223,7 +218,7 @@ function begin() {
     subscribe.setAttribute("aria-pressed", String(isSubscribed));
     say(isSubscribed ? "You will be told of the end while this page is open." : "You will not be told of the end.");
   });
-  listen();
+  follow();
 }
 
 if (root) begin();

@@ -85,7 +85,7 @@ pub(super) async fn page(
     let events = last.map_or_else(String::new, |last| format!("?after={last}"));
     let events = format!("/api/v2/jobs/{}/events{events}", summary.job_id);
     let main = html! {
-        div #job data-live=[is_live.then_some(&events)] data-version=(path("job.js")) {
+        div #job data-live=[is_live.then_some(&events)] data-version=(path("page.js")) {
             p.kind #state {
                 (kind(&summary)) " " (state(&summary))
                 @if let Ok(Evidence { word: Some((word, tone)), .. }) = &evidence { " " span.tone.(tone) { (word) } }
@@ -110,7 +110,6 @@ pub(super) async fn page(
         return Ok(frame::fragment(&main));
     }
     let main = html! {
-        p #connection.note hidden role="status" {}
         (main)
         // What only a script can do.
         div #tools.bar hidden {

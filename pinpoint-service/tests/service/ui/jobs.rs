@@ -137,13 +137,26 @@ async fn columns_are_chosen_and_moved() {
     made(&world, "Since Monday").await;
     let list = get(&world, "/?columns=status,name&size=25").await.ok();
     let heads: Vec<_> = list.split(r#"<th scope="col">"#).skip(1).collect();
-    assert!(heads[0].starts_with("Status") && heads[1].starts_with("Name"));
+    assert!(heads[0].contains(">Status</a>") && heads[1].contains(">Name</a>"));
     assert_eq!(heads.len(), 3);
     assert!(list.contains(r#"<a href="/?columns=name%2Cstatus&amp;size=25" aria-label="move Status to the right">"#), "{list}");
     assert!(list.contains(r#"<a href="/?columns=name&amp;size=25">hide</a>"#));
     assert!(list.contains(r#"<a href="/?columns=status%2Cname%2Cbot&amp;size=25">show</a>"#));
-    // Whom the form shows next, it shows in the same columns.
+    // What the form shows next, it shows in the same columns.
     assert!(list.contains(r#"name="columns" value="status,name""#));
+    // The list that one begins with is kept in the account.
+    let kept = [
+        ("columns", "status,name"),
+        ("size", "50"),
+        ("user", ""),
+        ("page", ""),
+    ];
+    let kept = post(&world, "/view", &kept).await;
+    assert_eq!(kept.leads_to(), "/?columns=status%2Cname&size=50");
+    assert_eq!(get(&world, "/").await.leads_to(), kept.leads_to());
+    let refused = post(&world, "/view", &[("columns", "unheard")]).await;
+    assert_eq!(refused.status.as_u16(), 400);
+    assert_eq!(get(&world, "/").await.leads_to(), kept.leads_to());
 }
 
 /// The original's newer page asks for no reason, and its older one cancels by a link.
@@ -246,4 +259,89 @@ async fn the_older_address_of_a_job_leads_to_its_page() {
     let to = page.headers["location"].to_str().unwrap();
     assert_eq!(to, "/jobs/0199f3c1a2b37f0e8d1c2b3a49586776");
     assert_eq!(get(&world, "/results/jobid/a").await.status.as_u16(), 404);
+}
+
+/// The original sorts one page of the list, as text.
+#[tokio::test]
+async fn all_jobs_are_sorted_and_not_a_page_of_them() {
+    let world = World::new("ada").await;
+    for name in ["b", "C", "a", "D"].map(|it| it.repeat(3)) {
+        for number in 0..4 {
+            made(&world, &format!("{name} {number}")).await;
+        }
+    }
+    let names = |text: &str| -> Vec<String> {
+        let rows = text.split(r#"<th scope="row">"#).skip(1);
+        let name = |row: &str| {
+            row.split("<bdi>")
+                .nth(1)?
+                .split('<')
+                .next()
+                .map(str::to_owned)
+        };
+        rows.filter_map(name).collect()
+    };
+    let list = get(&world, "/?sort=name&size=10").await.ok();
+    assert!(list.contains(r#"aria-sort="ascending""#));
+    let expected = [
+        "aaa 0", "aaa 1", "aaa 2", "aaa 3", "bbb 0", "bbb 1", "bbb 2", "bbb 3", "CCC 0", "CCC 1",
+    ];
+    assert_eq!(names(&list), expected);
+    // The head leads to the other direction, from the start.
+    assert!(
+        list.contains(r#"href="/?sort=-name&amp;size=10""#),
+        "{list}"
+    );
+    let back = get(&world, "/?sort=-name&size=10").await.ok();
+    assert_eq!(names(&back)[0], "DDD 3");
+    let next = list.split(r#"rel="next" href=""#).nth(1).unwrap();
+    let next = next.split('"').next().unwrap().replace("&amp;", "&");
+    let last = get(&world, &next).await.ok();
+    assert_eq!(
+        names(&last),
+        ["CCC 2", "CCC 3", "DDD 0", "DDD 1", "DDD 2", "DDD 3"]
+    );
+    // A cursor belongs to its order.
+    let other = next.replace("sort=name", "sort=-name");
+    assert_eq!(get(&world, &other).await.status.as_u16(), 400);
+    assert_eq!(get(&world, "/?sort=result").await.status.as_u16(), 400);
+}
+
+/// Rows that change come over the stream of the list; jobs that are new are counted, and no row
+/// moves.
+#[tokio::test]
+async fn a_list_is_told_of_changes_and_new_jobs() {
+    use futures_util::StreamExt;
+
+    let world = World::new("ada").await;
+    let id = made(&world, "Since Monday").await;
+    let request = http::Request::get("/events?columns=name,status&size=25");
+    let response = world
+        .send(request.body(axum::body::Body::empty()).unwrap())
+        .await;
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    let mut stream = response.into_body().into_data_stream();
+    // The first look knows the jobs of the page.
+    let later = async {
+        tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+        post(&world, &format!("/jobs/{id}/pause"), &[]).await;
+        made(&world, "Since Tuesday").await;
+    };
+    let told = async {
+        let mut told = String::new();
+        while !(told.contains("event: row") && told.contains("event: new")) {
+            let part = stream.next().await.expect("the stream goes on").unwrap();
+            told.push_str(std::str::from_utf8(&part).unwrap());
+        }
+        told
+    };
+    let limit = std::time::Duration::from_secs(60);
+    let (told, ()) = tokio::time::timeout(limit, async { tokio::join!(told, later) })
+        .await
+        .unwrap();
+    assert!(
+        told.contains("Paused") && told.contains("1 new job"),
+        "{told}"
+    );
+    assert!(!told.contains("Since Tuesday"), "{told}");
 }

@@ -1,0 +1,299 @@
+//! The list of jobs. All that it shows is in its address, so that a view can be sent.
+
+mod columns;
+mod live;
+mod shown;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use http::Uri;
+use maud::{Markup, html};
+use pinpoint_report::quantity::count;
+use serde_json::Value;
+
+use self::columns::Column;
+pub(super) use self::live::events;
+use self::shown::{KINDS, SIZES, STATES, Shown, Sort};
+use super::frame::{self, Section};
+use super::view::{Form, View, key};
+use crate::Service;
+use crate::grpc::errors;
+use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
+use crate::grpc::v2::messages::{CountJobsRequest, JobSummary, State as JobState};
+use crate::operations::Right;
+use crate::query::Query;
+use crate::rest::Problem;
+
+/// The preference of a view of the list: its fields, as an address has them.
+const VIEW: &str = "jobs";
+
+/// GET `/`.
+pub(super) async fn page(
+    State(service): State<Service>,
+    uri: Uri,
+    view: View,
+) -> Result<Response, Problem> {
+    if uri.query().is_none() {
+        return Ok(Redirect::to(&beginning(&view).address()).into_response());
+    }
+    let shown = Shown::of(&uri)?;
+    let listed = service.list_jobs(view.call("pinpoint.v2.Pinpoint/ListJobs", shown.request()?));
+    let listed = listed.await?.into_inner();
+    let request = CountJobsRequest {
+        filter: Some(shown.filter()?),
+    };
+    let counted = service.count_jobs(view.call("pinpoint.v2.Pinpoint/CountJobs", request));
+    let counted = counted.await?.into_inner();
+    let other_page = |token: &str| {
+        let other = Shown {
+            page: token.to_owned(),
+            ..shown.clone()
+        };
+        (!token.is_empty()).then(|| other.address())
+    };
+    let main = html! {
+        div.title {
+            h1 { "Jobs" }
+            @if view.may(Right::Create) { a.button.primary href="/new" { "New job" } }
+        }
+        (filters(&service, &view, &shown))
+        (columns(&view, &shown))
+        p.soft {
+            @if counted.more { "more than " }
+            (count(counted.jobs, "job"))
+        }
+        p.note #news role="status" data-href=(shown.from_the_start().address()) {}
+        (table(&view, &shown, &listed.jobs))
+        nav.bar aria-label="Pages of the list" {
+            @if let Some(path) = other_page(&listed.previous_page_token) {
+                a.button rel="prev" href=(path) { "Previous" }
+            }
+            @if let Some(path) = other_page(&listed.next_page_token) {
+                a.button rel="next" href=(path) { "Next" }
+            }
+        }
+    };
+    Ok(frame::page(&view, Section::Jobs, "Jobs", &main))
+}
+
+/// The list that one begins with: as the user has kept it, or one's own jobs.
+fn beginning(view: &View) -> Shown {
+    let kept = view.preferences().get(VIEW).and_then(Value::as_str);
+    let kept = kept.and_then(|kept| Shown::read(&mut Query::read(kept.as_bytes()).ok()?).ok());
+    kept.unwrap_or_else(|| Shown {
+        user: view.user().to_owned(),
+        ..Shown::default()
+    })
+}
+
+/// POST `/view`: keeps a list as the one to begin with.
+pub(super) async fn keep(
+    State(service): State<Service>,
+    view: View,
+    Form(mut form): Form,
+) -> Result<Response, Problem> {
+    // What can't be read is not kept.
+    let shown = Shown::read(&mut form)?;
+    shown.filter()?;
+    let shown = shown.from_the_start();
+    let mut preferences = view.preferences().clone();
+    preferences.insert(VIEW.into(), shown.query().into());
+    let kept = service.store.set_preferences(view.user(), &preferences);
+    kept.await.map_err(errors::store)?;
+    Ok(Redirect::to(&shown.address()).into_response())
+}
+
+/// The form that says which jobs are shown.
+fn filters(service: &Service, view: &View, shown: &Shown) -> Markup {
+    let one_of = |name: &str, label: &str, value: &str, options: &[&str]| {
+        html! {
+            label {
+                span { (label) }
+                select name=(name) {
+                    option value="" { "all" }
+                    @for option in options {
+                        option value=(option) selected[*option == value] { (option) }
+                    }
+                }
+            }
+        }
+    };
+    let text = |name: &str, label: &str, value: &str, kind: &str, list: Option<&str>| {
+        html! {
+            label {
+                span { (label) }
+                input type=(kind) name=(name) value=(value) list=[list];
+            }
+        }
+    };
+    let everybody = Shown {
+        user: String::new(),
+        ..shown.from_the_start()
+    };
+    let mine = Shown {
+        user: view.user().to_owned(),
+        ..everybody.clone()
+    };
+    html! {
+        p.bar {
+            a.chip href=(mine.address()) aria-current=[(shown.user == view.user()).then_some("true")] { "My jobs" }
+            a.chip href=(everybody.address()) aria-current=[shown.user.is_empty().then_some("true")] { "All jobs" }
+        }
+        form.filters method="get" action="/" role="search" aria-label="Jobs" {
+            (text("text", "Search", &shown.text, "search", None))
+            (text("benchmark", "Benchmark", &shown.benchmark, "text", Some("benchmarks")))
+            (text("bot", "Bot", &shown.bot, "text", Some("bots")))
+            (text("user", "User", &shown.user, "text", None))
+            (one_of("kind", "Type", &shown.kind, &KINDS.map(|it| it.0)))
+            (one_of("state", "Status", &shown.state, &STATES.map(|it| it.0)))
+            (text("from", "From", &shown.from, "date", None))
+            (text("to", "To", &shown.to, "date", None))
+            label {
+                span { "Rows" }
+                select name="size" {
+                    @for size in SIZES {
+                        option value=(size) selected[size == shown.size()] { (size) }
+                    }
+                }
+            }
+            @if let Some(columns) = shown.column_keys() {
+                input type="hidden" name="columns" value=(columns);
+            }
+            @if let Some(sort) = shown.sort_key() {
+                input type="hidden" name="sort" value=(sort);
+            }
+            button { "Show" }
+            a href="/?size=25" { "Reset" }
+        }
+        datalist #benchmarks { @for name in service.benchmark_names() { option value=(name); } }
+        datalist #bots { @for bot in service.usable_bots() { option value=(bot.name); } }
+    }
+}
+
+/// Links that show, hide and move columns.
+fn columns(view: &View, shown: &Shown) -> Markup {
+    let with = |columns: Vec<Column>| {
+        let columns = (columns != Column::ALL).then_some(columns);
+        let other = Shown {
+            columns,
+            ..shown.clone()
+        };
+        other.address()
+    };
+    let there = shown.columns();
+    let without = |column: Column| there.iter().copied().filter(move |it| *it != column);
+    let moved = |at: usize, to: usize| {
+        let mut columns = there.to_vec();
+        columns.swap(at, to);
+        with(columns)
+    };
+    html! {
+        details.columns {
+            summary { "Columns" }
+            ul {
+                @for (at, column) in there.iter().copied().enumerate() {
+                    li {
+                        (column.name())
+                        @if there.len() > 1 { " " a href=(with(without(column).collect())) { "hide" } }
+                        @if at > 0 { " " a href=(moved(at, at - 1)) aria-label=(format!("move {} to the left", column.name())) { "←" } }
+                        @if at + 1 < there.len() { " " a href=(moved(at, at + 1)) aria-label=(format!("move {} to the right", column.name())) { "→" } }
+                    }
+                }
+                @for column in Column::ALL.into_iter().filter(|it| !there.contains(it)) {
+                    li.soft {
+                        (column.name()) " "
+                        a href=(with(without(column).chain([column]).collect())) { "show" }
+                    }
+                }
+            }
+            div.bar {
+                a href=(with(Column::ALL.to_vec())) { "Reset columns" }
+                form method="post" action="/view" {
+                    (view.form_token())
+                    @for (name, value) in form_urlencoded::parse(shown.query().as_bytes()) {
+                        @if name != "page" { input type="hidden" name=(name) value=(value); }
+                    }
+                    button { "Begin with this list" }
+                }
+            }
+        }
+    }
+}
+
+fn table(view: &View, shown: &Shown, jobs: &[JobSummary]) -> Markup {
+    let events = format!("/events?{}", shown.query());
+    html! {
+        @if jobs.is_empty() {
+            p.empty { "No job fits." }
+        } @else {
+            div.wide tabindex="0" role="region" aria-label="Jobs" {
+                table.jobs data-events=(events) {
+                    thead {
+                        tr {
+                            @for column in shown.columns() { (head(shown, *column)) }
+                            th scope="col" { span.unseen { "Actions" } }
+                        }
+                    }
+                    tbody { @for job in jobs { (row(view, shown.columns(), job)) } }
+                }
+            }
+        }
+    }
+}
+
+/// The head of a column: a link that sorts by it, or the other way round.
+fn head(shown: &Shown, column: Column) -> Markup {
+    let now = shown.sort();
+    let is_sorted = now.by == column;
+    let ascending = match is_sorted {
+        true => !now.ascending,
+        false => column.begins_ascending(),
+    };
+    let other = Shown {
+        sort: Some(Sort {
+            by: column,
+            ascending,
+        }),
+        ..shown.from_the_start()
+    };
+    let (direction, arrow) = match now.ascending {
+        true => ("ascending", " ▲"),
+        false => ("descending", " ▼"),
+    };
+    html! {
+        th scope="col" aria-sort=[is_sorted.then_some(direction)] {
+            @match column.order() {
+                Some(_) => a href=(other.address()) {
+                    (column.name())
+                    @if is_sorted { span aria-hidden="true" { (arrow) } }
+                },
+                None => (column.name()),
+            }
+        }
+    }
+}
+
+fn row(view: &View, columns: &[Column], job: &JobSummary) -> Markup {
+    let path = |action: &str| format!("/jobs/{}/{action}", job.job_id);
+    let is_under_way = matches!(job.state(), JobState::Pending | JobState::Running);
+    html! {
+        tr data-job=(job.job_id) {
+            @for column in columns { (column.cell(job)) }
+            td.actions {
+                @if is_under_way && view.may_end(&job.user) {
+                    a href=(path("cancel")) { "Cancel" }
+                }
+                @if view.may(Right::Create) {
+                    " "
+                    a href=(format!("/new?from={}", job.job_id)) { "Clone" }
+                    " "
+                    form method="post" action=(path("retry")) {
+                        (view.form_token())
+                        (key())
+                        button.link { "Retry" }
+                    }
+                }
+            }
+        }
+    }
+}
