@@ -1,7 +1,7 @@
 //! The page of a job.
 
 use pinpoint_backends::job::machine_of;
-use pinpoint_backends::store::{JobId, NewJob};
+use pinpoint_backends::store::{JobId, KnownFile, NewJob};
 use pinpoint_core::{
     BisectionSpec, CulpritFinderSpec, Direction, Engine, JobState, Journal, PairwiseSpec, Range,
     RunReport, Search,
@@ -130,7 +130,7 @@ async fn a_search_is_shown_with_its_answer_and_its_evidence() {
     let answer = text_of(answer.split("</p>").next().unwrap());
     assert!(answer.starts_with("0000000000 “Number 21"), "{answer}");
     assert!(
-        answer.contains("changed time from 10") && answer.contains("to 11"),
+        answer.contains("changed the benchmark from 10") && answer.contains("to 11"),
         "{answer}"
     );
     for part in [
@@ -218,7 +218,7 @@ fn of_many(number: u64, _: u32) -> RunReport {
 async fn metrics_are_sorted_by_number_over_all_pages_and_searched() {
     let world = World::new("ada").await;
     let spec = PairwiseSpec {
-        pairs: 2,
+        pairs: 6,
         ..PairwiseSpec::new(commit(0), commit(1))
     };
     let id = ended(&world, spec, of_many).await;
@@ -254,7 +254,7 @@ async fn metrics_are_sorted_by_number_over_all_pages_and_searched() {
 async fn each_run_of_a_pair_is_a_square_that_leads_to_all_about_it() {
     let world = World::new("ada").await;
     let spec = PairwiseSpec {
-        pairs: 4,
+        pairs: 6,
         ..PairwiseSpec::new(commit(0), commit(1))
     };
     let id = ended(&world, spec, |number, index| match (number, index) {
@@ -265,14 +265,14 @@ async fn each_run_of_a_pair_is_a_square_that_leads_to_all_about_it() {
     .await;
     let shown = page(&world, &id, "").await;
     let squares = |page: &str, shape: &str| page.matches(&format!(">{shape}</a>")).count();
-    assert_eq!((squares(&shown, "■"), squares(&shown, "✕")), (7, 1));
+    assert_eq!((squares(&shown, "■"), squares(&shown, "✕")), (11, 1));
     let failed = shown
         .split("aria-label=\"run ")
         .find(|it| it.contains(", failed\""));
     assert!(failed.is_some(), "{shown}");
     // A run without a value of the metric that was chosen is not one of those.
     let chosen = page(&world, &id, "?chart=size").await;
-    assert_eq!((squares(&chosen, "■"), squares(&chosen, "✕")), (6, 2));
+    assert_eq!((squares(&chosen, "■"), squares(&chosen, "✕")), (10, 2));
     let link = shown.split("class=\"failed\" href=\"").nth(1).unwrap();
     let link = link.split('#').next().unwrap().replace("&amp;", "&");
     let run = get(&world, &link).await.ok();
@@ -390,7 +390,7 @@ async fn what_others_wrote_is_text_wherever_it_is() {
         ..NewJob::default()
     };
     let spec = PairwiseSpec {
-        pairs: 2,
+        pairs: 6,
         ..PairwiseSpec::new(commit(0), commit(1))
     };
     let runs = |number: u64, index: u32| match (number, index) {
@@ -437,7 +437,7 @@ async fn a_job_of_a_newer_version_is_shown_as_far_as_it_can_be() {
     };
     let newer = world.store.create(&newer).await.unwrap();
     let spec = PairwiseSpec {
-        pairs: 2,
+        pairs: 6,
         ..PairwiseSpec::new(commit(0), commit(1))
     };
     let other = ended_with(&world, spec, of_many, &[], names()).await;
@@ -513,7 +513,15 @@ async fn an_output_is_given_and_nothing_else_of_the_job_is() {
         ("patch", "secret"),
     ] {
         store
-            .append_file(&lease, name, content.as_bytes())
+            .append_file(
+                &lease,
+                &KnownFile {
+                    name: name.into(),
+                    size: 0,
+                    pieces: 0,
+                },
+                content.as_bytes(),
+            )
             .await
             .unwrap();
     }
@@ -543,7 +551,7 @@ async fn an_output_is_given_and_nothing_else_of_the_job_is() {
 async fn ten_thousand_metrics_are_a_page_like_others() {
     let world = World::new("ada").await;
     let spec = PairwiseSpec {
-        pairs: 2,
+        pairs: 6,
         ..PairwiseSpec::new(commit(0), commit(1))
     };
     let id = ended(&world, spec, |number, _| {
