@@ -197,6 +197,17 @@ impl Service {
         let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
         Ok(kilobytes.ok_or("the kernel does not say")? * 1024.0 / 1e6)
     }
+
+    /// The processor time that it has taken so far.
+    fn processor_time(&self) -> Result<Duration, Failure> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
+        // The name, in parentheses, may have spaces.
+        let (_, fields) = stat.rsplit_once(')').ok_or("the kernel does not say")?;
+        let ticks = fields.split_whitespace().skip(11).take(2);
+        let ticks: u64 = ticks.map(str::parse::<u64>).sum::<Result<_, _>>()?;
+        // Linux counts hundredths of a second here, on all machines.
+        Ok(Duration::from_millis(10 * ticks))
+    }
 }
 
 impl Drop for Service {
@@ -370,6 +381,7 @@ async fn load(
     service: &Service,
     path: impl Fn(u64) -> String + Send + Sync + 'static,
 ) -> Result<Vec<Duration>, Failure> {
+    let before = service.processor_time()?;
     let (path, numbers) = (Arc::new(path), Arc::new(AtomicU64::new(0)));
     let mut senders = JoinSet::new();
     let end = Instant::now() + LOAD;
@@ -391,12 +403,16 @@ async fn load(
     while let Some(ended) = senders.join_next().await {
         times.extend(ended??);
     }
+    let taken = service.processor_time()? - before;
+    let each = ms(taken) / times.len() as f64;
+    println!("{:<46} {each:>9.3} ms", "processor time of each");
     Ok(times)
 }
 
 /// A job of another process, watched by many.
 async fn watched(service: &Service, store: &JobStore) -> Result<(), Failure> {
     let id = paced::create(store, RECORDS * SECONDS).await;
+    let before = service.processor_time()?;
     let mut watchers = JoinSet::new();
     for _ in 0..WATCHERS {
         let mut connection = Connection::open(service.address).await?;
@@ -409,6 +425,9 @@ async fn watched(service: &Service, store: &JobStore) -> Result<(), Failure> {
     while let Some(ended) = watchers.join_next().await {
         seen.push(ended?.0?);
     }
+    let taken = service.processor_time()? - before;
+    let what = "processor time of all watchers";
+    println!("{what:<46} {:>9.0} ms", ms(taken));
     let journal = store.journal(&id).await?;
     let entries = journal.entries_after(None, RECORDS * SECONDS + 10).await?;
     let mut times = Vec::new();
@@ -433,15 +452,16 @@ async fn watched(service: &Service, store: &JobStore) -> Result<(), Failure> {
 
 /// The numbers of the records that a watcher gets, each with the moment at which it came.
 async fn seen(mut body: Incoming) -> Result<Vec<(i64, u64)>, Failure> {
-    let (mut seen, mut rest) = (Vec::new(), Vec::new());
+    let (mut seen, mut rest) = (Vec::new(), Vec::<u8>::new());
     while let Some(frame) = body.frame().await {
         let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64;
         let Ok(data) = frame?.into_data() else {
             continue;
         };
         rest.extend_from_slice(&data);
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = rest.drain(..=end).collect();
+        let whole = rest.iter().rposition(|byte| *byte == b'\n');
+        let lines: Vec<u8> = rest.drain(..whole.map_or(0, |end| end + 1)).collect();
+        for line in lines.split(|byte| *byte == b'\n') {
             if let Some(id) = line.strip_prefix(b"id:") {
                 let id = std::str::from_utf8(id)?.trim().parse()?;
                 if seen.last().is_none_or(|(last, _)| *last != id) {

@@ -39,7 +39,7 @@ pub(crate) fn destination(file: &Path) -> Result<PathBuf, CliError> {
 /// Writes the report on a job as it is now.
 pub(crate) async fn write(storage: &Storage, job: &JobId, file: &Path) -> Result<(), CliError> {
     let job = storage.jobs.get(job.as_str()).await?;
-    let text = pinpoint_report::report(&storage.jobs, &storage.state_dir, job).await?;
+    let text = pinpoint_report::report(&storage.jobs, Some(&storage.state_dir), job).await?;
     let written = || {
         let mut unfinished = whole_file::begin(file)?;
         unfinished.write_all(text.as_bytes())?;

@@ -41,6 +41,9 @@ pub(super) fn answer(report: &Report) -> Answer {
                 html! { "The job failed: " (Foreign(error)) },
             )
         }
+        (JobState::Pending, _) if !has_begun(report) => {
+            say("waiting", "open", html! { "This job has not begun." })
+        }
         (JobState::Pending, _) => say("interrupted", "open", unfinished(report)),
         (JobState::Running, _) => say("running", "open", unfinished(report)),
         (_, None) => say(
@@ -59,6 +62,10 @@ pub fn of_result(result: &JobResult) -> Answer {
         JobResult::CulpritFinder(document) => of_search(&document.search),
         JobResult::Pairwise(document) => of_pairs(document),
     }
+}
+
+fn has_begun(report: &Report) -> bool {
+    !report.sessions.is_empty() || report.builds > 0 || !report.measured.runs.is_empty()
 }
 
 fn unfinished(report: &Report) -> Markup {

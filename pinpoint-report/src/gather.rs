@@ -26,9 +26,18 @@ use crate::text::message;
 
 pub(super) async fn gather(
     store: &JobStore,
-    state_dir: &Path,
+    state_dir: Option<&Path>,
     job: Job,
 ) -> Result<Report, ReportError> {
+    let is_kept = state_dir.is_some();
+    let temporary;
+    let state_dir = match state_dir {
+        Some(state_dir) => state_dir,
+        None => {
+            temporary = tempfile::tempdir().map_err(ReportError::Directory)?;
+            temporary.path()
+        }
+    };
     let kind = kind_of(&job)?;
     let config = JobConfig::of(&job)?;
     let mut journal = store.journal(&job.id).await?;
@@ -50,7 +59,7 @@ pub(super) async fn gather(
     let mut measured = Measurements::of(gathered.answers, gathered.engine.names());
     for run in &mut measured.runs {
         run.output = tails.remove(&run.name).map(|tail| joined(&tail));
-        if let Some(log) = &mut run.report.log {
+        if let Some(log) = run.report.log.as_mut().filter(|_| is_kept) {
             // It may have come from another machine.
             let here = (Path::new(log).file_name()).map(|name| job_dir.join("runs").join(name));
             if let Some(here) = here.filter(|here| here.exists()) {
@@ -75,7 +84,7 @@ pub(super) async fn gather(
         config,
         measured,
         remote,
-        job_dir,
+        job_dir: is_kept.then_some(job_dir),
         job,
     };
     report.sources = sources(&report, gathered.executor.as_ref());

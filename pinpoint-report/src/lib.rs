@@ -45,6 +45,7 @@ pub use answer::{Answer, of_result};
 pub use foreign::{Foreign, clean};
 pub use link::commit_page;
 pub use measurements::{Measurements, Pair, Place, Run};
+pub use page::content_security_policy;
 pub use pairs::chart_pictures;
 pub use search::commit_name;
 
@@ -54,7 +55,7 @@ use picture::PictureError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// The store can't be read, or the job's directory not be written.
+    /// The store can't be read, or the job's directory can't be written.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The job can't be read: another version made it, or it is damaged.
@@ -66,19 +67,29 @@ pub enum ReportError {
     /// A picture can't be drawn.
     #[error(transparent)]
     Picture(#[from] PictureError),
+    /// There is no room for the files of the job.
+    #[error("a temporary directory can't be made: {0}")]
+    Directory(#[source] io::Error),
     /// The table of the runs can't be packed.
     #[error("the runs can't be packed: {0}")]
     Pack(#[source] io::Error),
 }
 
-/// The report on a job as it is now. What of the job is in the store only is written to its
-/// directory in the state directory first.
+/// The report on a job as it is now.
+///
+/// It needs files that went through the store with the job. They are written to the job's
+/// directory in the state directory, where the report says that they are. Without a state
+/// directory, the report is all that is left of them.
 ///
 /// # Errors
 ///
 /// When the job, or what is kept of it, can't be read. What is merely gone, as its repository
 /// may be, is said in the report.
-pub async fn report(store: &JobStore, state_dir: &Path, job: Job) -> Result<String, ReportError> {
+pub async fn report(
+    store: &JobStore,
+    state_dir: Option<&Path>,
+    job: Job,
+) -> Result<String, ReportError> {
     let report = gather::gather(store, state_dir, job).await?;
     page::page(&report)
 }

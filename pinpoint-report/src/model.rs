@@ -31,7 +31,8 @@ pub(super) struct Report {
     pub(super) remote: Option<String>,
     pub(super) sources: Vec<Source>,
     pub(super) sessions: Vec<Session>,
-    pub(super) job_dir: PathBuf,
+    /// The directory in which the files of the job stay.
+    pub(super) job_dir: Option<PathBuf>,
     /// Milliseconds since 1970.
     pub(super) made: i64,
 }

@@ -17,6 +17,15 @@ use pinpoint_core::job::JobResult;
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// The content security policy of every report, which it holds itself, too. Not even what
+/// slipped through every other net could be run or fetched.
+pub fn content_security_policy() -> String {
+    format!(
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
+        STANDARD.encode(Sha256::digest(SCRIPT))
+    )
+}
+
 pub(super) fn page(report: &Report) -> Result<String, ReportError> {
     let answer = answer::answer(report);
     let what = match report.kind {
@@ -24,17 +33,12 @@ pub(super) fn page(report: &Report) -> Result<String, ReportError> {
         JobKind::Pairwise => "Pairwise comparison",
         _ => "Culprit finder",
     };
-    // Not even what slipped through every other net could be run or fetched.
-    let policy = format!(
-        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
-        STANDARD.encode(Sha256::digest(SCRIPT))
-    );
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta http-equiv="Content-Security-Policy" content=(content_security_policy());
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 link rel="icon" href="data:,";
@@ -234,7 +238,7 @@ mod tests {
                     .unwrap(),
                 ),
             }],
-            job_dir: HOSTILE.into(),
+            job_dir: Some(HOSTILE.into()),
             made: 0,
         }
     }

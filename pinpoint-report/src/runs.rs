@@ -32,11 +32,15 @@ pub(super) fn section(report: &Report) -> Result<Markup, ReportError> {
                 noscript { p.note { "This table needs scripts to be allowed." } }
                 div #runs-table {}
             }
-            p.note {
-                "The ends of all outputs are in "
-                code { (clean(&report.job_dir.join("runs").join(TAILS).display().to_string())) } "."
-                @if left_out > 0 {
-                    " Those of " (count(left_out as u64, "run")) " were left out here, for want of room."
+            @if report.job_dir.is_some() || left_out > 0 {
+                p.note {
+                    @if let Some(job_dir) = &report.job_dir {
+                        "The ends of all outputs are in "
+                        code { (clean(&job_dir.join("runs").join(TAILS).display().to_string())) } "."
+                    }
+                    @if left_out > 0 {
+                        " Those of " (count(left_out as u64, "run")) " were left out here, for want of room."
+                    }
                 }
             }
             script #runs-data type="text/plain" { (table) }

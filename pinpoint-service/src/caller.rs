@@ -43,6 +43,8 @@ pub(crate) struct Context {
     pub(crate) ask: Option<Arc<str>>,
     /// What each form of a page has to send, where a cookie says who calls.
     pub(crate) form_token: Option<Arc<str>>,
+    /// Whether a token says who calls: a program sends it.
+    pub(crate) by_token: bool,
 }
 
 impl Context {
@@ -158,7 +160,7 @@ impl Caller {
 }
 
 /// Whether two names are those of one user: the case of addresses does not count.
-fn is_same(one: &str, other: &str) -> bool {
+pub(crate) fn is_same(one: &str, other: &str) -> bool {
     one == other || user_name(one).is_some_and(|one| user_name(other) == Some(one))
 }
 
@@ -185,16 +187,8 @@ pub(crate) fn code_name(code: Code) -> &'static str {
     }
 }
 
-fn denied(user: &str, right: Right) -> Status {
-    let does = match right {
-        Right::See => "see jobs",
-        Right::Create => "make jobs",
-        Right::End => "end jobs",
-        Right::EndOthers => "end the jobs of others",
-        Right::ActForOthers => "act in the name of others",
-        Right::ReadAudit => "read the audit log",
-    };
-    Status::permission_denied(format!("{user} may not {does}"))
+pub(crate) fn denied(user: &str, right: Right) -> Status {
+    Status::permission_denied(format!("{user} may not {}", right.in_words()))
 }
 
 #[cfg(test)]
@@ -242,6 +236,7 @@ mod tests {
             operation: "",
             ask: Some("root@example.org".into()),
             form_token: None,
+            by_token: false,
         };
         let needs = Access::With(Right::See);
         assert_eq!(

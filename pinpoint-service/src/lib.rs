@@ -39,7 +39,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use pinpoint_backends::store::JobStore;
 use pinpoint_core::bots::Bots;
@@ -152,6 +152,7 @@ pub async fn router(service: Service) -> Router {
     })
     .layer(from_fn_with_state(service.clone(), identify))
     .layer(from_fn_with_state(service.clone(), ui::as_pages))
+    .layer(from_fn(ui::compressed))
     .layer(from_fn_with_state(service.limits, requests::watch))
 }
 
@@ -183,10 +184,15 @@ async fn identify(State(service): State<Service>, request: Request, next: Next) 
         true => Ok(Sender::default()),
         false => service.sign_in.sender(&service.store, &parts).await,
     };
-    let (Sender { caller, session }, failure) = match sender {
+    let (sender, failure) = match sender {
         Ok(sender) => (sender, None),
         Err(status) => (Sender::default(), Some(status)),
     };
+    let Sender {
+        caller,
+        session,
+        by_token,
+    } = sender;
     let user = caller.as_ref().map(|caller| caller.user.clone());
     if let Some(user) = &user
         && let Err(status) = service.limits.user(user)
@@ -204,6 +210,7 @@ async fn identify(State(service): State<Service>, request: Request, next: Next) 
         operation: "",
         ask: service.sign_in.ask().map(Into::into),
         form_token: session.as_deref().map(|it| form_token(it).into()),
+        by_token,
     });
     let answered = async move {
         let request = match session {

@@ -60,6 +60,10 @@ impl Limits {
         }
     }
 
+    pub(crate) fn config(&self) -> &LimitsConfig {
+        &self.config
+    }
+
     pub(crate) fn deadline(&self) -> Duration {
         self.config.deadline
     }

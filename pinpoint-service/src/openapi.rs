@@ -11,8 +11,9 @@ use prost_reflect::{Cardinality, FieldDescriptor, Kind, MessageDescriptor, Metho
 use serde_json::{Map, Value, json};
 
 use crate::descriptors::{POOL, method_of};
-use crate::operations::{Access, OPERATIONS, Operation};
+use crate::operations::{Access, GET_REPORT, OPERATIONS, Operation};
 use crate::pages::{PAGES, Page};
+use crate::rest::HTML;
 
 static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| document().to_string().into());
 
@@ -268,6 +269,9 @@ impl Description {
                     "schema": { "type": "string", "pattern": "^[0-9]{1,18}$" },
                 }));
                 json!({ "text/event-stream": { "schema": { "type": "string" } } })
+            }
+            false if operation.rpc == GET_REPORT => {
+                json!({ HTML: { "schema": { "type": "string" } } })
             }
             false => {
                 let schema = self.message(&method.output(), Side::Answer);

@@ -47,6 +47,20 @@ impl Right {
     }
 }
 
+impl Right {
+    /// The right, after "may".
+    pub(crate) fn in_words(self) -> &'static str {
+        match self {
+            Self::See => "see jobs",
+            Self::Create => "make jobs",
+            Self::End => "end jobs",
+            Self::EndOthers => "end the jobs of others",
+            Self::ActForOthers => "act in the name of others",
+            Self::ReadAudit => "read the audit log",
+        }
+    }
+}
+
 /// The roles, each with its rights. What a role may do includes what those before it may.
 pub const ROLES: [(&str, &[Right]); 3] = [
     ("viewer", &[Right::See]),
@@ -106,6 +120,9 @@ use Access::{Anyone, With};
 
 const GET: Method = Method::GET;
 const POST: Method = Method::POST;
+
+/// The operation that REST answers with a file.
+pub(crate) const GET_REPORT: &str = "pinpoint.v2.Pinpoint/GetReport";
 
 /// Paths of Chromium's services are those that its clients use.
 pub(crate) const OPERATIONS: &[Operation] = &[
@@ -214,6 +231,11 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         rpc: "pinpoint.v2.Pinpoint/GetJob",
         access: With(Right::See),
         routes: &[(GET, "/api/v2/jobs/{job_id}")],
+    },
+    Operation {
+        rpc: GET_REPORT,
+        access: With(Right::See),
+        routes: &[(GET, "/api/v2/jobs/{job_id}/report")],
     },
     Operation {
         rpc: "pinpoint.v2.Pinpoint/ListJobs",

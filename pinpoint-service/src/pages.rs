@@ -34,7 +34,6 @@ pub(crate) const PAGES: &[Page] = &[
     seen("/json/jobs/list", || get(older_page::list)),
     seen("/json/job/{id}", || get(older_page::job)),
     seen("/benchmarks", || get(older_page::benchmarks)),
-    seen("/bots", || get(older_page::bots)),
     seen("/stories", || get(older_page::stories)),
     open("/sign-in", || get(sign_in::begin)),
     open("/sign-in/callback", || get(sign_in::finish)),

@@ -149,6 +149,7 @@ fn code_of(response: &Response) -> Code {
     }
     match response.status() {
         status if status.as_u16() < 400 => Code::Ok,
+        StatusCode::BAD_REQUEST => Code::InvalidArgument,
         StatusCode::SERVICE_UNAVAILABLE => Code::Unavailable,
         _ => Code::Unknown,
     }

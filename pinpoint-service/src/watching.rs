@@ -18,13 +18,11 @@ use axum::body::Bytes;
 use pinpoint_backends::store::{JobId, JobMark, JobStore};
 use pinpoint_core::JobState;
 use prost::Message;
-use prost_reflect::DynamicMessage;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 use tonic::{Code, Status};
 
 use self::replay::Reader;
-use crate::descriptors::POOL;
 use crate::grpc::errors;
 use crate::grpc::v2::messages::watch_job_event::Event;
 use crate::grpc::v2::messages::{SequenceRange, WatchJobEvent, Withdrawn};
@@ -32,10 +30,10 @@ use crate::grpc::v2::show;
 use crate::rest::to_json;
 use crate::{Phase, Service};
 
-/// The events that wait for a watcher to take them.
-const BUFFER: usize = 256;
+/// The batches that wait for a watcher to take them.
+const BUFFER: usize = 4;
 
-/// The records that a watcher gets at once.
+/// The records of a batch.
 const BATCH: usize = 64;
 
 /// The time after which a stream ends by itself: the rights of its caller were looked up when it
@@ -73,10 +71,10 @@ impl Default for Watches {
 
 /// An event, which all watchers share.
 #[derive(Debug)]
-pub(crate) struct Told {
+struct Told {
     /// The sequence number, of a record.
     sequence: Option<i64>,
-    pub(crate) message: WatchJobEvent,
+    message: WatchJobEvent,
     /// As server-sent events write it.
     text: OnceLock<Bytes>,
 }
@@ -94,7 +92,7 @@ impl Told {
     }
 
     /// The event as server-sent events write it, with the sequence number of a record for id.
-    pub(crate) fn text(&self) -> Bytes {
+    fn text(&self) -> &Bytes {
         let write = || {
             let name = match &self.message.event {
                 Some(Event::Record(_)) => "record",
@@ -106,19 +104,35 @@ impl Told {
             };
             let id = self.sequence.map(|sequence| format!("id: {sequence}\n"));
             let id = id.unwrap_or_default();
-            let json = json(&self.message);
-            format!("event: {name}\n{id}data: {json}\n\n").into()
+            let json = to_json("pinpoint.v2.WatchJobEvent", &self.message.encode_to_vec());
+            let json = json.unwrap_or_else(|_| b"{}".to_vec());
+            let before = format!("event: {name}\n{id}data: ");
+            [before.as_bytes(), &json, b"\n\n"].concat().into()
         };
-        self.text.get_or_init(write).clone()
+        self.text.get_or_init(write)
     }
 }
 
-fn json(event: &WatchJobEvent) -> String {
-    let descriptor = POOL.get_message_by_name("pinpoint.v2.WatchJobEvent");
-    let descriptor = descriptor.expect("the event is in the `.proto` file");
-    let message = DynamicMessage::decode(descriptor, &*event.encode_to_vec());
-    let message = message.expect("a message that was just encoded");
-    to_json(&message).map_or_else(|_| "{}".into(), |json| json.to_string())
+/// Events that follow each other, which all watchers share that have come as far.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    events: Vec<Arc<Told>>,
+    /// As server-sent events write them.
+    text: OnceLock<Bytes>,
+}
+
+impl Batch {
+    pub(crate) fn messages(&self) -> impl Iterator<Item = WatchJobEvent> {
+        self.events.iter().map(|told| told.message.clone())
+    }
+
+    pub(crate) fn text(&self) -> Bytes {
+        let write = || {
+            let texts: Vec<&[u8]> = self.events.iter().map(|told| &**told.text()).collect();
+            texts.concat().into()
+        };
+        self.text.get_or_init(write).clone()
+    }
 }
 
 /// All that was read of a job.
@@ -142,6 +156,9 @@ struct Known {
     withdrawals: u64,
     number: u64,
     end: Option<End>,
+    /// The last batch, with the places before and after it, until something changes: most
+    /// watchers are at the same place.
+    last: Option<(Cursor, Cursor, Arc<Batch>)>,
 }
 
 /// The reason why nothing more will come.
@@ -154,7 +171,7 @@ enum End {
 }
 
 /// The place of a watcher.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Cursor {
     /// The last record that was told; below all others if there was none.
     after: i64,
@@ -177,8 +194,28 @@ impl Known {
         }
     }
 
-    /// What comes next for a watcher; nothing where it knows all that there is.
-    fn next(&self, cursor: &mut Cursor) -> Vec<Arc<Told>> {
+    /// The next batch of a watcher; none where it knows all that there is.
+    fn next(&mut self, cursor: &mut Cursor) -> Option<Arc<Batch>> {
+        if let Some((before, after, batch)) = &self.last
+            && before == cursor
+        {
+            cursor.clone_from(after);
+            return Some(batch.clone());
+        }
+        let before = cursor.clone();
+        let events = self.events_after(cursor);
+        if events.is_empty() {
+            return None;
+        }
+        let batch = Arc::new(Batch {
+            events,
+            text: OnceLock::new(),
+        });
+        self.last = Some((before, cursor.clone(), batch.clone()));
+        Some(batch)
+    }
+
+    fn events_after(&self, cursor: &mut Cursor) -> Vec<Arc<Told>> {
         let mut next = Vec::new();
         if cursor.withdrawals < self.withdrawals {
             cursor.withdrawals = self.withdrawals;
@@ -235,7 +272,7 @@ impl Watches {
         service: &Service,
         mark: &JobMark,
         after: Option<i64>,
-    ) -> mpsc::Receiver<Result<Arc<Told>, Status>> {
+    ) -> mpsc::Receiver<Result<Arc<Batch>, Status>> {
         let (tell, told) = mpsc::channel(BUFFER);
         let feed = self.feed(&service.store, mark);
         let (patience, lifetime) = (self.patience, self.lifetime);
@@ -257,36 +294,35 @@ impl Watches {
             };
             while Instant::now() < expires {
                 let (next, end) = {
-                    let known = feed.known();
+                    let mut known = feed.known();
                     (known.next(&mut cursor), known.end.clone())
                 };
-                if next.is_empty() {
-                    match end {
-                        None => {}
-                        Some(End::Ended) => return,
-                        Some(End::Failed(status)) => {
-                            // A watcher that has gone needs no error.
-                            let _ = tell.send_timeout(Err(status), patience).await;
+                if let Some(batch) = next {
+                    // One that does not read is cut off, and can go on by the id.
+                    match tell.send_timeout(Ok(batch), patience).await {
+                        Ok(()) => continue,
+                        Err(_) => return,
+                    }
+                }
+                match end {
+                    None => {}
+                    Some(End::Ended) => return,
+                    Some(End::Failed(status)) => {
+                        // A watcher that has gone needs no error.
+                        let _ = tell.send_timeout(Err(status), patience).await;
+                        return;
+                    }
+                }
+                tokio::select! {
+                    changed = changes.changed() => {
+                        if changed.is_err() {
                             return;
                         }
                     }
-                    tokio::select! {
-                        changed = changes.changed() => {
-                            if changed.is_err() {
-                                return;
-                            }
-                        }
-                        () = tell.closed() => return,
-                        // Watchers go on at another process.
-                        () = &mut ending => return,
-                        () = sleep_until(expires) => return,
-                    }
-                }
-                for told in next {
-                    // One that does not read is cut off, and can go on by the id.
-                    if tell.send_timeout(Ok(told), patience).await.is_err() {
-                        return;
-                    }
+                    () = tell.closed() => return,
+                    // Watchers go on at another process.
+                    () = &mut ending => return,
+                    () = sleep_until(expires) => return,
                 }
             }
         });
@@ -420,6 +456,7 @@ async fn follow(
             return;
         };
         let mut known = feed.known();
+        known.last = None;
         match read {
             Ok(read) => {
                 if let Some(withdrawn) = read.withdrawn {

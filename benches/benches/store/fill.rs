@@ -38,30 +38,39 @@ fn jobs(hexadecimal: fn(&str) -> String) -> String {
     let text = |what: &str| format!("CAST({what} AS TEXT)");
     let (benchmark, topic, rare) = (text("i % 97"), text("i % 50"), text("i * 31 % 4999"));
     let filler = "0123456789abcdef".repeat(30);
+    let state = "CASE WHEN i % 101 < 90 THEN 'completed' WHEN i % 101 < 97 THEN 'failed' \
+                 WHEN i % 101 < 100 THEN 'canceled' ELSE 'pending' END";
+    let name = format!(
+        "CASE WHEN i % 1009 = 0 THEN 'release-' || {} ELSE '' END",
+        text("i % 10")
+    );
+    let title = format!(
+        "'pinpoint bisect v1 main -- ./benchmark-' || {benchmark} || ' --mode=topic' || {topic} \
+         || ' --input=rare' || {rare}"
+    );
     format!(
         "INSERT INTO jobs (number, id, kind, state, created, updated, duration, name, benchmark, \
          bot, username, repository, title, runs, builds, journal_version, written_by, words, \
-         spec, config, outcome) \
+         spec, config, outcome, name_key, benchmark_key, bot_key, user_key, ended_runs, answer) \
          SELECT {created} * 262144, {id} || '70008000' || {low}, \
          CASE WHEN i % 10 < 6 THEN 'bisection' WHEN i % 10 < 9 THEN 'pairwise' \
          ELSE 'culprit_finder' END, \
-         CASE WHEN i % 101 < 90 THEN 'completed' WHEN i % 101 < 97 THEN 'failed' \
-         WHEN i % 101 < 100 THEN 'canceled' ELSE 'pending' END, \
-         {created}, {created} + 60000, 60000, \
-         CASE WHEN i % 1009 = 0 THEN 'release-' || {release} ELSE '' END, \
+         {state}, {created}, {created} + 60000, i % 5003 * 1000, {name}, \
          'benchmark-' || {benchmark}, 'bot-' || {bot}, 'user-' || {user}, '/src/tool', \
-         'pinpoint bisect v1 main -- ./benchmark-' || {benchmark} || ' --mode=topic' || {topic} \
-         || ' --input=rare' || {rare}, \
-         20, 2, 2, '0.1.0', \
+         {title}, 20, 2, 2, '0.1.0', \
          'pinpoint bisect v1 main src tool mode input bot user benchmark ' || {benchmark} \
          || ' topic' || {topic} || ' rare' || {rare} \
          || ' benchmark＝benchmark＿' || {benchmark} || ' bot＝bot＿' || {bot} \
          || ' user＝user＿' || {user}, \
          '{{\"spec\":\"{filler}\"}}', '{{\"config\":\"{filler}{filler}\"}}', \
-         '{{\"outcome\":\"{filler}{filler}\"}}' FROM n",
+         '{{\"outcome\":\"{filler}{filler}\"}}', \
+         CASE {name} WHEN '' THEN substr({title}, 1, 100) ELSE {name} END, \
+         'benchmark-' || {benchmark}, 'bot-' || {bot}, 'user-' || {user}, \
+         CASE {state} WHEN 'pending' THEN -1 ELSE 20 END, \
+         '{{\"status\":\"culprit_found\",\"commit\":\"0123456789abcdef0123456789abcdef01234567\"}}' \
+         FROM n",
         id = hexadecimal(&created),
         low = hexadecimal("i"),
-        release = text("i % 10"),
         bot = text("i % 23"),
         user = text("i % 211"),
     )

@@ -1,5 +1,6 @@
 //! The job store with a million jobs and twenty million runs, on SQLite and on
-//! PostgreSQL: pages of lists, a job of 10,000 runs, records appended in groups.
+//! PostgreSQL: pages of lists in every order, new jobs, a job of 10,000 runs, records appended in
+//! groups.
 //!
 //! Figures are printed beside their limits; PostgreSQL is to be within a factor of 3
 //! of them. Each page is asked for many times, each time with another value.
@@ -28,7 +29,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use pinpoint_backends::store::{Durability, JobFilter, JobStore, NewJob, Order, Place};
+use pinpoint_backends::store::{Durability, JobFilter, JobStore, NewJob, Order, Place, SortBy};
 use pinpoint_core::{JobState, Record};
 
 use crate::a_run::run;
@@ -118,6 +119,8 @@ async fn measure(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn
     let mut made = store.journal(&fill::id(1).parse_id()).await?;
     assert!(!made.records().await?.is_empty());
     lists(store, jobs, factor).await?;
+    sorted(store, factor).await?;
+    create(store).await?;
     append(store, factor).await?;
     open(store, factor).await
 }
@@ -281,6 +284,86 @@ async fn lists(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn E
             times[times.len() / 2].as_secs_f64() * 1e3
         );
     }
+    Ok(())
+}
+
+/// The first page of each order, and one somewhere in it.
+async fn sorted(store: &JobStore, factor: f64) -> Result<(), Box<dyn Error>> {
+    type Filter = fn(u64) -> JobFilter;
+    let filters: [(&str, Filter); 5] = [
+        ("all", |_| JobFilter::default()),
+        ("of a user", |i| JobFilter {
+            user: Some(format!("user-{}", i % 211)),
+            ..JobFilter::default()
+        }),
+        ("state completed", |_| JobFilter {
+            state: Some(JobState::Completed),
+            ..JobFilter::default()
+        }),
+        ("benchmark, failed", |i| JobFilter {
+            benchmark: Some(format!("benchmark-{}", i % 97)),
+            state: Some(JobState::Failed),
+            ..JobFilter::default()
+        }),
+        ("a word of all", |_| JobFilter {
+            text: Some("pinpoint".into()),
+            ..JobFilter::default()
+        }),
+    ];
+    for (what, filter) in filters {
+        for by in SortBy::ALL {
+            let (mut first, mut next) = (Vec::new(), Vec::new());
+            for i in 0..TIMES {
+                let filter = filter(i);
+                let order = Order {
+                    by,
+                    ascending: i % 2 == 0,
+                };
+                let began = Instant::now();
+                let page = store.list(&filter, order, &Place::First, 50).await?;
+                first.push(began.elapsed());
+                // Of a job that was listed elsewhere.
+                let middle = store
+                    .list(&filter, Order::default(), &Place::First, 50)
+                    .await?;
+                let middle = middle.jobs.last().or(page.jobs.last());
+                let place = middle.map_or(Place::First, |job| Place::After(order.key_of(job)));
+                let began = Instant::now();
+                store.list(&filter, order, &place, 50).await?;
+                next.push(began.elapsed());
+            }
+            print(&format!("{what}, by {by:?}"), first, PAGE * factor);
+            print(
+                &format!("{what}, by {by:?}, after a job"),
+                next,
+                PAGE * factor,
+            );
+        }
+    }
+    Ok(())
+}
+
+async fn create(store: &JobStore) -> Result<(), Box<dyn Error>> {
+    let mut times = Vec::new();
+    for i in 0..20 * TIMES {
+        let job = NewJob {
+            kind: "bisection".into(),
+            title: format!("pinpoint bisect v1 main -- ./benchmark-{i}"),
+            benchmark: format!("benchmark-{}", i % 97),
+            bot: format!("bot-{}", i % 23),
+            user: format!("user-{}", i % 211),
+            ..NewJob::default()
+        };
+        let began = Instant::now();
+        store.create(&job).await?;
+        times.push(began.elapsed());
+    }
+    times.sort_unstable();
+    println!(
+        "{:<44} {:>8.2} ms",
+        "a job is made",
+        times[times.len() / 2].as_secs_f64() * 1e3
+    );
     Ok(())
 }
 

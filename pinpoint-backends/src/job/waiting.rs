@@ -56,34 +56,43 @@ const SILENT: i64 = 15_000;
 ///
 /// When the store cannot be read.
 pub async fn waiting(store: &JobStore, job: &Job) -> Result<Option<Waiting>, StoreError> {
-    if job.paused && job.state == JobState::Pending {
-        return Ok(Some(Waiting::Paused));
+    match job.state {
+        JobState::Completed | JobState::Failed | JobState::Canceled => return Ok(None),
+        JobState::Pending if job.paused => return Ok(Some(Waiting::Paused)),
+        JobState::Pending | JobState::Running => {}
     }
-    let Some(before) = store.waiting_before(&job.id, None).await? else {
-        return Ok(silent(&job.id, &store.workers().await?));
-    };
+    let workers = store.workers().await?;
+    if !store.needs_worker(&job.id).await? {
+        return Ok(silent(&job.id, &workers));
+    }
     if job.imported {
         return Ok(Some(Waiting::Untrusted));
     }
-    let mut workers = store.workers().await?;
-    workers.retain(|worker| worker.bots.contains(&job.bot));
-    let signatures = store.signatures(job).await?;
-    let there = || workers.iter().filter(|worker| !worker.gone);
-    if there().count() > 0 && !there().any(|worker| trusts(worker, &signatures)) {
-        return Ok(Some(Waiting::NotTrusted {
+    let of_bot = workers.iter().filter(|it| it.bots.contains(&job.bot));
+    let (gone, mut there): (Vec<_>, Vec<_>) = of_bot.partition(|worker| worker.gone);
+    if there.is_empty() {
+        return Ok(Some(Waiting::NoWorker {
             bot: job.bot.clone(),
-            signatures,
+            last_seen: gone.iter().map(|worker| worker.seen).max(),
         }));
     }
-    workers.retain(|worker| worker.gone || trusts(worker, &signatures));
+    // Nobody asks for signatures but workers with keys.
+    if there.iter().any(|worker| worker.trusted.is_some()) {
+        let signatures = store.signatures(job).await?;
+        there.retain(|worker| trusts(worker, &signatures));
+        if there.is_empty() {
+            return Ok(Some(Waiting::NotTrusted {
+                bot: job.bot.clone(),
+                signatures,
+            }));
+        }
+    }
     // Jobs before it that none of them takes do not count.
-    let keys = workers.iter().map(|worker| worker.trusted.as_deref());
+    let keys = there.iter().map(|worker| worker.trusted.as_deref());
     let keys: Option<Vec<&[PublicKey]>> = keys.collect();
-    let before = match keys.filter(|keys| !keys.is_empty()) {
-        Some(keys) => store.waiting_before(&job.id, Some(&keys.concat())).await?,
-        None => Some(before),
-    };
-    Ok(before.map(|before| in_queue(&job.bot, before, &workers)))
+    let keys = keys.map(|keys| keys.concat());
+    let before = store.waiting_before(&job.id, keys.as_deref()).await?;
+    Ok(before.map(|before| in_queue(before, &there)))
 }
 
 /// The worker that has a job, if it is likely to be dead.
@@ -108,24 +117,15 @@ fn trusts(worker: &WorkerEntry, signatures: &[Signature]) -> bool {
     (signatures.iter()).any(|signature| signature.fits && keys.contains(&signature.key))
 }
 
-/// `before` jobs of the bot are taken before this one.
-fn in_queue(bot: &str, before: u64, workers: &[WorkerEntry]) -> Waiting {
-    let of_bot = |worker: &&WorkerEntry| worker.bots.iter().any(|name| name == bot);
-    let (gone, there): (Vec<_>, Vec<_>) =
-        (workers.iter().filter(of_bot)).partition(|worker| worker.gone);
-    let free = there.iter().filter(|worker| worker.job.is_none()).count() as u64;
-    if there.is_empty() {
-        Waiting::NoWorker {
-            bot: bot.to_owned(),
-            last_seen: gone.iter().map(|worker| worker.seen).max(),
-        }
-    } else if before < free {
-        Waiting::AboutToBegin
-    } else {
-        Waiting::Queued {
-            workers: there.len() as u64,
+/// `before` jobs of the bot are taken before this one by these workers.
+fn in_queue(before: u64, workers: &[&WorkerEntry]) -> Waiting {
+    let free = workers.iter().filter(|worker| worker.job.is_none()).count() as u64;
+    match before < free {
+        true => Waiting::AboutToBegin,
+        false => Waiting::Queued {
+            workers: workers.len() as u64,
             place: before - free + 1,
-        }
+        },
     }
 }
 
@@ -174,22 +174,15 @@ mod tests {
     }
 
     #[test]
-    fn a_job_waits_for_a_worker_of_its_bot() {
-        let nobody = |last_seen| Waiting::NoWorker {
-            bot: "lab".into(),
-            last_seen,
-        };
+    fn a_job_waits_for_a_worker_that_is_free() {
         let queued = |workers, place| Waiting::Queued { workers, place };
-        let mut workers = vec![worker("desk", 9, false, false)];
-        assert_eq!(in_queue("lab", 0, &workers), nobody(None));
-        workers.push(worker("lab", 5, true, true));
-        workers.push(worker("lab", 4, true, false));
-        assert_eq!(in_queue("lab", 0, &workers), nobody(Some(5)));
-        workers.push(worker("lab", 9, false, true));
-        assert_eq!(in_queue("lab", 0, &workers), queued(1, 1));
-        assert_eq!(in_queue("lab", 2, &workers), queued(1, 3));
-        workers.push(worker("lab", 9, false, false));
-        assert_eq!(in_queue("lab", 0, &workers), Waiting::AboutToBegin);
-        assert_eq!(in_queue("lab", 2, &workers), queued(2, 2));
+        let (busy, free) = (
+            worker("lab", 9, false, true),
+            worker("lab", 9, false, false),
+        );
+        assert_eq!(in_queue(0, &[&busy]), queued(1, 1));
+        assert_eq!(in_queue(2, &[&busy]), queued(1, 3));
+        assert_eq!(in_queue(0, &[&busy, &free]), Waiting::AboutToBegin);
+        assert_eq!(in_queue(2, &[&busy, &free]), queued(2, 2));
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use pinpoint_core::JobState;
 
 use super::audit::{Fields, append};
+use super::commits::hashes;
 use super::database::{Access, Transaction, Value};
 use super::files::Piece;
 use super::job::Request;
@@ -162,6 +163,10 @@ impl JobStore {
         };
         let keys = NameKeys::new(&job.name, &job.title, &job.benchmark, &job.bot, &job.user);
         let request = Request::of(&job.config);
+        let spec = job.spec.to_string();
+        let commits = hashes(&spec);
+        let texts = [&job.repository, &job.title].into_iter().chain(&commits);
+        let texts = texts.map(String::as_str);
         let mut transaction = self.database.begin(Access::Write).await?;
         if let Some(once) = creation.once {
             let (there, digest) = self.claim(&mut transaction, once, id).await?;
@@ -194,8 +199,8 @@ impl JobStore {
                     job.user.as_str().into(),
                     job.repository.as_str().into(),
                     job.title.as_str().into(),
-                    words(names, [&*job.repository, &job.title]).into(),
-                    job.spec.to_string().into(),
+                    words(names, texts).into(),
+                    spec.into(),
                     job.config.to_string().into(),
                     i64::from(JOURNAL_VERSION).into(),
                     env!("CARGO_PKG_VERSION").into(),

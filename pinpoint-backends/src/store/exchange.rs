@@ -17,6 +17,7 @@ use pinpoint_core::JobState;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::commits::hashes;
 use super::database::{Access, Database, Row, Transaction};
 use super::error::brief;
 use super::files::Piece;
@@ -410,7 +411,9 @@ async fn import_job(
             user: &job.user,
         };
         let texts = [&job.repository, &job.title].into_iter().chain(&job.error);
-        let texts = texts.map(String::as_str);
+        let mut commits = hashes(job.spec.get());
+        commits.extend(job.outcome.iter().flat_map(|outcome| hashes(outcome.get())));
+        let texts = texts.chain(&commits).map(String::as_str);
         let outcome = job.outcome.map(|outcome| outcome.get().to_owned());
         let answer = outcome.as_deref().and_then(JobAnswer::written);
         let keys = NameKeys::new(&job.name, &job.title, &job.benchmark, &job.bot, &job.user);

@@ -25,7 +25,8 @@ pub struct JobFilter {
     pub since: Option<i64>,
     /// Created before then, in milliseconds since 1970.
     pub until: Option<i64>,
-    /// Words that occur in its title, names, repository or error, all of them, in
+    /// Words that occur in its title, names, repository or error, or hashes of commits that it
+    /// began or ended at, compared or found, all of them, in
     /// any order and case; a `*` after one makes it the beginning of a word.
     pub text: Option<String>,
     /// Parts of its names.

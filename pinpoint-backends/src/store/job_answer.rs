@@ -154,3 +154,81 @@ impl JobAnswer {
         serde_json::to_string(&answer).ok()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_answer_of_a_search_is_its_first_culprit_or_the_range_that_is_left() {
+        let culprit = |hash: &str, of: &str| {
+            json!({
+                "commit": { "main": { "repository": "/r", "git_hash": "roll" } },
+                "effect": { "of": of, "estimate": 2.5, "before": 10.0, "after": 12.5,
+                            "interval": null, "confidence": 0.95 },
+                "blamed": { "repository": "/r", "git_hash": hash },
+            })
+        };
+        let found = json!({
+            "version": 1, "status": "culprit_found", "stopped": "decided", "unit": "ms",
+            "culprits": [culprit("a", "values"), culprit("b", "failures")], "candidates": [],
+        });
+        let answer = JobAnswer {
+            status: "culprit_found".into(),
+            commit: Some("a".into()),
+            culprits: 2,
+            effect: Some(AnswerEffect {
+                before: Some(10.0),
+                after: Some(12.5),
+                estimate: Some(2.5),
+                unit: Some("ms".into()),
+                of_failures: false,
+            }),
+            ..JobAnswer::default()
+        };
+        assert_eq!(JobAnswer::of(&found), Some(answer.clone()));
+        let written = JobAnswer::written(&found.to_string()).unwrap();
+        assert_eq!(serde_json::from_str::<JobAnswer>(&written).unwrap(), answer);
+
+        let commit = |hash: &str| json!({ "main": { "repository": "/r", "git_hash": hash } });
+        let left = json!({
+            "status": "inconclusive", "unit": null, "culprits": [],
+            "candidates": [commit("a"), commit("b"), commit("c")],
+        });
+        let answer = JobAnswer {
+            status: "inconclusive".into(),
+            range: Some(("a".into(), "c".into())),
+            candidates: 3,
+            ..JobAnswer::default()
+        };
+        assert_eq!(JobAnswer::of(&left), Some(answer));
+    }
+
+    #[test]
+    fn the_answer_of_a_comparison_counts_charts_and_has_the_effect_of_the_only_one() {
+        let chart = json!({
+            "unit": "ms", "chart": "t",
+            "comparison": { "control_median": 10.0, "treatment_median": 9.0, "estimate": -1.0 },
+        });
+        let compared = |charts: Vec<serde_json::Value>| {
+            JobAnswer::of(&json!({
+                "status": "same", "charts": charts, "moved": 0, "improved": 1,
+            }))
+            .unwrap()
+        };
+        let one = compared(vec![chart.clone()]);
+        assert_eq!((&*one.status, one.charts, one.improved), ("same", 1, 1));
+        assert_eq!(one.effect.unwrap().estimate, Some(-1.0));
+        let two = compared(vec![chart, json!({ "unit": null, "comparison": null })]);
+        assert_eq!((two.charts, two.effect), (2, None));
+    }
+
+    #[test]
+    fn what_is_no_result_has_no_answer() {
+        for other in [json!(null), json!([]), json!({}), json!({ "status": 5 })] {
+            assert_eq!(JobAnswer::of(&other), None, "{other}");
+        }
+        assert_eq!(JobAnswer::written("{"), None);
+    }
+}

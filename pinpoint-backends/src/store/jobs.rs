@@ -6,6 +6,7 @@ use pinpoint_core::JobState;
 
 use super::audit::Change;
 use super::cancellation::{clear, withdraw};
+use super::commits::hashes;
 use super::database::{Access, Database, Row, Transaction};
 use super::journal::{damaged, parsed};
 use super::order::set_ended_runs;
@@ -97,33 +98,23 @@ impl JobStore {
         // Every id with the prefix sorts before the prefix with a `g`, the
         // letter after the last digit; a range uses the index.
         let end = format!("{wanted}g");
-        let rows = self
-            .database
-            .fetch(
-                "SELECT id FROM jobs WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3",
-                [wanted.into(), end.into(), NAMES_IN_A_MESSAGE.into()],
-            )
-            .await?;
-        let ids = rows.iter().map(|row| row.text(0).map(JobId));
-        let mut ids: Vec<JobId> = ids
-            .collect::<Result<_, _>>()
-            .map_err(|source| self.database.failed(source))?;
-        let id = ids.pop().ok_or_else(unknown)?;
-        if !ids.is_empty() {
-            ids.push(id);
-            return Err(StoreError::Ambiguous {
-                prefix: prefix.into(),
-                matches: ids,
-            });
+        let sql = format!(
+            "SELECT {SUMMARY}, {REST} FROM jobs WHERE id >= $1 AND id < $2 \
+             ORDER BY id DESC LIMIT {NAMES_IN_A_MESSAGE}"
+        );
+        let found = self.database.fetch(&sql, [wanted.into(), end.into()]);
+        match &found.await?[..] {
+            [] => Err(unknown()),
+            [row] => job(&self.database, row),
+            rows => {
+                let ids = rows.iter().map(|row| row.text(0).map(JobId));
+                let ids: Result<_, _> = ids.collect();
+                Err(StoreError::Ambiguous {
+                    prefix: prefix.into(),
+                    matches: ids.map_err(|source| self.database.failed(source))?,
+                })
+            }
         }
-        let rows = self
-            .database
-            .fetch(
-                &format!("SELECT {SUMMARY}, {REST} FROM jobs WHERE id = $1"),
-                [id.as_str().into()],
-            )
-            .await?;
-        job(&self.database, rows.first().ok_or_else(unknown)?)
     }
 
     /// Changes the state of a job, with the error and the outcome that belong to it;
@@ -216,7 +207,7 @@ impl JobStore {
                 &format!(
                     "SELECT state, updated, duration, lease, name, benchmark, bot, username, \
                      repository, title, \
-                     CASE WHEN lease_owner IS NULL THEN 0 ELSE {} - lease_expires END \
+                     CASE WHEN lease_owner IS NULL THEN 0 ELSE {} - lease_expires END, spec \
                      FROM jobs WHERE id = $1{}",
                     dialect.now(),
                     dialect.for_update()
@@ -260,7 +251,10 @@ impl JobStore {
             user: &user,
         };
         let (repository, title) = (text(8)?, text(9)?);
+        let mut commits = hashes(&text(11)?);
+        commits.extend(change.outcome.as_deref().map(hashes).into_iter().flatten());
         let texts = [&*repository, &title].into_iter().chain(change.error);
+        let texts = texts.chain(commits.iter().map(String::as_str));
         let sql = format!(
             "UPDATE jobs SET state = $2, updated = $3, duration = $4, error = $5, outcome = $6, \
              words = $7, answer = $8, {} WHERE id = $1",

@@ -227,34 +227,36 @@ impl JobStore {
     ) -> Result<Option<u64>, StoreError> {
         let now = self.database.dialect().now();
         let [running, pending] = without_worker(now);
-        let sql = format!(
-            "SELECT number, bot, state FROM jobs WHERE id = $1 AND (({running}) OR ({pending}))"
-        );
-        let failed = |source| self.database.failed(source);
-        let rows = self.database.fetch(&sql, [id.as_str().into()]).await?;
-        let Some(row) = rows.first() else {
-            return Ok(None);
-        };
-        // Those whose worker has gone come first.
-        if row.text(2).map_err(failed)? == JobState::Running.as_str() {
-            return Ok(Some(0));
-        }
-        let (number, bot) = (row.int(0).map_err(failed)?, row.text(1).map_err(failed)?);
-        let mut values = vec![number.into(), bot.into()];
+        let mut values = vec![id.as_str().into()];
         let (signed, names) = match trusted {
             None => ("1 = 1".to_owned(), Vec::new()),
             Some(keys) => has_signature(keys, values.len() + 1),
         };
         values.extend(names.into_iter().map(Value::from));
+        // Those whose worker has gone come first.
         let sql = format!(
-            "SELECT count(*) FROM jobs WHERE number < $1 AND bot = $2 AND {pending} AND lease >= 0 \
-             AND by_workers = 1 AND {signed}"
+            "SELECT CASE WHEN state = 'running' THEN 0 ELSE (SELECT count(*) FROM jobs \
+             WHERE number < this.number AND bot = this.bot AND {pending} AND lease >= 0 \
+             AND by_workers = 1 AND {signed}) END \
+             FROM jobs AS this WHERE id = $1 AND (({running}) OR ({pending}))"
         );
         let rows = self.database.fetch(&sql, values).await?;
-        let before = rows.first().map_or(Ok(0), |row| row.int(0));
-        Ok(Some(
-            u64::try_from(before.map_err(failed)?).unwrap_or_default(),
-        ))
+        let before = rows.first().map(|row| row.int(0)).transpose();
+        let before = before.map_err(|source| self.database.failed(source))?;
+        Ok(before.map(|before| u64::try_from(before).unwrap_or_default()))
+    }
+
+    /// Does a job need a worker, as of [`JobStore::take`]?
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    #[tracing::instrument(name = "store::needs_worker", level = "debug", skip_all, fields(job = %id))]
+    pub(crate) async fn needs_worker(&self, id: &JobId) -> Result<bool, StoreError> {
+        let [running, pending] = without_worker(self.database.dialect().now());
+        let sql = format!("SELECT 1 FROM jobs WHERE id = $1 AND (({running}) OR ({pending}))");
+        let rows = self.database.fetch(&sql, [id.as_str().into()]).await?;
+        Ok(!rows.is_empty())
     }
 
     /// The number of jobs of each of these bots that wait for a worker, as of

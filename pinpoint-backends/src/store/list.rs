@@ -412,3 +412,77 @@ impl Query {
         }
     }
 }
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use sqlx::Row as _;
+
+    use super::*;
+    use crate::store::database::{Pool, bound};
+
+    /// The plan of a statement, a line for each step.
+    async fn plan(store: &JobStore, walk: &Walk, filter: &JobFilter) -> Vec<String> {
+        let Pool::Sqlite(pool) = &store.database.pool else {
+            unreachable!("the store was opened as a file")
+        };
+        let (sql, values) = walk.statement(Dialect::Sqlite, filter);
+        let sql = format!("EXPLAIN QUERY PLAN {sql}");
+        let rows = bound!(sql, values).fetch_all(pool).await.unwrap();
+        rows.iter().map(|row| row.get("detail")).collect()
+    }
+
+    /// No job is looked at that is not on the page.
+    #[tokio::test]
+    async fn a_list_in_any_order_is_a_walk_along_its_index() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = JobStore::open(directory.path()).await.unwrap();
+        let id = store
+            .create(&crate::store::NewJob::default())
+            .await
+            .unwrap();
+        let job = crate::store::JobSummary::from(&store.get(id.as_str()).await.unwrap());
+        let user = JobFilter {
+            user: Some("ada".into()),
+            ..JobFilter::default()
+        };
+        for filter in [JobFilter::default(), user] {
+            for by in SortBy::ALL {
+                // Jobs of one user are sorted by age then.
+                if by == SortBy::Created || (by == SortBy::User && filter.user.is_some()) {
+                    continue;
+                }
+                for (ascending, is_further) in
+                    [(true, false), (false, false), (true, true), (false, true)]
+                {
+                    let order = Order { by, ascending };
+                    let walk = Walk {
+                        by,
+                        is_sorted: true,
+                        ascending,
+                        from: is_further.then(|| (order.key_of(&job), id.number())),
+                        limit: 51,
+                    };
+                    let plan = plan(&store, &walk, &filter).await;
+                    let steps: Vec<_> = plan.iter().filter(|step| step.contains("jobs")).collect();
+                    assert!(!steps.is_empty(), "{plan:?}");
+                    for step in steps {
+                        let name = column(by).unwrap().0;
+                        let index = match (&filter.user, by) {
+                            (Some(_), _) => format!("INDEX jobs_of_user_by_{name}"),
+                            (None, SortBy::Kind | SortBy::State) => format!("INDEX jobs_by_{name}"),
+                            (None, _) => format!("INDEX jobs_sorted_by_{name}"),
+                        };
+                        assert!(step.contains(&index), "{order:?}: {plan:?}");
+                        // From the place on, and not up to it.
+                        let is_search = step.starts_with("SEARCH");
+                        assert!(is_search || !is_further, "{order:?}: {plan:?}");
+                    }
+                    let sorted = plan.iter().filter(|step| step.contains("TEMP B-TREE"));
+                    // Of runs, those of jobs under way are, and the two parts of the list.
+                    let most = if by == SortBy::Runs { 2 } else { 0 };
+                    assert!(sorted.count() <= most, "{order:?}: {plan:?}");
+                }
+            }
+        }
+    }
+}

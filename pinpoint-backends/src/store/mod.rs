@@ -77,6 +77,7 @@ mod address;
 mod answers;
 mod audit;
 mod cancellation;
+mod commits;
 mod creation;
 mod database;
 mod error;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use pinpoint_backends::store::{
-    CancelRequest, Created, Creation, IdempotencyKey, JobId, JobStore, MOST_SESSIONS, NewJob,
-    NewToken, StoreError, Token, TokenCheck,
+    CancelRequest, Created, Creation, IdempotencyKey, JobId, JobStore, MOST_PREFERENCES_BYTES,
+    MOST_SESSIONS, NewJob, NewToken, StoreError, Token, TokenCheck,
 };
 use pinpoint_core::{JobState, Record};
 use serde_json::json;
@@ -24,6 +24,34 @@ on_both! {
     an_idempotency_key_is_forgotten_after_a_day,
     many_with_one_idempotency_key_make_one_job,
     jobs_and_runs_of_a_user_are_counted,
+    preferences_are_kept_as_they_were_written,
+}
+
+async fn preferences_are_kept_as_they_were_written(fixture: Fixture) {
+    let store = &fixture.store;
+    assert!(store.preferences("ada").await.unwrap().is_empty());
+    let object = |value: serde_json::Value| value.as_object().unwrap().clone();
+    let first = object(json!({ "theme": "dark", "of a later version": [1.5, null, "\u{0}"] }));
+    store.set_preferences("ada", &first).await.unwrap();
+    assert_eq!(store.preferences("ada").await.unwrap(), first);
+    // A field that this program does not know is kept by one that changes another.
+    let mut second = store.preferences("ada").await.unwrap();
+    second.insert("theme".into(), "light".into());
+    store.set_preferences("ada", &second).await.unwrap();
+    let kept = store.preferences("ada").await.unwrap();
+    assert_eq!(kept["theme"], "light");
+    assert_eq!(kept["of a later version"], first["of a later version"]);
+    assert!(store.preferences("eve").await.unwrap().is_empty());
+
+    let of_length =
+        |length: usize| object(json!({ "a": "x".repeat(length - r#"{"a":""}"#.len()) }));
+    let longest = of_length(MOST_PREFERENCES_BYTES);
+    store.set_preferences("ada", &longest).await.unwrap();
+    let refused = store
+        .set_preferences("ada", &of_length(MOST_PREFERENCES_BYTES + 1))
+        .await;
+    assert!(matches!(refused, Err(StoreError::PreferencesTooLong)));
+    assert_eq!(store.preferences("ada").await.unwrap(), longest);
 }
 
 const HOUR: Duration = Duration::from_secs(3600);

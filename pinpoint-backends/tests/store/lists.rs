@@ -11,8 +11,11 @@ use pinpoint_core::{BuildReport, Commit, JobState, Record, Report};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
+use serde_json::json;
 
-use crate::common::{Fixture, all, append_all, found, new_job, run_failed};
+use crate::common::{
+    BACK_TO_5, Backend, Fixture, all, append_all, found, new_job, open, run_failed,
+};
 use crate::on_both;
 
 on_both! {
@@ -23,6 +26,7 @@ on_both! {
     pages_of_any_order_miss_no_job_while_others_change,
     many_jobs_are_sorted_along_an_index,
     letters_of_either_case_and_of_any_script_are_sorted_alike,
+    jobs_of_version_5_have_all_that_a_list_shows,
     words_are_found_whatever_stands_between_them,
     an_error_is_found_by_its_words_as_long_as_it_stands,
     jobs_are_counted_up_to_ten_thousand,
@@ -606,30 +610,32 @@ async fn pages_of_any_order_miss_no_job_while_others_change(fixture: Fixture) {
     }
 }
 
-/// So many that few are not collected: along an index, and by any condition.
-async fn many_jobs_are_sorted_along_an_index(fixture: Fixture) {
-    let store = &fixture.store;
-    fixture
-        .behind_its_back(
-            "INSERT INTO jobs (number, id, kind, state, created, updated, duration, name, \
-             benchmark, bot, username, repository, title, runs, journal_version, written_by, \
-             words, spec, config, name_key, benchmark_key, bot_key, user_key, ended_runs) \
-             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000) \
-             SELECT i, '0000000000007000800000' || CAST(1000000000 + i AS TEXT), \
-             CASE WHEN i % 3 = 0 THEN 'pairwise' ELSE 'bisection' END, \
-             CASE WHEN i % 500 = 0 THEN 'running' ELSE 'completed' END, 0, 0, i % 7, \
-             'name' || CAST(i % 9 AS TEXT), 'benchmark' || CAST(i % 8 AS TEXT), \
-             'bot' || CAST(i % 11 AS TEXT), CASE WHEN i % 10 = 0 THEN 'ada' ELSE 'bob' END, \
-             '', '', i % 13, 1, '', \
-             'word user＝' || CASE WHEN i % 10 = 0 THEN 'ada' ELSE 'bob' END, 'null', 'null', \
-             'name' || CAST(i % 9 AS TEXT), 'benchmark' || CAST(i % 8 AS TEXT), \
-             'bot' || CAST(i % 11 AS TEXT), CASE WHEN i % 10 = 0 THEN 'ada' ELSE 'bob' END, \
-             CASE WHEN i % 500 = 0 THEN -1 ELSE i % 13 END FROM n",
-        )
-        .await;
+/// Jobs with few values in each column, a tenth of them of one user.
+async fn many(fixture: &Fixture, count: u64) {
+    let sql = format!(
+        "INSERT INTO jobs (number, id, kind, state, created, updated, duration, name, \
+         benchmark, bot, username, repository, title, runs, journal_version, written_by, \
+         words, spec, config, name_key, benchmark_key, bot_key, user_key, ended_runs) \
+         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count}), \
+         named AS (SELECT i, 'name' || CAST(i % 9 AS TEXT) AS name, \
+         'benchmark' || CAST(i % 8 AS TEXT) AS benchmark, 'bot' || CAST(i % 11 AS TEXT) AS bot, \
+         CASE WHEN i % 10 = 0 THEN 'ada' ELSE 'bob' END AS username FROM n) \
+         SELECT i, '0000000000007000800000' || CAST(1000000000 + i AS TEXT), \
+         CASE WHEN i % 3 = 0 THEN 'pairwise' ELSE 'bisection' END, \
+         CASE WHEN i % 500 = 0 THEN 'running' ELSE 'completed' END, 0, 0, i % 7, name, benchmark, \
+         bot, username, '', '', i % 13, 1, '', 'word user＝' || username, 'null', 'null', name, \
+         benchmark, bot, username, CASE WHEN i % 500 = 0 THEN -1 ELSE i % 13 END FROM named"
+    );
+    fixture.behind_its_back(&sql).await;
     if !fixture.is_sqlite() {
         fixture.behind_its_back("ANALYZE jobs").await;
     }
+}
+
+/// So many that they are not collected first, whatever the condition.
+async fn many_jobs_are_sorted_along_an_index(fixture: Fixture) {
+    let store = &fixture.store;
+    many(&fixture, 12_000).await;
     let jobs = store
         .list_skipping(&JobFilter::default(), 0, 12_000)
         .await
@@ -673,7 +679,10 @@ async fn many_jobs_are_sorted_along_an_index(fixture: Fixture) {
                 let order = Order { by, ascending };
                 let mut expected: Vec<_> =
                     jobs.iter().filter(|job| fits_name(filter, job)).collect();
-                expected.sort_by(|one, other| compare(order, one, other));
+                expected.sort_by_cached_key(|job| (value(order.by, job), job.id.clone()));
+                if !ascending {
+                    expected.reverse();
+                }
                 let middle = expected.len() / 2;
                 let key = order.key_of(expected[middle]);
                 for (place, expected) in [
@@ -756,6 +765,97 @@ async fn letters_of_either_case_and_of_any_script_are_sorted_alike(fixture: Fixt
             assert_eq!(paged, page.jobs);
         }
     }
+}
+
+/// Many enough for several steps of the upgrade.
+async fn jobs_of_version_5_have_all_that_a_list_shows(fixture: Fixture) {
+    let store = &fixture.store;
+    fill(&fixture, &mut TestRunner::deterministic(), 50).await;
+    let asked = NewJob {
+        config: json!({ "request": { "story": "large", "bugId": "123456" }, "text": "\u{0}" }),
+        ..new_job("asked for")
+    };
+    let id = store.create(&asked).await.unwrap();
+    let outcome = json!({ "status": "no_regression", "reason": "\u{0}", "culprits": [] });
+    for (state, outcome) in [
+        (JobState::Running, None),
+        (JobState::Completed, Some(&outcome)),
+    ] {
+        store.set_state(&id, state, None, outcome).await.unwrap();
+    }
+    let lists = async |store: &JobStore| {
+        let mut lists = Vec::new();
+        for by in SortBy::ALL {
+            let order = Order {
+                by,
+                ascending: true,
+            };
+            let page = (store.list(&JobFilter::default(), order, &Place::First, 100))
+                .await
+                .unwrap();
+            lists.push(page.jobs);
+        }
+        lists
+    };
+    let before = lists(store).await;
+    let newest = before[0].last().unwrap();
+    assert_eq!((&*newest.story, newest.bug), ("large", Some(123_456)));
+    let answer = newest.answer.as_ref().unwrap();
+    assert_eq!(answer.status, "no_regression");
+    assert_eq!(
+        JobSummary::from(&store.get(id.as_str()).await.unwrap()),
+        *newest
+    );
+
+    for sql in BACK_TO_5 {
+        fixture.behind_its_back(sql).await;
+    }
+    fixture
+        .behind_its_back(match fixture.is_sqlite() {
+            true => "PRAGMA user_version = 5",
+            false => "UPDATE pinpoint_schema SET version = 5",
+        })
+        .await;
+    let store = open(&fixture.place()).await;
+    assert_eq!(lists(&store).await, before);
+    store.create(&asked).await.unwrap();
+}
+
+/// The plans of PostgreSQL, which it does not tell a program that only lists: so many jobs that
+/// it would not sort them, and the counts of its uses of each index.
+#[tokio::test]
+async fn postgres_walks_along_the_index_of_an_order() {
+    let fixture = Fixture::of(Backend::Postgres).await;
+    many(&fixture, 30_000).await;
+    let store = fixture.store.clone();
+    let user = JobFilter {
+        user: Some("ada".into()),
+        ..JobFilter::default()
+    };
+    for filter in [JobFilter::default(), user] {
+        for by in SortBy::ALL {
+            for ascending in [true, false] {
+                let order = Order { by, ascending };
+                let page = store.list(&filter, order, &Place::First, 50).await.unwrap();
+                let after = Place::After(order.key_of(page.jobs.last().unwrap()));
+                store.list(&filter, order, &after, 50).await.unwrap();
+            }
+        }
+    }
+    // Connections count what they did, and tell it at their end.
+    store.close().await;
+    let used = "SELECT CAST(indexrelname AS TEXT), CAST(idx_scan AS TEXT) \
+                FROM pg_stat_user_indexes WHERE idx_scan >= 4 AND (indexrelname ~ '^jobs_sorted_' \
+                OR indexrelname ~ '^jobs_of_user_' OR indexrelname IN ('jobs_by_kind', 'jobs_by_state'))";
+    let mut indices = Vec::new();
+    for _ in 0..1000 {
+        indices = fixture.seen_behind_its_back(used).await;
+        if indices.len() == 15 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{indices:?}");
 }
 
 async fn words_are_found_whatever_stands_between_them(fixture: Fixture) {

@@ -10,6 +10,7 @@ mod a_run;
 mod accounts;
 mod answers;
 mod audit;
+mod commits;
 mod common;
 mod databases;
 mod exchange;

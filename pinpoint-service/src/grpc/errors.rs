@@ -3,6 +3,7 @@
 use pinpoint_backends::job::{JobError, RequestError};
 use pinpoint_backends::store::StoreError;
 use pinpoint_core::api::Violations;
+use pinpoint_report::ReportError;
 use tonic::Status;
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
@@ -133,7 +134,10 @@ pub(crate) fn store(error: StoreError) -> Status {
             most,
             until,
         } => limits::quota_reached(limit, &user, most, until),
-        StoreError::KeyReused { .. } => Status::already_exists(error.to_string()),
+        StoreError::NoToken { .. } => Status::not_found(error.to_string()),
+        StoreError::KeyReused { .. } | StoreError::TokenExists { .. } => {
+            Status::already_exists(error.to_string())
+        }
         StoreError::Transition { .. } | StoreError::Leased { .. } => {
             Status::failed_precondition(error.to_string())
         }
@@ -165,6 +169,21 @@ pub(crate) fn job(error: JobError) -> Status {
             Status::internal(
                 "the job can't be shown or ended; the operator finds the reason in the log",
             )
+        }
+    }
+}
+
+/// A report that can't be made.
+pub(super) fn report(error: ReportError) -> Status {
+    match error {
+        ReportError::Store(error) => store(error),
+        ReportError::Job(error) => job(error),
+        error => {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "a report can't be made"
+            );
+            Status::internal("the report can't be made; the operator finds the reason in the log")
         }
     }
 }

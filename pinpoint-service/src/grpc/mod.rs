@@ -30,6 +30,7 @@ use tonic::Status;
 use tonic::service::Routes;
 use tonic_health::pb::health_server::{Health, HealthServer};
 
+pub(crate) use self::services::pinpoint_gateway_server::PinpointGateway;
 use self::services::pinpoint_gateway_server::PinpointGatewayServer;
 use self::services::pinpoint_server::PinpointServer;
 use self::v2::messages::pinpoint_server::PinpointServer as PinpointServer2;

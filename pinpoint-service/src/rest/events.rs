@@ -63,7 +63,7 @@ pub(super) async fn answer(
         let (mut told, place) = told?;
         match tokio::time::timeout(HEARTBEAT, told.recv()).await {
             Err(_) => Some((Bytes::from_static(b":\n\n"), Some((told, place)))),
-            Ok(Some(Ok(event))) => Some((event.text(), Some((told, place)))),
+            Ok(Some(Ok(batch))) => Some((batch.text(), Some((told, place)))),
             Ok(Some(Err(status))) => {
                 let json = Problem::from(status).json();
                 Some((format!("event: error\ndata: {json}\n\n").into(), None))

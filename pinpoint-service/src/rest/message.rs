@@ -1,16 +1,13 @@
-//! Messages from JSON, forms and queries, and back.
+//! Messages from JSON, forms and queries.
 //!
 //! Fields have the names of the `.proto` file or their JSON names; a form or a query names
 //! the field of a field with a dot, as in `pagination.next_cursor`. A name that no field has is
 //! left out: clients may know another version. A field that is given twice is an error, wherever
-//! and under either name. Answers carry fields that are not set, too, as
-//! gRPC gateways write them.
+//! and under either name.
 
 use std::fmt;
 
-use prost_reflect::{
-    DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, ReflectMessage, SerializeOptions,
-};
+use prost_reflect::{DynamicMessage, FieldDescriptor, Kind, MessageDescriptor};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
@@ -260,51 +257,8 @@ impl<'de> Visitor<'de> for Checked {
 }
 
 /// Messages of these have a JSON of their own.
-fn is_well_known(message: &MessageDescriptor) -> bool {
+pub(super) fn is_well_known(message: &MessageDescriptor) -> bool {
     message.package_name() == "google.protobuf"
-}
-
-/// A message as JSON, with the fields that are not set.
-pub(crate) fn to_json(message: &DynamicMessage) -> Result<Value, serde_json::Error> {
-    let options = SerializeOptions::new().skip_default_fields(false);
-    let mut value = message.serialize_with_options(serde_json::value::Serializer, &options)?;
-    add_absent(&mut value, &message.descriptor());
-    Ok(value)
-}
-
-/// Adds the messages that are absent, as `null`.
-fn add_absent(value: &mut Value, descriptor: &MessageDescriptor) {
-    if is_well_known(descriptor) {
-        return;
-    }
-    match value {
-        Value::Array(items) => items
-            .iter_mut()
-            .for_each(|item| add_absent(item, descriptor)),
-        Value::Object(members) => {
-            for field in descriptor.fields() {
-                let Kind::Message(inner) = field.kind() else {
-                    continue;
-                };
-                let name = field.json_name();
-                if field.is_map() {
-                    let entry = inner.map_entry_value_field().kind();
-                    if let (Kind::Message(inner), Some(Value::Object(entries))) =
-                        (entry, members.get_mut(name))
-                    {
-                        entries
-                            .values_mut()
-                            .for_each(|entry| add_absent(entry, &inner));
-                    }
-                } else if let Some(member) = members.get_mut(name) {
-                    add_absent(member, &inner);
-                } else if field.containing_oneof().is_none() {
-                    members.insert(name.to_owned(), Value::Null);
-                }
-            }
-        }
-        _ => {}
-    }
 }
 
 #[cfg(test)]
@@ -312,13 +266,66 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::TestRunner;
     use prost::Message;
+    use prost_reflect::{ReflectMessage, SerializeOptions};
     use serde_json::Value;
 
+    use super::super::json::to_json;
     use super::*;
     use crate::descriptors::POOL;
 
     fn fields(message: &str) -> Fields {
         Fields::new(POOL.get_message_by_name(message).unwrap())
+    }
+
+    /// A message as `prost-reflect` writes it, with the fields that are not set.
+    fn reflected(message: &DynamicMessage) -> Value {
+        let options = SerializeOptions::new().skip_default_fields(false);
+        let value = message.serialize_with_options(serde_json::value::Serializer, &options);
+        let mut value = value.unwrap();
+        add_absent(&mut value, &message.descriptor());
+        value
+    }
+
+    /// Adds the messages that are absent, as `null`.
+    fn add_absent(value: &mut Value, descriptor: &MessageDescriptor) {
+        if is_well_known(descriptor) {
+            return;
+        }
+        match value {
+            Value::Array(items) => items
+                .iter_mut()
+                .for_each(|item| add_absent(item, descriptor)),
+            Value::Object(members) => {
+                for field in descriptor.fields() {
+                    let Kind::Message(inner) = field.kind() else {
+                        continue;
+                    };
+                    let name = field.json_name();
+                    if field.is_map() {
+                        let entry = inner.map_entry_value_field().kind();
+                        if let (Kind::Message(inner), Some(Value::Object(entries))) =
+                            (entry, members.get_mut(name))
+                        {
+                            entries
+                                .values_mut()
+                                .for_each(|entry| add_absent(entry, &inner));
+                        }
+                    } else if let Some(member) = members.get_mut(name) {
+                        add_absent(member, &inner);
+                    } else if field.containing_oneof().is_none() {
+                        members.insert(name.to_owned(), Value::Null);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A message as answers have it.
+    fn answer(message: &DynamicMessage) -> Value {
+        let name = message.descriptor();
+        let json = to_json(name.full_name(), &message.encode_to_vec()).unwrap();
+        serde_json::from_slice(&json).unwrap()
     }
 
     const BISECT: &str = "pinpoint.v1.ScheduleBisectRequest";
@@ -331,7 +338,7 @@ mod tests {
         read.add_json(body).unwrap();
         read.add_text("story", "s").unwrap();
         let message = read.message().unwrap();
-        let json = to_json(&message).unwrap();
+        let json = answer(&message);
         assert_eq!(json["bot_name"], "lab");
         assert_eq!(json["startCommit"]["main"]["gitHash"], "a");
         assert_eq!(json["story"], "s");
@@ -364,7 +371,7 @@ mod tests {
         let mut read = fields(LIST);
         read.add_text("job_type", "JOB_TYPE_BISECT").unwrap();
         read.add_text("pagination.has_next", "true").unwrap();
-        let json = to_json(&read.message().unwrap()).unwrap();
+        let json = answer(&read.message().unwrap());
         assert_eq!(json["jobType"], "JOB_TYPE_BISECT");
         assert_eq!(json["pagination"]["hasNext"], true);
         let bad = [
@@ -497,11 +504,12 @@ mod tests {
                 ..ProptestConfig::default()
             };
             let there_and_back = |message: DynamicMessage| {
-                let json = to_json(&message).unwrap();
+                let written = answer(&message);
+                prop_assert_eq!(&written, &reflected(&message));
                 let mut read = Fields::new(message.descriptor());
-                read.add_json(json.to_string().as_bytes()).unwrap();
+                read.add_json(written.to_string().as_bytes()).unwrap();
                 let read = read.message().unwrap();
-                prop_assert_eq!(to_json(&read).unwrap(), json);
+                prop_assert_eq!(answer(&read), written);
                 prop_assert_eq!(read.encode_to_vec().len(), message.encode_to_vec().len());
                 Ok(())
             };
@@ -515,14 +523,14 @@ mod tests {
         let descriptor = POOL
             .get_message_by_name("pinpoint.v1.QueryPairwiseResponse")
             .unwrap();
-        let json = to_json(&DynamicMessage::new(descriptor)).unwrap();
+        let json = answer(&DynamicMessage::new(descriptor));
         let expected = serde_json::json!({
             "status": "PAIRWISE_JOB_STATUS_UNSPECIFIED",
             "execution": null,
         });
         assert_eq!(json, expected);
         let descriptor = POOL.get_message_by_name("pinpoint.v1.JobSummary").unwrap();
-        let json = to_json(&DynamicMessage::new(descriptor)).unwrap();
+        let json = answer(&DynamicMessage::new(descriptor));
         assert_eq!(json["created"], Value::Null);
         assert_eq!(json["jobId"], "");
         // An optional field says by its absence that it is not set.

@@ -3,12 +3,13 @@
 
 mod codec;
 pub(crate) mod events;
+mod json;
 mod message;
 mod problem;
+mod report;
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::rejection::RawPathParamsRejection;
@@ -24,15 +25,16 @@ use tonic::Status;
 use tonic::client::Grpc;
 
 use self::codec::Raw;
-pub(crate) use self::message::to_json;
+pub(crate) use self::json::to_json;
 use self::message::{Fields, MessageError};
 pub(crate) use self::problem::Problem;
+pub(crate) use self::report::HTML;
 use crate::Service;
 use crate::caller::Context;
 use crate::descriptors::method_of;
 use crate::grpc::errors;
 use crate::limits::MOST_BODY_BYTES;
-use crate::operations::{Access, OPERATIONS};
+use crate::operations::{Access, GET_REPORT, OPERATIONS};
 
 /// A method, and the way to it.
 struct Call {
@@ -102,10 +104,14 @@ async fn answer(call: &Call, path: &RawPathParams, request: Request) -> Result<R
     // A router is always ready, and can't fail.
     let _ = client.ready().await;
     let answered = client.unary(request, call.path.clone(), Raw).await?;
-    let message = DynamicMessage::decode(call.method.output(), &*answered.into_inner());
-    let unreadable = |_| Status::internal("the answer can't be written as JSON");
-    let json = to_json(&message.map_err(|_| Status::internal("the answer can't be read"))?);
-    Ok(Json(json.map_err(unreadable)?).into_response())
+    let answered = answered.into_inner();
+    if call.rpc == GET_REPORT {
+        return report::answer(&answered);
+    }
+    let json = to_json(call.method.output().full_name(), &answered);
+    let unwritable = |_| Status::internal("the answer can't be written as JSON");
+    let json = json.map_err(unwritable)?;
+    Ok(([(CONTENT_TYPE, "application/json")], json).into_response())
 }
 
 /// The message that a request is: the parts of its path, its query, and its body, as JSON or

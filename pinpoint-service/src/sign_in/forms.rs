@@ -9,6 +9,7 @@ use http::Method;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use ring::hmac;
 use tonic::Status;
+use uuid::Uuid;
 
 use crate::limits::MOST_BODY_BYTES;
 use crate::rest::Problem;
@@ -23,15 +24,23 @@ fn key(session: &str) -> hmac::Key {
     hmac::Key::new(hmac::HMAC_SHA256, session.as_bytes())
 }
 
-/// The value of the field `form_token`, which each form of a page has to send: `session` is the
-/// secret in the cookie of the person who looks at the page.
+/// A value of the field `form_token`, which each form of a page has to send: `session` is the
+/// secret in the cookie of the person who looks at the page. Each is another one, so that the
+/// lengths of compressed pages tell nothing of it.
 pub fn form_token(session: &str) -> String {
-    BASE64_URL_SAFE_NO_PAD.encode(hmac::sign(&key(session), PURPOSE))
+    let salt = Uuid::now_v7();
+    let tag = hmac::sign(&key(session), &signed(salt.as_bytes()));
+    BASE64_URL_SAFE_NO_PAD.encode([salt.as_bytes(), tag.as_ref()].concat())
+}
+
+fn signed(salt: &[u8]) -> Vec<u8> {
+    [PURPOSE, salt].concat()
 }
 
 fn is_token(session: &str, text: &str) -> bool {
-    let token = BASE64_URL_SAFE_NO_PAD.decode(text);
-    token.is_ok_and(|token| hmac::verify(&key(session), PURPOSE, &token).is_ok())
+    let token = BASE64_URL_SAFE_NO_PAD.decode(text).unwrap_or_default();
+    let parts = token.split_at_checked(size_of::<Uuid>());
+    parts.is_some_and(|(salt, tag)| hmac::verify(&key(session), &signed(salt), tag).is_ok())
 }
 
 /// Checks a request that a browser sends with the cookie of a session: one that a form could
@@ -104,6 +113,7 @@ mod tests {
         let form = "application/x-www-form-urlencoded";
         let token = form_token("secret");
         assert!(!token.contains("secret"));
+        assert_ne!(token, form_token("secret"));
         let good = format!("a=1&form_token={token}&b=%26");
         assert_eq!(sent(form, &good).await.as_deref(), Some("a=1&b=%26"));
         let escaped = format!("form%5Ftoken={token}");

@@ -81,6 +81,8 @@ pub(crate) struct Sender {
     /// The secret of the session, where a cookie says who it is: a browser sends that for
     /// pages of others, too.
     pub(crate) session: Option<String>,
+    /// Whether a token says who it is: a program sends it.
+    pub(crate) by_token: bool,
 }
 
 impl From<Caller> for Sender {
@@ -88,6 +90,7 @@ impl From<Caller> for Sender {
         Self {
             caller: Some(caller),
             session: None,
+            by_token: false,
         }
     }
 }
@@ -144,6 +147,14 @@ impl SignIn {
         self.oidc().is_some()
     }
 
+    /// The people who have roles, where the configuration says so.
+    pub(crate) fn roles(&self) -> Option<&Roles> {
+        match self {
+            Self::Ways(ways) => Some(&ways.roles),
+            _ => None,
+        }
+    }
+
     fn oidc(&self) -> Option<&Oidc> {
         match self {
             Self::Ways(ways) => ways.oidc.as_ref(),
@@ -171,13 +182,17 @@ impl SignIn {
             return Ok(ways.caller(person).into());
         }
         if let Some(secret) = tokens::bearer(&parts.headers)? {
-            return match ways.and_then(|ways| Some((ways, ways.bearer.as_ref()?))) {
+            let caller = match ways.and_then(|ways| Some((ways, ways.bearer.as_ref()?))) {
                 // No token of the store has a dot, and each that is signed has two.
                 Some((ways, issuer)) if secret.contains('.') => {
-                    Ok(ways.caller(issuer.person(secret).await?).into())
+                    Ok(ways.caller(issuer.person(secret).await?))
                 }
-                _ => tokens::caller(store, secret).await.map(Sender::from),
+                _ => tokens::caller(store, secret).await,
             };
+            return caller.map(|caller| Sender {
+                by_token: true,
+                ..caller.into()
+            });
         }
         let Some(ways) = ways.filter(|ways| ways.oidc.is_some()) else {
             return Ok(Sender::default());
@@ -190,6 +205,7 @@ impl SignIn {
         Ok(person.map_or_else(Sender::default, |person| Sender {
             caller: Some(ways.caller(person)),
             session: Some(secret.to_owned()),
+            by_token: false,
         }))
     }
 }

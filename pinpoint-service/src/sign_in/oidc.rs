@@ -27,18 +27,18 @@ use super::issuer::{refused, verified};
 use super::jwt::{Algorithm, Token};
 use super::provider::Provider;
 use super::{Person, SignInError};
-use crate::Service;
 use crate::caller::Context;
 use crate::config;
 use crate::grpc::errors;
 use crate::query::Query;
 use crate::rest::Problem;
+use crate::{Service, ui};
 
 /// The path that the provider sends browsers back to.
 const CALLBACK: &str = "/sign-in/callback";
 
 /// The path that a sign-in leads to where it does not say.
-const HOME: &str = "/pinpoint/v1/user";
+const HOME: &str = "/";
 
 /// The longest path to return to.
 const LONGEST_PATH: usize = 2048;
@@ -203,10 +203,14 @@ pub(crate) async fn end(State(service): State<Service>, parts: Parts) -> Respons
             .await
             .map_err(errors::store)
     };
-    answer(ended.await.map(|()| {
+    let ended = ended.await;
+    answer(ended.map(|()| {
         let cookie = cookies::set(SESSION, "", Duration::ZERO);
         let headers = [(header::SET_COOKIE, cookie)];
-        (headers, "signed out\n").into_response()
+        match ui::wants_page(&parts.headers) {
+            true => (headers, ui::signed_out()).into_response(),
+            false => (headers, "signed out\n").into_response(),
+        }
     }))
 }
 

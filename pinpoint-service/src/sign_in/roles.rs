@@ -1,6 +1,7 @@
 //! The roles of people: by their own names, their groups, or the domains of their addresses.
 
 use std::collections::BTreeSet;
+use std::fmt::{self, Display, Formatter};
 
 use serde::Deserialize;
 
@@ -62,6 +63,18 @@ impl TryFrom<String> for Member {
     }
 }
 
+/// As a configuration writes it.
+impl Display for Member {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User(user) if user.contains(':') => write!(formatter, "user:{user}"),
+            Self::User(user) => formatter.write_str(user),
+            Self::Group(group) => write!(formatter, "group:{group}"),
+            Self::Domain(domain) => write!(formatter, "domain:{domain}"),
+        }
+    }
+}
+
 impl Member {
     fn is(&self, person: &Person) -> bool {
         match self {
@@ -89,7 +102,8 @@ impl Roles {
         rights.flatten().collect()
     }
 
-    fn each(&self) -> impl Iterator<Item = (&'static str, &Vec<Member>)> {
+    /// Those of each role.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (&'static str, &Vec<Member>)> {
         [
             ("viewer", &self.viewer),
             ("editor", &self.editor),

@@ -4,6 +4,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use maud::{Markup, html};
 use pinpoint_core::api::Timestamp;
+use tonic::Status;
+
+use crate::grpc::errors;
+use crate::older_page::{DAY, day};
 
 /// How long ago that was, by the clock of the service; the time itself is a title.
 pub(super) fn ago(time: Option<&Timestamp>) -> Markup {
@@ -23,6 +27,25 @@ pub(super) fn at(time: Option<&Timestamp>) -> Markup {
     };
     let whole = humantime::format_rfc3339_seconds(then).to_string();
     html! { time datetime=(whole) { (whole.replace('T', " ").replace('Z', " UTC")) } }
+}
+
+/// The beginning of the first day of a filter, and the end of its last one.
+pub(super) fn days(from: &str, to: &str) -> Result<(Option<Timestamp>, Option<Timestamp>), Status> {
+    let time = |name: &str, text: &str, days: i64| match text {
+        "" => Ok(None),
+        text => {
+            let problem = || errors::field(name, "write the day as YYYY-MM-DD");
+            let day = day(text).ok_or_else(problem)?;
+            Ok::<_, Status>(Timestamp::of_milliseconds(day + days * DAY))
+        }
+    };
+    let (since, until) = (time("from", from, 0)?, time("to", to, 1)?);
+    if let (Some(since), Some(until)) = (&since, &until)
+        && since.seconds >= until.seconds
+    {
+        return Err(errors::field("from", "this day is after the last one"));
+    }
+    Ok((since, until))
 }
 
 fn system_time(time: &Timestamp) -> Option<SystemTime> {

@@ -55,14 +55,26 @@ pub(super) fn page(view: &View, section: Section, title: &str, main: &Markup) ->
             }
         }
     };
-    answer(StatusCode::OK, title, &header, main)
+    answer(StatusCode::OK, title, view.theme(), &header, main)
+}
+
+/// A page for those who may be anybody.
+pub(super) fn bare(status: StatusCode, title: &str, main: &Markup) -> Response {
+    let header = html! { nav aria-label="Pages" { a.home href="/" { "Pinpoint" } } };
+    answer(status, title, None, &header, main)
 }
 
 /// A page whose header is this.
-pub(super) fn answer(status: StatusCode, title: &str, header: &Markup, main: &Markup) -> Response {
+fn answer(
+    status: StatusCode,
+    title: &str,
+    theme: Option<&str>,
+    header: &Markup,
+    main: &Markup,
+) -> Response {
     let page = html! {
         (DOCTYPE)
-        html lang="en" {
+        html lang="en" data-theme=[theme] {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";

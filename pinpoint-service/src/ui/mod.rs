@@ -11,9 +11,14 @@
 //!
 //! [`Pinpoint`]: crate::grpc::v2::messages::pinpoint_server::Pinpoint
 
+mod account;
 mod actions;
+mod admin;
 mod assets;
+mod bots;
+mod commit;
 mod compare;
+mod compressed;
 mod dates;
 mod frame;
 mod job;
@@ -27,7 +32,9 @@ use axum::routing::{get, post};
 use crate::operations::Right;
 use crate::pages::{Page, given, open, posted, seen};
 
-pub(crate) use self::problems::as_pages;
+pub(crate) use self::account::signed_out;
+pub(crate) use self::compressed::compressed;
+pub(crate) use self::problems::{as_pages, wants_page};
 
 /// The pages and what their forms send.
 pub(crate) const PAGES: &[Page] = &[
@@ -46,6 +53,20 @@ pub(crate) const PAGES: &[Page] = &[
     posted("/jobs/{id}/pause", Right::End, || post(actions::pause)),
     posted("/jobs/{id}/resume", Right::End, || post(actions::resume)),
     posted("/jobs/{id}/retry", Right::Create, || post(actions::retry)),
+    // The names of bots, too, for the programs of the older page.
+    seen("/bots", || get(bots::bots)),
+    seen("/workers", || get(bots::workers)),
+    seen("/commits/{hash}", || get(commit::page)),
+    seen("/account", || get(account::page)),
+    posted("/account/preferences", Right::See, || post(account::prefer)),
+    posted("/account/tokens", Right::See, || {
+        post(account::create_token)
+    }),
+    posted("/account/tokens/revoke", Right::See, || {
+        post(account::revoke_token)
+    }),
+    given("/admin", Right::ReadAudit, || get(admin::page)),
+    posted("/admin/verify", Right::ReadAudit, || post(admin::verify)),
     open("/assets/{name}", || get(assets::answer)),
     // Browsers ask for it before they have read the page.
     open("/favicon.ico", || {

@@ -3,7 +3,8 @@
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::{HeaderMap, StatusCode, header};
+use http::request::Parts;
+use http::{HeaderMap, Method, StatusCode, Uri, header};
 use maud::{Markup, html};
 use pinpoint_report::Foreign;
 use tonic::Status;
@@ -21,15 +22,11 @@ pub(crate) async fn as_pages(
     if !wants_page(request.headers()) {
         return next.run(request).await;
     }
-    let id = request
-        .extensions()
-        .get::<Arrival>()
-        .map(|it| it.id.clone());
-    let here = request
-        .uri()
-        .path_and_query()
-        .map(|it| it.as_str().to_owned());
-    let response = next.run(request).await;
+    let (parts, body) = request.into_parts();
+    let id = parts.extensions.get::<Arrival>().map(|it| it.id.clone());
+    let is_form = parts.method == Method::POST;
+    let here = page_of(&parts);
+    let response = next.run(Request::from_parts(parts, body)).await;
     let Some(told) = response.extensions().get::<Status>().cloned() else {
         return response;
     };
@@ -37,35 +34,51 @@ pub(crate) async fn as_pages(
     let (mut parts, _) = response.into_parts();
     let wait = parts.headers.get(header::RETRY_AFTER);
     let wait = wait.and_then(|wait| wait.to_str().ok()).map(str::to_owned);
-    let sign_in = (status == StatusCode::UNAUTHORIZED && service.sign_in.has_page())
-        .then(|| here.unwrap_or_else(|| "/".into()));
     let problem = Problem {
         status,
         message: told.message(),
         wait: wait.as_deref(),
-        sign_in: sign_in.as_deref(),
+        here: &here,
+        can_sign_in: service.sign_in.has_page(),
+        is_form,
         request: id.as_deref().unwrap_or_default(),
     };
     let (title, main) = problem.page();
-    let header = html! { nav aria-label="Pages" { a.home href="/" { "Pinpoint" } } };
-    let page = frame::answer(status, title, &header, &main);
-    let (of_page, body) = page.into_parts();
-    for gone in [
-        header::CONTENT_TYPE,
-        header::CONTENT_LENGTH,
-        header::CACHE_CONTROL,
-    ] {
-        parts.headers.remove(gone);
+    let (of_page, body) = frame::bare(status, title, &main).into_parts();
+    parts.headers.remove(header::CONTENT_LENGTH);
+    for (name, value) in &of_page.headers {
+        // An answer that no cache may keep, or whose address is secret, stays so.
+        let is_told = [header::CACHE_CONTROL, header::REFERRER_POLICY].contains(name);
+        if !is_told || !parts.headers.contains_key(name) {
+            parts.headers.insert(name, value.clone());
+        }
     }
-    parts.headers.extend(of_page.headers);
     Response::from_parts(parts, body)
 }
 
 /// Browsers ask for pages first, and programs for anything.
-fn wants_page(headers: &HeaderMap) -> bool {
+pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT);
     let accept = accept.and_then(|accept| accept.to_str().ok());
     accept.is_some_and(|accept| accept.trim_start().starts_with("text/html"))
+}
+
+/// The page to come back to: for a form that was sent, the one that it stands on.
+fn page_of(parts: &Parts) -> String {
+    let path = |uri: &Uri| uri.path_and_query().map(|it| it.as_str().to_owned());
+    let page = match parts.method {
+        Method::GET | Method::HEAD => path(&parts.uri),
+        _ => {
+            let text = |name| parts.headers.get(name).and_then(|it| it.to_str().ok());
+            let form = text(header::REFERER).and_then(|it| it.parse::<Uri>().ok());
+            let host = (parts.uri.authority().map(|it| it.as_str())).or(text(header::HOST));
+            let is_ours = |form: &Uri| form.authority().map(|it| it.as_str()) == host;
+            form.filter(is_ours).as_ref().and_then(path)
+        }
+    };
+    // The end of a sign-in can't be come back to.
+    let page = page.filter(|page| !page.starts_with("/sign-"));
+    page.unwrap_or_else(|| "/".into())
 }
 
 struct Problem<'a> {
@@ -73,28 +86,40 @@ struct Problem<'a> {
     message: &'a str,
     /// Seconds until it is worth another try.
     wait: Option<&'a str>,
-    /// The page to come back to after a sign-in, where people sign in with a browser.
-    sign_in: Option<&'a str>,
+    /// The page to come back to.
+    here: &'a str,
+    /// People sign in with a browser.
+    can_sign_in: bool,
+    /// A form was sent.
+    is_form: bool,
     request: &'a str,
 }
 
 impl Problem<'_> {
     fn page(&self) -> (&'static str, Markup) {
         let (title, advice) = match self.status.as_u16() {
-            401 => ("Sign in", "This page is for people who have signed in."),
+            401 => (
+                "Sign in",
+                "This page is for people who have signed in. Ask the operator how that is done here.",
+            ),
             403 => (
                 "Not allowed",
                 "Ask somebody who may, or an administrator for the right.",
             ),
             404 => ("Not found", "Look for it in the list of jobs."),
             405 => ("Not that way", "Go back, and use the buttons of the page."),
-            429 => ("Too much", "Wait, and reload the page."),
+            429 => ("Too much", "Wait, and then load the page again."),
             400 | 409 | 413 | 415 => ("Not possible", "Go back, and change what was sent."),
+            500 => (
+                "A fault",
+                "The service could not answer. Tell the operator, with the name of the request.",
+            ),
             _ => (
                 "Not now",
-                "Reload the page. If that does not help, tell the operator.",
+                "Load the page again in a minute. If that does not help, tell the operator, with the name of the request.",
             ),
         };
+        let can_sign_in = self.status == StatusCode::UNAUTHORIZED && self.can_sign_in;
         let page = html! {
             section.problem {
                 h1 { (title) }
@@ -102,14 +127,24 @@ impl Problem<'_> {
                 @if let Some(wait) = self.wait {
                     p { "Try again in " (wait) " s." }
                 }
-                @match self.sign_in {
-                    Some(here) => {
-                        form method="get" action="/sign-in" {
-                            input type="hidden" name="return_to" value=(here);
-                            button { "Sign in" }
-                        }
+                @if self.is_form && self.status.is_client_error() {
+                    p { "Nothing was changed. The values of the form were not kept here; go back to find those that your browser still has." }
+                } @else if self.is_form {
+                    p { "Look whether it was done before you send the form again." }
+                }
+                @if can_sign_in {
+                    form method="get" action="/sign-in" {
+                        input type="hidden" name="return_to" value=(self.here);
+                        button.primary { "Sign in" }
                     }
-                    None => p { (advice) }
+                } @else {
+                    p { (advice) }
+                    p.bar {
+                        @if self.status != StatusCode::NOT_FOUND {
+                            a.button href=(self.here) { (if self.is_form { "Back to the form" } else { "Load again" }) }
+                        }
+                        a.button href="/" { "List of jobs" }
+                    }
                 }
                 p.soft { "Request " code { (Foreign(self.request)) } }
             }

@@ -5,8 +5,9 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use maud::{Markup, html};
+use pinpoint_backends::store::AuditEntry;
 use serde_json::{Map, Value};
-use tonic::Status;
+use tonic::{Code, Status};
 use uuid::Uuid;
 
 use crate::Service;
@@ -16,6 +17,12 @@ use crate::limits::MOST_BODY_BYTES;
 use crate::operations::Right;
 use crate::query::Query;
 use crate::rest::Problem;
+
+/// The preference of a theme.
+pub(super) const THEME: &str = "theme";
+
+/// The themes besides that of the system.
+pub(super) const THEMES: [&str; 2] = ["light", "dark"];
 
 /// A request for a page.
 pub(super) struct View {
@@ -50,6 +57,32 @@ impl View {
     /// What the user prefers: a document that each page knows its own fields of.
     pub(super) fn preferences(&self) -> &Map<String, Value> {
         &self.preferences
+    }
+
+    /// The theme, where the user prefers another than that of the system.
+    pub(super) fn theme(&self) -> Option<&'static str> {
+        let theme = self.preferences.get(THEME)?;
+        THEMES.into_iter().find(|known| theme == known)
+    }
+
+    /// All that the user may do.
+    pub(super) fn rights(&self) -> impl Iterator<Item = Right> {
+        Right::ALL.into_iter().filter(|right| self.may(*right))
+    }
+
+    /// Whether a token says who it is, and so no person looks.
+    pub(super) fn is_by_token(&self) -> bool {
+        self.context.by_token
+    }
+
+    /// The row of the audit log about something that was done to a token.
+    pub(super) fn entry(&self, operation: &str, token: &str, result: Code) -> AuditEntry {
+        let details = [("token".to_owned(), token.into())];
+        AuditEntry {
+            operation: operation.to_owned(),
+            details: details.into_iter().collect(),
+            ..self.context.entry(result)
+        }
     }
 
     /// Whether the user may do this.

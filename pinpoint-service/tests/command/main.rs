@@ -14,7 +14,6 @@ mod browser;
 )]
 mod chromium;
 mod clients;
-mod job_browser;
 mod paced;
 #[path = "../../../pinpoint-backends/tests/store/postgres.rs"]
 #[expect(dead_code, reason = "tests of the store need more of it")]

@@ -239,6 +239,23 @@ async fn a_culprit_is_found() {
     served.unwrap();
     shown_by_our_own_api(&world, [id, compared.as_str()], &hashes, &watched).await;
     a_try_job_is_shown_in_one_piece(&world, &tried, &hashes).await;
+    let commit = world
+        .get(&format!("/commits/{}", &hashes[5][..9]))
+        .await
+        .ok();
+    for shown in [
+        "change 5",
+        "Ada",
+        &hashes[5],
+        id,
+        compared.as_str(),
+        ">Culprit<",
+    ] {
+        assert!(
+            commit.as_str().unwrap().contains(shown),
+            "{shown}: {commit}"
+        );
+    }
 
     let found = world
         .get(&format!("/pinpoint/v1/query?job_id={id}"))

@@ -12,6 +12,7 @@ mod older_page;
 mod pinpoint;
 mod provider;
 mod readers;
+mod report;
 mod rights;
 mod running;
 mod sign_in;

@@ -6,7 +6,6 @@ use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
 use super::super::StoreError;
 use super::super::database::{Dialect, Row, Value, bound};
-use super::super::text::{Names, words};
 use super::derived::{self, set_derived};
 use super::{SCHEMA_VERSION, statements};
 
@@ -71,9 +70,6 @@ pub(in crate::store) async fn bring_up_to_date(
     for step in tables.chain([after.to_owned()]) {
         run(&mut transaction, step).await?;
     }
-    if found == 1 {
-        index_words(&mut transaction).await?;
-    }
     set_derived!(transaction);
     for step in indices.into_iter().chain([marks]) {
         run(&mut transaction, step).await?;
@@ -86,25 +82,4 @@ async fn run(connection: &mut SqliteConnection, step: String) -> Result<(), sqlx
         .execute(connection)
         .await
         .map(drop)
-}
-
-/// Jobs of version 1 could not be searched by their words.
-async fn index_words(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
-    let jobs: Vec<(i64, String, String, String, Option<String>)> =
-        sqlx::query_as("SELECT number, benchmark, repository, title, error FROM jobs")
-            .fetch_all(&mut *connection)
-            .await?;
-    for (number, benchmark, repository, title, error) in jobs {
-        let error = error.unwrap_or_default();
-        let names = Names {
-            benchmark: &benchmark,
-            ..Names::default()
-        };
-        sqlx::query("UPDATE jobs SET words = ? WHERE number = ?")
-            .bind(words(names, [&*repository, &title, &error]))
-            .bind(number)
-            .execute(&mut *connection)
-            .await?;
-    }
-    Ok(())
 }

@@ -5,6 +5,7 @@ mod cursors;
 pub(crate) mod journal;
 mod lists;
 mod plan;
+mod report;
 pub(crate) mod show;
 
 /// The messages and the trait of the service, which the build script writes from the `.proto`
@@ -24,7 +25,6 @@ use std::sync::Arc;
 use futures_util::{StreamExt, stream};
 use pinpoint_backends::store::{AuditEntry, Job, JobId, JobMark, StoreError};
 use prost::Message;
-use prost_reflect::DynamicMessage;
 use tokio::sync::mpsc;
 use tonic::codegen::BoxStream;
 use tonic::metadata::MetadataMap;
@@ -34,18 +34,18 @@ use self::messages::pinpoint_server::Pinpoint;
 use self::messages::{
     CancelJobRequest, CloneJobRequest, CompareJobsRequest, CompareJobsResponse, CountJobsRequest,
     CountJobsResponse, CreateJobRequest, GetAuditRequest, GetAuditResponse, GetJobRequest,
-    GetQuotaRequest, GetQuotaResponse, ListBotsRequest, ListBotsResponse, ListBuildsRequest,
-    ListBuildsResponse, ListJobsRequest, ListJobsResponse, ListRunsRequest, ListRunsResponse,
-    ListWorkersRequest, ListWorkersResponse, PauseJobRequest, PlanJobRequest, PlanJobResponse,
-    ResumeJobRequest, RetryJobRequest, WatchJobEvent, WatchJobRequest, create_job_request,
+    GetQuotaRequest, GetQuotaResponse, GetReportRequest, GetReportResponse, ListBotsRequest,
+    ListBotsResponse, ListBuildsRequest, ListBuildsResponse, ListJobsRequest, ListJobsResponse,
+    ListRunsRequest, ListRunsResponse, ListWorkersRequest, ListWorkersResponse, PauseJobRequest,
+    PlanJobRequest, PlanJobResponse, ResumeJobRequest, RetryJobRequest, WatchJobEvent,
+    WatchJobRequest, create_job_request,
 };
 use super::errors;
 use super::pinpoint::state_name;
 use crate::Service;
 use crate::caller::{Context, code_name};
-use crate::descriptors::POOL;
 use crate::rest::to_json;
-use crate::watching::Told;
+use crate::watching::Batch;
 
 pub(crate) use self::cursors::CursorKey;
 
@@ -66,6 +66,11 @@ impl Pinpoint for Service {
     async fn get_job(&self, request: Request<GetJobRequest>) -> Answer<messages::Job> {
         let job = self.job(&request.get_ref().job_id, &[]).await?;
         self.shown(&job).await
+    }
+
+    async fn get_report(&self, request: Request<GetReportRequest>) -> Answer<GetReportResponse> {
+        let report = self.report(request.into_inner()).await;
+        report.map(Response::new)
     }
 
     async fn list_jobs(&self, request: Request<ListJobsRequest>) -> Answer<ListJobsResponse> {
@@ -93,11 +98,17 @@ impl Pinpoint for Service {
         request: Request<WatchJobRequest>,
     ) -> Answer<BoxStream<WatchJobEvent>> {
         let told = self.watch(request.get_ref()).await?;
-        let events = stream::unfold(told, async |mut told| {
-            let event = told.recv().await?;
-            Some((event, told))
+        let batches = stream::unfold(told, async |mut told| {
+            let batch = told.recv().await?;
+            Some((batch, told))
         });
-        let events = events.map(|told| told.map(|told| told.message.clone()));
+        let events = batches.flat_map(|batch| {
+            let events: Vec<_> = match batch {
+                Ok(batch) => batch.messages().map(Ok).collect(),
+                Err(status) => vec![Err(status)],
+            };
+            stream::iter(events)
+        });
         Ok(Response::new(Box::pin(events)))
     }
 
@@ -188,7 +199,7 @@ impl Service {
     pub(crate) async fn watch(
         &self,
         request: &WatchJobRequest,
-    ) -> Result<mpsc::Receiver<Result<Arc<Told>, Status>>, Status> {
+    ) -> Result<mpsc::Receiver<Result<Arc<Batch>, Status>>, Status> {
         let mark = self.mark(&request.job_id).await?;
         let watches = &self.caches.watches;
         Ok(watches.watch(self, &mark, request.after))
@@ -276,8 +287,6 @@ fn arguments_of(job: &Job) -> Result<CreateJobRequest, Status> {
 /// A message of ours as JSON.
 fn json_of(name: &str, message: &impl Message) -> Result<serde_json::Value, Status> {
     let internal = || Status::internal("the request can't be written as JSON");
-    let descriptor = POOL.get_message_by_name(&format!("pinpoint.v2.{name}"));
-    let descriptor = descriptor.ok_or_else(internal)?;
-    let message = DynamicMessage::decode(descriptor, &*message.encode_to_vec());
-    to_json(&message.map_err(|_| internal())?).map_err(|_| internal())
+    let json = to_json(&format!("pinpoint.v2.{name}"), &message.encode_to_vec());
+    serde_json::from_slice(&json.map_err(|_| internal())?).map_err(|_| internal())
 }

@@ -1,13 +1,12 @@
 //! What the list shows, as its address says it.
 
 use http::Uri;
-use pinpoint_core::api::Timestamp;
 use tonic::Status;
 
+use super::super::dates::days;
 use super::columns::Column;
 use crate::grpc::errors;
 use crate::grpc::v2::messages::{JobFilter, Kind, ListJobsRequest, State};
-use crate::older_page::{DAY, day};
 use crate::query::Query;
 
 /// The sizes of a page; the second unless another is asked for.
@@ -196,20 +195,7 @@ impl Shown {
     }
 
     pub(super) fn filter(&self) -> Result<JobFilter, Status> {
-        let time = |name: &str, text: &str, days: i64| match text {
-            "" => Ok(None),
-            text => {
-                let problem = || errors::field(name, "write the day as YYYY-MM-DD");
-                let day = day(text).ok_or_else(problem)?;
-                Ok::<_, Status>(Timestamp::of_milliseconds(day + days * DAY))
-            }
-        };
-        let (since, until) = (time("from", &self.from, 0)?, time("to", &self.to, 1)?);
-        if let (Some(since), Some(until)) = (&since, &until)
-            && since.seconds >= until.seconds
-        {
-            return Err(errors::field("from", "this day is after the last one"));
-        }
+        let (since, until) = days(&self.from, &self.to)?;
         Ok(JobFilter {
             benchmark: self.benchmark.clone(),
             bots: match &*self.bot {

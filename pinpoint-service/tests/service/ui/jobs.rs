@@ -6,10 +6,10 @@ use super::{get, post};
 use crate::world::World;
 
 /// Markup, and characters that turn the text around them.
-const HOSTILE: &str = "<img src=x onerror=alert(1)> \u{202e}\"'";
+pub(super) const HOSTILE: &str = "<img src=x onerror=alert(1)> \u{202e}\"'";
 
 /// Makes a job of this name, and gives its id.
-async fn made(world: &World, name: &str) -> String {
+pub(super) async fn made(world: &World, name: &str) -> String {
     let job = json!({
         "bot": "lab",
         "benchmark": "parsing",

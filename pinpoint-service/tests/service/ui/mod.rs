@@ -1,8 +1,15 @@
 //! The web page, as the HTML that a browser gets.
 
+mod account;
+mod admin;
+mod bots;
+mod commits;
 mod compare;
+mod compressed;
 mod job;
 mod jobs;
+mod people;
+mod problems;
 mod simulated;
 
 use axum::body::{Body, to_bytes};
@@ -35,7 +42,7 @@ impl Page {
     }
 }
 
-const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+pub(crate) const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 /// Asks as a browser asks for a page.
 pub(crate) async fn get(world: &World, path: &str) -> Page {
@@ -54,7 +61,7 @@ pub(crate) async fn post(world: &World, path: &str, fields: &[(&str, &str)]) -> 
     sent(world, request.body(form.finish().into()).unwrap()).await
 }
 
-async fn sent(world: &World, request: Request<Body>) -> Page {
+pub(crate) async fn sent(world: &World, request: Request<Body>) -> Page {
     let response = world.send(request).await;
     let (status, headers) = (response.status(), response.headers().clone());
     let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();

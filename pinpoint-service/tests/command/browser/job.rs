@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::accessible::FOUND;
+use super::npm_package;
 use crate::chromium::Chromium;
 use crate::scene::{Running, Scene};
 
@@ -71,10 +73,27 @@ fn wait_for(browser: &mut Chromium, expression: &str) {
     panic!("never true: {expression}");
 }
 
+/// The HTML of a page in which no script runs, once it has this text.
+#[track_caller]
+fn loaded(browser: &mut Chromium, url: &str, text: &str) -> String {
+    browser.call("Page.navigate", json!({ "url": url }));
+    for _ in 0..600 {
+        let document = browser.call("DOM.getDocument", json!({ "depth": 0 }));
+        let root = json!({ "nodeId": document["root"]["nodeId"] });
+        let html = browser.call("DOM.getOuterHTML", root);
+        let html = html["outerHTML"].as_str().unwrap();
+        if html.contains(text) {
+            return html.to_owned();
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    panic!("{url} never has {text:?}");
+}
+
 const RECORDS: &str = "Number(document.querySelector('#at')?.max ?? 0)";
 
 #[test]
-#[ignore = "needs Chromium"]
+#[ignore = "needs Chromium, Node.js and axe-core"]
 fn a_search_narrows_as_one_looks_and_each_moment_of_it_can_be_seen_again() {
     let place = tempfile::tempdir().unwrap();
     let commits = repository(place.path(), 12);
@@ -138,36 +157,44 @@ fn a_search_narrows_as_one_looks_and_each_moment_of_it_can_be_seen_again() {
     assert_eq!(browser.evaluate("document.activeElement.id"), "at");
     assert!(!text(&mut browser, "#answer").contains(culprit));
 
+    let now = browser.evaluate("document.querySelector('#past form > a:last-of-type').click()");
+    assert!(now.is_null());
+    wait_for(
+        &mut browser,
+        "document.querySelector('#past .note') === null",
+    );
+    let axe = fs::read_to_string(npm_package("axe-core").join("axe.min.js")).unwrap();
+    browser.evaluate(&format!("{axe}; 0"));
+    assert_eq!(browser.evaluate(FOUND), json!([]));
+
     // Without scripts it is all there, by links and forms.
-    browser.call(
-        "Emulation.setScriptExecutionDisabled",
-        json!({ "value": true }),
-    );
-    let plain = |browser: &mut Chromium, path: &str| {
-        browser.visit(&format!("http://{}{path}", running.address));
-        let document = browser.call("DOM.getDocument", json!({ "depth": 0 }));
-        let root = json!({ "nodeId": document["root"]["nodeId"] });
-        let html = browser.call("DOM.getOuterHTML", root);
-        html["outerHTML"].as_str().unwrap().to_owned()
+    let disabled = |is: bool| {
+        (
+            "Emulation.setScriptExecutionDisabled",
+            json!({ "value": is }),
+        )
     };
-    let page = plain(&mut browser, &format!("/jobs/{id}"));
+    let (method, value) = disabled(true);
+    browser.call(method, value);
+    let page = loaded(&mut browser, &url, culprit);
     assert!(
-        page.contains(culprit) && page.contains("Show</button>"),
+        page.contains("Show</button>") && page.contains("rel=\"prev\""),
         "{page}"
     );
-    assert!(
-        page.contains(&format!("/jobs/{id}?at=1\"")) || page.contains("rel=\"prev\""),
-        "{page}"
-    );
-    let past = plain(&mut browser, &format!("/jobs/{id}?at=2"));
-    assert!(past.contains("The page shows the job as it was"), "{past}");
-    browser.call(
-        "Emulation.setScriptExecutionDisabled",
-        json!({ "value": false }),
-    );
+    let shown = "The page shows the job as it was";
+    loaded(&mut browser, &format!("{url}?at=2"), shown);
+    let (method, value) = disabled(false);
+    browser.call(method, value);
 
     let home = format!("http://{}/", running.address);
-    let strangers = browser.complaints_of(&home);
-    assert!(strangers.is_empty(), "{strangers:?}");
+    for asked in browser.requests() {
+        assert!(
+            asked.starts_with(&home) || asked.starts_with("data:"),
+            "{asked}"
+        );
+    }
+    let mut said = browser.complaints(Path::new(""));
+    said.retain(|event| event["method"] != "Network.requestWillBeSent");
+    assert!(said.is_empty(), "{said:?}");
     assert_eq!(running.stop(), Some(0));
 }

@@ -1,0 +1,149 @@
+//! Errors as pages: what to do, and the name of the request.
+
+use axum::body::Body;
+use http::Request;
+use pinpoint_service::SignIn;
+use pinpoint_service::config::{LimitsConfig, Most};
+
+use super::people::Person;
+use super::{BROWSER, Page, get, post, sent};
+use crate::provider::Provider;
+use crate::sign_in::{oidc, ways};
+use crate::world::{BOTS, World};
+
+/// An error that says what to do, and names its request.
+#[track_caller]
+fn is_problem(page: &Page, status: u16, title: &str, advice: &str) {
+    assert_eq!(page.status.as_u16(), status, "{}", page.text);
+    let id = page.headers["x-request-id"].to_str().unwrap();
+    for shown in [format!("<h1>{title}</h1>").as_str(), advice, id] {
+        assert!(page.text.contains(shown), "{shown}: {}", page.text);
+    }
+    assert!(page.headers.contains_key("content-security-policy"));
+}
+
+#[tokio::test]
+async fn each_error_says_what_to_do() {
+    let world = World::new("ada").await;
+    is_problem(
+        &get(&world, "/nowhere").await,
+        404,
+        "Not found",
+        "List of jobs",
+    );
+    is_problem(
+        &get(&world, "/?size=7").await,
+        400,
+        "Not possible",
+        "change what was sent",
+    );
+    is_problem(
+        &post(&world, "/workers", &[]).await,
+        405,
+        "Not that way",
+        "buttons",
+    );
+    let far = Request::get("/")
+        .header("accept", BROWSER)
+        .header("host", "evil.example");
+    let far = sent(&world, far.body(Body::empty()).unwrap()).await;
+    is_problem(&far, 403, "Not allowed", "administrator");
+    // A store that is away.
+    world.store.clone().close().await;
+    let away = get(&world, "/workers").await;
+    is_problem(
+        &away,
+        503,
+        "Not now",
+        r#"<a class="button" href="/workers">Load again</a>"#,
+    );
+    // Programs get what they always got.
+    world.get("/nowhere").await.fails(404, 5);
+}
+
+#[tokio::test]
+async fn one_too_many_says_when_to_try_again() {
+    let limits = LimitsConfig {
+        requests_a_minute: Most::of(1),
+        ..LimitsConfig::none()
+    };
+    let world = World::limited(SignIn::Nobody("ada".into()), BOTS, limits).await;
+    get(&world, "/workers").await.ok();
+    let refused = get(&world, "/workers").await;
+    is_problem(&refused, 429, "Too much", "Try again in 60 s.");
+    assert_eq!(refused.headers["retry-after"], "60");
+}
+
+#[tokio::test]
+async fn a_stranger_signs_in_and_comes_back() {
+    let provider = Provider::start().await;
+    let world = World::with(ways(&oidc(&provider))).await;
+    let leads_to = |page: &Page, to: &str| {
+        is_problem(page, 401, "Sign in", r#"action="/sign-in""#);
+        let field = format!(r#"name="return_to" value="{to}""#);
+        assert!(page.text.contains(&field), "{to}: {}", page.text);
+    };
+    let stranger = get(&world, "/workers?a=1&b=%22").await;
+    leads_to(&stranger, "/workers?a=1&amp;b=%22");
+    assert!(!stranger.text.contains("not kept"), "{}", stranger.text);
+    // The session has ended in the middle of a form.
+    let form = async |referer: &str| {
+        let request = Request::post("/account/tokens")
+            .header("accept", BROWSER)
+            .header("host", "pinpoint.example.org")
+            .header("content-type", "application/x-www-form-urlencoded")
+            .header("referer", referer);
+        let request = request.body("name=a".into()).unwrap();
+        sent(&world, request).await
+    };
+    let ended = form("https://pinpoint.example.org/account?a=1").await;
+    leads_to(&ended, "/account?a=1");
+    assert!(
+        ended.text.contains("Nothing was changed."),
+        "{}",
+        ended.text
+    );
+    for other in [
+        "https://evil.example/account",
+        "",
+        "//evil.example",
+        "nonsense",
+    ] {
+        leads_to(&form(other).await, "/");
+    }
+    // The end of no sign-in: no cache keeps it, and its address goes nowhere.
+    let failed = get(&world, "/sign-in/callback?code=secret&state=forged").await;
+    leads_to(&failed, "/");
+    assert_eq!(failed.headers["cache-control"], "no-store");
+    assert_eq!(failed.headers["referrer-policy"], "no-referrer");
+    assert!(!failed.text.contains("secret"), "{}", failed.text);
+    // Where nobody signs in with a browser, there is no button.
+    let tokens = World::with(SignIn::Tokens).await;
+    let page = get(&tokens, "/").await;
+    is_problem(&page, 401, "Sign in", "Ask the operator");
+    assert!(!page.text.contains("/sign-in"), "{}", page.text);
+}
+
+#[tokio::test]
+async fn a_person_signs_out_and_is_led_back() {
+    let provider = Provider::start().await;
+    let world = World::with(ways(&oidc(&provider))).await;
+    let person = Person::new(&world, "editor@example.org").await;
+    assert!(
+        person
+            .get("/account")
+            .await
+            .ok()
+            .contains(r#"action="/sign-out""#)
+    );
+    let page = person.post("/sign-out", &[]).await;
+    assert_eq!(page.headers["cache-control"], "no-store");
+    let cookie = page.headers["set-cookie"].to_str().unwrap();
+    assert!(cookie.contains("Max-Age=0"), "{cookie}");
+    let text = page.ok();
+    assert!(text.contains("<h1>Signed out</h1>") && text.contains(r#"href="/sign-in""#));
+    assert_eq!(person.get("/account").await.status, 401);
+    // Without a place to return to, a sign-in leads to the list: its end is tested there.
+    let begun = get(&world, "/sign-in").await;
+    assert!(begun.leads_to().contains("/authorize"), "{begun:?}");
+}
