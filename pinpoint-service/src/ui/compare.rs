@@ -176,7 +176,7 @@ fn metrics(asked: &Asked, compared: &CompareJobsResponse, results: &[Option<JobR
         @if !charts.is_empty() {
             section #metrics aria-labelledby="metrics-title" {
                 h2 #metrics-title { "Metrics" }
-                div.wide tabindex="0" role="region" aria-label="Metrics" { table.metrics {
+                div.wide tabindex="0" role="region" aria-label="Table of metrics" { table.metrics {
                     thead {
                         tr {
                             td {}

@@ -43,6 +43,9 @@ function take(old, fresh) {
   for (const { name } of [...old.attributes]) {
     if (!fresh.hasAttribute(name) && !isKept(old, name)) old.removeAttribute(name);
   }
+  // What is gone makes room first: an element that is moved loses the focus.
+  const ids = new Set([...fresh.children].map(({ id }) => id));
+  for (const child of [...old.children]) if (child.id && !ids.has(child.id)) child.remove();
   let place = old.firstChild;
   for (const child of [...fresh.childNodes]) {
     const same = child.id ? [...old.children].find((it) => it.id === child.id) : !place?.id && place;
@@ -186,7 +189,7 @@ function begin() {
   addEventListener("pageshow", follow);
   root.addEventListener("input", ({ target }) => {
     if (target.id !== "at") return;
-    root.querySelector("#moment").value = target.value;
+    root.querySelector("#moment").textContent = target.value;
     clearTimeout(moved);
     moved = setTimeout(() => {
       const address = new URL(location.href);

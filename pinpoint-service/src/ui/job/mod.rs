@@ -11,7 +11,6 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use http::Uri;
 use maud::{Markup, html};
-use pinpoint_backends::job::waiting;
 use pinpoint_backends::store::{Job as StoredJob, JobSummary as StoredSummary};
 use pinpoint_core::api::Timestamp;
 use pinpoint_core::job::JobResult;
@@ -29,7 +28,6 @@ use super::dates::{self, ago, at};
 use super::frame::{self, Section};
 use super::view::{View, key};
 use crate::Service;
-use crate::grpc::errors;
 use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
 use crate::grpc::v2::messages::{
     self, GetJobRequest, Job, JobSummary, Kind, ListWorkersRequest, Worker,
@@ -72,7 +70,7 @@ pub(super) async fn page(
     let summary = job.summary.clone().unwrap_or_default();
     let evidence = match unknown {
         Some(status) => Err(status),
-        None => evidence(&service, stored.clone(), &asked).await,
+        None => evidence(&service, stored.clone(), !job.waits_for.is_empty(), &asked).await,
     };
     let workers = view.call("pinpoint.v2.Pinpoint/ListWorkers", ListWorkersRequest {});
     let mut workers = service.list_workers(workers).await?.into_inner().workers;
@@ -142,14 +140,17 @@ struct Evidence {
     sections: Markup,
 }
 
-async fn evidence(service: &Service, job: StoredJob, asked: &Asked) -> Result<Evidence, Status> {
+async fn evidence(
+    service: &Service,
+    job: StoredJob,
+    waits: bool,
+    asked: &Asked,
+) -> Result<Evidence, Status> {
     let output = match &asked.run {
         Some(run) => files::end_of_output(service, &job.id, run).await?,
         None => None,
     };
     let asked = asked.clone();
-    let waits = waiting(&service.store, &job).await;
-    let waits = waits.map_err(errors::store)?.is_some();
     let shown = moment::read(service, job, asked.at, move |moment| {
         let found = moment.result.as_ref().map(of_result);
         let sections = html! {
@@ -218,6 +219,11 @@ fn so_far(moment: &Moment, waits: bool) -> Markup {
         return html! { "The job failed: " (Foreign(&words::reason(error))) };
     }
     let runs = moment.measured.runs.len() as u64;
+    if runs == 0 && moment.is_live() {
+        return html! {
+            @if waits { "The job waits to begin." } @else { "The job goes on. No run has ended so far." }
+        };
+    }
     let likely = moment.posterior().and_then(|posterior| {
         let spans = posterior.spans.into_iter();
         let likeliest = spans.max_by(|one, other| one.probability.total_cmp(&other.probability))?;
@@ -228,7 +234,6 @@ fn so_far(moment: &Moment, waits: bool) -> Markup {
             (true, _) => "At this moment it had made ",
             (_, JobState::Canceled) => "The job was canceled after ",
             (_, JobState::Completed | JobState::Failed) => "The job has ended without a result, after ",
-            _ if runs == 0 && waits => "The job waits to begin, after ",
             _ => "The job goes on, after ",
         }
         (count(runs, "run")) " of " (count(moment.measured.places.len() as u64, "commit"))
@@ -275,7 +280,7 @@ fn past(evidence: &Evidence, asked: &Asked) -> Markup {
             section.past #past aria-label="The past of the job" {
                 form.bar method="get" action=(asked.path) {
                     @for (name, value) in others.fields() { input type="hidden" name=(name) value=(value); }
-                    label for="at" { "After record " output #moment for="at" { (at) } " of " (records) }
+                    label for="at" { "After record " span #moment { (at) } " of " (records) }
                     input #at type="range" name="at" min="0" max=(records) value=(at);
                     button { "Show" }
                     @if at > 0 { a rel="prev" href=(asked.moment(Some(at - 1))) { "Earlier" } }
@@ -366,7 +371,6 @@ fn facts(
                         tr { th scope="row" { "Took" } td { (duration(seconds)) } }
                     }
                     tr { th scope="row" { "Cost" } td { (count(summary.runs, "run")) ", " (count(summary.builds, "build")) } }
-                    (row("Waits for", &job.waits_for))
                     @if let Some(why) = evidence.and_then(|it| it.why.as_ref()) { (row("Why it ended", why)) }
                     (row("Error", &words::reason(&summary.error)))
                     @if let Some(cancel) = &job.cancellation {

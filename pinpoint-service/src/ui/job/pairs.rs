@@ -340,7 +340,7 @@ fn metrics(moment: &Moment, asked: &Asked) -> Result<Markup, PictureError> {
                     @if is_preliminary { " More pairs are to come." }
                 }
                 (picture)
-                div.wide tabindex="0" role="region" aria-label="Metrics" { table.metrics {
+                div.wide tabindex="0" role="region" aria-label="Table of metrics" { table.metrics {
                     thead { tr {
                         @for column in Column::ALL { (head(asked, column)) }
                     } }

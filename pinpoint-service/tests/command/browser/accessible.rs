@@ -123,8 +123,8 @@ async fn filled(scene: &Scene, running: &Running) -> String {
     }
     let (_, listed) = running.get("/api/v2/jobs", "none");
     let id = |listed: &Value| listed["jobs"][0]["jobId"].as_str().unwrap().to_owned();
-    let store = JobStore::open(&scene.directory.path().join("state"));
-    let store = store.await.unwrap();
+    let state = scene.directory.path().join("state");
+    let store = JobStore::open(&state).await.unwrap();
     let worker = Announcement {
         id: "rack-1".into(),
         name: "rack-1".into(),
