@@ -50,7 +50,7 @@ pub(crate) fn check(parts: &Parts, is_open: bool) -> Result<(), Status> {
     }
 }
 
-fn is_loopback(host: &str) -> bool {
+pub(crate) fn is_loopback(host: &str) -> bool {
     let Ok(host) = host.parse::<http::uri::Authority>() else {
         return false;
     };

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use pinpoint_backends::job::JobRequest;
 use pinpoint_backends::local::{CommitDetails, CommitName, LocalError, MirrorError, Mirrors};
-use pinpoint_core::bots::Workers;
+use pinpoint_core::bots::{Bot, Workers};
 use tokio::sync::{Semaphore, watch};
 use tonic::Status;
 
@@ -33,6 +33,9 @@ const MOST_ABSENT: usize = 1_000;
 
 /// Look-ups at once: that of a position reads the whole line of its branch.
 static LOOK_UPS: Semaphore = Semaphore::const_new(2);
+
+/// The commit that was last built for a bot.
+pub(crate) const RECENT: &str = "Recent";
 
 /// The mirrors that commits are looked up in.
 #[derive(Debug)]
@@ -135,6 +138,21 @@ impl Commits {
         let absent = absent.get(repository)?;
         let is_known = absent.names.contains(&name.to_string());
         is_known.then_some(absent.as_of)
+    }
+
+    /// The number of commits between two, where the mirror has both.
+    pub(crate) async fn count_between(
+        &self,
+        repository: &str,
+        good: &str,
+        bad: &str,
+    ) -> Option<u64> {
+        let _turn = LOOK_UPS.acquire().await;
+        let counted = self.mirrors.count_between(repository, good, bad).await;
+        counted.unwrap_or_else(|error| {
+            failed(repository, &error);
+            None
+        })
     }
 
     /// The commit of this name, in the mirror as it is.
@@ -247,6 +265,41 @@ impl Service {
             )
         })?;
         Ok((commits, main))
+    }
+
+    /// The full hash of a commit of a bot's repository, or the reason why it has none. What
+    /// this service can't look up stays as it is, for the check of the request.
+    pub(crate) async fn full_hash(
+        &self,
+        bot: &Bot<'_>,
+        text: &str,
+    ) -> Result<Result<String, String>, Status> {
+        if text == RECENT {
+            let builds = self.recent_builds(bot).await?;
+            let newest = builds.into_iter().next();
+            return Ok(newest.map(|build| build.git_hash).ok_or_else(|| {
+                format!(
+                    "no job has built a commit for {} yet; name another",
+                    bot.name
+                )
+            }));
+        }
+        let is_swarming = matches!(bot.workers, Workers::Swarming(_));
+        let (Some(commits), Some(repository), false) = (
+            &self.commits,
+            bot.repository,
+            is_swarming || text.is_empty(),
+        ) else {
+            return Ok(Ok(text.to_owned()));
+        };
+        match text.parse::<CommitName>() {
+            Ok(name) if name.is_full_hash() => Ok(Ok(text.to_owned())),
+            Ok(name) => Ok(match commits.find(repository, &name).await? {
+                Some(found) => Ok(found.git_hash),
+                None => Err(format!("{repository} has no commit {name}")),
+            }),
+            Err(error) => Ok(Err(format!("{error}, or {RECENT}"))),
+        }
     }
 
     /// Writes the full hash of each commit that a request names otherwise, where this service

@@ -20,6 +20,7 @@
 
 mod commits;
 mod limits;
+mod presets;
 mod sign_in;
 
 use std::net::SocketAddr;
@@ -34,6 +35,8 @@ use crate::hosts::is_name;
 
 pub use self::commits::Commits;
 pub use self::limits::{LimitsConfig, Most, OwnLimits};
+pub(crate) use self::presets::MOST_ATTEMPTS;
+pub use self::presets::{Preset, PresetKind};
 pub use self::sign_in::{
     Address, AddressError, Algorithm, ClientSecret, Issuer, Member, MemberError, Names, Oidc,
     Proof, Proxy, ProxyCertificate, Roles, SignInConfig, Ways,
@@ -85,6 +88,9 @@ pub struct Config {
     /// The limits of users and addresses.
     #[serde(default)]
     pub limits: LimitsConfig,
+    /// Arguments that the form of a new job can begin with.
+    #[serde(default)]
+    pub presets: Vec<Preset>,
 }
 
 /// Files with the service's certificate and its key, in PEM. They are read again when they
@@ -211,6 +217,7 @@ impl Config {
             _ => config.sign_in.check(config.tls.is_some())?,
         }
         config.limits.check()?;
+        presets::check(&config.presets)?;
         if let Some(host) = { config.gerrit_hosts.iter() }.find(|host| !is_name(host)) {
             return Err(ConfigError::GerritHost(host.clone()));
         }
@@ -259,6 +266,14 @@ mod tests {
             (
                 "listen = '127.0.0.1:80'\nstate_dir = '/s'\nbots = []\n[commits]\nallow_repositories = ['x']",
                 "does not begin with https://",
+            ),
+            (
+                "listen = '127.0.0.1:80'\nstate_dir = '/s'\nbots = []\n[[presets]]\nname = 'a'\nbenchmark = 'b'\nbot = 'c'\nattempts = 151",
+                "`presets.a.attempts` lies between 1 and 150",
+            ),
+            (
+                "listen = '127.0.0.1:80'\nstate_dir = '/s'\nbots = []\n[[presets]]\nname = ' '\nbenchmark = 'b'\nbot = 'c'",
+                "has to be there, and once",
             ),
         ];
         let zero = ["deadline", "headers"].map(|name| {

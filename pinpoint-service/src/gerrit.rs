@@ -92,6 +92,11 @@ impl Gerrit {
         })
     }
 
+    /// The hosts that may be asked, and those below them.
+    pub(crate) fn hosts(&self) -> &[String] {
+        &self.hosts
+    }
+
     /// A change, with one of its patch sets: the newest where none is named.
     pub(crate) async fn patch(&self, request: GetPatchRequest) -> Result<GetPatchResponse, Status> {
         let GetPatchRequest {

@@ -61,6 +61,7 @@ pub use users::user_name;
 pub use watching::Watches;
 
 use caller::Context;
+use config::Preset;
 use grpc::v2::CursorKey;
 use operations::Access;
 use requests::Arrival;
@@ -87,6 +88,8 @@ pub struct Service {
     pub commits: Option<Arc<Commits>>,
     /// The hosts of Gerrit that may be asked for changes.
     pub gerrit: Option<Arc<Gerrit>>,
+    /// Arguments that the form of a new job can begin with.
+    pub presets: Arc<[Preset]>,
     /// What was read of the store.
     pub caches: Arc<Caches>,
 }

@@ -15,7 +15,7 @@ use pinpoint_backends::store::{JobStore, Patience, SCHEMA_VERSION, version_at, v
 use pinpoint_backends::worker::{LEASE, WorkerEvent, WorkerOptions};
 use pinpoint_backends::{create_state_dir, owner, worker};
 use pinpoint_core::bots::{Bots, ConfigFile};
-use pinpoint_service::config::Config;
+use pinpoint_service::config::{Config, Preset};
 use pinpoint_service::{Commits, Gerrit, Limits, Phase, Service, SignIn, metrics, router};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -59,6 +59,15 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
     for bot in config.worker.iter().flat_map(|worker| &worker.bots) {
         bots.get(bot)?;
     }
+    for preset in &config.presets {
+        bots.get(&preset.bot)?;
+        if !bots.benchmarks().contains_key(&preset.benchmark) {
+            let Preset {
+                name, benchmark, ..
+            } = preset;
+            return Err(format!("preset `{name}`: there is no benchmark `{benchmark}`").into());
+        }
+    }
     let tls = match Files::of(&config) {
         Some(files) => Some((files.read()?, files)),
         None => None,
@@ -90,6 +99,7 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
             [] => None,
             hosts => Some(Arc::new(Gerrit::new(hosts.to_vec())?)),
         },
+        presets: config.presets.as_slice().into(),
         caches: Arc::default(),
     };
     // A job is taken only by a process that can also be asked for it.

@@ -51,7 +51,7 @@ fn jobs(hexadecimal: fn(&str) -> String) -> String {
     format!(
         "INSERT INTO jobs (number, id, kind, state, created, updated, duration, name, benchmark, \
          bot, username, repository, title, runs, builds, journal_version, written_by, words, \
-         spec, config, outcome, name_key, benchmark_key, bot_key, user_key, ended_runs, answer) \
+         spec, config, outcome, name_key, benchmark_key, bot_key, user_key, runs_key, answer) \
          SELECT {created} * 262144, {id} || '70008000' || {low}, \
          CASE WHEN i % 10 < 6 THEN 'bisection' WHEN i % 10 < 9 THEN 'pairwise' \
          ELSE 'culprit_finder' END, \
@@ -66,7 +66,7 @@ fn jobs(hexadecimal: fn(&str) -> String) -> String {
          '{{\"outcome\":\"{filler}{filler}\"}}', \
          CASE {name} WHEN '' THEN substr({title}, 1, 100) ELSE {name} END, \
          'benchmark-' || {benchmark}, 'bot-' || {bot}, 'user-' || {user}, \
-         CASE {state} WHEN 'pending' THEN -1 ELSE 20 END, \
+         20, \
          '{{\"status\":\"culprit_found\",\"commit\":\"0123456789abcdef0123456789abcdef01234567\"}}' \
          FROM n",
         id = hexadecimal(&created),

@@ -57,8 +57,12 @@ impl Question {
                     field: "base",
                     reason: "the sides are not commits",
                 })?;
-                for Variant { commit, .. } in [&mut sides.base, &mut sides.experiment] {
-                    name(commit);
+                for (field, side) in [
+                    ("base_extra_args", &mut sides.base),
+                    ("experiment_extra_args", &mut sides.experiment),
+                ] {
+                    run.check_extra(field, &side.arguments)?;
+                    name(&mut side.commit);
                 }
                 let base = sides.base.clone();
                 (base, spec.chart.clone(), spec.chart.is_none())

@@ -283,7 +283,11 @@ impl<'a> Run<'a> {
     }
 
     /// Checks the arguments that a field adds to the command.
-    fn check_extra(&self, field: &'static str, arguments: &[String]) -> Result<(), RequestError> {
+    pub(super) fn check_extra(
+        &self,
+        field: &'static str,
+        arguments: &[String],
+    ) -> Result<(), RequestError> {
         let checked = self.invocation.check_extra(arguments);
         checked.map_err(|source| RequestError::Argument { field, source })
     }

@@ -167,19 +167,53 @@ impl Mirrors {
         // Nobody removes it while this is held.
         let _mirror = repository.mirror().cloned();
         let repository = repository.without_mirror();
-        let state_dir = self.state_dir().to_owned();
-        let opened = repository.clone();
-        let history = blocking((), move || {
-            LocalHistory::open(&opened, &state_dir)
-                .map_err(|error| MidpointError::from(error).into())
-        });
-        let hash = match history.await?.resolve(&name.to_string()).await {
+        let history = self.history(&repository).await?;
+        let hash = match history.resolve(&name.to_string()).await {
             Ok(hash) => hash,
             Err(HistoryError::UnknownRevision { .. }) => return Ok(None),
             Err(error) => return Err(MidpointError::from(error).into()),
         };
         let found = blocking((), move || Ok(repository.details(&hash)?));
         found.await.map(Some)
+    }
+
+    /// The number of commits strictly between two, named by full hashes, in the mirror of a
+    /// URL as it is; nothing where it lacks one of them.
+    ///
+    /// # Errors
+    ///
+    /// [`LocalError::Mirror`] where the URL may not be fetched, and when the mirror can't be read.
+    pub async fn count_between(
+        &self,
+        url: &str,
+        good: &str,
+        bad: &str,
+    ) -> Result<Option<u64>, LocalError> {
+        let Some(repository) = self.repository_here(url).await? else {
+            return Ok(None);
+        };
+        let _mirror = repository.mirror().cloned();
+        let history = self.history(&repository.without_mirror()).await?;
+        for end in [good, bad] {
+            match history.resolve(end).await {
+                Ok(_) => {}
+                Err(HistoryError::UnknownRevision { .. }) => return Ok(None),
+                Err(error) => return Err(MidpointError::from(error).into()),
+            }
+        }
+        let counted = history.count(good, bad).await;
+        counted
+            .map(Some)
+            .map_err(|error| MidpointError::from(error).into())
+    }
+
+    async fn history(&self, repository: &Repository) -> Result<LocalHistory, LocalError> {
+        let (repository, state_dir) = (repository.clone(), self.state_dir().to_owned());
+        let history = blocking((), move || {
+            LocalHistory::open(&repository, &state_dir)
+                .map_err(|error| MidpointError::from(error).into())
+        });
+        history.await
     }
 }
 

@@ -9,7 +9,7 @@ use super::cancellation::{clear, withdraw};
 use super::commits::hashes;
 use super::database::{Access, Database, Row, Transaction};
 use super::journal::{damaged, parsed};
-use super::order::set_ended_runs;
+use super::order::set_runs_key;
 use super::quotas::{self, forget_runs};
 use super::text::{Names, words};
 use super::{
@@ -258,7 +258,7 @@ impl JobStore {
         let sql = format!(
             "UPDATE jobs SET state = $2, updated = $3, duration = $4, error = $5, outcome = $6, \
              words = $7, answer = $8, {} WHERE id = $1",
-            set_ended_runs("$2")
+            set_runs_key("$2")
         );
         transaction
             .execute(
@@ -543,7 +543,7 @@ pub(super) async fn count_anew(
             [id.as_str().into()],
         )
         .await?;
-    let sql = format!("UPDATE jobs SET {} WHERE id = $1", set_ended_runs("state"));
+    let sql = format!("UPDATE jobs SET {} WHERE id = $1", set_runs_key("state"));
     transaction.execute(&sql, [id.as_str().into()]).await?;
     Ok(())
 }

@@ -358,7 +358,7 @@ impl NewRow {
 
 /// Counts the runs and builds of records that are added to the journal of a job.
 pub(super) const COUNT: &str = "UPDATE jobs SET runs = runs + $3, builds = builds + $4, deaths = 0, \
-     ended_runs = CASE WHEN ended_runs < 0 THEN -1 ELSE runs + $3 END \
+     runs_key = CASE WHEN runs_key < 0 THEN -1 ELSE runs + $3 END \
      WHERE number = $1 AND lease = $2";
 
 /// Appends records to those of a job.

@@ -156,6 +156,6 @@ fn key(name: &str) -> String {
 }
 
 /// Sets the runs by which lists are sorted, of a job in this state (as SQL).
-pub(super) fn set_ended_runs(state: &str) -> String {
-    format!("ended_runs = CASE WHEN {state} IN ('pending', 'running') THEN -1 ELSE runs END")
+pub(super) fn set_runs_key(state: &str) -> String {
+    format!("runs_key = CASE {state} WHEN 'running' THEN -1 ELSE runs END")
 }

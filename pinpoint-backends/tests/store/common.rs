@@ -151,7 +151,7 @@ pub(crate) const BACK_TO_5: [&str; 22] = [
     "ALTER TABLE jobs DROP COLUMN benchmark_key",
     "ALTER TABLE jobs DROP COLUMN bot_key",
     "ALTER TABLE jobs DROP COLUMN user_key",
-    "ALTER TABLE jobs DROP COLUMN ended_runs",
+    "ALTER TABLE jobs DROP COLUMN runs_key",
     "ALTER TABLE jobs DROP COLUMN story",
     "ALTER TABLE jobs DROP COLUMN bug",
     "ALTER TABLE jobs DROP COLUMN answer",

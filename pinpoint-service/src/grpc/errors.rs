@@ -21,7 +21,7 @@ pub(crate) enum Problems {
 
 impl Problems {
     /// Under the names that the fields have in the request that was sent.
-    pub(super) fn status(self, name: fn(&str) -> String) -> Status {
+    pub(crate) fn status(self, name: fn(&str) -> String) -> Status {
         match self {
             Self::Fields(fields) => {
                 bad_request(fields.iter().map(|(field, problem)| (name(field), problem)))
@@ -78,20 +78,16 @@ pub(super) fn fields(
     if let Some(Problems::Fields(others)) = others {
         for (field, problem) in others {
             let field = name(&field);
-            if !fields.iter().any(|(known, _)| field.starts_with(&**known)) {
+            let is_of = |known: &str| {
+                let rest = field.strip_prefix(known);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            };
+            if !fields.iter().any(|(known, _)| is_of(known)) {
                 fields.push((field, problem));
             }
         }
     }
     bad_request(fields)
-}
-
-/// A question that is no job.
-pub(super) fn question(error: RequestError) -> Status {
-    Problems::from(error).status(|field| match field {
-        "configuration" => "bot".into(),
-        field => field.into(),
-    })
 }
 
 /// A field that is wrong.

@@ -22,7 +22,7 @@ use super::services::pinpoint_gateway_server::PinpointGateway;
 use super::{errors, filtered_user};
 use crate::Service;
 use crate::caller::Context;
-use crate::commits::web_url;
+use crate::commits::{Commits, web_url};
 
 type Answer<T> = Result<Response<T>, Status>;
 
@@ -139,28 +139,8 @@ impl PinpointGateway for Service {
         let name = request.into_inner().configuration;
         let found = self.bots.get(name.trim());
         let bot = found.map_err(|error| Status::not_found(error.to_string()))?;
-        let builds = self
-            .store
-            .recent_builds(bot.configured_as, MOST_READ_BUILDS)
-            .await
-            .map_err(errors::store)?;
-        let mut seen = BTreeSet::new();
-        // A hash says all of a plain commit alone.
-        let builds = builds.into_iter().filter(|build| {
-            let main = build.commit.main.clone();
-            build.commit == main.clone().into()
-                && main.merged.is_empty()
-                && seen.insert(main.git_hash)
-        });
-        let builds = builds.take(MOST_BUILDS).map(|build| BuildInfo {
-            git_hash: build.commit.main.git_hash,
-            // Builds have no numbers here.
-            build_number: 0,
-            created: Timestamp::of_milliseconds(build.recorded),
-        });
-        Ok(Response::new(ListRecentBuildsResponse {
-            builds: builds.collect(),
-        }))
+        let builds = self.recent_builds(&bot).await?;
+        Ok(Response::new(ListRecentBuildsResponse { builds }))
     }
 
     async fn get_commit(&self, request: Request<GetCommitRequest>) -> Answer<GetCommitResponse> {
@@ -168,25 +148,8 @@ impl PinpointGateway for Service {
         let name: CommitName = { name.trim().parse() }
             .map_err(|error: NoCommitName| errors::field("commit", &error.to_string()))?;
         let (commits, repository) = self.main_repository()?;
-        let found = commits.find(repository, &name).await?;
-        let found =
-            found.ok_or_else(|| Status::not_found(format!("{repository} has no commit {name}")))?;
-        let (branch, position) = found.position().unwrap_or_default();
-        let review = found.footer("Reviewed-on");
-        let review = review.filter(|url| url.starts_with("https://"));
-        Ok(Response::new(GetCommitResponse {
-            repository: repository.to_owned(),
-            url: web_url(repository, &found.git_hash),
-            commit_branch: branch.to_owned(),
-            commit_position: i64::try_from(position).unwrap_or_default(),
-            review_url: review.unwrap_or_default().to_owned(),
-            change_id: found.footer("Change-Id").unwrap_or_default().to_owned(),
-            git_hash: found.git_hash,
-            author: found.author,
-            created: found.created,
-            subject: found.subject,
-            message: found.message,
-        }))
+        let commit = self.commit_in(commits, repository, &name).await?;
+        Ok(Response::new(commit))
     }
 
     async fn get_patch(&self, request: Request<GetPatchRequest>) -> Answer<GetPatchResponse> {
@@ -233,6 +196,58 @@ impl PinpointGateway for Service {
 }
 
 impl Service {
+    /// All that is known of a commit of this repository.
+    pub(crate) async fn commit_in(
+        &self,
+        commits: &Commits,
+        repository: &str,
+        name: &CommitName,
+    ) -> Result<GetCommitResponse, Status> {
+        let found = commits.find(repository, name).await?;
+        let found =
+            found.ok_or_else(|| Status::not_found(format!("{repository} has no commit {name}")))?;
+        let (branch, position) = found.position().unwrap_or_default();
+        let review = found.footer("Reviewed-on");
+        let review = review.filter(|url| url.starts_with("https://"));
+        Ok(GetCommitResponse {
+            repository: repository.to_owned(),
+            url: web_url(repository, &found.git_hash),
+            commit_branch: branch.to_owned(),
+            commit_position: i64::try_from(position).unwrap_or_default(),
+            review_url: review.unwrap_or_default().to_owned(),
+            change_id: found.footer("Change-Id").unwrap_or_default().to_owned(),
+            git_hash: found.git_hash,
+            author: found.author,
+            created: found.created,
+            subject: found.subject,
+            message: found.message,
+        })
+    }
+
+    /// The commits that were last built for a bot, the newest first.
+    pub(crate) async fn recent_builds(&self, bot: &Bot<'_>) -> Result<Vec<BuildInfo>, Status> {
+        let builds = self
+            .store
+            .recent_builds(bot.configured_as, MOST_READ_BUILDS)
+            .await
+            .map_err(errors::store)?;
+        let mut seen = BTreeSet::new();
+        // A hash says all of a plain commit alone.
+        let builds = builds.into_iter().filter(|build| {
+            let main = build.commit.main.clone();
+            build.commit == main.clone().into()
+                && main.merged.is_empty()
+                && seen.insert(main.git_hash)
+        });
+        let builds = builds.take(MOST_BUILDS).map(|build| BuildInfo {
+            git_hash: build.commit.main.git_hash,
+            // Builds have no numbers here.
+            build_number: 0,
+            created: Timestamp::of_milliseconds(build.recorded),
+        });
+        Ok(builds.collect())
+    }
+
     /// The bots that take jobs, by name.
     pub(crate) fn usable_bots(&self) -> impl Iterator<Item = Bot<'_>> {
         self.bots.iter().filter(|bot| {
@@ -397,7 +412,7 @@ fn pairwise(request: CreateTryJobRequest) -> (SchedulePairwiseRequest, Vec<(Stri
 
 /// The extra arguments of a side in one line: those of the program that runs the benchmark,
 /// and those of the browser, which crossbench takes without a wrapping.
-fn arguments(benchmark: &str, extra: &ExtraArgs) -> String {
+pub(crate) fn arguments(benchmark: &str, extra: &ExtraArgs) -> String {
     let flag = |name: &str, value: &str| match value.trim() {
         "" => String::new(),
         // One argument of the browser, whatever is in it.

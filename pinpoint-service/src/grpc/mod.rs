@@ -2,7 +2,7 @@
 //! table of operations, and the right that it names.
 
 pub(crate) mod errors;
-mod gateway;
+pub(crate) mod gateway;
 pub(crate) mod legacy;
 pub(crate) mod pinpoint;
 pub(crate) mod v2;
@@ -14,7 +14,7 @@ pub(crate) mod v2;
     unreachable_pub,
     reason = "written by tonic-prost-build"
 )]
-mod services {
+pub(crate) mod services {
     include!(concat!(env!("OUT_DIR"), "/pinpoint.v1.rs"));
 }
 

@@ -100,6 +100,6 @@ pub(super) async fn retry(
     Ok(back_to(&job.summary.unwrap_or_default().job_id))
 }
 
-fn back_to(job: &str) -> Response {
+pub(super) fn back_to(job: &str) -> Response {
     Redirect::to(&format!("/jobs/{job}")).into_response()
 }

@@ -28,6 +28,7 @@ fn script() -> String {
     let parts = [
         include_str!("assets/jobs.js"),
         include_str!("assets/job.js"),
+        include_str!("assets/new.js"),
     ];
     let parts = parts.map(|part| format!("{{\n{part}}}\n"));
     include_str!("assets/page.js").to_owned() + &parts.concat()

@@ -95,9 +95,9 @@ fn answer(
     (status, headers(), page.into_string()).into_response()
 }
 
-/// The part of a page that changes, for a script that puts it there.
-pub(super) fn fragment(main: &Markup) -> Response {
-    (headers(), main.0.clone()).into_response()
+/// A part of a page, which a script puts into it.
+pub(super) fn fragment(part: &Markup) -> Response {
+    (headers(), part.0.clone()).into_response()
 }
 
 fn headers() -> [(HeaderName, HeaderValue); 5] {

@@ -23,6 +23,7 @@ mod dates;
 mod frame;
 mod job;
 mod jobs;
+mod new;
 mod problems;
 mod view;
 
@@ -53,6 +54,14 @@ pub(crate) const PAGES: &[Page] = &[
     posted("/jobs/{id}/pause", Right::End, || post(actions::pause)),
     posted("/jobs/{id}/resume", Right::End, || post(actions::resume)),
     posted("/jobs/{id}/retry", Right::Create, || post(actions::retry)),
+    given("/new", Right::Create, || get(new::page)),
+    posted("/new", Right::Create, || post(new::sent)),
+    given("/new/estimate", Right::Create, || get(new::estimated)),
+    given("/new/commands", Right::Create, || get(new::commanded)),
+    seen("/new/commit", || get(new::commit)),
+    seen("/new/patch", || get(new::patch)),
+    seen("/new/builds", || get(new::builds)),
+    seen("/new/stories", || get(new::stories)),
     // The names of bots, too, for the programs of the older page.
     seen("/bots", || get(bots::bots)),
     seen("/workers", || get(bots::workers)),

@@ -7,6 +7,7 @@
 
 mod accessible;
 mod job;
+mod new;
 
 use std::fs;
 use std::io::{BufRead, BufReader};

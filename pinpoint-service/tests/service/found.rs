@@ -14,6 +14,7 @@ use pinpoint_service::SignIn;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+use crate::ui;
 use crate::watch::{Event, Events};
 use crate::world::World;
 
@@ -181,6 +182,7 @@ async fn a_culprit_is_found() {
     let world = World::looking_up(SignIn::Nobody("ada".into()), &bots, &[&url]).await;
     commits_are_found_by_their_names(&world, &directory, &url, &hashes).await;
     commits_are_found_beside_a_run(&world, &url, &hashes).await;
+    ui::new::commits_are_looked_up(&world, &hashes).await;
     let tried = try_job(&world, &hashes).await;
     let request = json!({
         "start_git_hash": hashes[0][..12],
@@ -317,6 +319,7 @@ async fn a_culprit_is_found() {
     assert_eq!(of(4).unwrap()["comparisons"]["next"], "different");
     assert_eq!(of(5).unwrap()["comparisons"]["prev"], "different");
     assert_eq!(of(0).unwrap()["comparisons"]["prev"], "");
+    ui::new::the_last_build_is_known(&world, &hashes).await;
 }
 
 async fn commits_are_found_by_their_names(
@@ -524,6 +527,24 @@ async fn shown_by_our_own_api(
     let culprit = &job["result"]["culprits"][0];
     assert_eq!(culprit["commit"]["gitHash"], hashes[5]);
     assert!(culprit["probability"].as_f64().unwrap() > 0.9);
+    // The list says it in short.
+    let list = world.get("/api/v2/jobs?order=NAME").await.ok();
+    let mut list = list["jobs"].as_array().unwrap().iter();
+    let listed = list.find(|listed| listed["jobId"] == id).unwrap();
+    let answer = &listed["answer"];
+    assert_eq!(*answer, job["summary"]["answer"]);
+    assert_eq!(
+        (&answer["status"], &answer["gitHash"], &answer["culprits"]),
+        (
+            &json!("culprit_found"),
+            &culprit["blamed"]["gitHash"],
+            &json!("1")
+        )
+    );
+    assert_eq!(
+        (&answer["effect"]["before"], &answer["effect"]["estimate"]),
+        (&culprit["before"], &culprit["estimate"])
+    );
     assert_eq!(
         (&culprit["before"], &culprit["after"]),
         (&json!(101.0), &json!(201.0))

@@ -212,6 +212,54 @@ async fn pages_go_on_in_both_directions_while_jobs_are_made() {
 }
 
 #[tokio::test]
+async fn jobs_come_in_any_order_page_by_page() {
+    let world = World::new("ada").await;
+    let mut jobs = Vec::new();
+    for name in ["beta", "Alpha", "gamma", "alpha", ""] {
+        let mut request = bisection();
+        request["name"] = name.into();
+        request["story"] = "small".into();
+        request["bugId"] = "77".into();
+        jobs.push(made(&world, &request).await);
+    }
+    let page = async |order: &str, token: &Value| {
+        let token = token.as_str().unwrap();
+        let path = format!("{JOBS}?page_size=2&{order}&page_token={token}");
+        world.get(&path).await.ok()
+    };
+    let titled = |at: usize| jobs[at].clone();
+    for (order, sorted) in [
+        // The title of the one without a name begins with `pinpoint`.
+        ("order=NAME&ascending=true", [1, 3, 0, 2, 4]),
+        ("order=NAME", [4, 2, 0, 3, 1]),
+        ("order=CREATED&ascending=true", [0, 1, 2, 3, 4]),
+        ("order=RUNS", [4, 3, 2, 1, 0]),
+    ] {
+        let sorted = sorted.map(titled);
+        let first = page(order, &"".into()).await;
+        assert_eq!(ids(&first), sorted[..2], "{order}");
+        assert_eq!(first["jobs"][0]["story"], "small");
+        assert_eq!(first["jobs"][0]["bugId"], "77");
+        let second = page(order, &first["nextPageToken"]).await;
+        assert_eq!(ids(&second), sorted[2..4], "{order}");
+        let third = page(order, &second["nextPageToken"]).await;
+        assert_eq!(ids(&third), sorted[4..], "{order}");
+        assert_eq!(third["nextPageToken"], "");
+        assert_eq!(
+            ids(&page(order, &second["previousPageToken"]).await),
+            sorted[..2]
+        );
+        // A cursor fits its order alone.
+        let token = first["nextPageToken"].as_str().unwrap();
+        let other = format!("{JOBS}?page_size=2&order=BOT&page_token={token}");
+        world.get(&other).await.fails(400, 3);
+    }
+    for order in ["order=SIZE", "order=99"] {
+        world.get(&format!("{JOBS}?{order}")).await.fails(400, 3);
+    }
+}
+
+#[tokio::test]
 async fn jobs_are_found_by_each_condition() {
     let world = World::new("ada@example.org").await;
     let mut request = bisection();

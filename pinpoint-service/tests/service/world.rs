@@ -244,6 +244,7 @@ fn service(directory: &Path, store: &JobStore, sign_in: SignIn, bots: &str) -> S
         phase: watch::channel(Phase::Serving).1,
         commits: None,
         gerrit: None,
+        presets: Arc::default(),
         caches: Arc::default(),
     }
 }

@@ -10,9 +10,9 @@ ALTER TABLE jobs ADD COLUMN bot_key TEXT COLLATE "C" NOT NULL DEFAULT '';
 
 ALTER TABLE jobs ADD COLUMN user_key TEXT COLLATE "C" NOT NULL DEFAULT '';
 
--- The runs of a job that has ended, -1 for others: PostgreSQL writes a whole row and all of
--- its index entries anew for a change in a column that has an index, and runs come one by one.
-ALTER TABLE jobs ADD COLUMN ended_runs BIGINT NOT NULL DEFAULT -1;
+-- The runs of a job that is not running, and -1 of one that is: PostgreSQL writes all index
+-- entries of a row anew for a change in a column that has an index, and runs come one by one.
+ALTER TABLE jobs ADD COLUMN runs_key BIGINT NOT NULL DEFAULT 0;
 
 ALTER TABLE jobs ADD COLUMN story TEXT NOT NULL DEFAULT '';
 
@@ -36,7 +36,7 @@ CREATE INDEX jobs_sorted_by_bot ON jobs (bot_key, number);
 
 CREATE INDEX jobs_sorted_by_user ON jobs (user_key, number);
 
-CREATE INDEX jobs_sorted_by_runs ON jobs (ended_runs, number);
+CREATE INDEX jobs_sorted_by_runs ON jobs (runs_key, number);
 
 CREATE INDEX jobs_sorted_by_duration ON jobs (coalesce(duration, -1), number);
 
@@ -51,7 +51,7 @@ CREATE INDEX jobs_of_user_by_kind ON jobs (username, kind, number);
 
 CREATE INDEX jobs_of_user_by_state ON jobs (username, state, number);
 
-CREATE INDEX jobs_of_user_by_runs ON jobs (username, ended_runs, number);
+CREATE INDEX jobs_of_user_by_runs ON jobs (username, runs_key, number);
 
 CREATE INDEX jobs_of_user_by_duration ON jobs (username, coalesce(duration, -1), number);
 

@@ -4,7 +4,7 @@ use super::super::commits::hashes;
 use super::super::database::{Row, Value};
 use super::super::job::Request;
 use super::super::job_answer::JobAnswer;
-use super::super::order::{NameKeys, set_ended_runs};
+use super::super::order::{NameKeys, set_runs_key};
 use super::super::text::{Names, words};
 
 /// The jobs after a number: few, since each may have a long outcome.
@@ -55,7 +55,7 @@ pub(super) fn update(jobs: &[Row]) -> Result<(String, Vec<Value>), sqlx::Error> 
          user_key = column5, story = column6, bug = column7, answer = column8, \
          words = column9, {} \
          FROM (VALUES {}) AS derived WHERE number = column1",
-        set_ended_runs("state"),
+        set_runs_key("state"),
         lines.collect::<Vec<_>>().join(", ")
     );
     Ok((sql, values))

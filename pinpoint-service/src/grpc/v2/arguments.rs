@@ -1,15 +1,16 @@
 //! The arguments of a job: from a request to a question, and back from a job.
 
-use pinpoint_backends::job::{JobConfig, JobError, Question, spec_of};
+use pinpoint_backends::job::{JobConfig, JobError, Question, RequestError, spec_of};
 use pinpoint_backends::store::Job;
 use pinpoint_core::api::Workload;
+use pinpoint_core::bots::Bots;
 use pinpoint_core::{
     Aggregate, BisectionSpec, CombinedCommit, Commit, CulpritFinderSpec, Direction, JobSpec,
-    Magnitude, PairwiseSpec, Range, Strategy,
+    Magnitude, PairwiseSpec, Range, Strategy, Variant,
 };
 use tonic::Status;
 
-use super::super::errors;
+use super::super::errors::{self, Problems};
 use super::messages::{self, CreateJobRequest, create_job_request, magnitude};
 
 /// Problems of a request, each with its field.
@@ -27,6 +28,39 @@ impl Check {
             self.note(field, "this is missing, and the job needs it");
         }
         text.to_owned()
+    }
+
+    /// The bot, the benchmark and its story have to be known.
+    fn workload(&mut self, workload: &Workload, bots: &Bots) {
+        let Workload {
+            bot,
+            benchmark,
+            story,
+            ..
+        } = workload;
+        if !bot.is_empty()
+            && let Err(unknown) = bots.get(bot)
+        {
+            self.note("bot", unknown.to_string());
+        }
+        let known = bots.benchmarks().get(benchmark);
+        let error = match known.map(|known| known.command(story.as_deref())) {
+            _ if benchmark.is_empty() => return,
+            Some(Ok(Some(_))) => return,
+            None | Some(Ok(None)) => RequestError::NoCommand(benchmark.clone()),
+            Some(Err(error)) => error.into(),
+        };
+        if let Problems::Fields(fields) = error.into() {
+            self.0.extend(fields);
+        }
+    }
+
+    /// Arguments of a line.
+    fn arguments(&mut self, field: &str, line: &str) -> Vec<String> {
+        shlex::split(line).unwrap_or_else(|| {
+            self.note(field, "a quotation mark or an escape is not ended");
+            Vec::new()
+        })
     }
 
     /// A commit by its whole hash, which is never taken for an option of git.
@@ -54,7 +88,7 @@ impl Check {
 /// # Errors
 ///
 /// All problems of the request.
-pub(super) fn question(request: &CreateJobRequest) -> Result<Question, Status> {
+pub(super) fn question(request: &CreateJobRequest, bots: &Bots) -> Result<Question, Problems> {
     use create_job_request::Question as Asked;
 
     let mut check = Check::default();
@@ -75,6 +109,7 @@ pub(super) fn question(request: &CreateJobRequest) -> Result<Question, Status> {
         story_tags: Vec::new(),
         aggregate,
     };
+    check.workload(&workload, bots);
     let chart = text(&request.chart);
     let direction = direction(&mut check, request.direction);
     let spec: JobSpec = match &request.question {
@@ -111,6 +146,13 @@ pub(super) fn question(request: &CreateJobRequest) -> Result<Question, Status> {
         Some(Asked::Pairwise(asked)) => {
             let base = check.commit("pairwise.base", &asked.base);
             let experiment = check.commit("pairwise.experiment", &asked.experiment);
+            let mut side = |field: &str, commit: CombinedCommit, line: &str| Variant {
+                arguments: check.arguments(field, line),
+                ..commit.into()
+            };
+            let base = side("pairwise.base_extra_args", base, &asked.base_extra_args);
+            let line = &asked.experiment_extra_args;
+            let experiment = side("pairwise.experiment_extra_args", experiment, line);
             let default = PairwiseSpec::new(base, experiment);
             PairwiseSpec {
                 chart,
@@ -124,8 +166,10 @@ pub(super) fn question(request: &CreateJobRequest) -> Result<Question, Status> {
             .into()
         }
     };
-    check.end()?;
-    Ok(Question { workload, spec })
+    match check.0.is_empty() {
+        true => Ok(Question { workload, spec }),
+        false => Err(Problems::Fields(check.0)),
+    }
 }
 
 fn search(check: &mut Check, field: &str, asked: &messages::Bisection) -> BisectionSpec {
@@ -228,7 +272,7 @@ pub(super) fn arguments(job: &Job) -> Result<Option<CreateJobRequest>, JobError>
     };
     let text = |name: &str| request[name].as_str().unwrap_or_default().to_owned();
     // Requests of Chromium's API may say more.
-    let more = ["extraArgs", "baseExtraArgs", "experimentExtraArgs", "pin"];
+    let more = ["extraArgs", "pin"];
     if more.iter().any(|name| !text(name).trim().is_empty()) {
         return Ok(None);
     }
@@ -302,10 +346,11 @@ fn searched(spec: &BisectionSpec) -> Option<messages::Bisection> {
 
 fn compared(spec: &PairwiseSpec) -> Option<messages::Pairwise> {
     let sides = spec.sides.as_ref()?;
-    let side = |side: &pinpoint_core::Variant| {
-        let is_plain = side.arguments.is_empty() && side.env.is_empty() && side.artifact.is_none();
+    let side = |side: &Variant| {
+        let is_plain = side.env.is_empty() && side.artifact.is_none();
         plain(&side.commit).filter(|_| is_plain)
     };
+    let line = |side: &Variant| shlex::try_join(side.arguments.iter().map(String::as_str)).ok();
     Some(messages::Pairwise {
         base: side(&sides.base)?,
         experiment: side(&sides.experiment)?,
@@ -313,6 +358,8 @@ fn compared(spec: &PairwiseSpec) -> Option<messages::Pairwise> {
         early_stopping: spec.early_stopping,
         max_seconds: spec.max_time.map(|time| time / 1000),
         seed: spec.seed,
+        base_extra_args: line(&sides.base)?,
+        experiment_extra_args: line(&sides.experiment)?,
     })
 }
 
@@ -324,6 +371,30 @@ fn plain(commit: &CombinedCommit) -> Option<String> {
 
 fn milliseconds(seconds: u64) -> u64 {
     seconds.saturating_mul(1000)
+}
+
+/// The commits that a request names, each with its field.
+pub(super) fn commits(request: &mut CreateJobRequest) -> Vec<(&'static str, &mut String)> {
+    use create_job_request::Question as Asked;
+
+    match &mut request.question {
+        Some(Asked::Bisection(asked)) => vec![
+            ("bisection.good", &mut asked.good),
+            ("bisection.bad", &mut asked.bad),
+        ],
+        Some(Asked::CulpritFinder(asked)) => match &mut asked.bisection {
+            Some(asked) => vec![
+                ("culprit_finder.bisection.good", &mut asked.good),
+                ("culprit_finder.bisection.bad", &mut asked.bad),
+            ],
+            None => Vec::new(),
+        },
+        Some(Asked::Pairwise(asked)) => vec![
+            ("pairwise.base", &mut asked.base),
+            ("pairwise.experiment", &mut asked.experiment),
+        ],
+        None => Vec::new(),
+    }
 }
 
 pub(super) fn text(text: &str) -> Option<String> {

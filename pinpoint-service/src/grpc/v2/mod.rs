@@ -23,7 +23,7 @@ pub(crate) mod messages {
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
-use pinpoint_backends::store::{AuditEntry, Job, JobId, JobMark, StoreError};
+use pinpoint_backends::store::{AuditEntry, Job, JobId, JobMark, NewJob, StoreError};
 use prost::Message;
 use tokio::sync::mpsc;
 use tonic::codegen::BoxStream;
@@ -238,6 +238,49 @@ impl Service {
         Ok((job, entry))
     }
 
+    /// The job that a request asks for, and the request with the full hashes of its commits.
+    ///
+    /// # Errors
+    ///
+    /// All problems of the request.
+    pub(crate) async fn asked(
+        &self,
+        mut request: CreateJobRequest,
+    ) -> Result<(NewJob, CreateJobRequest), Status> {
+        let name = |field: &str| match field {
+            "configuration" => "bot".to_owned(),
+            "base_extra_args" | "experiment_extra_args" => format!("pairwise.{field}"),
+            field => field.to_owned(),
+        };
+        let missing = self.resolve_commits(&mut request).await?;
+        let question = arguments::question(&request, &self.bots);
+        let job = question.and_then(|question| Ok(question.job(&self.bots)?));
+        match job {
+            Ok(job) if missing.is_empty() => Ok((job, request)),
+            Err(errors::Problems::Other(status)) if missing.is_empty() => Err(status),
+            job => Err(errors::fields(missing, job.err(), name)),
+        }
+    }
+
+    /// Writes the full hash of each commit that a request names otherwise; the fields of those
+    /// that are not there are returned, each with its problem.
+    async fn resolve_commits(
+        &self,
+        request: &mut CreateJobRequest,
+    ) -> Result<Vec<(String, String)>, Status> {
+        let Ok(bot) = self.bots.get(request.bot.trim()) else {
+            return Ok(Vec::new());
+        };
+        let mut missing = Vec::new();
+        for (field, text) in arguments::commits(request) {
+            match self.full_hash(&bot, text.trim()).await? {
+                Ok(hash) => *text = hash,
+                Err(problem) => missing.push((field.to_owned(), problem)),
+            }
+        }
+        Ok(missing)
+    }
+
     /// Makes a job with these arguments, perhaps those of another one.
     async fn make(
         &self,
@@ -248,10 +291,10 @@ impl Service {
     ) -> Answer<messages::Job> {
         use create_job_request::Question;
 
-        let question = arguments::question(&request)?;
-        let user = self.name_for(extensions, &request.user).await?;
-        let mut job = question.job(&self.bots).map_err(errors::question)?;
-        job.user = user;
+        // Asked for again, HEAD is the same request, though it may be another commit.
+        let asked = json_of("CreateJobRequest", &request)?;
+        let (mut job, request) = self.asked(request).await?;
+        job.user = self.name_for(extensions, &request.user).await?;
         request.name.trim().clone_into(&mut job.name);
         job.title = super::title(
             match request.question {
@@ -267,7 +310,7 @@ impl Service {
         if let Some(id) = retry_of {
             job.config["retry_of"] = id.as_str().into();
         }
-        let asked = serde_json::json!([job.config["request"], job.config["retry_of"]]);
+        let asked = serde_json::json!([asked, job.config["retry_of"]]);
         let name = |field: &str| field.trim_start_matches("job_").to_owned();
         let id = self.keep(metadata, extensions, job, &asked, name).await?;
         self.shown(&self.job(&id, &[]).await?).await
@@ -285,7 +328,7 @@ fn arguments_of(job: &Job) -> Result<CreateJobRequest, Status> {
 }
 
 /// A message of ours as JSON.
-fn json_of(name: &str, message: &impl Message) -> Result<serde_json::Value, Status> {
+pub(crate) fn json_of(name: &str, message: &impl Message) -> Result<serde_json::Value, Status> {
     let internal = || Status::internal("the request can't be written as JSON");
     let json = to_json(&format!("pinpoint.v2.{name}"), &message.encode_to_vec());
     serde_json::from_slice(&json.map_err(|_| internal())?).map_err(|_| internal())

@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use self::columns::Column;
 pub(super) use self::live::events;
-use self::shown::{KINDS, SIZES, STATES, Shown, Sort};
+pub(super) use self::shown::KINDS;
+use self::shown::{SIZES, STATES, Shown, Sort};
 use super::frame::{self, Section};
 use super::view::{Form, View, key};
 use crate::Service;

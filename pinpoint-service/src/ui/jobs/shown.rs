@@ -12,7 +12,7 @@ use crate::query::Query;
 /// The sizes of a page; the second unless another is asked for.
 pub(super) const SIZES: [u32; 4] = [10, 25, 50, 100];
 
-pub(super) const KINDS: [(&str, Kind); 3] = [
+pub(in crate::ui) const KINDS: [(&str, Kind); 3] = [
     ("bisection", Kind::Bisection),
     ("try", Kind::Pairwise),
     ("culprit", Kind::CulpritFinder),

@@ -14,8 +14,8 @@ use super::npm_package;
 use crate::chromium::Chromium;
 use crate::scene::{Running, Scene};
 
-/// The answers to programs, which are no pages.
-const OF_PROGRAMS: [&str; 3] = ["/api/", "/pinpoint/", "/json/"];
+/// The answers to programs, and to scripts, which are no pages.
+const OF_PROGRAMS: [&str; 4] = ["/api/", "/pinpoint/", "/json/", "/new/"];
 
 /// The widths of a phone, and of a screen, with the theme that each is tried with.
 const SCREENS: [(u32, &str); 2] = [(320, "dark"), (1200, "light")];
@@ -47,6 +47,7 @@ async fn axe_core_finds_nothing_on_any_page() {
     paths.extend(empty);
     assert!(paths.len() > 10, "{paths:?}");
     let mut browser = Chromium::start();
+    let mut problems = Vec::new();
     for (width, theme) in SCREENS {
         let size =
             json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
@@ -57,14 +58,15 @@ async fn axe_core_finds_nothing_on_any_page() {
             browser.visit(&format!("{home}{path}"));
             browser.evaluate(&format!("{axe}; 0"));
             let found = browser.evaluate(FOUND);
-            assert_eq!(found, json!([]), "{path} at {width}: {found:#}");
+            let found = found.as_array().unwrap().iter();
+            problems.extend(found.map(|found| format!("{path} at {width}: {found}")));
             let wide = browser.evaluate("document.documentElement.scrollWidth");
-            assert!(
-                wide.as_u64().unwrap() <= width.into(),
-                "{path} at {width}: {wide}"
-            );
+            if wide.as_u64().unwrap() > width.into() {
+                problems.push(format!("{path} at {width} is {wide} wide"));
+            }
         }
     }
+    assert!(problems.is_empty(), "{problems:#?}");
     for url in browser.requests() {
         assert!(url.starts_with(&home) || url.starts_with("data:"), "{url}");
     }
@@ -95,6 +97,7 @@ async fn the_secret_of_a_token_is_in_no_log() {
 
 /// The paths of the table that lead to pages, with the id of this job.
 async fn pages(home: &str, id: &str) -> BTreeSet<String> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let client = Client::builder().no_proxy().build().unwrap();
     let mut pages = BTreeSet::new();
     for (method, path, _) in operations() {
@@ -123,8 +126,8 @@ async fn filled(scene: &Scene, running: &Running) -> String {
     }
     let (_, listed) = running.get("/api/v2/jobs", "none");
     let id = |listed: &Value| listed["jobs"][0]["jobId"].as_str().unwrap().to_owned();
-    let state = scene.directory.path().join("state");
-    let store = JobStore::open(&state).await.unwrap();
+    let state_dir = scene.directory.path().join("state");
+    let store = JobStore::open(&state_dir).await.unwrap();
     let worker = Announcement {
         id: "rack-1".into(),
         name: "rack-1".into(),

@@ -78,10 +78,8 @@ fn wait_for(browser: &mut Chromium, expression: &str) {
 fn loaded(browser: &mut Chromium, url: &str, text: &str) -> String {
     browser.call("Page.navigate", json!({ "url": url }));
     for _ in 0..600 {
-        let document = browser.call("DOM.getDocument", json!({ "depth": 0 }));
-        let root = json!({ "nodeId": document["root"]["nodeId"] });
-        let html = browser.call("DOM.getOuterHTML", root);
-        let html = html["outerHTML"].as_str().unwrap();
+        let html = browser.evaluate("document.documentElement.outerHTML");
+        let html = html.as_str().unwrap_or_default();
         if html.contains(text) {
             return html.to_owned();
         }

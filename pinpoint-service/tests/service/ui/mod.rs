@@ -8,6 +8,7 @@ mod compare;
 mod compressed;
 mod job;
 mod jobs;
+pub(crate) mod new;
 mod people;
 mod problems;
 mod simulated;

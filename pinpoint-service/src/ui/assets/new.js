@@ -1,0 +1,81 @@
+// The form of a new job: looks up what is typed, and keeps it in the address.
+const begin = (form) => {
+  const longest = 12000; // The most letters of an address that the service reads.
+
+  const typed = () => {
+    const all = new FormData(form);
+    return [...all].filter(([name, value]) => value && !["key", "form_token", "do"].includes(name));
+  };
+
+  // The fields that a part is made from: `name`, or `name=field`; all of them where it names none.
+  const asked = (part) => {
+    const all = new URLSearchParams(typed());
+    const wanted = part.dataset.fields;
+    if (!wanted) return all;
+    const some = new URLSearchParams();
+    for (const pair of wanted.split(" ")) {
+      const [name, field = name] = pair.split("=");
+      if (all.get(field)) some.set(name, all.get(field));
+    }
+    return some;
+  };
+
+  const parts = [...document.querySelectorAll("[data-source]")].map((part) => {
+    let known = part.dataset.source === "/new/estimate" || part.dataset.source === "/new/commands" ? "" : `${asked(part)}`;
+    let running;
+    return async () => {
+      const query = `${asked(part)}`;
+      if (query === known) return;
+      known = query;
+      running?.abort();
+      running = new AbortController();
+      part.setAttribute("aria-busy", "true");
+      try {
+        const answer = await fetch(`${part.dataset.source}?${query}`, { signal: running.signal });
+        if (answer.ok) part.innerHTML = await answer.text();
+        else known = undefined;
+      } catch (error) {
+        if (error.name === "AbortError") return;
+        known = undefined; // Asked for again with the next change.
+      }
+      part.removeAttribute("aria-busy");
+      for (const button of part.querySelectorAll("[data-copy]")) button.hidden = false;
+    };
+  });
+
+  const keep = () => {
+    const query = new URLSearchParams(typed());
+    const path = `/new?${query}`;
+    if (path.length > longest) return;
+    history.replaceState(null, "", path);
+    // After a sign-in that is asked for meanwhile, the form is as it was.
+    form.action = path;
+    for (const link of document.querySelectorAll("[data-kind]")) {
+      query.set("kind", link.dataset.kind);
+      link.href = `/new?${query}`;
+    }
+  };
+
+  let waiting;
+  const changed = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      keep();
+      for (const update of parts) update();
+    }, 500);
+  };
+  form.addEventListener("input", changed);
+  form.addEventListener("submit", keep);
+  // What the page brought, or the browser restored.
+  changed();
+
+  document.addEventListener("click", async ({ target }) => {
+    if (!target.matches("[data-copy]")) return;
+    await navigator.clipboard.writeText(target.previousElementSibling.textContent);
+    target.textContent = "Copied";
+  });
+  for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
+};
+
+const form = document.querySelector("#new");
+if (form) begin(form);

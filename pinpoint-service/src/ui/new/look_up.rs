@@ -1,0 +1,160 @@
+//! What was typed, looked up: a commit, a change at Gerrit, what a list suggests.
+
+use maud::{Markup, html};
+use pinpoint_backends::local::CommitName;
+use pinpoint_core::api::{GetCommitResponse, GetPatchResponse};
+use pinpoint_core::bots::Workers;
+use pinpoint_report::{Foreign, clean};
+use tonic::Status;
+
+use super::patch_name;
+use crate::Service;
+use crate::commits::RECENT;
+use crate::grpc::services::pinpoint_gateway_server::PinpointGateway;
+use crate::ui::dates::ago;
+use crate::ui::view::View;
+
+/// Digits of a hash that name a commit to people.
+const SHORT: usize = 12;
+
+/// A commit with its author, subject, position and review, or the reason why there is none.
+pub(super) async fn commit(service: &Service, bot: &str, text: &str) -> Markup {
+    if text.is_empty() {
+        return html! {};
+    }
+    match found(service, bot, text).await {
+        Ok(commit) => commit,
+        Err(status) => problem(status.message()),
+    }
+}
+
+async fn found(service: &Service, bot: &str, text: &str) -> Result<Markup, Status> {
+    let bot = service.bots.get(bot).ok();
+    let bot = bot.filter(|bot| !matches!(bot.workers, Workers::Swarming(_)));
+    let recent = match (text, &bot) {
+        (RECENT, Some(bot)) => match service.full_hash(bot, text).await? {
+            Ok(hash) => Some(hash),
+            Err(missing) => return Ok(problem(&missing)),
+        },
+        (RECENT, None) => return Ok(problem("name the bot first")),
+        _ => None,
+    };
+    let name = recent.as_deref().unwrap_or(text);
+    let name: CommitName = match name.parse() {
+        Ok(name) => name,
+        Err(error) => return Ok(problem(&format!("{error}, or {RECENT}"))),
+    };
+    let repository = bot.and_then(|bot| bot.repository);
+    let Some(commits) = &service.commits else {
+        return Ok(match (recent, name.is_full_hash()) {
+            (Some(hash), _) => html! { p { code { (hash) } } },
+            (None, true) => html! {},
+            (None, false) => problem("this service does not look up commits: give all 40 digits"),
+        });
+    };
+    let repository = match repository {
+        Some(repository) => repository,
+        None => service.main_repository()?.1,
+    };
+    let commit = service.commit_in(commits, repository, &name).await?;
+    Ok(shown(&commit))
+}
+
+fn shown(commit: &GetCommitResponse) -> Markup {
+    let short = commit.git_hash.get(..SHORT).unwrap_or(&commit.git_hash);
+    html! {
+        p {
+            @match &*commit.url {
+                "" => code { (short) },
+                url => a href=(url) rel="noreferrer" { code { (short) } },
+            }
+            " " (Foreign(&commit.subject))
+        }
+        p.soft {
+            (Foreign(&commit.author))
+            @if let Ok(created) = commit.created.parse() { ", " (ago(Some(&created))) }
+            @if !commit.commit_branch.is_empty() {
+                ", " (Foreign(&format!("{}@{{#{}}}", commit.commit_branch, commit.commit_position)))
+            }
+            @if !commit.review_url.is_empty() {
+                ", " a href=(clean(&commit.review_url)) rel="noreferrer" { "review" }
+            }
+        }
+    }
+}
+
+/// A change at Gerrit with its author and subject, or the reason why there is none.
+pub(super) async fn patch(service: &Service, view: &View, text: &str) -> Markup {
+    if text.is_empty() {
+        return html! {};
+    }
+    let trusted = service
+        .gerrit
+        .as_ref()
+        .map_or(&[][..], |gerrit| gerrit.hosts());
+    if trusted.is_empty() {
+        return problem(
+            "this service does not ask Gerrit; its operator lists hosts in `gerrit_hosts`",
+        );
+    }
+    let request = match patch_name::read(text, trusted) {
+        Ok(request) => request,
+        Err(wrong) => return problem(&wrong),
+    };
+    let request = view.call("pinpoint.v1.PinpointGateway/GetPatch", request);
+    match service.get_patch(request).await {
+        Ok(found) => shown_patch(found.get_ref()),
+        Err(status) => problem(status.message()),
+    }
+}
+
+fn shown_patch(patch: &GetPatchResponse) -> Markup {
+    let GetPatchResponse {
+        host,
+        change,
+        patchset,
+        project,
+        author,
+        subject,
+        created,
+    } = patch;
+    html! {
+        p {
+            // The host is one of the operator's list.
+            a href=(format!("https://{host}/{change}/{patchset}")) rel="noreferrer" {
+                (change) "/" (patchset)
+            }
+            " " (Foreign(subject))
+        }
+        p.soft {
+            (Foreign(author)) ", " (Foreign(project))
+            @if let Ok(created) = created.parse() { ", " (ago(Some(&created))) }
+        }
+    }
+}
+
+fn problem(text: &str) -> Markup {
+    html! { p.error { (Foreign(text)) } }
+}
+
+/// The commits that were last built for a bot, as suggestions.
+pub(super) async fn builds(service: &Service, bot: &str) -> Result<Markup, Status> {
+    let builds = match service.bots.get(bot) {
+        Ok(bot) => service.recent_builds(&bot).await?,
+        Err(_) => Vec::new(),
+    };
+    Ok(html! {
+        option value="HEAD" { "the newest commit" }
+        @if !builds.is_empty() { option value=(RECENT) { "the last build" } }
+        @for build in builds {
+            option value=(build.git_hash) { "built " (ago(build.created.as_ref())) }
+        }
+    })
+}
+
+/// The stories of a benchmark, as suggestions.
+pub(super) fn stories(service: &Service, benchmark: &str) -> Markup {
+    let benchmark = service.bots.benchmarks().get(benchmark);
+    let stories = benchmark.map_or(&[][..], |benchmark| &benchmark.stories);
+    html! { @for story in stories { option value=(story) {} } }
+}

@@ -1,0 +1,251 @@
+//! The form of a new job: its fields, what was typed looked up, what the job will cost, and the
+//! same as a command. What is typed is kept in the address by a script, so that a reload, a
+//! sign-in or a message to somebody else keeps it.
+
+mod commands;
+mod estimate;
+mod fields;
+mod form;
+mod look_up;
+mod patch_name;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, StatusCode, Uri, header};
+use maud::{Markup, html};
+use tonic::Status;
+use tonic_types::StatusExt;
+
+use self::fields::{FieldProblem, Typed, name_in_form};
+use self::form::Told;
+use super::actions::back_to;
+use super::frame::{self, Section, fragment};
+use super::view::{Form, View, once};
+use crate::Service;
+use crate::browsers::is_loopback;
+use crate::grpc::errors;
+use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
+use crate::grpc::v2::messages::{CloneJobRequest, Kind};
+use crate::query::Query;
+use crate::rest::Problem;
+
+/// GET `/new`: the form, filled in by the address, by a preset or by another job.
+pub(super) async fn page(
+    State(service): State<Service>,
+    uri: Uri,
+    view: View,
+) -> Result<Response, Problem> {
+    let mut query = Query::of(&uri)?;
+    let typed = match (query.take("from"), query.take("preset")) {
+        (Some(job_id), _) => {
+            let request = CloneJobRequest { job_id };
+            let request = view.call("pinpoint.v2.Pinpoint/CloneJob", request);
+            Typed::of_request(service.clone_job(request).await?.get_ref())
+        }
+        (None, Some(name)) => {
+            let preset = service.presets.iter().find(|preset| preset.name == name);
+            let unknown =
+                || errors::field("preset", "the operator has configured none of this name");
+            Typed::of_preset(preset.ok_or_else(unknown)?)
+        }
+        (None, None) => Typed::default(),
+    };
+    let typed = read(typed, &mut query)?;
+    let builds = look_up::builds(&service, typed.get("bot")).await?;
+    let told = Told {
+        problems: &[],
+        problem: None,
+        found: &[],
+        estimate: not_yet(),
+        commands: not_yet(),
+        builds,
+    };
+    let main = form::page(&service, &view, &typed, &told);
+    Ok(frame::page(&view, Section::New, "New job", &main))
+}
+
+/// POST `/new`: makes the job, or only looks up and estimates.
+pub(super) async fn sent(
+    State(service): State<Service>,
+    view: View,
+    uri: Uri,
+    headers: HeaderMap,
+    Form(mut form): Form,
+) -> Result<Response, Problem> {
+    let makes = form.take("do").as_deref() == Some("make");
+    let typed = read(Typed::default(), &mut form)?;
+    let (request, mut problems) = typed.request();
+    let refused = if makes && problems.is_empty() {
+        let mut call = view.call("pinpoint.v2.Pinpoint/CreateJob", request);
+        once(&mut form, &mut call)?;
+        match service.create_job(call).await {
+            Ok(job) => {
+                let summary = job.into_inner().summary.unwrap_or_default();
+                return Ok(back_to(&summary.job_id));
+            }
+            Err(status) => Some(status),
+        }
+    } else if makes {
+        // What is wrong beside that is said at once.
+        service.asked(request).await.err()
+    } else {
+        problems.clear();
+        None
+    };
+    let (status, problem) = match refused {
+        Some(refused) => of_fields(&mut problems, refused),
+        None => (None, None),
+    };
+    let told = Told {
+        problems: &problems,
+        problem: problem.as_deref(),
+        found: &found(&service, &view, &typed).await,
+        estimate: match makes {
+            true => not_yet(),
+            false => estimate::shown(&service, &view, &typed).await,
+        },
+        commands: match makes {
+            true => not_yet(),
+            false => commands::shown(&service, &origin(&uri, &headers), &typed).await,
+        },
+        builds: look_up::builds(&service, typed.get("bot")).await?,
+    };
+    let main = form::page(&service, &view, &typed, &told);
+    let mut response = frame::page(&view, Section::New, "New job", &main);
+    if let Some((status, wait)) = status {
+        *response.status_mut() = status;
+        if let Some(wait) = wait {
+            response.headers_mut().insert(header::RETRY_AFTER, wait);
+        }
+    } else if !problems.is_empty() {
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+    }
+    Ok(response)
+}
+
+fn read(typed: Typed, query: &mut Query) -> Result<Typed, Status> {
+    typed
+        .and(query)
+        .map_err(|(field, problem)| errors::field(&field, &problem))
+}
+
+/// The status of an answer, and the seconds to wait where that helps.
+type Refusal = (StatusCode, Option<http::HeaderValue>);
+
+/// Adds the problems of fields to those of the form; what a refusal says otherwise is returned.
+fn of_fields(
+    problems: &mut Vec<FieldProblem>,
+    refused: Status,
+) -> (Option<Refusal>, Option<String>) {
+    let details = refused.get_error_details();
+    if let Some(bad) = details.bad_request() {
+        for violation in &bad.field_violations {
+            let field = name_in_form(&violation.field);
+            if !problems.iter().any(|(known, _)| known == field) {
+                problems.push((field.to_owned(), violation.description.clone()));
+            }
+        }
+        return (None, None);
+    }
+    let message = refused.message().to_owned();
+    let answer = Problem::from(refused).into_response();
+    let wait = answer.headers().get(header::RETRY_AFTER).cloned();
+    (Some((answer.status(), wait)), Some(message))
+}
+
+/// What was typed, looked up.
+async fn found(service: &Service, view: &View, typed: &Typed) -> Vec<(&'static str, Markup)> {
+    let bot = typed.get("bot");
+    let names = match typed.kind {
+        Kind::Pairwise => ["base", "experiment"],
+        _ => ["good", "bad"],
+    };
+    let [one, other] = names.map(|name| look_up::commit(service, bot, typed.get(name)));
+    let patches = ["base_patch", "experiment_patch"];
+    let [first, second] = patches.map(|name| look_up::patch(service, view, typed.get(name)));
+    let (one, other, first, second) = tokio::join!(one, other, first, second);
+    vec![
+        (names[0], one),
+        (names[1], other),
+        (patches[0], first),
+        (patches[1], second),
+    ]
+}
+
+/// The address of this service, as the one who asks reaches it: beyond this machine always with
+/// TLS.
+fn origin(uri: &Uri, headers: &HeaderMap) -> String {
+    let text = |name| {
+        headers
+            .get(name)
+            .and_then(|it: &http::HeaderValue| it.to_str().ok())
+    };
+    if let Some(origin) = text(header::ORIGIN).filter(|origin| origin.starts_with("http")) {
+        return origin.to_owned();
+    }
+    let host = uri
+        .authority()
+        .map(|it| it.as_str())
+        .or_else(|| text(header::HOST));
+    let host = host.unwrap_or("localhost");
+    match is_loopback(host) {
+        true => format!("http://{host}"),
+        false => format!("https://{host}"),
+    }
+}
+
+/// In the place of what only a filled form has; a script fills it at once.
+fn not_yet() -> Markup {
+    html! { p.soft { "Fill in the form, and press “Look up and estimate”." } }
+}
+
+/// GET `/new/commit`: a commit, looked up.
+pub(super) async fn commit(State(service): State<Service>, uri: Uri) -> Result<Response, Problem> {
+    let mut query = Query::of(&uri)?;
+    let (bot, name) = (query.take("bot"), query.take("name"));
+    let (bot, name) = (bot.unwrap_or_default(), name.unwrap_or_default());
+    Ok(fragment(&look_up::commit(&service, &bot, &name).await))
+}
+
+/// GET `/new/patch`: a change at Gerrit, looked up.
+pub(super) async fn patch(
+    State(service): State<Service>,
+    uri: Uri,
+    view: View,
+) -> Result<Response, Problem> {
+    let name = Query::of(&uri)?.take("name").unwrap_or_default();
+    Ok(fragment(&look_up::patch(&service, &view, &name).await))
+}
+
+/// GET `/new/builds`: the commits that a field suggests.
+pub(super) async fn builds(State(service): State<Service>, uri: Uri) -> Result<Response, Problem> {
+    let bot = Query::of(&uri)?.take("bot").unwrap_or_default();
+    Ok(fragment(&look_up::builds(&service, &bot).await?))
+}
+
+/// GET `/new/stories`: the stories that a field suggests.
+pub(super) async fn stories(State(service): State<Service>, uri: Uri) -> Result<Response, Problem> {
+    let benchmark = Query::of(&uri)?.take("benchmark").unwrap_or_default();
+    Ok(fragment(&look_up::stories(&service, &benchmark)))
+}
+
+/// GET `/new/estimate`: what the job costs that the address describes.
+pub(super) async fn estimated(
+    State(service): State<Service>,
+    uri: Uri,
+    view: View,
+) -> Result<Response, Problem> {
+    let typed = read(Typed::default(), &mut Query::of(&uri)?)?;
+    Ok(fragment(&estimate::shown(&service, &view, &typed).await))
+}
+
+/// GET `/new/commands`: the same job as a command.
+pub(super) async fn commanded(
+    State(service): State<Service>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let typed = read(Typed::default(), &mut Query::of(&uri)?)?;
+    let origin = origin(&uri, &headers);
+    Ok(fragment(&commands::shown(&service, &origin, &typed).await))
+}

@@ -1,0 +1,756 @@
+//! The form of a new job.
+
+use std::process::Command;
+
+use pinpoint_service::config::{Preset, PresetKind};
+use pinpoint_service::{Service, SignIn, router};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use super::{Page, get, post};
+use crate::v2::id_of;
+use crate::world::World;
+
+/// With arguments that requests may add.
+const BOTS: &str = r#"
+    [bots.lab]
+    local = true
+    repository = "https://example.org/tool.git"
+
+    [benchmarks.parsing]
+    stories = ["small", "large"]
+    bots = ["lab"]
+    build = "make 'all of it'"
+    command = ["./bench", "{story}"]
+    format = "lines"
+    timeout = "10m"
+    env = { SECRET = "s3cr3t" }
+    allow_extra_args = ["--repeat=*", "--extra-browser-args=*"]
+"#;
+
+async fn world() -> World {
+    World::of(SignIn::Nobody("ada@example.org".into()), BOTS).await
+}
+
+/// The value that a field of a page has.
+#[track_caller]
+fn value<'a>(page: &'a str, name: &str) -> &'a str {
+    let field = page
+        .split('<')
+        .find(|tag| tag.starts_with("input ") && tag.contains(&format!(r#" name="{name}""#)));
+    let field = field.unwrap_or_else(|| panic!("there is no field {name}: {page}"));
+    let value = field.split(r#" value=""#).nth(1).unwrap();
+    value.split('"').next().unwrap()
+}
+
+/// Sends a form with the fields that the page has itself.
+async fn send(world: &World, what: &str, fields: &[(&str, &str)]) -> Page {
+    let page = get(world, "/new").await.ok();
+    let own = [("key", value(&page, "key")), ("do", what)];
+    post(world, "/new", &[&own, fields].concat()).await
+}
+
+fn good() -> String {
+    "a".repeat(40)
+}
+
+fn bad() -> String {
+    "b".repeat(40)
+}
+
+/// The arguments of the job that a page leads to.
+async fn arguments(world: &World, page: &Page) -> Value {
+    let id = page.leads_to().strip_prefix("/jobs/").unwrap();
+    world.get(&format!("/api/v2/jobs/{id}")).await.ok()["arguments"].clone()
+}
+
+#[tokio::test]
+async fn each_kind_has_its_fields() {
+    let world = world().await;
+    for (kind, has, lacks) in [
+        (
+            "bisection",
+            &[
+                "good",
+                "bad",
+                "attempts",
+                "magnitude",
+                "max_runs",
+                "commits",
+            ][..],
+            &["base", "first_runs", "story_tags"][..],
+        ),
+        (
+            "try",
+            &[
+                "base",
+                "experiment",
+                "base_patch",
+                "experiment_js_flags",
+                "base_browser_args",
+                "experiment_enable_features",
+                "early_stopping",
+            ],
+            &["good", "magnitude", "commits"],
+        ),
+        (
+            "culprit",
+            &["good", "bad", "first_runs", "noise"],
+            &["base"],
+        ),
+    ] {
+        let page = get(&world, &format!("/new?kind={kind}")).await.ok();
+        assert_eq!(value(&page, "kind"), kind);
+        assert!(page.contains(&format!(r#"data-kind="{kind}" aria-current="true""#)));
+        for name in has
+            .iter()
+            .chain(&["name", "bug", "bot", "benchmark", "story", "chart"])
+        {
+            assert!(
+                page.contains(&format!(r#" name="{name}""#)),
+                "{kind} {name}"
+            );
+            // Each has its label.
+            assert!(
+                page.contains(&format!(r#"<label for="f-{name}">"#)),
+                "{kind} {name}"
+            );
+        }
+        for name in lacks {
+            assert!(
+                !page.contains(&format!(r#" name="{name}""#)),
+                "{kind} {name}"
+            );
+        }
+        let attempts = if kind == "bisection" { "" } else { "30" };
+        assert_eq!(value(&page, "attempts"), attempts);
+        // A browser sends no form that lacks these.
+        let commit = if kind == "try" { "base" } else { "good" };
+        for name in ["bot", "benchmark", commit] {
+            let field = page
+                .split('<')
+                .find(|tag| tag.contains(&format!(r#" name="{name}""#)));
+            assert!(field.unwrap().contains(" required"), "{kind} {name}");
+        }
+        // Enter presses the first button, which makes no job.
+        let button = page
+            .split("<button ")
+            .find(|tag| tag.contains(r#"name="do""#));
+        assert!(button.unwrap().contains(r#"value="look" formnovalidate"#));
+    }
+    let page = get(&world, "/new?kind=bisection").await.ok();
+    assert!(page.contains(r#"<datalist id="bots"><option value="lab">"#));
+    assert!(page.contains(r#"<datalist id="benchmarks"><option value="parsing">"#));
+    assert_eq!(get(&world, "/new?kind=unheard").await.status.as_u16(), 400);
+}
+
+#[tokio::test]
+async fn a_bisection_is_made_as_it_was_typed() {
+    let world = world().await;
+    let (good, bad) = (good(), bad());
+    let sent = [
+        ("kind", "bisection"),
+        ("name", "Since Monday"),
+        ("bug", "7"),
+        ("bot", "lab"),
+        ("benchmark", "parsing"),
+        ("story", "small"),
+        ("chart", "time"),
+        ("direction", "down"),
+        ("good", &good),
+        ("bad", &bad),
+        ("attempts", "20"),
+        ("magnitude", "5 %"),
+        ("confidence", "99%"),
+        ("strategy", "pinpoint"),
+        ("max_runs", "500"),
+        ("max_builds", "30"),
+        ("max_time", "1h 30m"),
+    ];
+    let made = send(&world, "make", &sent).await;
+    let shown = arguments(&world, &made).await;
+    let expected = json!({
+        "bot": "lab",
+        "benchmark": "parsing",
+        "story": "small",
+        "chart": "time",
+        "direction": "DOWN",
+        // As the benchmark is configured.
+        "aggregate": "median",
+        "name": "Since Monday",
+        "user": "",
+        "bugId": "7",
+        "bisection": {
+            "good": good,
+            "bad": bad,
+            "strategy": "PINPOINT",
+            "confidence": 0.99,
+            "magnitude": { "percent": 5.0 },
+            "attempts": 20,
+            "buildCost": 1.0,
+            "maxRuns": "500",
+            "maxBuilds": "30",
+            "maxSeconds": "5400",
+            "seed": "0",
+        },
+    });
+    assert_eq!(shown, expected);
+
+    // Another one like it is asked for with the same form, filled in.
+    let id = made.leads_to().strip_prefix("/jobs/").unwrap();
+    let again = get(&world, &format!("/new?from={id}")).await.ok();
+    for (name, typed) in sent {
+        let shown = match name {
+            "direction" | "strategy" => {
+                assert!(again.contains(&format!(r#"<option value="{typed}" selected>"#)));
+                continue;
+            }
+            "magnitude" => "5%",
+            "confidence" => "0.99",
+            "max_time" => "1h 30m",
+            _ => typed,
+        };
+        assert_eq!(value(&again, name), shown, "{name}");
+    }
+    // What the address says outranks it.
+    let other = get(&world, &format!("/new?from={id}&name=other"))
+        .await
+        .ok();
+    assert_eq!(value(&other, "name"), "other");
+    let unknown = "/new?from=0199f3c1a2b37f0e8d1c2b3a49586776";
+    assert_eq!(get(&world, unknown).await.status.as_u16(), 404);
+}
+
+#[tokio::test]
+async fn a_try_job_is_made_as_it_was_typed() {
+    let world = world().await;
+    let base = good();
+    let sent = [
+        ("kind", "try"),
+        ("bot", "lab"),
+        ("benchmark", "parsing"),
+        ("story", "large"),
+        ("base", &*base),
+        ("attempts", "19"),
+        ("experiment_runner_args", "--repeat=2 --repeat='3 4'"),
+        ("experiment_js_flags", "--a --b"),
+        ("experiment_enable_features", "One,Two"),
+        ("early_stopping", "yes"),
+    ];
+    let made = send(&world, "make", &sent).await;
+    let shown = arguments(&world, &made).await;
+    // An experiment that is not named is the base, with other arguments.
+    let asked = &shown["pairwise"];
+    assert_eq!(
+        (&asked["base"], &asked["experiment"]),
+        (&json!(base), &json!(base))
+    );
+    assert_eq!(
+        (&asked["pairs"], &asked["earlyStopping"]),
+        (&json!(20), &json!(true))
+    );
+    let id = made.leads_to().strip_prefix("/jobs/").unwrap();
+    let job = world.store.get(id).await.unwrap();
+    let sides = &job.spec["sides"];
+    let arguments = [
+        "--repeat=2",
+        "--repeat=3 4",
+        "--extra-browser-args=--js-flags=\"--a --b\" --enable-features=One,Two",
+    ];
+    assert_eq!(sides["experiment"]["arguments"], json!(arguments));
+    let none = sides["base"]["arguments"].as_array();
+    assert!(none.is_none_or(Vec::is_empty));
+    // They are those of another one like it, too, and of its repetition.
+    let again = get(&world, &format!("/new?from={id}")).await.ok();
+    assert!(value(&again, "experiment_runner_args").contains("--repeat=2"));
+    let retried = world
+        .post(&format!("/api/v2/jobs/{id}/retry"), &json!({}))
+        .await
+        .ok();
+    let retried = world.store.get(&id_of(&retried)).await.unwrap();
+    assert_eq!(retried.spec["sides"], job.spec["sides"]);
+}
+
+#[tokio::test]
+async fn every_problem_stands_at_its_field_and_what_was_typed_stays() {
+    let world = world().await;
+    let long = "ü".repeat(1_001);
+    let try_job = [
+        ("kind", "try"),
+        ("name", &*long),
+        ("bug", "-3"),
+        ("bot", "lib"),
+        ("benchmark", "parsimg"),
+        ("base_patch", "12345/6"),
+        ("base_runner_args", "--a='"),
+        ("experiment", "HEAD~1"),
+        ("attempts", "151"),
+        ("max_time", "soon"),
+        ("direction", "sideways"),
+        ("story_tags", "a,b"),
+        ("aggregate", "<b>most</b>"),
+    ];
+    let wrong = [
+        ("name", "more than 1000 characters"),
+        ("bug", "a whole number from 1 on"),
+        ("bot", "did you mean `lab`"),
+        ("benchmark", "`parsimg` can't be requested"),
+        ("base", "this is missing"),
+        ("base_patch", "push the change as a commit"),
+        ("base_runner_args", "is not ended"),
+        ("experiment", "not a full git hash"),
+        ("attempts", "from 1 to 150"),
+        ("max_time", "write a time as 90s"),
+        ("direction", "one of those that are offered"),
+        ("story_tags", "name one"),
+        ("aggregate", "most"),
+    ];
+    refused(&world, &try_job, &wrong).await;
+    let bisection = [
+        ("kind", "bisection"),
+        ("bot", "lab"),
+        ("benchmark", "parsing"),
+        ("story", "medium"),
+        ("good", "\"><script>alert(1)</script>"),
+        ("bad", "abc"),
+        ("attempts", "0"),
+        ("magnitude", "5 ms"),
+        ("confidence", "1"),
+        ("strategy", "luck"),
+        ("max_runs", "many"),
+        ("max_builds", "0"),
+        ("build_cost", "-1"),
+        ("seed", "x"),
+        ("commits", "10001"),
+    ];
+    let wrong = [
+        ("story", "no story `medium`"),
+        ("good", "not a full git hash"),
+        ("bad", "not a full git hash"),
+        ("attempts", "from 1 to 150"),
+        ("magnitude", "5%, or as a number"),
+        ("confidence", "0.95 or 95%"),
+        ("strategy", "one of those that are offered"),
+        ("max_runs", "a whole number"),
+        ("max_builds", "a whole number"),
+        ("build_cost", "a number of runs"),
+        ("seed", "a whole number"),
+        ("commits", "from 1 to 10000"),
+    ];
+    refused(&world, &bisection, &wrong).await;
+    // Problems that the workers' libraries find alone.
+    let culprit = [
+        ("kind", "culprit"),
+        ("bot", "lab"),
+        ("benchmark", "parsing"),
+        ("attempts", "4"),
+        ("first_runs", "151"),
+    ];
+    let wrong = [
+        ("story", "no story is named"),
+        ("good", "this is missing"),
+        ("bad", "this is missing"),
+        ("attempts", "6 pairs are the fewest"),
+        ("first_runs", "from 1 to 150"),
+    ];
+    refused(&world, &culprit, &wrong).await;
+    assert!(get(&world, "/?size=25").await.ok().contains("0 jobs"));
+}
+
+/// A form with these problems, and no others.
+async fn refused(world: &World, sent: &[(&str, &str)], wrong: &[(&str, &str)]) {
+    let page = send(world, "make", sent).await;
+    assert_eq!(page.status.as_u16(), 400, "{}", page.text);
+    let text = page.text;
+    for (name, problem) in wrong {
+        let there = text
+            .split(&format!(r#"<p class="error" id="e-{name}">"#))
+            .nth(1);
+        let there = there.unwrap_or_else(|| panic!("{name} has no problem: {text}"));
+        let there = there.split("</p>").next().unwrap();
+        assert!(there.contains(problem), "{name}: {there}");
+        assert!(
+            text.contains(&format!(r##"<a href="#f-{name}">"##)),
+            "{name}"
+        );
+    }
+    let invalid = text.matches(r#" aria-invalid="true""#).count();
+    assert_eq!(invalid, wrong.len(), "{text}");
+    for (name, typed) in sent {
+        let typed = typed
+            .replace('"', "&quot;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;");
+        if !["direction", "strategy"].contains(name) {
+            assert_eq!(value(&text, name), typed, "{name}");
+        }
+    }
+    assert!(!text.contains("<b>most") && !text.contains("<script>"));
+}
+
+/// The limits themselves are no problem.
+#[tokio::test]
+async fn the_longest_name_and_the_most_attempts_are_taken() {
+    let world = world().await;
+    let name = "ü".repeat(500);
+    let (good, bad) = (good(), bad());
+    let sent = [
+        ("kind", "culprit"),
+        ("name", &*name),
+        ("bot", "lab"),
+        ("benchmark", "parsing"),
+        ("story", "small"),
+        ("good", &good),
+        ("bad", &bad),
+        ("attempts", "150"),
+    ];
+    let made = send(&world, "make", &sent).await;
+    let shown = arguments(&world, &made).await;
+    assert_eq!(shown["culpritFinder"]["pairs"], 150);
+    assert_eq!(shown["name"], *name);
+}
+
+#[tokio::test]
+async fn a_double_click_makes_one_job() {
+    let world = world().await;
+    let page = get(&world, "/new").await.ok();
+    let (good, bad) = (good(), bad());
+    let key = value(&page, "key");
+    let sent = [
+        ("do", "make"),
+        ("key", key),
+        ("kind", "bisection"),
+        ("bot", "lab"),
+        ("benchmark", "parsing"),
+        ("story", "small"),
+        ("good", &good),
+        ("bad", &bad),
+    ];
+    let (first, second) = tokio::join!(post(&world, "/new", &sent), post(&world, "/new", &sent));
+    assert_eq!(first.leads_to(), second.leads_to());
+    assert!(get(&world, "/?size=25").await.ok().contains("1 job<"));
+    // Sent again with something else, from the page before: the form stays, with a key of its own.
+    let other = post(&world, "/new", &[&sent[..], &[("name", "other")]].concat()).await;
+    assert_eq!(other.status.as_u16(), 409);
+    assert_eq!(value(&other.text, "name"), "other");
+    assert_ne!(value(&other.text, "key"), key);
+    let without = post(&world, "/new", &[&sent[..1], &sent[2..]].concat()).await;
+    assert_eq!(without.status.as_u16(), 400);
+}
+
+#[tokio::test]
+async fn a_preset_fills_the_form() {
+    let world = world().await;
+    let preset = Preset {
+        name: "Parsing & more".into(),
+        kind: PresetKind::Try,
+        benchmark: "parsing".into(),
+        bot: "lab".into(),
+        story: "large".into(),
+        attempts: Some(20),
+        ..Preset::default()
+    };
+    let service = Service {
+        presets: [preset].into(),
+        ..world.service.clone()
+    };
+    let router = router(service).await;
+    let page = async |path: &str| {
+        let request = http::Request::get(path).header("accept", "text/html");
+        let request = request.body(axum::body::Body::empty()).unwrap();
+        let answer = router.clone().oneshot(request).await.unwrap();
+        let body = axum::body::to_bytes(answer.into_body(), usize::MAX).await;
+        String::from_utf8(body.unwrap().into()).unwrap()
+    };
+    let link = "/new?preset=Parsing+%26+more";
+    assert!(page("/new").await.contains(&format!(r#"href="{link}""#)));
+    let filled = page(link).await;
+    for (name, expected) in [
+        ("kind", "try"),
+        ("bot", "lab"),
+        ("benchmark", "parsing"),
+        ("story", "large"),
+        ("attempts", "20"),
+    ] {
+        assert_eq!(value(&filled, name), expected);
+    }
+    assert_eq!(get(&world, link).await.status.as_u16(), 400);
+}
+
+#[tokio::test]
+async fn a_search_is_estimated_and_makes_no_job() {
+    let world = world().await;
+    let sent = [
+        ("kind", "culprit"),
+        ("bot", "lab"),
+        ("benchmark", "parsing"),
+        ("story", "small"),
+        ("magnitude", "20%"),
+        ("attempts", "10"),
+        ("max_runs", "40"),
+        ("commits", "3"),
+    ];
+    // The ends are missing, which is no problem yet.
+    let page = send(&world, "look", &sent).await.ok();
+    assert!(page.contains("3 commits between the ends; runs scatter by 1.000 % (assumed"));
+    assert!(page.contains("<th scope=\"row\">+20.00 %</th>"), "{page}");
+    assert!(page.contains("And 20 runs to compare the ends"));
+    assert!(page.contains("<bdi>lab</bdi>: no job waits, and no worker takes them now."));
+    assert!(!page.contains("aria-invalid"));
+    assert_eq!(value(&page, "commits"), "3");
+    let part = async |query: &str| get(&world, &format!("/new/estimate?{query}")).await.ok();
+    let unknown = part("kind=bisection&bot=lab").await;
+    assert!(
+        unknown.contains("say how many commits lie between them"),
+        "{unknown}"
+    );
+    let pairs = part("kind=try&bot=lab&attempts=10").await;
+    assert!(pairs.starts_with("<p>20 runs and 2 builds."), "{pairs}");
+    let noise = part("kind=bisection&commits=3&noise=x").await;
+    assert!(noise.contains("class=\"error\""), "{noise}");
+    assert!(get(&world, "/?size=25").await.ok().contains("0 jobs"));
+}
+
+/// The words that a shell makes of the command of a page.
+fn words(page: &str, program: &str) -> Vec<String> {
+    let command = page
+        .split("<pre>")
+        .find(|it| it.starts_with(program))
+        .unwrap();
+    let command = command.split("</pre>").next().unwrap();
+    let command = command
+        .replace("&quot;", "\"")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">");
+    let command = command.replace("&amp;", "&");
+    let script = format!("{program}() {{ printf '%s\\0' \"$@\"; }}\n{command}");
+    let shell = Command::new("sh")
+        .arg("-c")
+        .arg(script)
+        .env("PINPOINT_TOKEN", "T")
+        .output();
+    let text = String::from_utf8(shell.unwrap().stdout).unwrap();
+    text.split_terminator('\0').map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn the_form_is_a_command_that_a_shell_reads_as_it_was_typed() {
+    let world = world().await;
+    let (good, bad) = (good(), bad());
+    let name = "it's \"$(id)\" `id` \\ !x <b>&amp;";
+    let part = async |fields: &[(&str, &str)]| {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        let path = format!("/new/commands?{}", query.extend_pairs(fields).finish());
+        get(&world, &path).await.ok()
+    };
+    let page = part(&[
+        ("kind", "bisection"),
+        ("name", name),
+        ("bot", "lab"),
+        ("benchmark", "parsing"),
+        ("story", "small"),
+        ("chart", "--build=rm"),
+        ("good", &good),
+        ("bad", &bad),
+        ("magnitude", "5%"),
+        ("max_time", "20m"),
+    ])
+    .await;
+    let expected = [
+        "bisect",
+        &good,
+        &bad,
+        "--magnitude=5%",
+        "--max-time=1200s",
+        "--chart=--build=rm",
+        "--build=make 'all of it'",
+        "--format=lines",
+        "--timeout=10m",
+        "--benchmark=parsing",
+        &format!("--name={name}"),
+        "--env=SECRET",
+        "--",
+        "./bench",
+        "small",
+    ];
+    assert_eq!(words(&page, "pinpoint"), expected);
+    assert!(!page.contains("s3cr3t"));
+    let curl = words(&page, "curl");
+    assert_eq!(curl.last().unwrap(), "http://localhost/api/v2/jobs");
+    let body: Value = serde_json::from_str(&curl[curl.len() - 2]).unwrap();
+    assert_eq!(body["name"], name);
+    // It makes the job.
+    let made = world.post("/api/v2/jobs", &body).await.ok();
+    assert_eq!(
+        made["arguments"]["bisection"]["magnitude"],
+        json!({ "percent": 5.0 })
+    );
+
+    let page = part(&[
+        ("kind", "try"),
+        ("bot", "lab"),
+        ("benchmark", "parsing"),
+        ("story", "small"),
+        ("base", &good),
+        ("experiment_runner_args", "--repeat='1 2'"),
+        ("early_stopping", "yes"),
+    ])
+    .await;
+    let expected = [
+        "pairwise",
+        &good,
+        &good,
+        "--experiment-arg=--repeat=1 2",
+        "--pairs=30",
+        "--build=make 'all of it'",
+    ];
+    let shown = words(&page, "pinpoint");
+    assert_eq!(shown[..6], expected);
+    assert!(shown.contains(&"--early-stop".to_owned()));
+    // One that somebody else has written says nothing that was not checked.
+    for (name, hostile) in [
+        ("good", "--build=rm"),
+        ("story", "--build=rm"),
+        ("bot", "unheard"),
+    ] {
+        let mut fields = vec![
+            ("kind", "bisection"),
+            ("bot", "lab"),
+            ("benchmark", "parsing"),
+            ("story", "small"),
+            ("good", &*good),
+            ("bad", &*bad),
+        ];
+        fields.retain(|field| field.0 != name);
+        fields.push((name, hostile));
+        assert!(!part(&fields).await.contains("<pre>"), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_for_a_service_with_sign_in_takes_its_token_from_the_environment() {
+    let world = World::with(SignIn::Tokens).await;
+    let token = format!("Bearer {}", world.token("ada", &["editor"]).await);
+    let path = format!(
+        "/new/commands?kind=try&bot=lab&benchmark=parsing&story=small&base={}",
+        good()
+    );
+    let headers = [("authorization", &*token), ("host", "perf.example.org")];
+    let page = world
+        .send_with("GET", &path, &headers, &Value::Null)
+        .await
+        .ok();
+    let curl = words(page.as_str().unwrap(), "curl");
+    assert!(
+        curl.contains(&"Authorization: Bearer T".to_owned()),
+        "{curl:?}"
+    );
+    assert_eq!(curl.last().unwrap(), "https://perf.example.org/api/v2/jobs");
+}
+
+#[tokio::test]
+async fn what_can_not_be_looked_up_says_why() {
+    let world = world().await;
+    let part = async |path: &str| get(&world, path).await.ok();
+    for (path, expected) in [
+        ("/new/commit?bot=lab&name=abc", "does not name a commit"),
+        (
+            "/new/commit?bot=lab&name=abcdef0",
+            "does not look up commits",
+        ),
+        (
+            "/new/commit?bot=lab&name=Recent",
+            "no job has built a commit for lab yet",
+        ),
+        ("/new/commit?name=Recent", "name the bot first"),
+        ("/new/patch?name=1", "its operator lists hosts"),
+        (
+            "/new/stories?benchmark=parsing",
+            r#"<option value="small"></option>"#,
+        ),
+        ("/new/builds?bot=lab", r#"<option value="HEAD">"#),
+    ] {
+        let shown = part(path).await;
+        assert!(shown.contains(expected), "{path}: {shown}");
+    }
+    for path in ["/new/commit", "/new/patch", "/new/commit?bot=lab&name="] {
+        assert_eq!(part(path).await, "");
+    }
+}
+
+/// Commits of a real repository, whose positions begin at 100: by every name that they have.
+pub(crate) async fn commits_are_looked_up(world: &World, hashes: &[String]) {
+    let part = async |path: &str| get(world, path).await.ok();
+    let short = &hashes[4][..12];
+    for name in ["104", "refs/heads/main@%7B%23104%7D", short, &hashes[4]] {
+        let shown = part(&format!("/new/commit?bot=lab&name={name}")).await;
+        for expected in [
+            short,
+            "<bdi>change 4</bdi>",
+            "<bdi>Ada &lt;ada@example.org&gt;</bdi>",
+            "<bdi>refs/heads/main@{#104}</bdi>",
+        ] {
+            assert!(shown.contains(expected), "{name}: {shown}");
+        }
+    }
+    let absent = part("/new/commit?bot=lab&name=999").await;
+    assert!(absent.contains("has no commit main@{#999}"), "{absent}");
+    // Both that are absent, and what else is wrong.
+    let fields = [
+        ("kind", "bisection"),
+        ("bot", "lab"),
+        ("benchmark", "parsing"),
+        ("story", "unheard"),
+        ("good", "998"),
+        ("bad", "--output=x"),
+    ];
+    let wrong = [
+        ("good", "has no commit main@{#998}"),
+        ("bad", "does not name a commit"),
+        ("story", "no story"),
+    ];
+    refused(world, &fields, &wrong).await;
+    // The commits between the ends are counted.
+    let (good, bad) = (&hashes[0], &hashes[7][..12]);
+    let path = format!(
+        "/new/estimate?kind=bisection&bot=lab&good={good}&bad={bad}&magnitude=20%25&max_runs=40"
+    );
+    let estimate = part(&path).await;
+    assert!(
+        estimate.contains("6 commits between the ends"),
+        "{estimate}"
+    );
+    // Without scripts a button does all that.
+    let fields = [
+        ("kind", "try"),
+        ("bot", "lab"),
+        ("benchmark", "parsing"),
+        ("story", "small"),
+        ("base", "104"),
+    ];
+    let page = send(world, "look", &fields).await.ok();
+    assert!(page.contains("<bdi>change 4</bdi>"));
+    let command = &words(&page, "pinpoint")[..3];
+    assert_eq!(command, ["pairwise", &hashes[4], &hashes[4]]);
+}
+
+/// After jobs that have built something.
+pub(crate) async fn the_last_build_is_known(world: &World, hashes: &[String]) {
+    let shown = get(world, "/new/commit?bot=lab&name=Recent").await.ok();
+    assert!(shown.contains("<bdi>change "), "{shown}");
+    let suggested = get(world, "/new/builds?bot=lab").await.ok();
+    assert!(suggested.contains(r#"<option value="Recent">"#));
+    let newest = hashes.iter().find(|hash| shown.contains(&hash[..12]));
+    let fields = [
+        ("kind", "try"),
+        ("bot", "lab"),
+        ("benchmark", "parsing"),
+        ("story", "small"),
+        ("base", "HEAD"),
+        ("experiment", "Recent"),
+    ];
+    let made = send(world, "make", &fields).await;
+    let asked = &arguments(world, &made).await["pairwise"];
+    assert_eq!(asked["base"], *hashes.last().unwrap());
+    assert_eq!(asked["experiment"], **newest.unwrap());
+}
