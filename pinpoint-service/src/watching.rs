@@ -8,7 +8,7 @@
 //! Records come in order and without a gap. All else is told as it is now: a watcher that
 //! begins, or that was slow, gets the newest state, progress and so on, and not those between.
 
-mod replay;
+pub(crate) mod replay;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};

@@ -27,6 +27,7 @@ fn files() -> [(&'static str, Cow<'static, str>); 3] {
 fn script() -> String {
     let parts = [
         include_str!("assets/jobs.js"),
+        include_str!("assets/job.js"),
         include_str!("assets/new.js"),
     ];
     let parts = parts.map(|part| format!("{{\n{part}}}\n"));

@@ -17,6 +17,7 @@ mod admin;
 mod assets;
 mod bots;
 mod commit;
+mod compare;
 mod compressed;
 mod dates;
 mod frame;
@@ -43,6 +44,11 @@ pub(crate) const PAGES: &[Page] = &[
     posted("/view", Right::See, || post(jobs::keep)),
     seen("/jobs/{id}", || get(job::page)),
     seen("/results/jobid/{id}", || get(job::elsewhere)),
+    seen("/jobs/{id}/journal.jsonl", || get(job::files::journal)),
+    seen("/jobs/{id}/files/{folder}/{name}", || {
+        get(job::files::output)
+    }),
+    seen("/compare", || get(compare::page)),
     given("/jobs/{id}/cancel", Right::End, || get(actions::ask_reason)),
     posted("/jobs/{id}/cancel", Right::End, || post(actions::cancel)),
     posted("/jobs/{id}/pause", Right::End, || post(actions::pause)),

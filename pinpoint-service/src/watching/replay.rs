@@ -3,8 +3,8 @@
 use pinpoint_backends::job::{JobError, machine_of};
 use pinpoint_backends::store::{JobId, JobJournal, JobMark, JobStore, JobSummary, JournalEntry};
 use pinpoint_core::{
-    Applied, Bisection, CommitNames, CommitOrder, Engine, JobMachine, Journal, Position, Record,
-    Report, Search, Task,
+    Applied, Bisection, CommitNames, CommitOrder, Engine, JobMachine, Journal, Pairwise, Position,
+    Record, Report, Search, Task,
 };
 
 use crate::grpc::REPLAYS;
@@ -145,8 +145,7 @@ struct Replay {
     engine: Engine<JobMachine>,
     /// Those that list, for the order of commits.
     lists: Vec<Task>,
-    /// When the first and the last run were recorded, and how many were since the first.
-    runs: Option<(i64, i64, u64)>,
+    pace: Pace,
     /// A record that did not fit: what follows is not known.
     is_broken: bool,
 }
@@ -156,7 +155,7 @@ impl Replay {
         Self {
             engine,
             lists: Vec::new(),
-            runs: None,
+            pace: Pace::default(),
             is_broken: false,
         }
     }
@@ -188,11 +187,7 @@ impl Replay {
             ..
         } = &entry.record
         {
-            let more = message.runs.len() as u64;
-            self.runs = Some(match self.runs {
-                None => (entry.recorded, entry.recorded, 0),
-                Some((first, _, runs)) => (first, entry.recorded, runs + more),
-            });
+            self.pace.add(entry.recorded, message.runs.len() as u64);
         }
         if let Some(list @ Task::List { .. }) = applied.task {
             self.lists.push(list);
@@ -211,33 +206,26 @@ impl Replay {
             Search::CulpritFinder(search) => search.bisection(),
             Search::Pairwise(_) => None,
         };
-        let (mut progress, mut to_come) =
-            bisection.map_or_else(Default::default, |search| self.progress(search));
+        let mut progress = bisection.map_or_else(Default::default, |search| self.progress(search));
         match machine.search() {
             Search::Bisection(_) => {}
             Search::Pairwise(search) => {
                 let pairs = search.pairs_done();
                 progress.runs = 2 * u64::from(pairs);
                 progress.builds = search.builds();
-                to_come = 2 * u64::from(search.spec().pairs.saturating_sub(pairs));
             }
             Search::CulpritFinder(search) => {
                 progress.runs = search.runs();
                 progress.builds = search.builds();
-                if bisection.is_none() {
-                    let pairs = search.verification().pairs_done();
-                    to_come = 2 * u64::from(search.spec().pairs.saturating_sub(pairs));
-                }
             }
         }
         let name = |place: &Position| self.name(*place);
         let posterior = bisection.and_then(Bisection::posterior);
         let posterior = posterior.map(|posterior| show::posterior(&posterior, name));
-        let to_come = Some(to_come).filter(|_| machine.is_searching());
-        (Some((progress, to_come)), posterior)
+        (Some((progress, runs_to_come(machine))), posterior)
     }
 
-    fn progress(&self, search: &Bisection) -> (Progress, u64) {
+    fn progress(&self, search: &Bisection) -> Progress {
         let mut found = search.progress();
         let order = CommitOrder::of(&self.lists);
         found.measured.sort_by_cached_key(|it| order.key(it.commit));
@@ -252,28 +240,64 @@ impl Replay {
             higher: self.name(range.higher),
             between: range.between,
         });
-        let progress = Progress {
+        Progress {
             runs: found.runs,
             builds: found.builds,
             measured: measured.collect(),
             open: open.collect(),
-        };
-        (progress, found.runs_to_come)
+        }
     }
 
     fn estimate(&self, runs_to_come: u64) -> Estimate {
-        let each = self.runs.and_then(|(first, last, runs)| {
-            let seconds = last.saturating_sub(first) as f64 / 1000.0;
-            (runs > 0).then(|| seconds / runs as f64)
-        });
         Estimate {
             runs_to_come,
-            seconds_to_come: each.map(|each| each * runs_to_come as f64),
+            seconds_to_come: self.pace.seconds(runs_to_come),
         }
     }
 
     fn name(&self, place: Position) -> Option<crate::grpc::v2::messages::Commit> {
         let names: &CommitNames = self.engine.names();
         names.commit(place).map(show::commit)
+    }
+}
+
+/// The runs that a search still expects to make, at least; absent before it has begun.
+pub(crate) fn runs_to_come(machine: &JobMachine) -> Option<u64> {
+    let left = |pairs: u32, search: &Pairwise| {
+        let done = search.pairs_done();
+        2 * u64::from(pairs.saturating_sub(done))
+    };
+    let to_come = match machine.search() {
+        Search::Bisection(search) => search.progress().runs_to_come,
+        Search::Pairwise(search) => left(search.spec().pairs, search),
+        Search::CulpritFinder(search) => match search.bisection() {
+            Some(search) => search.progress().runs_to_come,
+            None => left(search.spec().pairs, search.verification()),
+        },
+    };
+    machine.is_searching().then_some(to_come)
+}
+
+/// The speed of runs so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Pace {
+    /// When the first and the last run were recorded, and how many were since the first.
+    runs: Option<(i64, i64, u64)>,
+}
+
+impl Pace {
+    /// Takes in runs that were recorded then.
+    pub(crate) fn add(&mut self, recorded: i64, runs: u64) {
+        self.runs = Some(match self.runs {
+            None => (recorded, recorded, 0),
+            Some((first, _, before)) => (first, recorded, before + runs),
+        });
+    }
+
+    /// The seconds that so many runs take, once there were some.
+    pub(crate) fn seconds(&self, runs_to_come: u64) -> Option<f64> {
+        let (first, last, runs) = self.runs?;
+        let seconds = last.saturating_sub(first) as f64 / 1000.0;
+        (runs > 0).then(|| seconds / runs as f64 * runs_to_come as f64)
     }
 }

@@ -6,6 +6,7 @@
 //!         cargo test -p pinpoint-service --test command browser:: -- --ignored
 
 mod accessible;
+mod job;
 mod new;
 
 use std::fs;

@@ -21,7 +21,7 @@ const OF_PROGRAMS: [&str; 4] = ["/api/", "/pinpoint/", "/json/", "/new/"];
 const SCREENS: [(u32, &str); 2] = [(320, "dark"), (1200, "light")];
 
 /// What axe-core finds, a line each.
-const FOUND: &str = "axe.run(document, { resultTypes: ['violations'] }).then(found =>
+pub(super) const FOUND: &str = "axe.run(document, { resultTypes: ['violations'] }).then(found =>
     found.violations.flatMap(rule => rule.nodes.map(node =>
         `${rule.id}: ${node.html}: ${node.failureSummary}`)))";
 

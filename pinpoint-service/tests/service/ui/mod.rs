@@ -4,11 +4,14 @@ mod account;
 mod admin;
 mod bots;
 mod commits;
+mod compare;
 mod compressed;
+mod job;
 mod jobs;
 pub(crate) mod new;
 mod people;
 mod problems;
+mod simulated;
 
 use axum::body::{Body, to_bytes};
 use http::{HeaderMap, Request, StatusCode};

@@ -1,0 +1,227 @@
+// Keeps the page of a job as the job is, without a reload. The service renders every part of it.
+
+const root = document.querySelector("#job");
+const news = document.querySelector("#news");
+const tools = document.querySelector("#tools");
+
+const wait = (time) => new Promise((done) => setTimeout(done, time));
+
+// Not more than one message in five seconds.
+let spoken = -5000;
+let unspoken;
+function say(text) {
+  clearTimeout(unspoken);
+  const left = spoken + 5000 - performance.now();
+  if (left > 0) {
+    unspoken = setTimeout(say, left, text);
+  } else if (news.textContent !== text) {
+    spoken = performance.now();
+    news.textContent = text;
+  }
+}
+
+// What the user has opened or typed is not the service's.
+function isKept(element, name) {
+  return name === "open" || (name === "value" && (element.name === "key" || element === document.activeElement));
+}
+
+// Makes an element like another one. What is in both stays, with its focus and its scrolling.
+function take(old, fresh) {
+  if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName || old.localName === "svg") {
+    if (!old.isEqualNode(fresh)) old.replaceWith(fresh);
+    return;
+  }
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.data !== fresh.data) old.data = fresh.data;
+    return;
+  }
+  for (const { name, value } of fresh.attributes) {
+    if (old.getAttribute(name) === value || isKept(old, name)) continue;
+    old.setAttribute(name, value);
+    if (name === "value" && "value" in old) old.value = value;
+  }
+  for (const { name } of [...old.attributes]) {
+    if (!fresh.hasAttribute(name) && !isKept(old, name)) old.removeAttribute(name);
+  }
+  // What is gone makes room first: an element that is moved loses the focus.
+  const ids = new Set([...fresh.children].map(({ id }) => id));
+  for (const child of [...old.children]) if (child.id && !ids.has(child.id)) child.remove();
+  let place = old.firstChild;
+  for (const child of [...fresh.childNodes]) {
+    const same = child.id ? [...old.children].find((it) => it.id === child.id) : !place?.id && place;
+    if (!same) {
+      old.insertBefore(child, place);
+      continue;
+    }
+    if (same !== place) old.insertBefore(same, place);
+    const next = same.nextSibling;
+    take(same, child);
+    place = next;
+  }
+  while (place) {
+    const next = place.nextSibling;
+    place.remove();
+    place = next;
+  }
+}
+
+let isBusy = false;
+let isWanted = false;
+let isLeft = false;
+let looked = -1000;
+
+// Looks again, at most once in a second unless the user asks.
+async function look(atOnce) {
+  isWanted = true;
+  if (atOnce) looked = -1000;
+  if (isBusy || isLeft) return;
+  isBusy = true;
+  while (isWanted && !isLeft) {
+    await wait(Math.max(0, looked + 1000 - performance.now()));
+    isWanted = false;
+    looked = performance.now();
+    await fetched().catch(() => {
+      isWanted = true;
+      looked = performance.now() + 1000 + 4000 * Math.random();
+    });
+  }
+  isBusy = false;
+}
+
+async function fetched() {
+  const address = new URL(location.href);
+  address.hash = "";
+  address.searchParams.set("fragment", "1");
+  const answer = await fetch(address);
+  if (answer.status === 429 || answer.status >= 500) {
+    isWanted = true;
+    looked = performance.now() + 1000 * (Number(answer.headers.get("retry-after")) || 5);
+    return;
+  }
+  const text = await answer.text();
+  const fresh = answer.ok && new DOMParser().parseFromString(text, "text/html").querySelector("#job");
+  if (!fresh || fresh.dataset.version !== root.dataset.version) {
+    leave(fresh ? "The service has a newer version of this page. " : "This page can’t be kept as the job is. ");
+    return;
+  }
+  const wasLive = "live" in root.dataset;
+  take(root, fresh);
+  say(root.querySelector("#answer").textContent);
+  if (wasLive && !("live" in root.dataset) && !new URL(location.href).searchParams.has("at")) ended();
+  follow();
+}
+
+function leave(reason) {
+  isLeft = true;
+  close();
+  connected(true);
+  const note = document.querySelector("#connection");
+  note.textContent = reason;
+  const link = document.createElement("a");
+  link.href = location.href;
+  link.textContent = "Reload it";
+  note.append(link);
+}
+
+let source;
+let failures = 0;
+let again;
+
+function close() {
+  clearTimeout(again);
+  source?.close();
+  source = undefined;
+}
+
+function follow() {
+  const isSeen = document.visibilityState === "visible" || isSubscribed;
+  if (isLeft || !isSeen || !("live" in root.dataset)) {
+    close();
+    return;
+  }
+  if (source) return;
+  clearTimeout(again);
+  // After the last record that the page shows.
+  source = new EventSource(root.dataset.live);
+  source.onopen = () => {
+    failures = 0;
+    connected(true);
+  };
+  for (const name of ["record", "state", "withdrawn"]) source.addEventListener(name, () => look());
+  source.onerror = () => {
+    close();
+    failures += 1;
+    connected(false);
+    again = setTimeout(follow, Math.min(60000, 500 * 2 ** failures) * (0.5 + Math.random() / 2));
+  };
+}
+
+// The past, and single runs, without a reload.
+async function go(address, focus) {
+  history[focus === undefined ? "replaceState" : "pushState"](null, "", address);
+  await look(true);
+  while (isBusy) await wait(20);
+  if (focus) document.querySelector(focus)?.focus();
+}
+
+let isSubscribed = false;
+let subscribe;
+
+function ended() {
+  subscribe.hidden = true;
+  if (!isSubscribed) return;
+  const body = root.querySelector("#answer").textContent;
+  new Notification(root.querySelector("#title").textContent, { body });
+}
+
+let moved;
+
+function begin() {
+  // A worker changes what it does without a record.
+  setInterval(() => {
+    if (source) look();
+  }, 30000);
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "visible" && "live" in root.dataset) look();
+    follow();
+  });
+  addEventListener("pagehide", close);
+  addEventListener("pageshow", follow);
+  root.addEventListener("input", ({ target }) => {
+    if (target.id !== "at") return;
+    root.querySelector("#moment").textContent = target.value;
+    clearTimeout(moved);
+    moved = setTimeout(() => {
+      const address = new URL(location.href);
+      if (target.value === target.max) address.searchParams.delete("at");
+      else address.searchParams.set("at", target.value);
+      go(address);
+    }, 150);
+  });
+  root.addEventListener("click", (event) => {
+    const link = event.target.closest(".squares a, .past a");
+    if (!link || isLeft || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    go(link.href, link.closest(".squares") ? "#run" : "");
+  });
+  addEventListener("popstate", () => look(true));
+
+  // What only a script can do.
+  let copy;
+  [copy, subscribe] = tools.querySelectorAll("button");
+  tools.hidden = false;
+  copy.hidden = !navigator.clipboard;
+  copy.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(location.href);
+    say("The link is copied.");
+  });
+  subscribe.hidden = !("Notification" in window) || !("live" in root.dataset);
+  subscribe.addEventListener("click", async () => {
+    isSubscribed = !isSubscribed && (await Notification.requestPermission()) === "granted";
+    subscribe.setAttribute("aria-pressed", String(isSubscribed));
+    say(isSubscribed ? "You will be told of the end while this page is open." : "You will not be told of the end.");
+  });
+  follow();
+}
+
+if (root) begin();

@@ -1,0 +1,209 @@
+//! Two jobs side by side.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use http::Uri;
+use maud::{Markup, html};
+use pinpoint_backends::job::stored_result;
+use pinpoint_core::job::{JobResult, NamedChart};
+use pinpoint_report::quantity::{count, duration};
+use pinpoint_report::words::{repository_name, row};
+use pinpoint_report::{Foreign, commit_page, of_result};
+
+use super::dates::{ago, at};
+use super::frame::{self, Section};
+use super::job::asked::Asked;
+use super::job::pairs::{ROWS, other_pages, verdict};
+use super::job::{kind, state, title};
+use super::view::View;
+use crate::Service;
+use crate::grpc::errors;
+use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
+use crate::grpc::v2::messages::{Commit, CompareJobsRequest, CompareJobsResponse, Job};
+use crate::query::Query;
+use crate::rest::Problem;
+
+/// GET `/compare?jobs=a,b`. The form of a job gives the other one as `with`.
+pub(super) async fn page(
+    State(service): State<Service>,
+    uri: Uri,
+    view: View,
+) -> Result<Response, Problem> {
+    let asked = Asked::of(&uri)?;
+    if let Some(other) = Query::of(&uri)?.take("with") {
+        let both = Asked {
+            jobs: format!("{},{other}", asked.jobs),
+            ..asked
+        };
+        return Ok(Redirect::to(&both.address()).into_response());
+    }
+    let ids: Vec<&str> = asked.jobs.split(',').map(str::trim).collect();
+    let [job_id, other_id] = ids[..] else {
+        let problem = "name two jobs by their ids, with a comma between them";
+        return Err(errors::field("jobs", problem).into());
+    };
+    let request = CompareJobsRequest {
+        job_id: job_id.to_owned(),
+        other_id: other_id.to_owned(),
+    };
+    let request = view.call("pinpoint.v2.Pinpoint/CompareJobs", request);
+    let compared = service.compare_jobs(request).await?.into_inner();
+    let mut results = Vec::new();
+    for id in [job_id, other_id] {
+        let job = service.job(id, &[]).await?;
+        results.push(stored_result(&job).map_err(errors::job)?);
+    }
+    let main = html! {
+        h1 { "Two jobs side by side" }
+        (facts(&compared, &results))
+        (culprits(&compared))
+        (metrics(&asked, &compared, &results))
+    };
+    Ok(frame::page(&view, Section::Jobs, "Two jobs", &main))
+}
+
+fn facts(compared: &CompareJobsResponse, results: &[Option<JobResult>]) -> Markup {
+    let jobs = [&compared.job, &compared.other].map(|job| job.clone().unwrap_or_default());
+    let summaries = jobs.map(|Job { summary, .. }| summary.unwrap_or_default());
+    let answers = results.iter().map(|result| result.as_ref().map(of_result));
+    let each = |name: &str, of: &dyn Fn(usize) -> Markup| {
+        html! { tr { th scope="row" { (name) } @for number in 0..2 { td { (of(number)) } } } }
+    };
+    let answers: Vec<_> = answers.collect();
+    html! {
+        div.wide tabindex="0" role="region" aria-label="Both jobs" { table.both {
+            thead { tr {
+                td {}
+                @for summary in &summaries {
+                    th scope="col" { a href=(format!("/jobs/{}", summary.job_id)) { (Foreign(title(summary))) } }
+                }
+            } }
+            tbody {
+                (each("Answer", &|job| html! {
+                    @match &answers[job] {
+                        Some(answer) => (answer.sentence),
+                        None => "There is no result so far.",
+                    }
+                }))
+                (each("State", &|job| state(&summaries[job])))
+                (each("Type", &|job| html! { (kind(&summaries[job])) }))
+                (each("Benchmark", &|job| html! { (Foreign(&summaries[job].benchmark)) }))
+                (each("Bot", &|job| html! { (Foreign(&summaries[job].bot)) }))
+                (each("User", &|job| html! { (Foreign(&summaries[job].user)) }))
+                (each("Created", &|job| html! {
+                    (at(summaries[job].created.as_ref())) ", " (ago(summaries[job].created.as_ref()))
+                }))
+                (each("Cost", &|job| html! {
+                    (count(summaries[job].runs, "run")) ", " (count(summaries[job].builds, "build"))
+                    @if let Some(seconds) = summaries[job].running_s { " in " (duration(seconds)) }
+                }))
+            }
+        } }
+    }
+}
+
+fn culprits(compared: &CompareJobsResponse) -> Markup {
+    let name = |commit: &Commit| {
+        let hash = commit.git_hash.get(..10).unwrap_or(&commit.git_hash);
+        let shown = html! { code { (Foreign(hash)) } " " span.soft { (Foreign(&repository_name(&commit.repository))) } };
+        match commit_page(&commit.repository, &commit.git_hash) {
+            Some(page) => html! { a href=(page) rel="noreferrer" { (shown) } },
+            None => shown,
+        }
+    };
+    let parts = [
+        ("Both found", &compared.both),
+        ("Only the first found", &compared.only_job),
+        ("Only the second found", &compared.only_other),
+    ];
+    html! {
+        @if parts.iter().any(|(_, commits)| !commits.is_empty()) {
+            h2 { "Culprits" }
+            @for (words, commits) in parts {
+                @if !commits.is_empty() {
+                    h3 { (words) }
+                    ul { @for commit in commits { li { (name(commit)) } } }
+                }
+            }
+        }
+    }
+}
+
+/// The metrics that a result compares, by name.
+fn by_name(result: Option<&JobResult>) -> BTreeMap<String, NamedChart> {
+    let charts = match result {
+        Some(JobResult::Pairwise(result)) => result.charts.clone(),
+        Some(JobResult::CulpritFinder(result)) => {
+            let charts = result.verification.charts.iter();
+            let named = charts.map(|comparison| NamedChart {
+                unit: result.search.unit.clone(),
+                comparison: comparison.clone(),
+            });
+            named.collect()
+        }
+        Some(JobResult::Bisection(_)) | None => Vec::new(),
+    };
+    let named = charts.into_iter();
+    named
+        .map(|chart| (chart.comparison.chart.clone(), chart))
+        .collect()
+}
+
+fn metrics(asked: &Asked, compared: &CompareJobsResponse, results: &[Option<JobResult>]) -> Markup {
+    let of: Vec<_> = results
+        .iter()
+        .map(|result| by_name(result.as_ref()))
+        .collect();
+    let charts = &compared.charts;
+    let pages = charts.len().div_ceil(ROWS).max(1);
+    let page = asked.page.min(pages);
+    let cells = |chart: Option<&NamedChart>| {
+        html! {
+            @match chart {
+                Some(chart) => {
+                    @let [_, base, experiment, change, interval, _, p, _] = row(chart);
+                    @let (word, tone, mark) = verdict(&chart.comparison);
+                    @for cell in [base, experiment, change, interval, p] { td.number { (Foreign(&cell)) } }
+                    td { span.verdict.(tone) { span aria-hidden="true" { (mark) " " } (word) } }
+                }
+                None => td colspan="6" { span.soft { "not compared" } },
+            }
+        }
+    };
+    html! {
+        @if !charts.is_empty() {
+            section #metrics aria-labelledby="metrics-title" {
+                h2 #metrics-title { "Metrics" }
+                div.wide tabindex="0" role="region" aria-label="Table of metrics" { table.metrics {
+                    thead {
+                        tr {
+                            td {}
+                            th scope="colgroup" colspan="6" { "First job" }
+                            th scope="colgroup" colspan="6" { "Second job" }
+                        }
+                        tr {
+                            th scope="col" { "Metric" }
+                            @for _ in 0..2 {
+                                @for name in ["Base", "Experiment", "Change", "95 % interval", "Adjusted p"] {
+                                    th.number scope="col" { (name) }
+                                }
+                                th scope="col" { "Verdict" }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for chart in charts.iter().skip((page - 1) * ROWS).take(ROWS) {
+                            tr {
+                                th scope="row" { (Foreign(&pinpoint_report::text::name(&chart.chart))) }
+                                @for of in &of { (cells(of.get(&chart.chart))) }
+                            }
+                        }
+                    }
+                } }
+                @if pages > 1 { (other_pages(asked, page, pages)) }
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The files of a job: its journal, and the outputs of its builds and runs.
+
+use std::path::Path as FilePath;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use http::{HeaderValue, header};
+use pinpoint_backends::local::OutputTail;
+use pinpoint_backends::store::JobId;
+use pinpoint_core::{BuildReport, RunReport};
+use tonic::Status;
+
+use super::moment::Moment;
+use crate::Service;
+use crate::grpc::errors;
+use crate::rest::Problem;
+
+/// The entries of a journal that are read at once.
+const PAGE: u32 = 1000;
+
+/// GET `/jobs/{id}/journal.jsonl`: each record with its number and time, one a line, those that
+/// were withdrawn included.
+pub(in crate::ui) async fn journal(
+    State(service): State<Service>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let job = service.job(&id, &[]).await?;
+    let journal = service.store.journal(&job.id).await;
+    let journal = journal.map_err(errors::store)?;
+    let pages = stream::unfold(Some((journal, None)), async |place| {
+        let (journal, last) = place?;
+        // The status was sent: a file that is cut off is what is left to say.
+        let entries = match journal.entries_after(last, PAGE).await {
+            Ok(entries) => entries,
+            Err(error) => return Some((Err(std::io::Error::other(error)), None)),
+        };
+        let last = entries.last()?.sequence;
+        let mut lines = Vec::new();
+        for entry in &entries {
+            if let Err(error) = serde_json::to_writer(&mut lines, entry) {
+                return Some((Err(error.into()), None));
+            }
+            lines.push(b'\n');
+        }
+        Some((Ok(Bytes::from(lines)), Some((journal, Some(last)))))
+    });
+    let name = format!("attachment; filename=\"pinpoint-{}.jsonl\"", job.id);
+    let name = HeaderValue::try_from(name).map_err(|_| Status::internal("an id is no name"))?;
+    let headers = [
+        (
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/jsonl; charset=utf-8"),
+        ),
+        (header::CONTENT_DISPOSITION, name),
+    ];
+    Ok((headers, Body::from_stream(pages)).into_response())
+}
+
+/// GET `/jobs/{id}/files/{folder}/{name}`: an output, as far as the store keeps it.
+pub(in crate::ui) async fn output(
+    State(service): State<Service>,
+    Path((id, folder, name)): Path<(String, String, String)>,
+) -> Result<Response, Problem> {
+    let job = service.job(&id, &[]).await?;
+    let wanted = format!("{folder}/{name}");
+    let is_output = matches!(&*folder, "builds" | "runs") && !name.ends_with(".jsonl");
+    let file = match is_output {
+        true => file(&service, &job.id, &wanted).await?,
+        false => None,
+    };
+    let Some(content) = file else {
+        let problem = format!("job {} keeps no file {wanted}", job.id);
+        return Err(Status::not_found(problem).into());
+    };
+    let text = String::from_utf8_lossy(&content).into_owned();
+    let nosniff = [(header::X_CONTENT_TYPE_OPTIONS, "nosniff")];
+    Ok((nosniff, text).into_response())
+}
+
+async fn file(service: &Service, id: &JobId, name: &str) -> Result<Option<Vec<u8>>, Status> {
+    let files = service.store.files(id).await.map_err(errors::store)?;
+    let file = files.into_iter().find(|file| file.known.name == name);
+    Ok(file.map(|file| file.content))
+}
+
+/// The end of the output of a run, as far as the store keeps it.
+pub(super) async fn end_of_output(
+    service: &Service,
+    id: &JobId,
+    run: &str,
+) -> Result<Option<String>, Status> {
+    let Some(content) = file(service, id, "runs/tails.jsonl").await? else {
+        return Ok(None);
+    };
+    let lines = content.split(|byte| *byte == b'\n');
+    // A line that a kill cut off is none.
+    let mut tails = lines.filter_map(|line| {
+        let (name, tail): (String, OutputTail) = serde_json::from_slice(line).ok()?;
+        (name == run).then_some(tail)
+    });
+    let Some(tail) = tails.next_back() else {
+        return Ok(None);
+    };
+    let parts = [
+        Some(tail.stdout),
+        (!tail.stderr.is_empty()).then(|| format!("[standard error]\n{}", tail.stderr)),
+        tail.left.map(|left| format!("[after its end] {left}")),
+    ];
+    let parts: Vec<_> = parts
+        .into_iter()
+        .flatten()
+        .filter(|it| !it.is_empty())
+        .collect();
+    Ok((!parts.is_empty()).then(|| parts.join("\n")))
+}
+
+/// The name of an output without its folder and its end.
+fn stem(log: Option<&String>) -> Option<&str> {
+    let stem = FilePath::new(log?).file_stem()?.to_str()?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    stem.bytes().all(is_plain).then_some(stem)
+}
+
+/// The path of the output of a build.
+pub(super) fn log_of_build(moment: &Moment, build: &BuildReport) -> Option<String> {
+    let stem = stem(build.log.as_ref())?;
+    Some(format!("/jobs/{}/files/builds/{stem}.log", moment.job.id))
+}
+
+/// The paths of the outputs of a run that failed: others are not kept whole.
+pub(super) fn logs_of_run(moment: &Moment, run: &RunReport) -> Vec<(&'static str, String)> {
+    let (Some(stem), Some(_)) = (stem(run.log.as_ref()), &run.failure) else {
+        return Vec::new();
+    };
+    let path = |end| format!("/jobs/{}/files/runs/{stem}.{end}", moment.job.id);
+    vec![
+        ("Standard output", path("out")),
+        ("Standard error", path("err")),
+    ]
+}

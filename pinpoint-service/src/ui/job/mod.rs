@@ -1,0 +1,494 @@
+//! The page of a job.
+
+pub(super) mod asked;
+pub(super) mod commits;
+pub(super) mod files;
+mod moment;
+pub(super) mod pairs;
+mod search;
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use http::Uri;
+use maud::{Markup, html};
+use pinpoint_backends::store::{Job as StoredJob, JobSummary as StoredSummary};
+use pinpoint_core::api::Timestamp;
+use pinpoint_core::job::JobResult;
+use pinpoint_core::{JobKind, JobState, Stopped};
+use pinpoint_report::picture::PictureError;
+use pinpoint_report::quantity::{count, duration, probability};
+use pinpoint_report::{Foreign, clean, of_result, words};
+use tonic::{Code, Status};
+use uuid::Uuid;
+
+use self::asked::Asked;
+use self::moment::Moment;
+use super::assets::path;
+use super::dates::{self, ago, at};
+use super::frame::{self, Section};
+use super::view::{View, key};
+use crate::Service;
+use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
+use crate::grpc::v2::messages::{
+    self, GetJobRequest, Job, JobSummary, Kind, ListWorkersRequest, Worker,
+};
+use crate::grpc::v2::show;
+use crate::operations::Right;
+use crate::rest::Problem;
+
+/// GET `/results/jobid/{id}`: where the older page has a job.
+pub(super) async fn elsewhere(Path(id): Path<String>) -> Response {
+    match Uuid::parse_str(&id) {
+        Ok(id) => Redirect::permanent(&format!("/jobs/{}", id.simple())).into_response(),
+        Err(_) => Problem::path(&format!("/results/jobid/{id}")).into_response(),
+    }
+}
+
+/// GET `/jobs/{id}`: the job as it is now, or as it was after the first records of its journal.
+pub(super) async fn page(
+    State(service): State<Service>,
+    Path(job_id): Path<String>,
+    uri: Uri,
+    view: View,
+) -> Result<Response, Problem> {
+    let asked = Asked::of(&uri)?;
+    let stored = service.job(&job_id, &[]).await?;
+    let request = view.call("pinpoint.v2.Pinpoint/GetJob", GetJobRequest { job_id });
+    let (job, unknown) = match service.get_job(request).await {
+        Ok(job) => (job.into_inner(), None),
+        // Of a newer version, or damaged: the row of the store can still be shown.
+        Err(status) if status.code() == Code::Internal => {
+            let summary = Some(show::summary(&StoredSummary::from(&stored)));
+            let job = Job {
+                summary,
+                ..Job::default()
+            };
+            (job, Some(status))
+        }
+        Err(status) => return Err(status.into()),
+    };
+    let summary = job.summary.clone().unwrap_or_default();
+    let evidence = match unknown {
+        Some(status) => Err(status),
+        None => evidence(&service, stored.clone(), !job.waits_for.is_empty(), &asked).await,
+    };
+    let workers = view.call("pinpoint.v2.Pinpoint/ListWorkers", ListWorkersRequest {});
+    let mut workers = service.list_workers(workers).await?.into_inner().workers;
+    workers.retain(|worker| worker.job_id == summary.job_id && !worker.gone);
+    let title = title(&summary);
+    let (is_live, last, sentence) = match &evidence {
+        Ok(evidence) => (evidence.is_live, evidence.last, evidence.sentence.clone()),
+        Err(_) => (false, None, cannot_be_shown(&stored)),
+    };
+    let events = last.map_or_else(String::new, |last| format!("?after={last}"));
+    let events = format!("/api/v2/jobs/{}/events{events}", summary.job_id);
+    let main = html! {
+        div #job data-live=[is_live.then_some(&events)] data-version=(path("page.js")) {
+            p.kind #state {
+                (kind(&summary)) " " (state(&summary))
+                @if let Ok(Evidence { word: Some((word, tone)), .. }) = &evidence { " " span.tone.(tone) { (word) } }
+            }
+            h1 #title { (Foreign(title)) }
+            p.answer #answer { (sentence) }
+            @if asked.at.is_none() { (actions(&view, &job, &summary)) }
+            @match &evidence {
+                Ok(evidence) => {
+                    (past(evidence, &asked))
+                    @if evidence.is_live { (under_way(evidence, &job, &workers)) }
+                    (evidence.run)
+                    (evidence.sections)
+                }
+                Err(_) => {}
+            }
+            (facts(&stored, &job, &summary, evidence.as_ref().ok()))
+            (more(&stored, &summary))
+        }
+    };
+    if asked.is_fragment {
+        return Ok(frame::fragment(&main));
+    }
+    let main = html! {
+        (main)
+        // What only a script can do.
+        div #tools.bar hidden {
+            button type="button" { "Copy link" }
+            button type="button" aria-pressed="false" { "Tell me when it ends" }
+        }
+        p #news.unseen role="status" {}
+    };
+    Ok(frame::page(&view, Section::Jobs, &clean(title), &main))
+}
+
+/// What the journal of a job tells, as of a moment.
+struct Evidence {
+    is_live: bool,
+    /// The number of the last record.
+    last: Option<i64>,
+    records: usize,
+    at: usize,
+    /// When the last record up to the moment was recorded.
+    recorded: Option<i64>,
+    word: Option<(&'static str, &'static str)>,
+    /// The answer, or what is known so far.
+    sentence: Markup,
+    /// The reason why the job ended.
+    why: Option<String>,
+    work: Vec<(Markup, usize)>,
+    runs_to_come: Option<u64>,
+    seconds_to_come: Option<f64>,
+    run: Markup,
+    sections: Markup,
+}
+
+async fn evidence(
+    service: &Service,
+    job: StoredJob,
+    waits: bool,
+    asked: &Asked,
+) -> Result<Evidence, Status> {
+    let output = match &asked.run {
+        Some(run) => files::end_of_output(service, &job.id, run).await?,
+        None => None,
+    };
+    let asked = asked.clone();
+    let shown = moment::read(service, job, asked.at, move |moment| {
+        let found = moment.result.as_ref().map(of_result);
+        let sections = html! {
+            @if let Some(reason) = &moment.broken {
+                p.note { "The journal can’t be replayed to this moment: " (Foreign(reason)) }
+            }
+            @match &moment.result {
+                Some(JobResult::Bisection(result)) => (search::culprits(result, &[])),
+                Some(JobResult::CulpritFinder(result)) => (search::culprits(&result.search, &result.unconfirmed)),
+                Some(JobResult::Pairwise(_)) | None => {}
+            }
+            @match moment.kind {
+                JobKind::Pairwise => (pairs::section(&moment, &asked)?),
+                JobKind::CulpritFinder => {
+                    (pairs::stages(&moment, &asked))
+                    @if moment.bisection().is_some() { (search::section(&moment)?) }
+                }
+                _ => (search::section(&moment)?),
+            }
+        };
+        let runs_to_come = moment
+            .runs_to_come()
+            .filter(|_| moment.is_past() || moment.is_live());
+        Ok::<_, PictureError>(Evidence {
+            is_live: moment.is_live(),
+            last: moment.last,
+            records: moment.records,
+            at: moment.at,
+            recorded: moment.recorded,
+            word: found.as_ref().map(|answer| (answer.word, answer.tone)),
+            sentence: match &found {
+                Some(answer) if moment.job.error.is_none() => answer.sentence.clone(),
+                _ => so_far(&moment, waits),
+            },
+            why: moment.result.as_ref().map(why_it_ended),
+            work: commits::work(moment.engine.names(), &moment.outstanding),
+            seconds_to_come: runs_to_come.and_then(|runs| moment.pace.seconds(runs)),
+            runs_to_come,
+            run: match &asked.run {
+                Some(name) => pairs::run(&moment, name, output.as_deref()),
+                None => html! {},
+            },
+            sections,
+        })
+    });
+    let shown = shown.await?;
+    shown.map_err(|error| {
+        tracing::error!(
+            error = &error as &dyn std::error::Error,
+            "a page can't be drawn"
+        );
+        Status::internal("the pictures of the job can't be drawn")
+    })
+}
+
+fn cannot_be_shown(job: &StoredJob) -> Markup {
+    html! {
+        "This job can’t be shown whole: Pinpoint " (Foreign(&job.written_by))
+        " made it, or a part of it is damaged. Open it with that version or a newer one."
+    }
+}
+
+/// The answer of a job without a result, as far as there is one.
+fn so_far(moment: &Moment, waits: bool) -> Markup {
+    if let (Some(error), false) = (&moment.job.error, moment.is_past()) {
+        return html! { "The job failed: " (Foreign(&words::reason(error))) };
+    }
+    let runs = moment.measured.runs.len() as u64;
+    if runs == 0 && moment.is_live() {
+        return html! {
+            @if waits { "The job waits to begin." } @else { "The job goes on. No run has ended so far." }
+        };
+    }
+    let likely = moment.posterior().and_then(|posterior| {
+        let spans = posterior.spans.into_iter();
+        let likeliest = spans.max_by(|one, other| one.probability.total_cmp(&other.probability))?;
+        Some((posterior.no_change, likeliest))
+    });
+    html! {
+        @match (moment.is_past(), moment.job.state) {
+            (true, _) => "At this moment it had made ",
+            (_, JobState::Canceled) => "The job was canceled after ",
+            (_, JobState::Completed | JobState::Failed) => "The job has ended without a result, after ",
+            _ => "The job goes on, after ",
+        }
+        (count(runs, "run")) " of " (count(moment.measured.places.len() as u64, "commit"))
+        @if let Some(outcome) = moment.comparison() {
+            @let moved = outcome.charts.iter().filter(|chart| chart.moved()).count();
+            ", " (outcome.pairs) " of " (count(outcome.pairs_planned.into(), "pair")) "; "
+            (moved) " of " (count(outcome.charts.len() as u64, "metric")) " moved so far"
+        }
+        "."
+        @match likely {
+            Some((none, likeliest)) if likeliest.probability > none => {
+                " With " (probability(likeliest.probability)) " the change is in "
+                @if likeliest.commits > 1 { "one of " (likeliest.commits) " commits up to " }
+                (commits::at(moment.engine.names(), likeliest.last)) "."
+            }
+            Some((none, _)) => { " With " (probability(none)) " there is no change." }
+            None => "",
+        }
+    }
+}
+
+fn why_it_ended(result: &JobResult) -> String {
+    let stopped = match result {
+        JobResult::Bisection(result) => &result.stopped,
+        JobResult::CulpritFinder(result) => &result.search.stopped,
+        JobResult::Pairwise(result) => &result.stopped,
+    };
+    match stopped {
+        Stopped::Decided => "everything was decided".into(),
+        stopped => words::why(stopped),
+    }
+}
+
+/// The way through the job's past.
+fn past(evidence: &Evidence, asked: &Asked) -> Markup {
+    let Evidence { at, records, .. } = *evidence;
+    let others = Asked {
+        at: None,
+        page: 1,
+        ..asked.clone()
+    };
+    html! {
+        @if records > 0 {
+            section.past #past aria-label="The past of the job" {
+                form.bar method="get" action=(asked.path) {
+                    @for (name, value) in others.fields() { input type="hidden" name=(name) value=(value); }
+                    label for="at" { "After record " span #moment { (at) } " of " (records) }
+                    input #at type="range" name="at" min="0" max=(records) value=(at);
+                    button { "Show" }
+                    @if at > 0 { a rel="prev" href=(asked.moment(Some(at - 1))) { "Earlier" } }
+                    @if at < records { a rel="next" href=(asked.moment(Some(at + 1))) { "Later" } }
+                    @if asked.at.is_some() { a href=(asked.moment(None)) { "Now" } }
+                }
+                @if at < records {
+                    p.note {
+                        "The page shows the job as it was"
+                        @if let Some(recorded) = evidence.recorded { " on " (dates::at(Timestamp::of_milliseconds(recorded).as_ref())) }
+                        "."
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What is done now, by whom, and what is still expected.
+fn under_way(evidence: &Evidence, job: &Job, workers: &[Worker]) -> Markup {
+    html! {
+        section #now aria-labelledby="now-title" {
+            h2 #now-title { "Now" }
+            @if !job.waits_for.is_empty() { p { "Waits: " (Foreign(&job.waits_for)) "." } }
+            @for worker in workers {
+                p {
+                    strong { (Foreign(&worker.name)) } " on " (Foreign(&worker.machine))
+                    @if !worker.activity.is_empty() { ": " (Foreign(&worker.activity)) }
+                    span.soft { ", seen " (ago(worker.seen.as_ref())) }
+                }
+            }
+            @if !evidence.work.is_empty() {
+                p { "To be done: "
+                    @for (number, (words, count)) in evidence.work.iter().take(MOST_WORK).enumerate() {
+                        @if number > 0 { "; " }
+                        (words) @if *count > 1 { ", " (count) " times" }
+                    }
+                    @if evidence.work.len() > MOST_WORK { "; and more" }
+                    "."
+                }
+            }
+            @if let Some(runs) = evidence.runs_to_come.filter(|runs| *runs > 0) {
+                p #expected {
+                    "Expected: at least " (count(runs, "more run"))
+                    @if let Some(seconds) = evidence.seconds_to_come { ", about " (duration(seconds)) }
+                    "."
+                }
+            }
+        }
+    }
+}
+
+/// The most kinds of work that are shown.
+const MOST_WORK: usize = 12;
+
+fn facts(
+    stored: &StoredJob,
+    job: &Job,
+    summary: &JobSummary,
+    evidence: Option<&Evidence>,
+) -> Markup {
+    let row = |name: &str, value: &str| {
+        html! { @if !value.is_empty() { tr { th scope="row" { (name) } td { (Foreign(value)) } } } }
+    };
+    let arguments = job.arguments.as_ref();
+    let bug = arguments.and_then(|it| it.bug_id);
+    html! {
+        section #facts aria-labelledby="facts-title" {
+            h2 #facts-title { "Facts" }
+            table.facts {
+                tbody {
+                    (row("Benchmark", &summary.benchmark))
+                    (row("Story", arguments.map_or("", |it| &it.story)))
+                    (row("Metric", arguments.map_or("", |it| &it.chart)))
+                    (row("Bot", &summary.bot))
+                    (row("User", &summary.user))
+                    (row("Repository", &summary.repository))
+                    @if let Some(bug) = bug { tr { th scope="row" { "Bug" } td { (bug) } } }
+                    tr {
+                        th scope="row" { "Created" }
+                        td { (at(summary.created.as_ref())) ", " (ago(summary.created.as_ref())) }
+                    }
+                    tr {
+                        th scope="row" { "State since" }
+                        td { (at(summary.updated.as_ref())) ", " (ago(summary.updated.as_ref())) }
+                    }
+                    @if let Some(seconds) = summary.running_s {
+                        tr { th scope="row" { "Took" } td { (duration(seconds)) } }
+                    }
+                    tr { th scope="row" { "Cost" } td { (count(summary.runs, "run")) ", " (count(summary.builds, "build")) } }
+                    @if let Some(why) = evidence.and_then(|it| it.why.as_ref()) { (row("Why it ended", why)) }
+                    (row("Error", &words::reason(&summary.error)))
+                    @if let Some(cancel) = &job.cancellation {
+                        tr { th scope="row" { "Canceled" } td { (Foreign(&cancel.reason)) " (" (Foreign(&cancel.by)) ")" } }
+                    }
+                    @if !job.retry_of.is_empty() {
+                        tr { th scope="row" { "Retry of" } td { a href=(format!("/jobs/{}", clean(&job.retry_of))) { (Foreign(&job.retry_of)) } } }
+                    }
+                    (row("Made by", &format!("Pinpoint {}", stored.written_by)))
+                    tr { th scope="row" { "Job" } td { code { (summary.job_id) } } }
+                }
+            }
+            details #arguments {
+                summary { "Arguments" }
+                pre tabindex="0" { (Foreign(&arguments_of(stored))) }
+            }
+        }
+    }
+}
+
+/// The arguments of a request, or the spec of a job that was made without one.
+fn arguments_of(job: &StoredJob) -> String {
+    let request = Some(&job.config["request"]).filter(|it| !it.is_null());
+    let text = serde_json::to_string_pretty(request.unwrap_or(&job.spec));
+    text.unwrap_or_default()
+}
+
+/// The job in other forms, and next to others.
+fn more(stored: &StoredJob, summary: &JobSummary) -> Markup {
+    let id = &summary.job_id;
+    html! {
+        section #more aria-labelledby="more-title" {
+            h2 #more-title { "More" }
+            ul {
+                li { a href=(format!("/api/v2/jobs/{id}/report")) { "Report" } ", one page that holds everything" }
+                li { a href=(format!("/jobs/{id}/journal.jsonl")) download { "Journal" } " as JSON Lines, of version " (stored.journal_version) }
+                li { a href=(format!("/api/v2/jobs/{id}")) { "Job" } " as JSON" }
+            }
+            form.bar method="get" action="/compare" {
+                input type="hidden" name="jobs" value=(id);
+                label { "Compare with job " input name="with" required maxlength="64" autocomplete="off"; }
+                button { "Compare" }
+            }
+        }
+    }
+}
+
+/// The buttons of a job, for those who may press them.
+fn actions(view: &View, job: &Job, summary: &JobSummary) -> Markup {
+    let path = |action: &str| format!("/jobs/{}/{action}", summary.job_id);
+    let is_over = !matches!(
+        summary.state(),
+        messages::State::Pending | messages::State::Running
+    );
+    let may_end = view.may_end(&summary.user);
+    html! {
+        div.bar #actions data-title=(clean(title(summary))) {
+            @if may_end && !is_over {
+                a.button href=(path("cancel")) { "Cancel" }
+                @if summary.paused {
+                    (button(view, &path("resume"), "Resume"))
+                } @else {
+                    (button(view, &path("pause"), "Pause"))
+                }
+            }
+            @if may_end && summary.state() == messages::State::Canceled {
+                (button(view, &path("resume"), "Resume"))
+            }
+            @if view.may(Right::Create) && job.arguments.is_some() {
+                form method="post" action=(path("retry")) {
+                    (view.form_token())
+                    (key())
+                    button { "Retry" }
+                }
+                a.button href=(format!("/new?from={}", summary.job_id)) { "Clone" }
+            }
+        }
+    }
+}
+
+fn button(view: &View, path: &str, name: &str) -> Markup {
+    html! {
+        form method="post" action=(path) {
+            (view.form_token())
+            button { (name) }
+        }
+    }
+}
+
+/// What people call a job.
+pub(super) fn title(summary: &JobSummary) -> &str {
+    match (&*summary.name, &*summary.title) {
+        ("", "") => "Job without a name",
+        ("", title) => title,
+        (name, _) => name,
+    }
+}
+
+/// The kind of a job.
+pub(super) fn kind(summary: &JobSummary) -> &'static str {
+    match summary.kind() {
+        Kind::Unspecified => "Job",
+        Kind::Bisection => "Bisection",
+        Kind::Pairwise => "Try job",
+        Kind::CulpritFinder => "Culprit finder",
+    }
+}
+
+/// The state of a job, in a word that no colour is needed for.
+pub(super) fn state(summary: &JobSummary) -> Markup {
+    let (name, tone) = match summary.state() {
+        _ if summary.paused => ("Paused", "open"),
+        messages::State::Unspecified => ("Unknown", "open"),
+        messages::State::Pending => ("Pending", "open"),
+        messages::State::Running => ("Running", "open"),
+        messages::State::Completed => ("Completed", "good"),
+        messages::State::Failed => ("Failed", "bad"),
+        messages::State::Canceled => ("Canceled", "bad"),
+    };
+    html! { span.tone.(tone) { (name) } }
+}

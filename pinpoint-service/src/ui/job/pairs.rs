@@ -1,0 +1,432 @@
+//! A comparison in pairs of runs: each run a square, and a row for each metric.
+
+use std::cmp::Ordering;
+
+use maud::{Markup, html};
+use pinpoint_core::api::Timestamp;
+use pinpoint_core::job::{JobResult, NamedChart};
+use pinpoint_core::{ChartComparison, Direction, JobSpec, Machine, Search, Verdict};
+use pinpoint_report::picture::PictureError;
+use pinpoint_report::quantity::{count, digits, quantity};
+use pinpoint_report::words::{described, failures, line_of, reason, row, short};
+use pinpoint_report::{Foreign, Run, chart_pictures, clean, commit_name};
+
+use super::asked::{Asked, Column};
+use super::commits::linked;
+use super::files::logs_of_run;
+use super::moment::Moment;
+use crate::ui::dates::at;
+
+/// The rows of a page of the table.
+pub(in crate::ui) const ROWS: usize = 100;
+
+/// The most pairs that have squares: the last ones.
+const MOST_SQUARES: usize = 500;
+
+/// The most values of a metric, and the most metrics, that a run shows.
+const MOST_VALUES: usize = 100;
+
+/// The comparison of a try job.
+pub(super) fn section(moment: &Moment, asked: &Asked) -> Result<Markup, PictureError> {
+    let JobSpec::Pairwise(spec) = moment.engine.machine().spec() else {
+        return Ok(html! {});
+    };
+    Ok(html! {
+        section #sides aria-labelledby="sides-title" {
+            h2 #sides-title { "Base and experiment" }
+            @if let Some(sides) = &spec.sides {
+                table.facts { tbody {
+                    @for (name, side) in [("Base", &sides.base), ("Experiment", &sides.experiment)] {
+                        tr {
+                            th scope="row" { (name) }
+                            td {
+                                (linked(&side.commit))
+                                @let more = described(side);
+                                @if more != short(&side.commit) { " " span.soft { (Foreign(&more)) } }
+                            }
+                        }
+                    }
+                } }
+            }
+            (squares(moment, asked))
+        }
+        (metrics(moment, asked)?)
+    })
+}
+
+/// The comparison of the ends of a culprit finder, and its other stages.
+pub(super) fn stages(moment: &Moment, asked: &Asked) -> Markup {
+    let Search::CulpritFinder(search) = moment.engine.machine().search() else {
+        return html! {};
+    };
+    let unit = moment.chart().1;
+    let names = moment.engine.names();
+    let is_over = moment.engine.machine().outcome().is_some();
+    let verified = moment.comparison().filter(|outcome| outcome.pairs > 0);
+    let done = search.verification().pairs_done();
+    let (verifies, searches) = (search.bisection().is_none(), search.bisection().is_some());
+    let confirmations: Vec<_> = search.confirmations().collect();
+    let stage = |is_done: bool, is_begun: bool| match (is_done, is_begun) {
+        (true, true) => ("done", "good"),
+        (_, true) => ("under way", "open"),
+        (true, false) => ("not needed", "open"),
+        (false, false) => ("to come", "open"),
+    };
+    let tone = |(word, tone): (&'static str, &'static str)| html! { span.tone.(tone) { (word) } };
+    html! {
+        section #stages aria-labelledby="stages-title" {
+            h2 #stages-title { "Three stages" }
+            ol.stages {
+                li {
+                    strong { "Verification" } " " (tone(stage(searches || is_over, true)))
+                    p { "Do the ends differ? " (done) " of " (count(search.spec().pairs.into(), "pair")) "." }
+                    @if let Some(outcome) = verified { p { (Foreign(&line_of(outcome, unit))) } }
+                }
+                li {
+                    strong { "Search" } " " (tone(stage(is_over || !confirmations.is_empty(), searches)))
+                    p {
+                        "Which commit? "
+                        @if verifies { "It begins once the ends are known to differ." }
+                        @else if let Some(search) = search.bisection() { (count(search.progress().runs, "run")) "." }
+                    }
+                }
+                li {
+                    strong { "Confirmation" } " " (tone(stage(is_over, !confirmations.is_empty())))
+                    p { "Does each culprit differ from its parent?" }
+                    @if !confirmations.is_empty() && moment.result.is_none() {
+                        ul {
+                            @for (culprit, comparison) in &confirmations {
+                                li {
+                                    (super::commits::at(names, culprit.commit)) ": "
+                                    @match comparison {
+                                        Some(pairs) => { (pairs.pairs_done()) " of " (count(pairs.spec().pairs.into(), "pair")) }
+                                        None => { "compared with the ends" }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                    @if let Some(JobResult::CulpritFinder(result)) = &moment.result {
+                        ul {
+                            @for culprit in result.search.culprits.iter().chain(&result.unconfirmed) {
+                                @if let Some(comparison) = culprit.confirmation.as_ref().and_then(|it| it.comparison.as_ref()) {
+                                    li { (commit_name(&culprit.blamed)) ": " (Foreign(&line_of(comparison, unit))) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            (squares(moment, asked))
+        }
+    }
+}
+
+/// A square for each run of a pair: its shape says whether it gave a value.
+fn squares(moment: &Moment, asked: &Asked) -> Markup {
+    let measured = &moment.measured;
+    let chart = asked.chart.as_deref();
+    let pairs = &measured.pairs;
+    let left_out = pairs.len().saturating_sub(MOST_SQUARES);
+    let square = |index: usize| {
+        let run = &measured.runs[index];
+        let value = chart.map(|chart| run.value(chart));
+        let is_failed = run.failure.is_some() || value == Some(None);
+        let about = match (&run.failure, value) {
+            (Some(_), _) => format!("run {}, failed", run.name),
+            (None, Some(None)) => format!("run {}, no value", run.name),
+            (None, Some(Some(value))) => format!("run {}, {}", run.name, digits(value)),
+            (None, None) => format!("run {}", run.name),
+        };
+        let other = Asked {
+            run: Some(run.name.clone()),
+            ..asked.clone()
+        };
+        let is_shown = asked.run.as_ref() == Some(&run.name);
+        html! {
+            a.failed[is_failed] href=(format!("{}#run", other.address())) aria-label=(about) title=(about)
+                aria-current=[is_shown.then_some("true")] {
+                @if is_failed { "✕" } @else { "■" }
+            }
+        }
+    };
+    html! {
+        @if pairs.is_empty() {
+            p.empty { "No pair of runs so far." }
+        } @else {
+            p {
+                "Each square is a run, in the order of the pairs. ■ gave "
+                @match chart { Some(chart) => { "a value of " (Foreign(chart)) }, None => { "values" } }
+                ", ✕ did not."
+                @if left_out > 0 { " The first " (count(left_out as u64, "pair")) " are left out." }
+            }
+            div.squares {
+                @for (name, is_base) in [("Base", true), ("Experiment", false)] {
+                    div role="group" aria-label=(name) {
+                        span.side { (name) }
+                        @for pair in &pairs[left_out..] {
+                            (square(if is_base { pair.base } else { pair.experiment }))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// All about one run.
+pub(super) fn run(moment: &Moment, name: &str, output: Option<&str>) -> Markup {
+    let measured = &moment.measured;
+    let Some(run) = measured.runs.iter().find(|run| run.name == name) else {
+        return html! { section #run { p.empty { "There is no run " (Foreign(name)) " here." } } };
+    };
+    let Run {
+        report, failure, ..
+    } = run;
+    let started = i64::try_from(report.started).unwrap_or_default();
+    let values = |values: &[f64], unit: Option<&str>| {
+        let shown = values
+            .iter()
+            .take(MOST_VALUES)
+            .map(|value| quantity(*value, unit));
+        let mut text = shown.collect::<Vec<_>>().join(", ");
+        if values.len() > MOST_VALUES {
+            text.push_str(", …");
+        }
+        text
+    };
+    let more = report.charts.len().saturating_sub(MOST_VALUES);
+    html! {
+        section.card #run aria-labelledby="run-title" tabindex="-1" {
+            h2 #run-title { "Run " (Foreign(name)) }
+            table.facts { tbody {
+                @if let Some(place) = measured.places.get(run.place) {
+                    tr { th scope="row" { "Commit" } td { (linked(&place.commit)) } }
+                }
+                tr { th scope="row" { "Machine" } td { (Foreign(report.bot.as_deref().unwrap_or("not known"))) } }
+                @if started > 0 {
+                    tr { th scope="row" { "Began" } td { (at(Timestamp::of_milliseconds(started).as_ref())) } }
+                }
+                @if let Some(failure) = failure {
+                    tr { th scope="row" { "Failed" } td { (Foreign(&reason(failure))) } }
+                }
+                @if let Some(code) = report.exit_code {
+                    tr { th scope="row" { "Exit code" } td { (code) } }
+                }
+                @for (chart, series) in report.charts.iter().take(MOST_VALUES) {
+                    tr { th scope="row" { (Foreign(&pinpoint_report::text::name(chart))) } td { (Foreign(&values(&series.values, series.unit.as_deref()))) } }
+                }
+                @if more > 0 {
+                    tr { th scope="row" { "" } td { (count(more as u64, "more metric")) } }
+                }
+                @for warning in &report.warnings {
+                    tr { th scope="row" { "Remark" } td { (Foreign(warning)) } }
+                }
+                @let logs = logs_of_run(moment, report);
+                @if !logs.is_empty() {
+                    tr { th scope="row" { "Output" } td { @for (name, path) in logs { a href=(path) { (name) } " " } } }
+                }
+            } }
+            @if let Some(output) = output {
+                h3 { "The end of its output" }
+                pre tabindex="0" { (Foreign(output)) }
+            }
+        }
+    }
+}
+
+/// A verdict by the metric's own direction: a word, the class of its colour, and a mark.
+pub(in crate::ui) fn verdict(
+    comparison: &ChartComparison,
+) -> (&'static str, &'static str, &'static str) {
+    match comparison.direction {
+        Direction::Unknown if comparison.moved() => ("changed", "found", "◆"),
+        _ if comparison.moved() => ("worse", "bad", "▼"),
+        _ if comparison.improved() => ("better", "good", "▲"),
+        _ if comparison.verdict() == Verdict::Nil => ("not compared", "open", "?"),
+        _ => ("same", "", "="),
+    }
+}
+
+/// The place of a verdict among others: what has to be looked at comes first.
+fn urgency(comparison: &ChartComparison) -> u8 {
+    match () {
+        () if comparison.moved() => 0,
+        () if comparison.improved() => 1,
+        () if comparison.verdict() == Verdict::Nil => 2,
+        () => 3,
+    }
+}
+
+/// The order of two metrics in a column; what has no value there comes last.
+fn order(column: Option<Column>, one: &ChartComparison, other: &ChartComparison) -> Ordering {
+    let by_name = || one.chart.cmp(&other.chart);
+    let number = |of: fn(&ChartComparison) -> Option<f64>| match (of(one), of(other)) {
+        (Some(one), Some(other)) => one.total_cmp(&other),
+        (one, other) => one.is_none().cmp(&other.is_none()),
+    };
+    let ordering = match column {
+        None | Some(Column::Verdict) => urgency(one).cmp(&urgency(other)),
+        Some(Column::Metric) => by_name(),
+        Some(Column::Base) => number(|it| Some(it.comparison.as_ref()?.control_median)),
+        Some(Column::Experiment) => number(|it| Some(it.comparison.as_ref()?.treatment_median)),
+        Some(Column::Change) => number(|it| it.comparison.as_ref()?.estimate),
+        Some(Column::Interval) => number(|it| Some(it.comparison.as_ref()?.interval?.low)),
+        Some(Column::P) => number(|it| Some(it.comparison.as_ref()?.p_value)),
+        Some(Column::AdjustedP) => number(|it| it.adjusted_p_value),
+    };
+    ordering.then_with(by_name)
+}
+
+/// The metrics that the view asks for, in its order.
+fn chosen<'a>(charts: &'a [NamedChart], asked: &Asked) -> Vec<&'a NamedChart> {
+    let find = asked.find.as_deref().map(str::to_lowercase);
+    let mut chosen: Vec<_> = charts
+        .iter()
+        .filter(|chart| match &find {
+            Some(find) => chart.comparison.chart.to_lowercase().contains(find),
+            None => true,
+        })
+        .collect();
+    let has_none = |chart: &NamedChart| chart.comparison.comparison.is_none();
+    chosen.sort_by(|one, other| {
+        let ordering = order(asked.sort, &one.comparison, &other.comparison);
+        match asked.is_descending && asked.sort.is_some() {
+            // What has no numbers comes last in both orders.
+            true => has_none(one).cmp(&has_none(other)).then(ordering.reverse()),
+            false => ordering,
+        }
+    });
+    chosen
+}
+
+fn metrics(moment: &Moment, asked: &Asked) -> Result<Markup, PictureError> {
+    let charts = moment.charts();
+    let outcome = moment.comparison();
+    let chosen = chosen(&charts, asked);
+    let pages = chosen.len().div_ceil(ROWS).max(1);
+    let page = asked.page.min(pages);
+    let shown = chosen.iter().skip((page - 1) * ROWS).take(ROWS);
+    let picture = match charts
+        .iter()
+        .find(|it| asked.chart.as_ref() == Some(&it.comparison.chart))
+    {
+        Some(chart) => html! {
+            section #picture aria-labelledby="picture-title" {
+                h3 #picture-title { (Foreign(&chart.comparison.chart)) }
+                (chart_pictures(&moment.measured, &moment.measured.pairs, chart)?)
+            }
+        },
+        None => html! {},
+    };
+    let is_preliminary = moment.engine.machine().outcome().is_none();
+    Ok(html! {
+        section #metrics aria-labelledby="metrics-title" {
+            h2 #metrics-title { "Metrics" }
+            @if let Some(functional) = outcome.and_then(|outcome| outcome.functional.as_ref()) {
+                @if functional.control_rate + functional.treatment_rate > 0.0 {
+                    p { (Foreign(&failures(functional))) }
+                }
+            }
+            @if charts.is_empty() {
+                p.empty { "No metric is compared so far." }
+            } @else {
+                (search(asked))
+                p {
+                    @if asked.find.is_some() { (chosen.len()) " of " }
+                    (count(charts.len() as u64, "metric")) ". "
+                    "The change is that of the experiment against the base. "
+                    "p is adjusted for the number of metrics, and the verdict goes by each metric’s own direction."
+                    @if is_preliminary { " More pairs are to come." }
+                }
+                (picture)
+                div.wide tabindex="0" role="region" aria-label="Table of metrics" { table.metrics {
+                    thead { tr {
+                        @for column in Column::ALL { (head(asked, column)) }
+                    } }
+                    tbody { @for chart in shown { (metric(asked, chart)) } }
+                } }
+                @if pages > 1 { (other_pages(asked, page, pages)) }
+            }
+            @if let Some(outcome) = outcome {
+                @for (side, charts) in [("base", &outcome.only_base), ("experiment", &outcome.only_experiment)] {
+                    @if !charts.is_empty() {
+                        details {
+                            summary { (count(charts.len() as u64, "metric")) " of the " (side) " alone" }
+                            p { @for chart in charts.iter().take(ROWS) { (Foreign(chart)) " " } }
+                        }
+                    }
+                }
+            }
+        }
+    })
+}
+
+/// The form that searches metrics.
+fn search(asked: &Asked) -> Markup {
+    let others = Asked {
+        find: None,
+        page: 1,
+        ..asked.clone()
+    };
+    let all = format!("{}#metrics", others.address());
+    html! {
+        form.bar method="get" action=(format!("{}#metrics", asked.path)) role="search" aria-label="Metrics" {
+            @for (name, value) in others.fields() { input type="hidden" name=(name) value=(value); }
+            label { "Search " input type="search" name="find" value=[asked.find.as_deref().map(clean)]; }
+            button { "Show" }
+            @if asked.find.is_some() { a href=(all) { "All" } }
+        }
+    }
+}
+
+pub(in crate::ui) fn head(asked: &Asked, column: Column) -> Markup {
+    let order = match (asked.sort == Some(column), asked.is_descending) {
+        (false, _) => None,
+        (true, false) => Some("ascending"),
+        (true, true) => Some("descending"),
+    };
+    let is_number = !matches!(column, Column::Metric | Column::Verdict);
+    html! {
+        th.number[is_number] scope="col" aria-sort=[order] {
+            a href=(asked.sorted(column)) { (column.name()) }
+            @match order { Some("ascending") => " ↑", Some(_) => " ↓", None => "" }
+        }
+    }
+}
+
+fn metric(asked: &Asked, chart: &NamedChart) -> Markup {
+    let [name, cells @ .., said] = row(chart);
+    let (word, tone, mark) = verdict(&chart.comparison);
+    let other = Asked {
+        chart: Some(chart.comparison.chart.clone()),
+        ..asked.clone()
+    };
+    html! {
+        tr {
+            th scope="row" { a href=(format!("{}#picture", other.address())) { (Foreign(&name)) } }
+            @for cell in cells { td.number { (Foreign(&cell)) } }
+            td {
+                span.verdict.(tone) { span aria-hidden="true" { (mark) " " } (word) }
+                @if chart.comparison.error.is_some() { ": " (Foreign(&said)) }
+            }
+        }
+    }
+}
+
+pub(in crate::ui) fn other_pages(asked: &Asked, page: usize, pages: usize) -> Markup {
+    let link = |page: usize| {
+        let other = Asked {
+            page,
+            ..asked.clone()
+        };
+        format!("{}#metrics", other.address())
+    };
+    html! {
+        nav.bar aria-label="Pages of metrics" {
+            @if page > 1 { a.button rel="prev" href=(link(page - 1)) { "Earlier" } }
+            span { "Page " (page) " of " (pages) }
+            @if page < pages { a.button rel="next" href=(link(page + 1)) { "Later" } }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The search for a commit: its runs by commit, and the probable places of the change.
+
+use maud::{Markup, html};
+use pinpoint_core::job::NamedCulprit;
+use pinpoint_core::{Position, Posterior};
+use pinpoint_report::picture::{Bar, Column, PictureError, bars, by_commit, posterior};
+use pinpoint_report::quantity::{count, duration, probability, quantity};
+use pinpoint_report::words::{effect, reason};
+use pinpoint_report::{Foreign, commit_name};
+
+use super::commits::{at, linked, subject};
+use super::files::log_of_build;
+use super::moment::Moment;
+
+/// The most commits that are listed one by one.
+const MOST_LISTED: usize = 1000;
+
+pub(super) fn section(moment: &Moment) -> Result<Markup, PictureError> {
+    let (chart, unit) = moment.chart();
+    let places = &moment.measured.places;
+    let culprits = moment.culprits();
+    let mut columns = moment.measured.columns(chart, &[]);
+    for (column, place) in columns.iter_mut().zip(places) {
+        column.is_culprit = culprits.iter().any(|it| it.commit == place.position);
+    }
+    let values = match columns.is_empty() {
+        true => html! { p.empty { "No run so far." } },
+        false => by_commit(&columns, chart, unit)?,
+    };
+    let known = moment.posterior();
+    let positions: Vec<Position> = places.iter().map(|place| place.position).collect();
+    let is_found = !culprits.is_empty();
+    let places_of_change = match &known {
+        Some(known) => {
+            let mut bars = bars(known, &positions, is_found);
+            bars.extend(culprits.iter().filter_map(|culprit| {
+                let column = |position| positions.iter().position(|it| *it == position);
+                Some(Bar {
+                    after: column(culprit.prior)?,
+                    last: column(culprit.commit)?,
+                    probability: culprit.probability?,
+                    is_culprit: true,
+                })
+            }));
+            match bars.is_empty() {
+                true => html! {},
+                false => posterior(&bars, columns.len(), known.no_change, is_found)?,
+            }
+        }
+        None => html! {},
+    };
+    Ok(html! {
+        section #values aria-labelledby="values-title" {
+            h2 #values-title { "Values by commit" }
+            (values)
+            (places_of_change)
+            @if !columns.is_empty() {
+                details #commits {
+                    summary { "The commits in numbers" }
+                    (commits(moment, &columns, unit))
+                }
+            }
+            @if let Some(known) = &known { (probabilities(moment, known, is_found)) }
+        }
+        (skipped(moment))
+    })
+}
+
+fn commits(moment: &Moment, columns: &[Column], unit: Option<&str>) -> Markup {
+    let show = |value: f64| quantity(value, unit);
+    let failed = |column: &Column| column.values.iter().filter(|it| it.is_none()).count();
+    html! {
+        div.wide tabindex="0" role="region" aria-label="The commits in numbers" { table {
+            thead { tr {
+                th scope="col" { "Commit" } th scope="col" { "Subject" }
+                th.number scope="col" { "Runs" } th.number scope="col" { "Failed" }
+                th.number scope="col" { "Median" } th.number scope="col" { "95 % interval" }
+            } }
+            tbody {
+                @for (place, column) in moment.measured.places.iter().zip(columns) {
+                    tr.found[column.is_culprit] {
+                        th scope="row" { (linked(&place.commit)) @if column.is_culprit { " culprit" } }
+                        td { (Foreign(subject(&place.commit))) }
+                        td.number { (column.values.len()) }
+                        td.number { (failed(column)) }
+                        td.number { @if let Some(median) = column.median { (Foreign(&show(median))) } }
+                        td.number { @if let Some(interval) = column.interval {
+                            (Foreign(&show(interval.low))) " to " (Foreign(&show(interval.high)))
+                        } }
+                    }
+                }
+            }
+        } }
+    }
+}
+
+/// A probability, with all of its digits for programs.
+fn exactly(value: f64) -> Markup {
+    html! { data value=(value) { (probability(value)) } }
+}
+
+fn probabilities(moment: &Moment, known: &Posterior, is_found: bool) -> Markup {
+    let names = moment.engine.names();
+    html! {
+        details #probabilities {
+            summary { "The probabilities in numbers" }
+            div.wide tabindex="0" role="region" aria-label="The probabilities in numbers" { table.posterior {
+                thead { tr {
+                    th scope="col" { "After" } th scope="col" { "Up to" }
+                    th.number scope="col" { "Commits" } th.number scope="col" { "Probability" }
+                } }
+                tbody {
+                    tr.none {
+                        th scope="row" colspan="3" { @if is_found { "No further change" } @else { "No change" } }
+                        td.number { (exactly(known.no_change)) }
+                    }
+                    @if known.better > 0.0 {
+                        tr.better {
+                            th scope="row" colspan="3" { "Of that, for the better" }
+                            td.number { (exactly(known.better)) }
+                        }
+                    }
+                    @for span in &known.spans {
+                        tr.span {
+                            td { (at(names, span.after)) }
+                            td { (at(names, span.last)) }
+                            td.number { (span.commits) }
+                            td.number { (exactly(span.probability)) }
+                        }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+fn skipped(moment: &Moment) -> Markup {
+    let failed = &moment.failed_builds;
+    // An end that can't be measured is in the answer.
+    let others = match &moment.result {
+        Some(result) => match result {
+            pinpoint_core::job::JobResult::Bisection(result) => &result.skipped[..],
+            pinpoint_core::job::JobResult::CulpritFinder(result) => &result.search.skipped,
+            pinpoint_core::job::JobResult::Pairwise(_) => &[],
+        },
+        None => &[],
+    };
+    let others = others
+        .iter()
+        .filter(|it| !failed.iter().any(|build| build.commit == it.commit));
+    let others: Vec<_> = others.take(MOST_LISTED).collect();
+    html! {
+        @if !failed.is_empty() || !others.is_empty() {
+            section #skipped aria-labelledby="skipped-title" {
+                h2 #skipped-title { "Skipped commits" }
+                ul {
+                    @for build in failed.iter().take(MOST_LISTED) {
+                        li {
+                            (linked(&build.commit)) " does not build: "
+                            (Foreign(&reason(build.failure.as_deref().unwrap_or_default())))
+                            span.soft { " (" (duration(build.duration as f64 / 1000.0)) ")" }
+                            @if let Some(path) = log_of_build(moment, build) { " " a href=(path) { "Log" } }
+                        }
+                    }
+                    @for commit in others {
+                        li { (linked(&commit.commit)) ": " (Foreign(&reason(&commit.reason))) }
+                    }
+                    @if failed.len() > MOST_LISTED {
+                        li { (count((failed.len() - MOST_LISTED) as u64, "more commit")) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The culprits of a result, each with the size of its change.
+pub(super) fn culprits(
+    result: &pinpoint_core::job::BisectionResult,
+    others: &[NamedCulprit],
+) -> Markup {
+    let all = result.culprits.iter().map(|it| (it, "Culprit"));
+    let all = all.chain(others.iter().map(|it| (it, "Not confirmed")));
+    html! {
+        @for (number, (culprit, title)) in all.enumerate() {
+            section.card aria-labelledby=(format!("culprit-{number}")) {
+                h2 id=(format!("culprit-{number}")) { (title) ": " (commit_name(&culprit.blamed)) }
+                table.facts { tbody {
+                    tr { th scope="row" { "Commit" } td { (linked(&pinpoint_core::CombinedCommit::from(culprit.blamed.clone()))) } }
+                    @if let Some(author) = &culprit.blamed.author {
+                        tr { th scope="row" { "Author" } td { (Foreign(author)) } }
+                    }
+                    @if let Some(created) = &culprit.blamed.created {
+                        tr { th scope="row" { "Date" } td { (Foreign(created)) } }
+                    }
+                    tr { th scope="row" { "Effect" } td { (Foreign(&effect(result, &culprit.effect))) } }
+                    @if let Some(certain) = culprit.probability {
+                        tr { th scope="row" { "Probability" } td { (probability(certain)) } }
+                    }
+                    tr { th scope="row" { "Compared with" } td { (linked(&culprit.prior)) } }
+                    tr { th scope="row" { "Jobs" } td { a href=(format!("/commits/{}", culprit.blamed.newest())) { "All that touched it" } } }
+                } }
+            }
+        }
+    }
+}
