@@ -202,8 +202,9 @@ impl Mirrors {
             }
         }
         let counted = history.count(good, bad).await;
+        // It counts the newer end, too.
         counted
-            .map(Some)
+            .map(|commits| Some(commits.saturating_sub(1)))
             .map_err(|error| MidpointError::from(error).into())
     }
 
