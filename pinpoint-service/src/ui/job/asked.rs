@@ -1,6 +1,8 @@
 //! What is asked of the page of a job, as its address says it.
 
 use http::Uri;
+use maud::{Markup, html};
+use pinpoint_report::clean;
 use tonic::Status;
 
 use crate::grpc::errors;
@@ -131,6 +133,14 @@ impl Asked {
         add("order", order);
         add("page", (self.page > 1).then(|| self.page.to_string()));
         fields
+    }
+
+    /// The same as hidden fields of a form. What would not show as it is stays out: an attribute
+    /// can't hold it apart from the text around it.
+    pub(in crate::ui) fn hidden(&self) -> Markup {
+        let mut fields = self.fields();
+        fields.retain(|(_, value)| clean(value) == *value);
+        html! { @for (name, value) in fields { input type="hidden" name=(name) value=(value); } }
     }
 
     pub(in crate::ui) fn address(&self) -> String {

@@ -279,7 +279,7 @@ fn past(evidence: &Evidence, asked: &Asked) -> Markup {
         @if records > 0 {
             section.past #past aria-label="The past of the job" {
                 form.bar method="get" action=(asked.path) {
-                    @for (name, value) in others.fields() { input type="hidden" name=(name) value=(value); }
+                    (others.hidden())
                     label for="at" { "After record " span #moment { (at) } " of " (records) }
                     input #at type="range" name="at" min="0" max=(records) value=(at);
                     button { "Show" }

@@ -372,7 +372,7 @@ fn search(asked: &Asked) -> Markup {
     let all = format!("{}#metrics", others.address());
     html! {
         form.bar method="get" action=(format!("{}#metrics", asked.path)) role="search" aria-label="Metrics" {
-            @for (name, value) in others.fields() { input type="hidden" name=(name) value=(value); }
+            (others.hidden())
             label { "Search " input type="search" name="find" value=[asked.find.as_deref().map(clean)]; }
             button { "Show" }
             @if asked.find.is_some() { a href=(all) { "All" } }
