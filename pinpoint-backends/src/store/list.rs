@@ -178,43 +178,51 @@ impl Walk {
             (query.values.len() - 1, query.values.len())
         });
         let (number, direction, limit) = (query.key, self.direction(), self.limit);
-        let part = |column: &str, conditions: &[String]| {
-            let all = [&query.conditions, conditions].concat();
+        let part = |column: &str, same: bool, conditions: Vec<String>| {
+            let all = [&query.conditions[..], &conditions].concat();
+            // SQLite sorts by an expression, even if it has one value.
+            let first = match same {
+                true => String::new(),
+                false => format!("{column} {direction}, "),
+            };
             format!(
                 "SELECT {SUMMARY}, {column} AS sorted, {number} AS number FROM {} WHERE {} \
-                 ORDER BY {column} {direction}, {number} {direction} LIMIT {limit}",
+                 ORDER BY {first}{number} {direction} LIMIT {limit}",
                 query.from,
                 all.join(" AND "),
             )
         };
-        let columns = match self.by {
-            // The runs of running jobs are in a column that has no index. A walk upwards from a
-            // place begins there.
-            SortBy::Runs if self.ascending && from.is_some() => {
-                vec![(column, None), ("runs", Some("runs_key = -1"))]
-            }
-            SortBy::Runs => vec![
-                (column, Some("runs_key >= 0")),
-                ("runs", Some("runs_key = -1")),
-            ],
-            _ => vec![(column, None)],
-        };
+        // The runs of running jobs are in a column that has no index.
+        let running = "runs_key = -1".to_owned();
+        let others = (self.by == SortBy::Runs).then(|| "runs_key >= 0".to_owned());
+        let mut columns = vec![(column, None, others)];
+        if self.by == SortBy::Runs {
+            columns.push(("runs", Some(running), None));
+        }
         let mut parts = Vec::new();
-        for (column, condition) in columns {
+        for (column, condition, least) in columns {
             let column = format!("{column}{no_index}");
-            let condition = condition.map(str::to_owned);
             let Some((value, place)) = from else {
-                parts.push(part(&column, condition.as_slice()));
+                let conditions = condition.into_iter().chain(least).collect();
+                parts.push(part(&column, false, conditions));
                 continue;
             };
             // SQLite does not compare a pair with a row number in it along an index.
             let than = if self.ascending { '>' } else { '<' };
             let same = format!("{column} = ${value} AND {number} {than} ${place}");
             let beyond = format!("{column} {than} ${value}");
-            for at in [same, beyond] {
-                let conditions: Vec<_> = condition.iter().cloned().chain([at]).collect();
-                parts.push(part(&column, &conditions));
-            }
+            // A walk upwards begins at the value, and not at the least.
+            let least = least.filter(|_| !self.ascending);
+            parts.push(part(
+                &column,
+                true,
+                condition.iter().cloned().chain([same]).collect(),
+            ));
+            parts.push(part(
+                &column,
+                false,
+                condition.into_iter().chain(least).chain([beyond]).collect(),
+            ));
         }
         let sql = match &parts[..] {
             [only] => only.clone(),
