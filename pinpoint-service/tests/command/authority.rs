@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
 pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
@@ -11,6 +11,9 @@ impl Authority {
     pub(crate) fn new() -> Self {
         let mut parameters = CertificateParams::default();
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        // With the name that all certificates have, those that it signs would look self-signed.
+        let name = &mut parameters.distinguished_name;
+        name.push(DnType::CommonName, "an authority of tests");
         let key = KeyPair::generate().unwrap();
         Self(CertifiedIssuer::self_signed(parameters, key).unwrap())
     }

@@ -78,7 +78,7 @@ fn wait_for(browser: &mut Chromium, expression: &str) {
 fn loaded(browser: &mut Chromium, url: &str, text: &str) -> String {
     browser.call("Page.navigate", json!({ "url": url }));
     for _ in 0..600 {
-        let html = browser.evaluate("document.documentElement.outerHTML");
+        let html = browser.evaluate("document.documentElement?.outerHTML ?? ''");
         let html = html.as_str().unwrap_or_default();
         if html.contains(text) {
             return html.to_owned();
