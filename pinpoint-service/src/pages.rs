@@ -34,6 +34,8 @@ pub(crate) const PAGES: &[Page] = &[
     seen("/json/jobs/list", || get(older_page::list)),
     seen("/json/job/{id}", || get(older_page::job)),
     seen("/benchmarks", || get(older_page::benchmarks)),
+    // A page for people, and names for programs.
+    seen("/bots", || get(ui::bots)),
     seen("/stories", || get(older_page::stories)),
     open("/sign-in", || get(sign_in::begin)),
     open("/sign-in/callback", || get(sign_in::finish)),

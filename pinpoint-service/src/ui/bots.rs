@@ -25,7 +25,7 @@ use crate::rest::Problem;
 const MOST_TITLES: u32 = 500;
 
 /// GET `/bots`: the page for browsers, and names for the programs of the older page.
-pub(super) async fn bots(
+pub(crate) async fn bots(
     State(service): State<Service>,
     uri: Uri,
     headers: HeaderMap,

@@ -34,6 +34,7 @@ use crate::operations::Right;
 use crate::pages::{Page, given, open, posted, seen};
 
 pub(crate) use self::account::signed_out;
+pub(crate) use self::bots::bots;
 pub(crate) use self::compressed::compressed;
 pub(crate) use self::problems::{as_pages, wants_page};
 
@@ -63,7 +64,6 @@ pub(crate) const PAGES: &[Page] = &[
     seen("/new/builds", || get(new::builds)),
     seen("/new/stories", || get(new::stories)),
     // The names of bots, too, for the programs of the older page.
-    seen("/bots", || get(bots::bots)),
     seen("/workers", || get(bots::workers)),
     seen("/commits/{hash}", || get(commit::page)),
     seen("/account", || get(account::page)),

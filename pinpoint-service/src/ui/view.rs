@@ -25,7 +25,7 @@ pub(super) const THEME: &str = "theme";
 pub(super) const THEMES: [&str; 2] = ["light", "dark"];
 
 /// A request for a page.
-pub(super) struct View {
+pub(crate) struct View {
     context: Context,
     preferences: Map<String, Value>,
 }
