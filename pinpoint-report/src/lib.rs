@@ -47,7 +47,7 @@ pub use link::commit_page;
 pub use measurements::{Measurements, Pair, Place, Run};
 pub use page::content_security_policy;
 pub use pairs::chart_pictures;
-pub use search::commit_name;
+pub use search::{commit_name, measured, subject};
 
 use picture::PictureError;
 

@@ -8,9 +8,9 @@ use super::link::commit_page;
 use super::model::{Report, Source};
 use super::picture::{Column, by_commit};
 use super::posterior;
-use crate::ReportError;
 use crate::quantity::{self, count, p_value, quantity};
 use crate::words::{dependency_change, effect, line, line_of, short, why};
+use crate::{Measurements, ReportError};
 use pinpoint_core::JobKind;
 use pinpoint_core::job::JobResult;
 use pinpoint_core::job::{BisectionResult, NamedCulprit};
@@ -52,7 +52,7 @@ pub(super) fn section(report: &Report) -> Result<Markup, ReportError> {
                 (posterior::figure(report)?)
                 details {
                     summary { "The commits in numbers" }
-                    (commits(report, &columns))
+                    div.wide { (measured(&report.measured, &columns, unit(report).as_deref(), |commit| named(report, commit))) }
                 }
                 (posterior::table(report))
             }
@@ -189,34 +189,6 @@ fn unit(report: &Report) -> Option<String> {
     Some(clean(&unit).into_owned())
 }
 
-fn commits(report: &Report, columns: &[Column]) -> Markup {
-    let unit = unit(report);
-    let show = |value: f64| quantity(value, unit.as_deref());
-    html! {
-        div.wide { table {
-            thead { tr {
-                th scope="col" { "Commit" } th scope="col" { "Subject" }
-                th.number scope="col" { "Runs" } th.number scope="col" { "Failed" }
-                th.number scope="col" { "Median" } th.number scope="col" { "95 % interval" }
-            } }
-            tbody {
-                @for (place, column) in report.measured.places.iter().zip(columns) {
-                    tr.culprit[column.is_culprit] {
-                        td { (named(report, &place.commit)) }
-                        td { (Foreign(subject(&place.commit))) }
-                        td.number { (column.values.len()) }
-                        td.number { (column.values.iter().filter(|value| value.is_none()).count()) }
-                        td.number { @if let Some(median) = column.median { (Foreign(&show(median))) } }
-                        td.number { @if let Some(interval) = column.interval {
-                            (Foreign(&show(interval.low))) " to " (Foreign(&show(interval.high)))
-                        } }
-                    }
-                }
-            }
-        } }
-    }
-}
-
 /// A state, as a link where it is a commit of the main repository.
 fn named(report: &Report, commit: &CombinedCommit) -> Markup {
     let is_plain = commit.modified_deps.is_empty() && commit.main.merged.is_empty();
@@ -228,13 +200,45 @@ fn named(report: &Report, commit: &CombinedCommit) -> Markup {
     }
 }
 
-fn subject(commit: &CombinedCommit) -> &str {
+/// The commits that were run as a table, with the columns of their picture: each commit is a row,
+/// named as `name` says.
+pub fn measured(
+    measured: &Measurements,
+    columns: &[Column],
+    unit: Option<&str>,
+    name: impl Fn(&CombinedCommit) -> Markup,
+) -> Markup {
+    let show = |value: f64| quantity(value, unit);
+    html! {
+        table {
+            thead { tr {
+                th scope="col" { "Commit" } th scope="col" { "Subject" }
+                th.number scope="col" { "Runs" } th.number scope="col" { "Failed" }
+                th.number scope="col" { "Median" } th.number scope="col" { "95 % interval" }
+            } }
+            tbody {
+                @for (place, column) in measured.places.iter().zip(columns) {
+                    tr.culprit[column.is_culprit] {
+                        td { (name(&place.commit)) @if column.is_culprit { " culprit" } }
+                        td { (Foreign(subject(&place.commit))) }
+                        td.number { (column.values.len()) }
+                        td.number { (column.values.iter().filter(|value| value.is_none()).count()) }
+                        td.number { @if let Some(median) = column.median { (Foreign(&show(median))) } }
+                        td.number { @if let Some(interval) = column.interval {
+                            (Foreign(&show(interval.low))) " to " (Foreign(&show(interval.high)))
+                        } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The subject of a commit, where it is known: of the dependency that was moved last, if any.
+pub fn subject(commit: &CombinedCommit) -> &str {
     let moved = commit.modified_deps.last().map(|held| &held.commit);
-    moved
-        .unwrap_or(&commit.main)
-        .subject
-        .as_deref()
-        .unwrap_or_default()
+    let moved = moved.unwrap_or(&commit.main);
+    moved.subject.as_deref().unwrap_or_default()
 }
 
 fn comparisons(document: &BisectionResult) -> Markup {

@@ -1,7 +1,4 @@
-//! Lists: what is asked for, all of it and nothing else, in any order, page by page.
-
-use std::collections::BTreeMap;
-use std::time::Duration;
+//! Lists: what is asked for, all of it and nothing else, page by page.
 
 use pinpoint_backends::store::{
     JobFilter, JobId, JobStore, JobSummary, NameParts, NewJob, Order, Place, SortBy, StoreError,
@@ -11,11 +8,8 @@ use pinpoint_core::{BuildReport, Commit, JobState, Record, Report};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use serde_json::json;
 
-use crate::common::{
-    BACK_TO_5, Backend, Fixture, all, append_all, found, new_job, open, run_failed,
-};
+use crate::common::{Fixture, all, append_all, found, new_job, run_failed};
 use crate::on_both;
 
 on_both! {
@@ -23,10 +17,6 @@ on_both! {
     any_filter_finds_what_a_look_at_every_job_finds,
     pages_follow_one_another_both_ways,
     going_on_from_a_job_is_the_same_whatever_changed,
-    pages_of_any_order_miss_no_job_while_others_change,
-    many_jobs_are_sorted_along_an_index,
-    letters_of_either_case_and_of_any_script_are_sorted_alike,
-    jobs_of_version_5_have_all_that_a_list_shows,
     words_are_found_whatever_stands_between_them,
     an_error_is_found_by_its_words_as_long_as_it_stands,
     jobs_are_counted_up_to_ten_thousand,
@@ -35,7 +25,7 @@ on_both! {
     the_last_builds_of_a_bot_come_first,
 }
 
-fn named(title: &str, name: &str, benchmark: &str, bot: &str, user: &str) -> NewJob {
+pub(crate) fn named(title: &str, name: &str, benchmark: &str, bot: &str, user: &str) -> NewJob {
     NewJob {
         name: name.into(),
         benchmark: benchmark.into(),
@@ -239,7 +229,7 @@ fn parts_fit(parts: &NameParts, job: &JobSummary) -> bool {
 }
 
 /// The documented rules, tried on one job.
-fn fits(filter: &JobFilter, job: &JobSummary) -> bool {
+pub(crate) fn fits(filter: &JobFilter, job: &JobSummary) -> bool {
     let equal =
         |wanted: &Option<String>, there: &str| wanted.as_ref().is_none_or(|wanted| wanted == there);
     let error = job.error.clone().unwrap_or_default();
@@ -279,7 +269,7 @@ fn fits(filter: &JobFilter, job: &JobSummary) -> bool {
 }
 
 /// The value by which an order sorts a job.
-fn value(by: SortBy, job: &JobSummary) -> (String, i64) {
+pub(crate) fn value(by: SortBy, job: &JobSummary) -> (String, i64) {
     let text = |text: &str| (text.to_lowercase(), 0);
     let number = |number| (String::new(), number);
     match by {
@@ -297,7 +287,7 @@ fn value(by: SortBy, job: &JobSummary) -> (String, i64) {
 }
 
 /// As an order has them.
-fn compare(order: Order, one: &JobSummary, other: &JobSummary) -> std::cmp::Ordering {
+pub(crate) fn compare(order: Order, one: &JobSummary, other: &JobSummary) -> std::cmp::Ordering {
     let key = |job: &JobSummary| (value(order.by, job), job.id.clone());
     let compared = key(one).cmp(&key(other));
     if order.ascending {
@@ -308,7 +298,7 @@ fn compare(order: Order, one: &JobSummary, other: &JobSummary) -> std::cmp::Orde
 }
 
 /// Jobs of all states, with few values in each column.
-async fn fill(fixture: &Fixture, runner: &mut TestRunner, jobs: usize) {
+pub(crate) async fn fill(fixture: &Fixture, runner: &mut TestRunner, jobs: usize) {
     let store = &fixture.store;
     let fields = (
         (
@@ -411,7 +401,7 @@ async fn any_filter_finds_what_a_look_at_every_job_finds(fixture: Fixture) {
     assert!(some > 200, "hardly any filter found anything: {some}");
 }
 
-async fn create(store: &JobStore, benchmark: &str) -> JobId {
+pub(crate) async fn create(store: &JobStore, benchmark: &str) -> JobId {
     store
         .create(&named("a job", "", benchmark, "", ""))
         .await
@@ -503,341 +493,6 @@ async fn going_on_from_a_job_is_the_same_whatever_changed(fixture: Fixture) {
     assert!(matches!(error, StoreError::Unknown { .. }), "{error}");
     assert_eq!(page(Place::After(ids[4].clone().into())).await, of([3, 2]));
     assert_eq!(page(Place::Before(ids[2].clone().into())).await, of([5, 3]));
-}
-
-/// All pages of a list, from one end or the other. Ends, whatever happens meanwhile.
-async fn pages(
-    store: &JobStore,
-    filter: &JobFilter,
-    order: Order,
-    is_back: bool,
-) -> Vec<JobSummary> {
-    let order = Order {
-        ascending: order.ascending != is_back,
-        ..order
-    };
-    let mut jobs: Vec<JobSummary> = Vec::new();
-    let mut place = Place::First;
-    if is_back {
-        // The same list, from its end on.
-        let page = store.list(filter, order, &Place::First, 1).await.unwrap();
-        jobs.extend(page.jobs);
-        place = Place::Before(order.key_of(jobs.first().unwrap()));
-    }
-    let order = Order {
-        ascending: order.ascending != is_back,
-        ..order
-    };
-    loop {
-        let page = store.list(filter, order, &place, 3).await.unwrap();
-        let last = match is_back {
-            true => page.jobs.first().cloned(),
-            false => page.jobs.last().cloned(),
-        };
-        match is_back {
-            true => jobs.extend(page.jobs.into_iter().rev()),
-            false => jobs.extend(page.jobs),
-        }
-        match last {
-            Some(last) if page.more && is_back => place = Place::Before(order.key_of(&last)),
-            Some(last) if page.more => place = Place::After(order.key_of(&last)),
-            _ => break,
-        }
-    }
-    if is_back {
-        jobs.reverse();
-    }
-    jobs
-}
-
-/// Half of the jobs stay as they are: each is on one page, in order. Of the others some change
-/// their states, some are run, some are removed, and new ones come.
-async fn pages_of_any_order_miss_no_job_while_others_change(fixture: Fixture) {
-    let store = &fixture.store;
-    let mut runner = TestRunner::deterministic();
-    fill(&fixture, &mut runner, 40).await;
-    let jobs = all(store).await;
-    let (stay, change): (Vec<_>, Vec<_>) = jobs
-        .into_iter()
-        .enumerate()
-        .partition(|(number, _)| number % 2 == 0);
-    let stay: BTreeMap<JobId, JobSummary> = stay
-        .into_iter()
-        .map(|(_, job)| (job.id.clone(), job))
-        .collect();
-    let changing = async {
-        let mut number = 0;
-        loop {
-            for (_, job) in &change {
-                number += 1;
-                match number % 4 {
-                    0 => drop(
-                        store
-                            .set_state(&job.id, JobState::Running, None, None)
-                            .await,
-                    ),
-                    1 => drop(store.set_state(&job.id, JobState::Failed, None, None).await),
-                    2 => {
-                        let mut journal = store.journal(&job.id).await.unwrap();
-                        append_all(&mut journal, &[run_failed(number)]).await;
-                    }
-                    _ => drop(create(store, "sort").await),
-                }
-                // So that a list ends in spite of new jobs.
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        }
-    };
-    let paging = async {
-        for by in SortBy::ALL {
-            for (ascending, is_back) in [(true, false), (false, false), (true, true), (false, true)]
-            {
-                let order = Order { by, ascending };
-                let seen = pages(store, &JobFilter::default(), order, is_back).await;
-                let seen: Vec<&JobSummary> = seen
-                    .iter()
-                    .filter(|job| stay.contains_key(&job.id))
-                    .collect();
-                let mut expected: Vec<&JobSummary> = stay.values().collect();
-                expected.sort_by(|one, other| compare(order, one, other));
-                assert_eq!(seen, expected, "{order:?} {is_back}");
-            }
-        }
-    };
-    tokio::select! {
-        () = changing => {}
-        () = paging => {}
-    }
-}
-
-/// Jobs with few values in each column, a tenth of them of one user.
-async fn many(fixture: &Fixture, count: u64) {
-    let sql = format!(
-        "INSERT INTO jobs (number, id, kind, state, created, updated, duration, name, \
-         benchmark, bot, username, repository, title, runs, journal_version, written_by, \
-         words, spec, config, name_key, benchmark_key, bot_key, user_key, runs_key) \
-         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count}), \
-         named AS (SELECT i, 'name' || CAST(i % 9 AS TEXT) AS name, \
-         'benchmark' || CAST(i % 8 AS TEXT) AS benchmark, 'bot' || CAST(i % 11 AS TEXT) AS bot, \
-         CASE WHEN i % 10 = 0 THEN 'ada' ELSE 'bob' END AS username FROM n) \
-         SELECT i, '0000000000007000800000' || CAST(1000000000 + i AS TEXT), \
-         CASE WHEN i % 3 = 0 THEN 'pairwise' ELSE 'bisection' END, \
-         CASE WHEN i % 500 = 0 THEN 'running' ELSE 'completed' END, 0, 0, i % 7, name, benchmark, \
-         bot, username, '', '', i % 13, 1, '', 'word user＝' || username, 'null', 'null', name, \
-         benchmark, bot, username, CASE WHEN i % 500 = 0 THEN -1 ELSE i % 13 END FROM named"
-    );
-    fixture.behind_its_back(&sql).await;
-    if !fixture.is_sqlite() {
-        fixture.behind_its_back("ANALYZE jobs").await;
-    }
-}
-
-/// So many that they are not collected first, whatever the condition.
-async fn many_jobs_are_sorted_along_an_index(fixture: Fixture) {
-    let store = &fixture.store;
-    many(&fixture, 12_000).await;
-    let jobs = store
-        .list_skipping(&JobFilter::default(), 0, 12_000)
-        .await
-        .unwrap();
-    let filters = [
-        JobFilter {
-            user: Some("bob".into()),
-            ..JobFilter::default()
-        },
-        JobFilter {
-            text: Some("word".into()),
-            user: Some("bob".into()),
-            ..JobFilter::default()
-        },
-        JobFilter {
-            state: Some(JobState::Completed),
-            ..JobFilter::default()
-        },
-    ];
-    for filter in &filters {
-        for by in SortBy::ALL {
-            for ascending in [true, false] {
-                let order = Order { by, ascending };
-                let mut expected: Vec<_> =
-                    jobs.iter().filter(|job| fits_name(filter, job)).collect();
-                expected.sort_by_cached_key(|job| (value(order.by, job), job.id.clone()));
-                if !ascending {
-                    expected.reverse();
-                }
-                let middle = expected.len() / 2;
-                let key = order.key_of(expected[middle]);
-                for (place, expected) in [
-                    (Place::First, &expected[..5]),
-                    (Place::After(key.clone()), &expected[middle + 1..middle + 6]),
-                    (Place::Before(key), &expected[middle - 5..middle]),
-                ] {
-                    let page = store.list(filter, order, &place, 5).await.unwrap();
-                    let page: Vec<_> = page.jobs.iter().collect();
-                    assert_eq!(page, expected, "{filter:?} {order:?} {place:?}");
-                }
-            }
-        }
-    }
-}
-
-/// As [`fits`], for jobs that have the word.
-fn fits_name(filter: &JobFilter, job: &JobSummary) -> bool {
-    let filter = JobFilter {
-        text: None,
-        ..filter.clone()
-    };
-    fits(&filter, job)
-}
-
-async fn letters_of_either_case_and_of_any_script_are_sorted_alike(fixture: Fixture) {
-    let store = &fixture.store;
-    let long = "x".repeat(200);
-    let names = [
-        "b",
-        "A",
-        "a",
-        "B",
-        "10",
-        "9",
-        "",
-        "É",
-        "é",
-        "Z",
-        "ß",
-        "日本",
-        "Ж",
-        "ж",
-        "_",
-        "-a",
-        "a b",
-        "A_B",
-        "a\u{0}",
-        "\u{1f600}",
-        &long,
-        &format!("{long}a"),
-        &format!("{}b", long.to_uppercase()),
-    ];
-    for name in names {
-        store.create(&named("", name, "", "", "")).await.unwrap();
-    }
-    for ascending in [true, false] {
-        let order = Order {
-            by: SortBy::Name,
-            ascending,
-        };
-        let page = store
-            .list(&JobFilter::default(), order, &Place::First, 100)
-            .await
-            .unwrap();
-        let mut sorted: Vec<(String, &JobSummary)> = (page.jobs.iter())
-            .map(|job| (job.name.to_lowercase().chars().take(100).collect(), job))
-            .collect();
-        if !ascending {
-            sorted.reverse();
-        }
-        assert!(
-            sorted.is_sorted_by_key(|(name, job)| (name, &job.id)),
-            "{sorted:?}"
-        );
-        assert_eq!(sorted.len(), names.len());
-        assert_eq!(sorted[0].1.name, "");
-        for is_back in [false, true] {
-            let paged = pages(store, &JobFilter::default(), order, is_back).await;
-            assert_eq!(paged, page.jobs);
-        }
-    }
-}
-
-/// Many enough for several steps of the upgrade.
-async fn jobs_of_version_5_have_all_that_a_list_shows(fixture: Fixture) {
-    let store = &fixture.store;
-    fill(&fixture, &mut TestRunner::deterministic(), 50).await;
-    let asked = NewJob {
-        config: json!({ "request": { "story": "large", "bugId": "123456" }, "text": "\u{0}" }),
-        ..new_job("asked for")
-    };
-    let id = store.create(&asked).await.unwrap();
-    let outcome = json!({ "status": "no_regression", "reason": "\u{0}", "culprits": [] });
-    for (state, outcome) in [
-        (JobState::Running, None),
-        (JobState::Completed, Some(&outcome)),
-    ] {
-        store.set_state(&id, state, None, outcome).await.unwrap();
-    }
-    let lists = async |store: &JobStore| {
-        let mut lists = Vec::new();
-        for by in SortBy::ALL {
-            let order = Order {
-                by,
-                ascending: true,
-            };
-            let page = (store.list(&JobFilter::default(), order, &Place::First, 100))
-                .await
-                .unwrap();
-            lists.push(page.jobs);
-        }
-        lists
-    };
-    let before = lists(store).await;
-    let newest = before[0].last().unwrap();
-    assert_eq!((&*newest.story, newest.bug), ("large", Some(123_456)));
-    let answer = newest.answer.as_ref().unwrap();
-    assert_eq!(answer.status, "no_regression");
-    assert_eq!(
-        JobSummary::from(&store.get(id.as_str()).await.unwrap()),
-        *newest
-    );
-
-    for sql in BACK_TO_5 {
-        fixture.behind_its_back(sql).await;
-    }
-    fixture
-        .behind_its_back(match fixture.is_sqlite() {
-            true => "PRAGMA user_version = 5",
-            false => "UPDATE pinpoint_schema SET version = 5",
-        })
-        .await;
-    let store = open(&fixture.place()).await;
-    assert_eq!(lists(&store).await, before);
-    store.create(&asked).await.unwrap();
-}
-
-/// The plans of PostgreSQL, which it does not tell a program that only lists: so many jobs that
-/// it would not sort them, and the counts of its uses of each index.
-#[tokio::test]
-async fn postgres_walks_along_the_index_of_an_order() {
-    let fixture = Fixture::of(Backend::Postgres).await;
-    many(&fixture, 30_000).await;
-    let store = fixture.store.clone();
-    let user = JobFilter {
-        user: Some("ada".into()),
-        ..JobFilter::default()
-    };
-    for filter in [JobFilter::default(), user] {
-        for by in SortBy::ALL {
-            for ascending in [true, false] {
-                let order = Order { by, ascending };
-                let page = store.list(&filter, order, &Place::First, 50).await.unwrap();
-                let after = Place::After(order.key_of(page.jobs.last().unwrap()));
-                store.list(&filter, order, &after, 50).await.unwrap();
-            }
-        }
-    }
-    // Connections count what they did, and tell it at their end.
-    store.close().await;
-    let used = "SELECT CAST(indexrelname AS TEXT), CAST(idx_scan AS TEXT) \
-                FROM pg_stat_user_indexes WHERE idx_scan >= 4 AND (indexrelname ~ '^jobs_sorted_' \
-                OR indexrelname ~ '^jobs_of_user_' OR indexrelname IN ('jobs_by_kind', 'jobs_by_state'))";
-    let mut indices = Vec::new();
-    for _ in 0..1000 {
-        indices = fixture.seen_behind_its_back(used).await;
-        if indices.len() == 15 {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("{indices:?}");
 }
 
 async fn words_are_found_whatever_stands_between_them(fixture: Fixture) {

@@ -21,6 +21,7 @@ mod journals;
 mod leases;
 mod lists;
 mod network;
+mod orders;
 mod postgres;
 mod processes;
 // The tests of the command line use all of it.

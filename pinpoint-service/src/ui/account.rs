@@ -145,7 +145,7 @@ fn preferences(view: &View) -> Markup {
             (view.form_token())
             label for="theme" { "Theme" }
             select #theme name="theme" {
-                option value=(SYSTEM) { "that of the system" }
+                option value=(SYSTEM) { "same as the system" }
                 @for theme in THEMES {
                     option value=(theme) selected[view.theme() == Some(theme)] { (theme) }
                 }
@@ -187,7 +187,7 @@ pub(super) fn tokens(view: &View, tokens: &[Token]) -> Markup {
     let time = |milliseconds| Timestamp::of_milliseconds(milliseconds);
     html! {
         @if tokens.is_empty() {
-            p.empty { "There is no token." }
+            p.empty { "No tokens yet." }
         } @else {
             div.wide tabindex="0" role="region" aria-label="Tokens" {
                 table {
@@ -268,7 +268,7 @@ fn form(view: &View, wanted: &Wanted) -> Markup {
         } @else {
             form.stacked method="post" action="/account/tokens" {
                 (view.form_token())
-                label for="name" { "Name, which no other token has or had" }
+                label for="name" { "Name (not used by any token before)" }
                 input #name name="name" required maxlength=(LONGEST_NAME) value=(clean(&wanted.name)) autocomplete="off"
                     aria-invalid=[wanted.problem("name").map(|_| "true")] aria-describedby=[described("name")];
                 (problem("name"))
@@ -289,7 +289,7 @@ fn form(view: &View, wanted: &Wanted) -> Markup {
                     }
                 }
                 (problem("days"))
-                p { button.primary { "Make the token" } }
+                p { button.primary { "Create token" } }
             }
         }
     }
@@ -324,7 +324,7 @@ pub(super) async fn create_token(
         .collect();
     let mut wrong = |field, problem: &str| wanted.problems.push((field, problem.to_owned()));
     if user_name(&wanted.name).is_none() {
-        wrong("name", "Give it a name of characters that show.");
+        wrong("name", "The name has to contain visible characters.");
     } else if wanted.name.chars().count() > LONGEST_NAME {
         wrong(
             "name",
@@ -370,7 +370,7 @@ pub(super) async fn create_token(
     let entry = view.entry(operation, &token.name, Code::Ok);
     let secret = match service.store.create_token(&token, Some(&entry)).await {
         Err(StoreError::TokenExists { .. }) => {
-            let problem = "A token has or had this name; choose another.";
+            let problem = "This name has been used before; choose another.";
             wanted.problems.push(("name", problem.into()));
             return shown(&service, &view, &wanted).await;
         }

@@ -219,7 +219,7 @@ fn filters(shown: &Shown) -> Markup {
 fn table(rows: &[AuditRow]) -> Markup {
     html! {
         @if rows.is_empty() {
-            p.empty { "No row fits." }
+            p.empty { "No rows match." }
         } @else {
             div.wide tabindex="0" role="region" aria-label="Rows of the log" {
                 table {

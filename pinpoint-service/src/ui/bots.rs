@@ -49,7 +49,7 @@ async fn bots_page(service: &Service, view: &View) -> Result<Response, Problem> 
         h1 { "Bots" }
         p.soft { "A bot is a kind of machine, which the operator configures. Its workers take its jobs." }
         @if bots.is_empty() {
-            p.empty { "There is no bot. The operator names files with bots in the configuration." }
+            p.empty { "No bots are configured. The operator lists the files that describe them in the configuration." }
         } @else {
             div.wide tabindex="0" role="region" aria-label="Bots" {
                 table {
@@ -135,7 +135,7 @@ pub(super) async fn workers(
         h1 { "Workers" }
         p.soft { "A worker takes the jobs of its bots, one after the other. One that has gone is listed for a week." }
         @if workers.is_empty() {
-            p.empty { "There is no worker, so that jobs wait. Start one on a machine with " code { "pinpoint worker" } "." }
+            p.empty { "No workers are running, so jobs wait. Start one on a machine with " code { "pinpoint worker" } "." }
         } @else {
             div.wide tabindex="0" role="region" aria-label="Workers" {
                 table {

@@ -37,7 +37,7 @@ pub(super) async fn page(
 ) -> Result<Response, Problem> {
     let hash = hash.trim().to_ascii_lowercase();
     if !(7..=64).contains(&hash.len()) || !hash.bytes().all(|it| it.is_ascii_hexdigit()) {
-        let problem = "write at least 7 of the hexadecimal digits of the commit's hash";
+        let problem = "enter at least 7 digits of the commit's hash";
         return Err(errors::field("hash", problem).into());
     }
     let token = Query::of(&uri)?.take("page").unwrap_or_default();
@@ -168,7 +168,7 @@ fn role(job: &JobSummary, hash: &str) -> Markup {
 fn table(jobs: &[JobSummary], whole: &str) -> Markup {
     html! {
         @if jobs.is_empty() {
-            p.empty { "No job had to do with it." }
+            p.empty { "No job has touched this commit." }
         } @else {
             div.wide tabindex="0" role="region" aria-label="Jobs" {
                 table.jobs {

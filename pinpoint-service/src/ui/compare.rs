@@ -41,7 +41,7 @@ pub(super) async fn page(
     }
     let ids: Vec<&str> = asked.jobs.split(',').map(str::trim).collect();
     let [job_id, other_id] = ids[..] else {
-        let problem = "name two jobs by their ids, with a comma between them";
+        let problem = "give the ids of two jobs, separated by a comma";
         return Err(errors::field("jobs", problem).into());
     };
     let request = CompareJobsRequest {

@@ -104,19 +104,22 @@ impl Problem<'_> {
             ),
             403 => (
                 "Not allowed",
-                "Ask somebody who may, or an administrator for the right.",
+                "Ask an administrator for access, or somebody who has it to do this.",
             ),
             404 => ("Not found", "Look for it in the list of jobs."),
-            405 => ("Not that way", "Go back, and use the buttons of the page."),
-            429 => ("Too much", "Wait, and then load the page again."),
-            400 | 409 | 413 | 415 => ("Not possible", "Go back, and change what was sent."),
+            405 => (
+                "Method not allowed",
+                "Go back and use the buttons on the page.",
+            ),
+            429 => ("Too many requests", "Wait, and then load the page again."),
+            400 | 409 | 413 | 415 => ("Invalid request", "Go back and correct the request."),
             500 => (
-                "A fault",
+                "Something went wrong",
                 "The service could not answer. Tell the operator, with the name of the request.",
             ),
             _ => (
-                "Not now",
-                "Load the page again in a minute. If that does not help, tell the operator, with the name of the request.",
+                "Temporarily unavailable",
+                "Reload the page in a minute. If that does not help, give the operator the request id below.",
             ),
         };
         let can_sign_in = self.status == StatusCode::UNAUTHORIZED && self.can_sign_in;
@@ -128,9 +131,9 @@ impl Problem<'_> {
                     p { "Try again in " (wait) " s." }
                 }
                 @if self.is_form && self.status.is_client_error() {
-                    p { "Nothing was changed. The values of the form were not kept here; go back to find those that your browser still has." }
+                    p { "Nothing was changed. What you typed was not kept here; your browser may still have it if you go back." }
                 } @else if self.is_form {
-                    p { "Look whether it was done before you send the form again." }
+                    p { "Check whether it went through before you send the form again." }
                 }
                 @if can_sign_in {
                     form method="get" action="/sign-in" {

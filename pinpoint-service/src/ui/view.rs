@@ -21,7 +21,7 @@ use crate::rest::Problem;
 /// The preference of a theme.
 pub(super) const THEME: &str = "theme";
 
-/// The themes besides that of the system.
+/// The themes besides same as the system.
 pub(super) const THEMES: [&str; 2] = ["light", "dark"];
 
 /// A request for a page.
@@ -59,7 +59,7 @@ impl View {
         &self.preferences
     }
 
-    /// The theme, where the user prefers another than that of the system.
+    /// The theme, where the user prefers another than same as the system.
     pub(super) fn theme(&self) -> Option<&'static str> {
         let theme = self.preferences.get(THEME)?;
         THEMES.into_iter().find(|known| theme == known)
@@ -133,7 +133,7 @@ impl<S: Sync> FromRequest<S> for Form {
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim();
         if !kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
-            let problem = "this is the address of a form of a page; programs use /api/v2";
+            let problem = "this address takes a form from a web page; programs use /api/v2";
             return Err(Status::invalid_argument(problem).into());
         }
         let body = to_bytes(request.into_body(), MOST_BODY_BYTES).await;

@@ -182,7 +182,7 @@ async fn a_culprit_is_found() {
     let world = World::looking_up(SignIn::Nobody("ada".into()), &bots, &[&url]).await;
     commits_are_found_by_their_names(&world, &directory, &url, &hashes).await;
     commits_are_found_beside_a_run(&world, &url, &hashes).await;
-    ui::new::commits_are_looked_up(&world, &hashes).await;
+    ui::new::look_up::commits_are_looked_up(&world, &hashes).await;
     let tried = try_job(&world, &hashes).await;
     let request = json!({
         "start_git_hash": hashes[0][..12],
@@ -319,7 +319,7 @@ async fn a_culprit_is_found() {
     assert_eq!(of(4).unwrap()["comparisons"]["next"], "different");
     assert_eq!(of(5).unwrap()["comparisons"]["prev"], "different");
     assert_eq!(of(0).unwrap()["comparisons"]["prev"], "");
-    ui::new::the_last_build_is_known(&world, &hashes).await;
+    ui::new::look_up::the_last_build_is_known(&world, &hashes).await;
 }
 
 async fn commits_are_found_by_their_names(

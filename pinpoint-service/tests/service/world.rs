@@ -8,7 +8,7 @@ use axum::body::{Body, to_bytes};
 use http::{Request, Response, StatusCode, Version};
 use pinpoint_backends::local::Mirrors;
 use pinpoint_backends::owner;
-use pinpoint_backends::store::{JobStore, NewToken};
+use pinpoint_backends::store::{AuditFilter, JobStore, NewToken};
 use pinpoint_core::bots::{Bots, ConfigFile};
 use pinpoint_service::config::LimitsConfig;
 use pinpoint_service::{Commits, Limits, Phase, Service, SignIn, Watches, router};
@@ -140,6 +140,16 @@ impl World {
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Response<Body> {
         self.router.clone().oneshot(request).await.unwrap()
+    }
+
+    /// The audit log: of each row the user, the last part of the operation, and the result.
+    pub(crate) async fn audited(&self) -> Vec<(String, String, String)> {
+        let rows = self.store.audited(&AuditFilter::default(), 0, 100).await;
+        let rows = rows.unwrap().into_iter().map(|row| {
+            let operation = row.entry.operation.rsplit('/').next().unwrap().to_owned();
+            (row.entry.user, operation, row.entry.result)
+        });
+        rows.collect()
     }
 
     /// The secret of a new token for this user.

@@ -101,7 +101,7 @@ async function fetched() {
   const text = await answer.text();
   const fresh = answer.ok && new DOMParser().parseFromString(text, "text/html").querySelector("#job");
   if (!fresh || fresh.dataset.version !== root.dataset.version) {
-    leave(fresh ? "The service has a newer version of this page. " : "This page can’t be kept as the job is. ");
+    leave(fresh ? "The service has a newer version of this page. " : "This page can no longer follow the job. ");
     return;
   }
   const wasLive = "live" in root.dataset;
@@ -213,13 +213,13 @@ function begin() {
   copy.hidden = !navigator.clipboard;
   copy.addEventListener("click", async () => {
     await navigator.clipboard.writeText(location.href);
-    say("The link is copied.");
+    say("Link copied.");
   });
   subscribe.hidden = !("Notification" in window) || !("live" in root.dataset);
   subscribe.addEventListener("click", async () => {
     isSubscribed = !isSubscribed && (await Notification.requestPermission()) === "granted";
     subscribe.setAttribute("aria-pressed", String(isSubscribed));
-    say(isSubscribed ? "You will be told of the end while this page is open." : "You will not be told of the end.");
+    say(isSubscribed ? "You will be notified when it ends, while this page is open." : "You will not be notified.");
   });
   follow();
 }

@@ -11,7 +11,7 @@ if (table) {
       const template = document.createElement("template");
       template.innerHTML = html;
       const next = template.content.firstElementChild;
-      // Whoever is at a link of the row stays there.
+      // The focus stays on the same link of the row.
       const places = "a, button";
       const at = [...row.querySelectorAll(places)].indexOf(document.activeElement);
       const name = at >= 0 ? document.activeElement.textContent : undefined;

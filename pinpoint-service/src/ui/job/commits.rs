@@ -33,13 +33,6 @@ pub(super) fn at(names: &CommitNames, position: Position) -> Markup {
     }
 }
 
-/// The subject of a commit, where it is known.
-pub(super) fn subject(commit: &CombinedCommit) -> &str {
-    let moved = commit.modified_deps.last().map(|held| &held.commit);
-    let moved = moved.unwrap_or(&commit.main);
-    moved.subject.as_deref().unwrap_or_default()
-}
-
 /// Work to be done, the same kind of it once with its count.
 pub(super) fn work(names: &CommitNames, outstanding: &[Action]) -> Vec<(Markup, usize)> {
     let mut work: Vec<(Markup, usize)> = Vec::new();

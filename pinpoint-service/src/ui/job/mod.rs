@@ -112,7 +112,7 @@ pub(super) async fn page(
         // What only a script can do.
         div #tools.bar hidden {
             button type="button" { "Copy link" }
-            button type="button" aria-pressed="false" { "Tell me when it ends" }
+            button type="button" aria-pressed="false" { "Notify me when it ends" }
         }
         p #news.unseen role="status" {}
     };

@@ -3,12 +3,12 @@
 use maud::{Markup, html};
 use pinpoint_core::job::NamedCulprit;
 use pinpoint_core::{Position, Posterior};
-use pinpoint_report::picture::{Bar, Column, PictureError, bars, by_commit, posterior};
-use pinpoint_report::quantity::{count, duration, probability, quantity};
+use pinpoint_report::picture::{Bar, PictureError, bars, by_commit, posterior};
+use pinpoint_report::quantity::{count, duration, probability};
 use pinpoint_report::words::{effect, reason};
-use pinpoint_report::{Foreign, commit_name};
+use pinpoint_report::{Foreign, commit_name, measured};
 
-use super::commits::{at, linked, subject};
+use super::commits::{at, linked};
 use super::files::log_of_build;
 use super::moment::Moment;
 
@@ -57,41 +57,15 @@ pub(super) fn section(moment: &Moment) -> Result<Markup, PictureError> {
             @if !columns.is_empty() {
                 details #commits {
                     summary { "The commits in numbers" }
-                    (commits(moment, &columns, unit))
+                    div.wide tabindex="0" role="region" aria-label="The commits in numbers" {
+                        (measured(&moment.measured, &columns, unit, linked))
+                    }
                 }
             }
             @if let Some(known) = &known { (probabilities(moment, known, is_found)) }
         }
         (skipped(moment))
     })
-}
-
-fn commits(moment: &Moment, columns: &[Column], unit: Option<&str>) -> Markup {
-    let show = |value: f64| quantity(value, unit);
-    let failed = |column: &Column| column.values.iter().filter(|it| it.is_none()).count();
-    html! {
-        div.wide tabindex="0" role="region" aria-label="The commits in numbers" { table {
-            thead { tr {
-                th scope="col" { "Commit" } th scope="col" { "Subject" }
-                th.number scope="col" { "Runs" } th.number scope="col" { "Failed" }
-                th.number scope="col" { "Median" } th.number scope="col" { "95 % interval" }
-            } }
-            tbody {
-                @for (place, column) in moment.measured.places.iter().zip(columns) {
-                    tr.found[column.is_culprit] {
-                        th scope="row" { (linked(&place.commit)) @if column.is_culprit { " culprit" } }
-                        td { (Foreign(subject(&place.commit))) }
-                        td.number { (column.values.len()) }
-                        td.number { (failed(column)) }
-                        td.number { @if let Some(median) = column.median { (Foreign(&show(median))) } }
-                        td.number { @if let Some(interval) = column.interval {
-                            (Foreign(&show(interval.low))) " to " (Foreign(&show(interval.high)))
-                        } }
-                    }
-                }
-            }
-        } }
-    }
 }
 
 /// A probability, with all of its digits for programs.
@@ -198,7 +172,7 @@ pub(super) fn culprits(
                         tr { th scope="row" { "Probability" } td { (probability(certain)) } }
                     }
                     tr { th scope="row" { "Compared with" } td { (linked(&culprit.prior)) } }
-                    tr { th scope="row" { "Jobs" } td { a href=(format!("/commits/{}", culprit.blamed.newest())) { "All that touched it" } } }
+                    tr { th scope="row" { "Jobs" } td { a href=(format!("/commits/{}", culprit.blamed.newest())) { "All jobs that touched it" } } }
                 } }
             }
         }

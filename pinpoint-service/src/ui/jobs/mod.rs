@@ -214,7 +214,7 @@ fn columns(view: &View, shown: &Shown) -> Markup {
                     @for (name, value) in form_urlencoded::parse(shown.query().as_bytes()) {
                         @if name != "page" { input type="hidden" name=(name) value=(value); }
                     }
-                    button { "Begin with this list" }
+                    button { "Use as my default list" }
                 }
             }
         }
@@ -225,7 +225,7 @@ fn table(view: &View, shown: &Shown, jobs: &[JobSummary]) -> Markup {
     let events = format!("/events?{}", shown.query());
     html! {
         @if jobs.is_empty() {
-            p.empty { "No job fits." }
+            p.empty { "No jobs match." }
         } @else {
             div.wide tabindex="0" role="region" aria-label="Jobs" {
                 table.jobs data-events=(events) {

@@ -6,7 +6,7 @@ use pinpoint_core::results::Format;
 use pinpoint_report::Foreign;
 use pinpoint_report::command_line::{quoted, without_login};
 
-use super::fields::Typed;
+use super::typed::Typed;
 use crate::grpc::v2::json_of;
 use crate::grpc::v2::messages::create_job_request::Question;
 use crate::grpc::v2::messages::{
@@ -16,7 +16,7 @@ use crate::{Service, SignIn};
 
 /// The commands, once the form is valid: what they run was checked then.
 pub(super) async fn shown(service: &Service, origin: &str, typed: &Typed) -> Markup {
-    let missing = || html! { p.soft { "Fill in the form, and the commands are here." } };
+    let missing = || html! { p.soft { "Fill in the form to see the commands." } };
     let (typed, problems) = typed.request();
     if !problems.is_empty() {
         return missing();

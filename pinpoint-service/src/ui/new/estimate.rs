@@ -9,7 +9,7 @@ use pinpoint_report::Foreign;
 use pinpoint_report::quantity::{change, count, duration, quantity};
 use tonic::{Code, Status};
 
-use super::fields::Typed;
+use super::typed::Typed;
 use crate::Service;
 use crate::grpc::errors;
 use crate::grpc::v2::messages::create_job_request::Question;
@@ -73,7 +73,7 @@ async fn estimate(service: &Service, view: &View, typed: &Typed) -> Result<Marku
     Ok(html! {
         (cost)
         @if per_run.is_some() {
-            p.soft { "Times are those of the last job like this, builds included." }
+            p.soft { "Times are taken from the last similar job, builds included." }
         }
         (queue)
     })
@@ -136,18 +136,18 @@ async fn searched(
         size: Some(magnitude::Size::Percent(ASSUMED_NOISE)),
     });
     let (planned, source) = match (typed_noise, earlier) {
-        (Some(noise), _) => (plan(Noise::Scatter(noise)).await?, "as you say"),
+        (Some(noise), _) => (plan(Noise::Scatter(noise)).await?, "as entered"),
         (None, Some(job)) => match plan(Noise::JobId(job.id.clone())).await {
             // Its runs may be too few, or have failed.
             Err(status) if status.code() == Code::InvalidArgument => (
                 plan(assumed).await?,
-                "assumed, since the last job like this does not tell",
+                "assumed: the runs of the last similar job do not tell",
             ),
-            planned => (planned?, "as in the last job like this"),
+            planned => (planned?, "as in the last similar job"),
         },
         (None, None) => (
             plan(assumed).await?,
-            "assumed, since no job like this has ended yet",
+            "assumed: no similar job has ended yet",
         ),
     };
     let per_run = earlier.and_then(|job| job.seconds);

@@ -1,31 +1,8 @@
-//! The fields of the form, and what is typed into them: as a request of `pinpoint.v2`, and back.
+//! The table of the fields of the form: which kinds of jobs have them, and how they are filled in.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use pinpoint_core::api::ExtraArgs;
-
-use crate::config::{MOST_ATTEMPTS, Preset, PresetKind};
-use crate::grpc::gateway::arguments;
-use crate::grpc::v2::messages::create_job_request::Question;
-use crate::grpc::v2::messages::{
-    Bisection, CreateJobRequest, CulpritFinder, Direction, Kind, Magnitude, Pairwise, Strategy,
-    magnitude,
-};
-use crate::query::Query;
+use crate::config::MOST_ATTEMPTS;
+use crate::grpc::v2::messages::Kind;
 use crate::ui::jobs::KINDS;
-
-/// The most characters of a job's name.
-const MOST_NAME: usize = 1_000;
-
-/// The most characters of another text.
-const MOST_TEXT: usize = 4_000;
-
-/// The fewest pairs of runs in which a difference can show.
-const FEWEST_PAIRS: u32 = 6;
-
-/// The pairs of runs, where nobody says.
-const PAIRS: &str = "30";
 
 /// A field of the form.
 pub(super) struct Field {
@@ -100,7 +77,7 @@ const fn required(field: Field) -> Field {
     }
 }
 
-const ANY: u64 = i64::MAX as u64;
+pub(super) const ANY: u64 = i64::MAX as u64;
 const ATTEMPTS: u64 = MOST_ATTEMPTS as u64;
 const COMMIT: &str = "A hash, a position, HEAD, or Recent: the last build of the bot.";
 
@@ -140,7 +117,7 @@ pub(super) const GROUPS: &[Group] = &[
                 "Metric",
                 TRY,
                 Text(None),
-                "All that the benchmark reports if empty.",
+                "If empty, all that the benchmark reports.",
             ),
             field(
                 "direction",
@@ -286,14 +263,14 @@ pub(super) const GROUPS: &[Group] = &[
                 "Smallest change worth finding",
                 SEARCH,
                 Text(None),
-                "In percent, as 5%, or in the unit of the metric.",
+                "In percent, like 5%, or in the metric's unit.",
             ),
             field(
                 "confidence",
                 "Confidence",
                 SEARCH,
                 Text(None),
-                "That the answer is right; 95% if empty.",
+                "How sure the answer has to be; 95% if empty.",
             ),
             field(
                 "strategy",
@@ -318,7 +295,7 @@ pub(super) const GROUPS: &[Group] = &[
                 "Longest time",
                 ALL,
                 Text(None),
-                "As 90s, 20m or 1h 30m.",
+                "For example 90s, 20m or 1h 30m.",
             ),
             field(
                 "build_cost",
@@ -339,7 +316,7 @@ pub(super) const GROUPS: &[Group] = &[
                 "Aggregate",
                 ALL,
                 Text(None),
-                "Of the values of one run, as median or mean.",
+                "How the values of one run are combined, for example median or mean.",
             ),
             field(
                 "seed",
@@ -367,14 +344,14 @@ pub(super) const GROUPS: &[Group] = &[
                 "Commits between the ends",
                 SEARCH,
                 Number(1, 10_000),
-                "Counted where the ends are known.",
+                "Counted if both ends are known.",
             ),
             field(
                 "noise",
                 "Scatter of runs",
                 SEARCH,
                 Text(None),
-                "Interquartile range, as 2%; that of the last job like this if empty.",
+                "Interquartile range, for example 2%. If empty, taken from the last similar job.",
             ),
         ],
     },
@@ -386,467 +363,4 @@ pub(super) fn key_of(kind: Kind) -> &'static str {
         .iter()
         .find(|(_, it)| *it == kind)
         .map_or("", |it| it.0)
-}
-
-/// A field and its problem.
-pub(super) type FieldProblem = (String, String);
-
-/// What is typed into the form.
-#[derive(Debug, Clone)]
-pub(super) struct Typed {
-    pub(super) kind: Kind,
-    values: BTreeMap<&'static str, String>,
-}
-
-impl Default for Typed {
-    fn default() -> Self {
-        Self::of(Kind::Bisection)
-    }
-}
-
-impl Typed {
-    fn of(kind: Kind) -> Self {
-        let attempts = (kind != Kind::Bisection).then(|| ("attempts", PAIRS.to_owned()));
-        Self {
-            kind,
-            values: attempts.into_iter().collect(),
-        }
-    }
-
-    /// Takes the fields of a form or of an address, which outrank those that are there.
-    ///
-    /// # Errors
-    ///
-    /// When there is no such kind.
-    pub(super) fn and(self, query: &mut Query) -> Result<Self, FieldProblem> {
-        let mut typed = match query.take("kind") {
-            None => self,
-            Some(key) => {
-                let kind = KINDS.iter().find(|(known, _)| *known == key);
-                let problem = || ("kind".to_owned(), "there is no such kind of job".to_owned());
-                let (_, kind) = kind.ok_or_else(problem)?;
-                match *kind == self.kind {
-                    true => self,
-                    false => Self::of(*kind),
-                }
-            }
-        };
-        let fields = GROUPS.iter().flat_map(|group| group.fields(typed.kind));
-        for field in fields {
-            if let Some(value) = query.take(field.name) {
-                typed.values.insert(field.name, value);
-            }
-        }
-        Ok(typed)
-    }
-
-    pub(super) fn get(&self, name: &str) -> &str {
-        self.values.get(name).map_or("", |value| value)
-    }
-
-    fn set(&mut self, name: &'static str, value: impl Into<String>) {
-        self.values.insert(name, value.into());
-    }
-
-    pub(super) fn of_preset(preset: &Preset) -> Self {
-        let mut typed = Self::of(match preset.kind {
-            PresetKind::Bisection => Kind::Bisection,
-            PresetKind::Try => Kind::Pairwise,
-            PresetKind::Culprit => Kind::CulpritFinder,
-        });
-        typed.set("benchmark", &preset.benchmark);
-        typed.set("bot", &preset.bot);
-        typed.set("story", &preset.story);
-        typed.set("chart", &preset.chart);
-        typed.set("magnitude", &preset.magnitude);
-        if let Some(attempts) = preset.attempts {
-            typed.set("attempts", attempts.to_string());
-        }
-        typed
-    }
-
-    /// What makes such a job again.
-    pub(super) fn of_request(request: &CreateJobRequest) -> Self {
-        fn written(number: Option<impl ToString>) -> String {
-            number.map(|it| it.to_string()).unwrap_or_default()
-        }
-        let time = |seconds: Option<u64>| {
-            let time = seconds
-                .map(Duration::from_secs)
-                .map(humantime::format_duration);
-            written(time)
-        };
-        let seed = |seed: u64| written((seed != 0).then_some(seed));
-        let mut typed = Self::of(match &request.question {
-            Some(Question::Pairwise(_)) => Kind::Pairwise,
-            Some(Question::CulpritFinder(_)) => Kind::CulpritFinder,
-            Some(Question::Bisection(_)) | None => Kind::Bisection,
-        });
-        typed.set("name", &request.name);
-        typed.set("bug", written(request.bug_id));
-        typed.set("bot", &request.bot);
-        typed.set("benchmark", &request.benchmark);
-        typed.set("story", &request.story);
-        typed.set("chart", &request.chart);
-        typed.set("aggregate", &request.aggregate);
-        typed.set(
-            "direction",
-            match request.direction() {
-                Direction::Up => "up",
-                Direction::Down => "down",
-                Direction::Unspecified => "",
-            },
-        );
-        let (search, attempts) = match &request.question {
-            Some(Question::Bisection(asked)) => (Some(asked), Some("attempts")),
-            Some(Question::CulpritFinder(asked)) => {
-                typed.set("attempts", written(asked.pairs));
-                (asked.bisection.as_ref(), Some("first_runs"))
-            }
-            Some(Question::Pairwise(asked)) => {
-                typed.set("base", &asked.base);
-                typed.set("experiment", &asked.experiment);
-                typed.set("base_runner_args", &asked.base_extra_args);
-                typed.set("experiment_runner_args", &asked.experiment_extra_args);
-                typed.set("attempts", written(asked.pairs));
-                typed.set("max_time", time(asked.max_seconds));
-                typed.set("seed", seed(asked.seed));
-                if asked.early_stopping {
-                    typed.set("early_stopping", "yes");
-                }
-                (None, None)
-            }
-            None => (None, None),
-        };
-        if let (Some(asked), Some(attempts)) = (search, attempts) {
-            typed.set("good", &asked.good);
-            typed.set("bad", &asked.bad);
-            typed.set(attempts, written(asked.attempts));
-            let size = asked.magnitude.and_then(|magnitude| magnitude.size);
-            typed.set(
-                "magnitude",
-                match size {
-                    Some(magnitude::Size::Absolute(size)) => size.to_string(),
-                    Some(magnitude::Size::Percent(size)) => format!("{size}%"),
-                    None => String::new(),
-                },
-            );
-            typed.set("confidence", written(asked.confidence));
-            typed.set(
-                "strategy",
-                match asked.strategy() {
-                    Strategy::Pinpoint => "pinpoint",
-                    Strategy::Adaptive | Strategy::Unspecified => "adaptive",
-                },
-            );
-            typed.set("build_cost", written(asked.build_cost));
-            typed.set("max_runs", written(asked.max_runs));
-            typed.set("max_builds", written(asked.max_builds));
-            typed.set("max_time", time(asked.max_seconds));
-            typed.set("seed", seed(asked.seed));
-        }
-        typed
-    }
-
-    /// The request, and the problems of fields that the request itself does not show.
-    pub(super) fn request(&self) -> (CreateJobRequest, Vec<FieldProblem>) {
-        let mut read = Read {
-            typed: self,
-            problems: Vec::new(),
-        };
-        read.limits();
-        let text = |name: &str| self.get(name).to_owned();
-        let attempts = match self.kind {
-            Kind::Bisection => read.number("attempts", "").map(|it| it as u32),
-            _ => read.pairs(),
-        };
-        let question = match self.kind {
-            Kind::Pairwise => {
-                let base = text("base");
-                let experiment = match self.get("experiment") {
-                    "" => base.clone(),
-                    experiment => experiment.to_owned(),
-                };
-                Question::Pairwise(Pairwise {
-                    base,
-                    experiment,
-                    pairs: attempts,
-                    early_stopping: !self.get("early_stopping").is_empty(),
-                    max_seconds: read.time("max_time"),
-                    seed: read.number("seed", "").unwrap_or_default(),
-                    base_extra_args: self.extra_args("base"),
-                    experiment_extra_args: self.extra_args("experiment"),
-                })
-            }
-            Kind::CulpritFinder => {
-                let first = read.number("first_runs", "").map(|it| it as u32);
-                Question::CulpritFinder(CulpritFinder {
-                    bisection: Some(read.search(first)),
-                    pairs: attempts,
-                })
-            }
-            Kind::Bisection | Kind::Unspecified => Question::Bisection(read.search(attempts)),
-        };
-        let request = CreateJobRequest {
-            bot: text("bot"),
-            benchmark: text("benchmark"),
-            story: text("story"),
-            chart: text("chart"),
-            direction: match self.get("direction") {
-                "up" => Direction::Up,
-                "down" => Direction::Down,
-                _ => Direction::Unspecified,
-            } as i32,
-            aggregate: text("aggregate"),
-            name: text("name"),
-            user: String::new(),
-            bug_id: read.number("bug", "").map(|bug| bug as i64),
-            question: Some(question),
-        };
-        (request, read.problems)
-    }
-
-    /// The extra arguments of a side, in one line.
-    fn extra_args(&self, side: &str) -> String {
-        let part = |name: &str| self.get(&format!("{side}_{name}")).to_owned();
-        let extra = ExtraArgs {
-            benchmark_runner_args: part("runner_args"),
-            extra_browser_args: part("browser_args"),
-            js_flags: part("js_flags"),
-            enable_features: part("enable_features"),
-            disable_features: part("disable_features"),
-        };
-        arguments(self.get("benchmark"), &extra)
-    }
-
-    /// The scatter of runs that is typed.
-    pub(super) fn noise(&self) -> Result<Option<Magnitude>, String> {
-        amount(self.get("noise")).transpose()
-    }
-
-    /// The number of commits that is typed.
-    pub(super) fn commits(&self) -> Option<u64> {
-        self.get("commits").parse().ok()
-    }
-}
-
-/// The field of the form that a field of the request comes from.
-pub(super) fn name_in_form(field: &str) -> &str {
-    match field.rsplit('.').next().unwrap_or(field) {
-        "pairs" => "attempts",
-        "max_seconds" => "max_time",
-        "bug_id" => "bug",
-        "base_extra_args" => "base_runner_args",
-        "experiment_extra_args" => "experiment_runner_args",
-        last => last,
-    }
-}
-
-/// Fields as they are read, and the problems so far.
-struct Read<'a> {
-    typed: &'a Typed,
-    problems: Vec<FieldProblem>,
-}
-
-impl Read<'_> {
-    fn note(&mut self, field: &str, problem: impl Into<String>) {
-        self.problems.push((field.to_owned(), problem.into()));
-    }
-
-    /// What a browser checks, too.
-    fn limits(&mut self) {
-        for field in GROUPS
-            .iter()
-            .flat_map(|group| group.fields(self.typed.kind))
-        {
-            let value = self.typed.get(field.name);
-            let most = match field.name {
-                "name" => MOST_NAME,
-                _ => MOST_TEXT,
-            };
-            match field.control {
-                _ if value.is_empty() && field.is_required => {
-                    self.note(field.name, "this is missing, and the job needs it");
-                }
-                _ if value.chars().count() > most => {
-                    self.note(field.name, format!("it has more than {most} characters"));
-                }
-                Choice(values) if !value.is_empty() && values.iter().all(|it| it.0 != value) => {
-                    self.note(field.name, "choose one of those that are offered");
-                }
-                Number(least, most) if !value.is_empty() => {
-                    let number = value.parse::<u64>().ok();
-                    if number.is_none_or(|number| !(least..=most).contains(&number)) {
-                        let problem = match most {
-                            ANY => format!("write a whole number from {least} on"),
-                            _ => format!("write a whole number from {least} to {most}"),
-                        };
-                        self.note(field.name, problem);
-                    }
-                }
-                Patch if !value.is_empty() => {
-                    let problem = "workers can't apply changes yet: push the change as a commit, and name that";
-                    self.note(field.name, problem);
-                }
-                _ => {}
-            }
-        }
-        if !self.typed.get("story_tags").is_empty() {
-            self.note(
-                "story_tags",
-                "stories can't be chosen by tags here; name one",
-            );
-        }
-    }
-
-    /// A number; a wrong one was noted with the limits.
-    fn number(&self, name: &str, default: &str) -> Option<u64> {
-        match self.typed.get(name) {
-            "" => default.parse().ok(),
-            text => text.parse().ok(),
-        }
-    }
-
-    fn pairs(&mut self) -> Option<u32> {
-        let pairs = u32::try_from(self.number("attempts", PAIRS)?).ok()?;
-        if (1..FEWEST_PAIRS).contains(&pairs) {
-            let problem =
-                format!("{FEWEST_PAIRS} pairs are the fewest in which a difference can show");
-            self.note("attempts", problem);
-        }
-        pairs.checked_next_multiple_of(2)
-    }
-
-    fn search(&mut self, attempts: Option<u32>) -> Bisection {
-        let text = |name: &str| self.typed.get(name).to_owned();
-        Bisection {
-            good: text("good"),
-            bad: text("bad"),
-            strategy: match self.typed.get("strategy") {
-                "pinpoint" => Strategy::Pinpoint,
-                _ => Strategy::Adaptive,
-            } as i32,
-            confidence: self.confidence(),
-            magnitude: self.magnitude(),
-            attempts,
-            build_cost: self.build_cost(),
-            max_runs: self.number("max_runs", ""),
-            max_builds: self.number("max_builds", ""),
-            max_seconds: self.time("max_time"),
-            seed: self.number("seed", "").unwrap_or_default(),
-        }
-    }
-
-    fn confidence(&mut self) -> Option<f64> {
-        let text = self.typed.get("confidence");
-        let number = match text.strip_suffix('%') {
-            None if text.is_empty() => return None,
-            None => text.parse::<f64>().ok(),
-            Some(percent) => percent.trim().parse::<f64>().ok().map(|it| it / 100.0),
-        };
-        let confidence = number.filter(|it| *it > 0.0 && *it < 1.0);
-        if confidence.is_none() {
-            let problem = "write it as 0.95 or 95%: between 0 and 1, both excluded";
-            self.note("confidence", problem);
-        }
-        confidence
-    }
-
-    fn magnitude(&mut self) -> Option<Magnitude> {
-        match amount(self.typed.get("magnitude"))? {
-            Ok(magnitude) => Some(magnitude),
-            Err(problem) => {
-                self.note("magnitude", problem);
-                None
-            }
-        }
-    }
-
-    fn build_cost(&mut self) -> Option<f64> {
-        let text = self.typed.get("build_cost");
-        let cost = text
-            .parse()
-            .ok()
-            .filter(|cost: &f64| cost.is_finite() && *cost >= 0.0);
-        if cost.is_none() && !text.is_empty() {
-            self.note("build_cost", "write a number of runs, as 2.5");
-        }
-        cost
-    }
-
-    fn time(&mut self, name: &str) -> Option<u64> {
-        let text = self.typed.get(name);
-        if text.is_empty() {
-            return None;
-        }
-        let time = humantime::parse_duration(text)
-            .ok()
-            .map(|time| time.as_secs());
-        let time = time.filter(|seconds| *seconds > 0);
-        if time.is_none() {
-            self.note(name, "write a time as 90s, 20m or 1h 30m");
-        }
-        time
-    }
-}
-
-/// An amount, where one is given: `5%`, or a number in the unit of the metric.
-fn amount(text: &str) -> Option<Result<Magnitude, String>> {
-    let (text, is_percent) = match text.trim().strip_suffix('%') {
-        Some(percent) => (percent.trim(), true),
-        None => (text.trim(), false),
-    };
-    if text.is_empty() && !is_percent {
-        return None;
-    }
-    let size = text
-        .parse()
-        .ok()
-        .filter(|size: &f64| size.is_finite() && *size > 0.0);
-    let Some(size) = size else {
-        return Some(Err(
-            "write it as 5%, or as a number above 0 in the unit of the metric".into(),
-        ));
-    };
-    let size = match is_percent {
-        true => magnitude::Size::Percent(size),
-        false => magnitude::Size::Absolute(size),
-    };
-    Some(Ok(Magnitude { size: Some(size) }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_typed_is_the_request_and_back() {
-        for query in [
-            "kind=bisection&name=n&bug=7&bot=lab&benchmark=b&story=s&chart=c&direction=up\
-             &good=a&bad=b&attempts=20&magnitude=5%25&confidence=0.99&strategy=pinpoint\
-             &max_runs=100&max_builds=9&max_time=1h+30m&build_cost=2.5&aggregate=max&seed=3",
-            "kind=try&bot=lab&benchmark=b.crossbench&base=a&experiment=b&attempts=20\
-             &base_runner_args=--repeat%3D2&max_time=20m&seed=3&early_stopping=yes",
-            "kind=culprit&bot=lab&benchmark=b&good=a&bad=b&attempts=10&first_runs=20\
-             &magnitude=2.5&direction=down",
-        ] {
-            let mut query = Query::read(query.as_bytes()).unwrap();
-            let typed = Typed::default().and(&mut query).unwrap();
-            let (request, problems) = typed.request();
-            assert_eq!(problems, []);
-            let again = Typed::of_request(&request);
-            assert_eq!(again.request(), (request, Vec::new()));
-        }
-    }
-
-    #[test]
-    fn an_amount_is_in_percent_or_not() {
-        let size = |text: &str| amount(text).and_then(|it| it.unwrap().size);
-        assert_eq!(size("5 %"), Some(magnitude::Size::Percent(5.0)));
-        assert_eq!(size("0.5"), Some(magnitude::Size::Absolute(0.5)));
-        assert_eq!(size(" "), None);
-        for text in ["%", "x", "5 ms", "0", "-1%", "inf", "NaN%"] {
-            assert!(amount(text).unwrap().is_err(), "{text}");
-        }
-    }
 }

@@ -3,8 +3,9 @@
 use maud::{Markup, html};
 use pinpoint_report::{Foreign, clean};
 
-use super::fields::{Control, Field, FieldProblem, GROUPS, Typed, key_of};
+use super::fields::{Control, Field, GROUPS, key_of};
 use super::look_up;
+use super::typed::{FieldProblem, Typed};
 use crate::Service;
 use crate::grpc::v2::messages::Kind;
 use crate::ui::view::{View, key};
@@ -66,7 +67,7 @@ pub(super) fn page(service: &Service, view: &View, typed: &Typed, told: &Told<'_
                 @let fields: Vec<_> = group.fields(typed.kind).collect();
                 @if !fields.is_empty() {
                     @if group.is_folded {
-                        // Whoever has typed into it sees that.
+                        // It stays open where something was typed into it.
                         details open[fields.iter().any(|it| is_told(typed, told, it))] {
                             summary { (group.title) }
                             div.fields { @for field in &fields { (one(typed, told, field)) } }

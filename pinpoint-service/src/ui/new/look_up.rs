@@ -36,7 +36,7 @@ async fn found(service: &Service, bot: &str, text: &str) -> Result<Markup, Statu
             Ok(hash) => Some(hash),
             Err(missing) => return Ok(problem(&missing)),
         },
-        (RECENT, None) => return Ok(problem("name the bot first")),
+        (RECENT, None) => return Ok(problem("enter the bot first")),
         _ => None,
     };
     let name = recent.as_deref().unwrap_or(text);

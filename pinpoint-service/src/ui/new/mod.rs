@@ -8,6 +8,7 @@ mod fields;
 mod form;
 mod look_up;
 mod patch_name;
+mod typed;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -16,8 +17,8 @@ use maud::{Markup, html};
 use tonic::Status;
 use tonic_types::StatusExt;
 
-use self::fields::{FieldProblem, Typed, name_in_form};
 use self::form::Told;
+use self::typed::{FieldProblem, Typed, name_in_form};
 use super::actions::back_to;
 use super::frame::{self, Section, fragment};
 use super::view::{Form, View, once};
@@ -44,8 +45,7 @@ pub(super) async fn page(
         }
         (None, Some(name)) => {
             let preset = service.presets.iter().find(|preset| preset.name == name);
-            let unknown =
-                || errors::field("preset", "the operator has configured none of this name");
+            let unknown = || errors::field("preset", "there is no preset with this name");
             Typed::of_preset(preset.ok_or_else(unknown)?)
         }
         (None, None) => Typed::default(),

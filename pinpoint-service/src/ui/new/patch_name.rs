@@ -7,7 +7,8 @@ use crate::hosts::is_at_or_below;
 /// The host that `crrev.com` leads to, and that a bare number means where it may be asked.
 const CHROMIUM: &str = "chromium-review.googlesource.com";
 
-const FORMS: &str = "write a change as 12345, 12345/6, crrev.com/c/12345/6 or the whole address of its page, which begins with https://";
+const FORMS: &str =
+    "enter a change as 12345, 12345/6, crrev.com/c/12345/6, or the full https address of its page";
 
 /// The change of this name, at one of the hosts that may be asked.
 ///

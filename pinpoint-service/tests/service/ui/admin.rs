@@ -65,7 +65,7 @@ async fn the_log_is_filtered_and_paged_and_its_address_says_so() {
     let world = World::new("ada").await;
     let path = get(&world, "/admin").await.leads_to().to_owned();
     assert!(path.starts_with("/admin?from=2"), "{path}");
-    assert!(get(&world, &path).await.ok().contains("No row fits."));
+    assert!(get(&world, &path).await.ok().contains("No rows match."));
     for number in 0..150 {
         log(&world, "bo", &format!("operation {number:03}")).await;
     }
@@ -86,7 +86,7 @@ async fn the_log_is_filtered_and_paged_and_its_address_says_so() {
     let one = get(&world, "/admin?operation=operation+007").await.ok();
     assert!(one.contains("operation 007") && !one.contains("operation 008"));
     let early = get(&world, "/admin?to=2020-01-01").await.ok();
-    assert!(early.contains("No row fits."), "{early}");
+    assert!(early.contains("No rows match."), "{early}");
     for bad in [
         "from=soon",
         "from=2024-02-02&to=2024-02-01",

@@ -13,7 +13,10 @@ async fn a_commit_leads_to_the_jobs_that_it_has_to_do_with() {
     let world = World::new("ada").await;
     let (end, culprit) = ("a".repeat(40), "c".repeat(40));
     let nothing = get(&world, &format!("/commits/{end}")).await.ok();
-    assert!(nothing.contains("No job had to do with it."), "{nothing}");
+    assert!(
+        nothing.contains("No job has touched this commit."),
+        "{nothing}"
+    );
     let id = made(&world, HOSTILE).await;
     let link = format!(r#"href="/jobs/{id}""#);
     for hash in [&*end, "aaaaaaa", "AAAAAAAAAA"] {

@@ -31,7 +31,7 @@ async fn a_list_begins_with_ones_own_jobs_and_its_address_says_so() {
     assert_eq!(empty.headers["cache-control"], "private, no-cache");
     let policy = empty.headers["content-security-policy"].to_str().unwrap();
     assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"));
-    assert!(empty.ok().contains("No job fits."));
+    assert!(empty.ok().contains("No jobs match."));
     let id = made(&world, "Since Monday").await;
     let list = get(&world, &path).await.ok();
     assert!(list.contains(&format!(

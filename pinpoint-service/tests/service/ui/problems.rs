@@ -34,13 +34,13 @@ async fn each_error_says_what_to_do() {
     is_problem(
         &get(&world, "/?size=7").await,
         400,
-        "Not possible",
-        "change what was sent",
+        "Invalid request",
+        "correct the request",
     );
     is_problem(
         &post(&world, "/workers", &[]).await,
         405,
-        "Not that way",
+        "Method not allowed",
         "buttons",
     );
     let far = Request::get("/")
@@ -54,7 +54,7 @@ async fn each_error_says_what_to_do() {
     is_problem(
         &away,
         503,
-        "Not now",
+        "Temporarily unavailable",
         r#"<a class="button" href="/workers">Load again</a>"#,
     );
     // Programs get what they always got.
@@ -70,7 +70,7 @@ async fn one_too_many_says_when_to_try_again() {
     let world = World::limited(SignIn::Nobody("ada".into()), BOTS, limits).await;
     get(&world, "/workers").await.ok();
     let refused = get(&world, "/workers").await;
-    is_problem(&refused, 429, "Too much", "Try again in 60 s.");
+    is_problem(&refused, 429, "Too many requests", "Try again in 60 s.");
     assert_eq!(refused.headers["retry-after"], "60");
 }
 

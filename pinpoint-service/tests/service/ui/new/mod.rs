@@ -1,6 +1,7 @@
 //! The form of a new job.
 
-use std::process::Command;
+mod commands;
+pub(crate) mod look_up;
 
 use pinpoint_service::config::{Preset, PresetKind};
 use pinpoint_service::{Service, SignIn, router};
@@ -292,7 +293,7 @@ async fn every_problem_stands_at_its_field_and_what_was_typed_stays() {
     ];
     let wrong = [
         ("name", "more than 1000 characters"),
-        ("bug", "a whole number from 1 on"),
+        ("bug", "a whole number, 1 or more"),
         ("bot", "did you mean `lab`"),
         ("benchmark", "`parsimg` can't be requested"),
         ("base", "this is missing"),
@@ -300,8 +301,8 @@ async fn every_problem_stands_at_its_field_and_what_was_typed_stays() {
         ("base_runner_args", "is not ended"),
         ("experiment", "not a full git hash"),
         ("attempts", "from 1 to 150"),
-        ("max_time", "write a time as 90s"),
-        ("direction", "one of those that are offered"),
+        ("max_time", "enter a time like 90s"),
+        ("direction", "one of the options"),
         ("story_tags", "name one"),
         ("aggregate", "most"),
     ];
@@ -330,7 +331,7 @@ async fn every_problem_stands_at_its_field_and_what_was_typed_stays() {
         ("attempts", "from 1 to 150"),
         ("magnitude", "5%, or as a number"),
         ("confidence", "0.95 or 95%"),
-        ("strategy", "one of those that are offered"),
+        ("strategy", "one of the options"),
         ("max_runs", "a whole number"),
         ("max_builds", "a whole number"),
         ("build_cost", "a number of runs"),
@@ -509,248 +510,4 @@ async fn a_search_is_estimated_and_makes_no_job() {
     let noise = part("kind=bisection&commits=3&noise=x").await;
     assert!(noise.contains("class=\"error\""), "{noise}");
     assert!(get(&world, "/?size=25").await.ok().contains("0 jobs"));
-}
-
-/// The words that a shell makes of the command of a page.
-fn words(page: &str, program: &str) -> Vec<String> {
-    let command = page
-        .split("<pre>")
-        .find(|it| it.starts_with(program))
-        .unwrap();
-    let command = command.split("</pre>").next().unwrap();
-    let command = command
-        .replace("&quot;", "\"")
-        .replace("&lt;", "<")
-        .replace("&gt;", ">");
-    let command = command.replace("&amp;", "&");
-    let script = format!("{program}() {{ printf '%s\\0' \"$@\"; }}\n{command}");
-    let shell = Command::new("sh")
-        .arg("-c")
-        .arg(script)
-        .env("PINPOINT_TOKEN", "T")
-        .output();
-    let text = String::from_utf8(shell.unwrap().stdout).unwrap();
-    text.split_terminator('\0').map(str::to_owned).collect()
-}
-
-#[tokio::test]
-async fn the_form_is_a_command_that_a_shell_reads_as_it_was_typed() {
-    let world = world().await;
-    let (good, bad) = (good(), bad());
-    let name = "it's \"$(id)\" `id` \\ !x <b>&amp;";
-    let part = async |fields: &[(&str, &str)]| {
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        let path = format!("/new/commands?{}", query.extend_pairs(fields).finish());
-        get(&world, &path).await.ok()
-    };
-    let page = part(&[
-        ("kind", "bisection"),
-        ("name", name),
-        ("bot", "lab"),
-        ("benchmark", "parsing"),
-        ("story", "small"),
-        ("chart", "--build=rm"),
-        ("good", &good),
-        ("bad", &bad),
-        ("magnitude", "5%"),
-        ("max_time", "20m"),
-    ])
-    .await;
-    let expected = [
-        "bisect",
-        &good,
-        &bad,
-        "--magnitude=5%",
-        "--max-time=1200s",
-        "--chart=--build=rm",
-        "--build=make 'all of it'",
-        "--format=lines",
-        "--timeout=10m",
-        "--benchmark=parsing",
-        &format!("--name={name}"),
-        "--env=SECRET",
-        "--",
-        "./bench",
-        "small",
-    ];
-    assert_eq!(words(&page, "pinpoint"), expected);
-    assert!(!page.contains("s3cr3t"));
-    let curl = words(&page, "curl");
-    assert_eq!(curl.last().unwrap(), "http://localhost/api/v2/jobs");
-    let body: Value = serde_json::from_str(&curl[curl.len() - 2]).unwrap();
-    assert_eq!(body["name"], name);
-    // It makes the job.
-    let made = world.post("/api/v2/jobs", &body).await.ok();
-    assert_eq!(
-        made["arguments"]["bisection"]["magnitude"],
-        json!({ "percent": 5.0 })
-    );
-
-    let page = part(&[
-        ("kind", "try"),
-        ("bot", "lab"),
-        ("benchmark", "parsing"),
-        ("story", "small"),
-        ("base", &good),
-        ("experiment_runner_args", "--repeat='1 2'"),
-        ("early_stopping", "yes"),
-    ])
-    .await;
-    let expected = [
-        "pairwise",
-        &good,
-        &good,
-        "--experiment-arg=--repeat=1 2",
-        "--pairs=30",
-        "--build=make 'all of it'",
-    ];
-    let shown = words(&page, "pinpoint");
-    assert_eq!(shown[..6], expected);
-    assert!(shown.contains(&"--early-stop".to_owned()));
-    // One that somebody else has written says nothing that was not checked.
-    for (name, hostile) in [
-        ("good", "--build=rm"),
-        ("story", "--build=rm"),
-        ("bot", "unheard"),
-    ] {
-        let mut fields = vec![
-            ("kind", "bisection"),
-            ("bot", "lab"),
-            ("benchmark", "parsing"),
-            ("story", "small"),
-            ("good", &*good),
-            ("bad", &*bad),
-        ];
-        fields.retain(|field| field.0 != name);
-        fields.push((name, hostile));
-        assert!(!part(&fields).await.contains("<pre>"), "{name}");
-    }
-}
-
-#[tokio::test]
-async fn a_command_for_a_service_with_sign_in_takes_its_token_from_the_environment() {
-    let world = World::with(SignIn::Tokens).await;
-    let token = format!("Bearer {}", world.token("ada", &["editor"]).await);
-    let path = format!(
-        "/new/commands?kind=try&bot=lab&benchmark=parsing&story=small&base={}",
-        good()
-    );
-    let headers = [("authorization", &*token), ("host", "perf.example.org")];
-    let page = world
-        .send_with("GET", &path, &headers, &Value::Null)
-        .await
-        .ok();
-    let curl = words(page.as_str().unwrap(), "curl");
-    assert!(
-        curl.contains(&"Authorization: Bearer T".to_owned()),
-        "{curl:?}"
-    );
-    assert_eq!(curl.last().unwrap(), "https://perf.example.org/api/v2/jobs");
-}
-
-#[tokio::test]
-async fn what_can_not_be_looked_up_says_why() {
-    let world = world().await;
-    let part = async |path: &str| get(&world, path).await.ok();
-    for (path, expected) in [
-        ("/new/commit?bot=lab&name=abc", "does not name a commit"),
-        (
-            "/new/commit?bot=lab&name=abcdef0",
-            "does not look up commits",
-        ),
-        (
-            "/new/commit?bot=lab&name=Recent",
-            "no job has built a commit for lab yet",
-        ),
-        ("/new/commit?name=Recent", "name the bot first"),
-        ("/new/patch?name=1", "its operator lists hosts"),
-        (
-            "/new/stories?benchmark=parsing",
-            r#"<option value="small"></option>"#,
-        ),
-        ("/new/builds?bot=lab", r#"<option value="HEAD">"#),
-    ] {
-        let shown = part(path).await;
-        assert!(shown.contains(expected), "{path}: {shown}");
-    }
-    for path in ["/new/commit", "/new/patch", "/new/commit?bot=lab&name="] {
-        assert_eq!(part(path).await, "");
-    }
-}
-
-/// Commits of a real repository, whose positions begin at 100: by every name that they have.
-pub(crate) async fn commits_are_looked_up(world: &World, hashes: &[String]) {
-    let part = async |path: &str| get(world, path).await.ok();
-    let short = &hashes[4][..12];
-    for name in ["104", "refs/heads/main@%7B%23104%7D", short, &hashes[4]] {
-        let shown = part(&format!("/new/commit?bot=lab&name={name}")).await;
-        for expected in [
-            short,
-            "<bdi>change 4</bdi>",
-            "<bdi>Ada &lt;ada@example.org&gt;</bdi>",
-            "<bdi>refs/heads/main@{#104}</bdi>",
-        ] {
-            assert!(shown.contains(expected), "{name}: {shown}");
-        }
-    }
-    let absent = part("/new/commit?bot=lab&name=999").await;
-    assert!(absent.contains("has no commit main@{#999}"), "{absent}");
-    // Both that are absent, and what else is wrong.
-    let fields = [
-        ("kind", "bisection"),
-        ("bot", "lab"),
-        ("benchmark", "parsing"),
-        ("story", "unheard"),
-        ("good", "998"),
-        ("bad", "--output=x"),
-    ];
-    let wrong = [
-        ("good", "has no commit main@{#998}"),
-        ("bad", "does not name a commit"),
-        ("story", "no story"),
-    ];
-    refused(world, &fields, &wrong).await;
-    // The commits between the ends are counted.
-    let (good, bad) = (&hashes[0], &hashes[7][..12]);
-    let path = format!(
-        "/new/estimate?kind=bisection&bot=lab&good={good}&bad={bad}&magnitude=20%25&max_runs=40"
-    );
-    let estimate = part(&path).await;
-    assert!(
-        estimate.contains("6 commits between the ends"),
-        "{estimate}"
-    );
-    // Without scripts a button does all that.
-    let fields = [
-        ("kind", "try"),
-        ("bot", "lab"),
-        ("benchmark", "parsing"),
-        ("story", "small"),
-        ("base", "104"),
-    ];
-    let page = send(world, "look", &fields).await.ok();
-    assert!(page.contains("<bdi>change 4</bdi>"));
-    let command = &words(&page, "pinpoint")[..3];
-    assert_eq!(command, ["pairwise", &hashes[4], &hashes[4]]);
-}
-
-/// After jobs that have built something.
-pub(crate) async fn the_last_build_is_known(world: &World, hashes: &[String]) {
-    let shown = get(world, "/new/commit?bot=lab&name=Recent").await.ok();
-    assert!(shown.contains("<bdi>change "), "{shown}");
-    let suggested = get(world, "/new/builds?bot=lab").await.ok();
-    assert!(suggested.contains(r#"<option value="Recent">"#));
-    let newest = hashes.iter().find(|hash| shown.contains(&hash[..12]));
-    let fields = [
-        ("kind", "try"),
-        ("bot", "lab"),
-        ("benchmark", "parsing"),
-        ("story", "small"),
-        ("base", "HEAD"),
-        ("experiment", "Recent"),
-    ];
-    let made = send(world, "make", &fields).await;
-    let asked = &arguments(world, &made).await["pairwise"];
-    assert_eq!(asked["base"], *hashes.last().unwrap());
-    assert_eq!(asked["experiment"], **newest.unwrap());
 }
