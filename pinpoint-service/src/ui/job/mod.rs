@@ -2,10 +2,13 @@
 
 pub(super) mod asked;
 pub(super) mod commits;
+mod expected;
 pub(super) mod files;
 mod moment;
 pub(super) mod pairs;
+mod run;
 mod search;
+mod squares;
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -22,6 +25,7 @@ use tonic::{Code, Status};
 use uuid::Uuid;
 
 use self::asked::Asked;
+use self::expected::Expected;
 use self::moment::Moment;
 use super::assets::path;
 use super::dates::{self, ago, at};
@@ -134,8 +138,7 @@ struct Evidence {
     /// The reason why the job ended.
     why: Option<String>,
     work: Vec<(Markup, usize)>,
-    runs_to_come: Option<u64>,
-    seconds_to_come: Option<f64>,
+    expected: Option<Expected>,
     run: Markup,
     sections: Markup,
 }
@@ -166,14 +169,12 @@ async fn evidence(
                 JobKind::Pairwise => (pairs::section(&moment, &asked)?),
                 JobKind::CulpritFinder => {
                     (pairs::stages(&moment, &asked))
-                    @if moment.bisection().is_some() { (search::section(&moment)?) }
+                    @if moment.bisection().is_some() { (search::section(&moment, &asked)?) }
                 }
-                _ => (search::section(&moment)?),
+                _ => (search::section(&moment, &asked)?),
             }
         };
-        let runs_to_come = moment
-            .runs_to_come()
-            .filter(|_| moment.is_past() || moment.is_live());
+        let goes_on = moment.is_past() || moment.is_live();
         Ok::<_, PictureError>(Evidence {
             is_live: moment.is_live(),
             last: moment.last,
@@ -187,10 +188,9 @@ async fn evidence(
             },
             why: moment.result.as_ref().map(why_it_ended),
             work: commits::work(moment.engine.names(), &moment.outstanding),
-            seconds_to_come: runs_to_come.and_then(|runs| moment.pace.seconds(runs)),
-            runs_to_come,
+            expected: goes_on.then(|| Expected::of(&moment)).flatten(),
             run: match &asked.run {
-                Some(name) => pairs::run(&moment, name, output.as_deref()),
+                Some(name) => run::card(&moment, name, output.as_deref()),
                 None => html! {},
             },
             sections,
@@ -322,13 +322,7 @@ fn under_way(evidence: &Evidence, job: &Job, workers: &[Worker]) -> Markup {
                     "."
                 }
             }
-            @if let Some(runs) = evidence.runs_to_come.filter(|runs| *runs > 0) {
-                p #expected {
-                    "Expected: at least " (count(runs, "more run"))
-                    @if let Some(seconds) = evidence.seconds_to_come { ", about " (duration(seconds)) }
-                    "."
-                }
-            }
+            @if let Some(expected) = &evidence.expected { (expected.shown()) }
         }
     }
 }
@@ -405,7 +399,10 @@ fn more(stored: &StoredJob, summary: &JobSummary) -> Markup {
         section #more aria-labelledby="more-title" {
             h2 #more-title { "More" }
             ul {
-                li { a href=(format!("/api/v2/jobs/{id}/report")) { "Report" } ", one page that holds everything" }
+                li {
+                    a href=(format!("/api/v2/jobs/{id}/report")) { "Report" } ", one page that holds everything, "
+                    a href=(format!("/api/v2/jobs/{id}/report")) download=(format!("pinpoint-{id}.html")) { "to download" }
+                }
                 li { a href=(format!("/jobs/{id}/journal.jsonl")) download { "Journal" } " as JSON Lines, of version " (stored.journal_version) }
                 li { a href=(format!("/api/v2/jobs/{id}")) { "Job" } " as JSON" }
             }

@@ -5,8 +5,8 @@ use pinpoint_backends::job::{kind_of, machine_of, stored_result};
 use pinpoint_backends::store::{Job, JournalEntry};
 use pinpoint_core::job::{JobResult, NamedChart};
 use pinpoint_core::{
-    Action, Answered, Applied, Bisection, BuildReport, Culprit, Engine, JobKind, JobMachine,
-    JobOutcome, Journal, Machine, PairwiseOutcome, Posterior, Record, Report, Search,
+    Action, Answered, Applied, Bisection, BuildReport, CombinedCommit, Culprit, Engine, JobKind,
+    JobMachine, JobOutcome, Journal, Machine, PairwiseOutcome, Posterior, Record, Report, Search,
 };
 use pinpoint_report::Measurements;
 use tonic::Status;
@@ -33,8 +33,8 @@ pub(super) struct Moment {
     pub(super) last: Option<i64>,
     pub(super) engine: Engine<JobMachine>,
     pub(super) measured: Measurements,
-    /// The builds that failed, in the order in which they were tried.
-    pub(super) failed_builds: Vec<BuildReport>,
+    /// The builds, in the order in which they were tried.
+    pub(super) builds: Vec<BuildReport>,
     /// The work under way, or to be done next.
     pub(super) outstanding: Vec<Action>,
     /// The result; absent in the past, and as long as the job has not ended.
@@ -139,11 +139,11 @@ impl Moment {
             true => Vec::new(),
             false => engine.outstanding(),
         };
-        let failed = answers.iter().filter_map(|answer| match &answer.report {
-            Report::Built(build) if build.failure.is_some() => Some(build.clone()),
+        let builds = answers.iter().filter_map(|answer| match &answer.report {
+            Report::Built(build) => Some(build.clone()),
             _ => None,
         });
-        let failed_builds = failed.collect();
+        let builds = builds.collect();
         let outcome = engine.machine().outcome().cloned().or_else(|| {
             let is_compared = !matches!(engine.machine().search(), Search::Bisection(_));
             if !is_compared || answers.is_empty() || broken.is_some() {
@@ -162,7 +162,7 @@ impl Moment {
             last: None,
             measured: Measurements::of(answers, engine.names()),
             engine,
-            failed_builds,
+            builds,
             outstanding,
             result: None,
             outcome,
@@ -188,6 +188,17 @@ impl Moment {
             Search::CulpritFinder(search) => search.bisection(),
             Search::Pairwise(_) => None,
         }
+    }
+
+    /// The builds that failed.
+    pub(super) fn failed_builds(&self) -> impl Iterator<Item = &BuildReport> {
+        self.builds.iter().filter(|build| build.failure.is_some())
+    }
+
+    /// The build that runs of this commit were made with.
+    pub(super) fn build_of(&self, commit: &CombinedCommit) -> Option<&BuildReport> {
+        let mut builds = self.builds.iter().rev();
+        builds.find(|build| build.failure.is_none() && build.commit == *commit)
     }
 
     /// The probable places of the change.

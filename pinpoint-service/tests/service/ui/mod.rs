@@ -11,6 +11,7 @@ mod jobs;
 pub(crate) mod new;
 mod people;
 mod problems;
+mod search;
 mod simulated;
 
 use axum::body::{Body, to_bytes};
