@@ -21,6 +21,7 @@ mod gerrit;
 mod grpc;
 mod hosts;
 mod limits;
+mod machines;
 mod metrics;
 mod older_page;
 mod openapi;
@@ -63,6 +64,7 @@ pub use watching::Watches;
 use caller::Context;
 use config::Preset;
 use grpc::v2::CursorKey;
+use machines::MeasuredJobs;
 use operations::Access;
 use requests::Arrival;
 use sign_in::Sender;
@@ -94,6 +96,15 @@ pub struct Service {
     pub caches: Arc<Caches>,
 }
 
+impl Service {
+    /// The hosts of Gerrit that may be asked; none where there is no Gerrit.
+    fn gerrit_hosts(&self) -> &[String] {
+        self.gerrit
+            .as_ref()
+            .map_or(&[][..], |gerrit| gerrit.hosts())
+    }
+}
+
 /// A part of the life of a service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
@@ -111,6 +122,7 @@ pub enum Phase {
 pub struct Caches {
     cursor_key: CursorKey,
     watches: Watches,
+    measured_jobs: MeasuredJobs,
 }
 
 impl From<Watches> for Caches {

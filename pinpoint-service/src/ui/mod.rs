@@ -23,6 +23,7 @@ mod dates;
 mod frame;
 mod job;
 mod jobs;
+mod machines;
 mod new;
 mod problems;
 mod view;

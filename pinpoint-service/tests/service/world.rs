@@ -11,7 +11,7 @@ use pinpoint_backends::owner;
 use pinpoint_backends::store::{AuditFilter, JobStore, NewToken};
 use pinpoint_core::bots::{Bots, ConfigFile};
 use pinpoint_service::config::LimitsConfig;
-use pinpoint_service::{Commits, Limits, Phase, Service, SignIn, Watches, router};
+use pinpoint_service::{Commits, Gerrit, Limits, Phase, Service, SignIn, Watches, router};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -123,6 +123,21 @@ impl World {
     pub(crate) async fn looking_up_again(&self, repositories: &[&str]) -> Self {
         let service = Service {
             commits: commits(self.directory.path(), repositories),
+            ..self.service.clone()
+        };
+        Self {
+            directory: self.directory.clone(),
+            store: self.store.clone(),
+            phase: self.phase.clone(),
+            router: router(service.clone()).await,
+            service,
+        }
+    }
+
+    /// Another process, which asks this Gerrit.
+    pub(crate) async fn asking(&self, gerrit: Gerrit) -> Self {
+        let service = Service {
+            gerrit: Some(Arc::new(gerrit)),
             ..self.service.clone()
         };
         Self {

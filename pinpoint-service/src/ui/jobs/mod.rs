@@ -4,10 +4,13 @@ mod columns;
 mod live;
 mod shown;
 
+use std::collections::BTreeSet;
+
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::Uri;
 use maud::{Markup, html};
+use pinpoint_report::clean;
 use pinpoint_report::quantity::count;
 use serde_json::Value;
 
@@ -57,7 +60,7 @@ pub(super) async fn page(
             h1 { "Jobs" }
             @if view.may(Right::Create) { a.button.primary href="/new" { "New job" } }
         }
-        (filters(&service, &view, &shown))
+        (filters(&service, &view, &shown, &listed.jobs))
         (columns(&view, &shown))
         p.soft {
             @if counted.more { "more than " }
@@ -105,7 +108,7 @@ pub(super) async fn keep(
 }
 
 /// The form that says which jobs are shown.
-fn filters(service: &Service, view: &View, shown: &Shown) -> Markup {
+fn filters(service: &Service, view: &View, shown: &Shown, jobs: &[JobSummary]) -> Markup {
     let one_of = |name: &str, label: &str, value: &str, options: &[&str]| {
         html! {
             label {
@@ -127,6 +130,8 @@ fn filters(service: &Service, view: &View, shown: &Shown) -> Markup {
             }
         }
     };
+    let users = jobs.iter().map(|job| &*job.user);
+    let users: BTreeSet<&str> = users.chain([view.user()]).collect();
     let everybody = Shown {
         user: String::new(),
         ..shown.first_page()
@@ -144,7 +149,7 @@ fn filters(service: &Service, view: &View, shown: &Shown) -> Markup {
             (text("text", "Search", &shown.text, "search", None))
             (text("benchmark", "Benchmark", &shown.benchmark, "text", Some("benchmarks")))
             (text("bot", "Bot", &shown.bot, "text", Some("bots")))
-            (text("user", "User", &shown.user, "text", None))
+            (text("user", "User", &shown.user, "text", Some("users")))
             (one_of("kind", "Type", &shown.kind, &KINDS.map(|it| it.0)))
             (one_of("state", "Status", &shown.state, &STATES.map(|it| it.0)))
             (text("from", "From", &shown.from, "date", None))
@@ -168,6 +173,7 @@ fn filters(service: &Service, view: &View, shown: &Shown) -> Markup {
         }
         datalist #benchmarks { @for name in service.benchmark_names() { option value=(name); } }
         datalist #bots { @for bot in service.usable_bots() { option value=(bot.name); } }
+        datalist #users { @for user in users { option value=(clean(user)); } }
     }
 }
 
@@ -263,12 +269,9 @@ fn head(shown: &Shown, column: Column) -> Markup {
     };
     html! {
         th scope="col" aria-sort=[is_sorted.then_some(direction)] {
-            @match column.order() {
-                Some(_) => a href=(other.address()) {
-                    (column.name())
-                    @if is_sorted { span aria-hidden="true" { (arrow) } }
-                },
-                None => (column.name()),
+            a href=(other.address()) {
+                (column.name())
+                @if is_sorted { span aria-hidden="true" { (arrow) } }
             }
         }
     }

@@ -180,7 +180,8 @@ fn one(typed: &Typed, told: &Told<'_>, field: &Field) -> Markup {
                 @if field.is_required { span.soft { " (required)" } }
             }
             @match &field.control {
-                Control::Text(list) => (input("text", *list, if *name == "name" { 1_000 } else { 4_000 })),
+                // A browser counts the halves of characters that UTF-16 has two of.
+                Control::Text(list) => (input("text", *list, if *name == "name" { 2_000 } else { 8_000 })),
                 Control::Commit => (input("text", Some("builds"), 200)),
                 Control::Patch => (input("text", None, 2_000)),
                 Control::Number(least, most) => {
