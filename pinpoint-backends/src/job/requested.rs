@@ -334,7 +334,8 @@ impl<'a> Run<'a> {
             return unsupported(field, "dependencies can't be held at other revisions here");
         }
         if patch.is_some() {
-            return unsupported(field, "a change from Gerrit can't be applied here");
+            let reason = "a change from Gerrit can't be applied by this method; CreateJob of pinpoint.v2 can";
+            return unsupported(field, reason);
         }
         if !same_repository(&main.repository, self.repository) {
             return unsupported(field, "the commit is not one of the bot's repository");

@@ -110,13 +110,7 @@ impl World {
             caches: Arc::new(watches.into()),
             ..self.service.clone()
         };
-        Self {
-            directory: self.directory.clone(),
-            store: self.store.clone(),
-            phase: self.phase.clone(),
-            router: router(service.clone()).await,
-            service,
-        }
+        self.served_by(service).await
     }
 
     /// Another process, which knows nothing of earlier fetches of these repositories.
@@ -125,13 +119,7 @@ impl World {
             commits: commits(self.directory.path(), repositories),
             ..self.service.clone()
         };
-        Self {
-            directory: self.directory.clone(),
-            store: self.store.clone(),
-            phase: self.phase.clone(),
-            router: router(service.clone()).await,
-            service,
-        }
+        self.served_by(service).await
     }
 
     /// Another process, which asks this Gerrit.
@@ -140,6 +128,10 @@ impl World {
             gerrit: Some(Arc::new(gerrit)),
             ..self.service.clone()
         };
+        self.served_by(service).await
+    }
+
+    async fn served_by(&self, service: Service) -> Self {
         Self {
             directory: self.directory.clone(),
             store: self.store.clone(),
