@@ -123,6 +123,8 @@ pub struct Caches {
     cursor_key: CursorKey,
     watches: Watches,
     measured_jobs: MeasuredJobs,
+    kept: ui::Kept,
+    feeds: ui::Feeds,
 }
 
 impl From<Watches> for Caches {

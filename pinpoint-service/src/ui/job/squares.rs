@@ -4,20 +4,24 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 use pinpoint_report::quantity::{count, digits};
+use pinpoint_report::words::short;
 use pinpoint_report::{Foreign, subject};
 
 use super::asked::Asked;
-use super::commits::linked;
 use super::moment::Moment;
 
-/// The most pairs of runs, or runs of a search, that have squares: the last ones.
-const MOST: usize = 500;
+/// The most pairs of runs that have squares: the last ones.
+const MOST_PAIRS: usize = 500;
+
+/// The most runs of a search that have squares: the last ones. Each may be of another commit, and
+/// hashes make a page long.
+const MOST_RUNS: usize = 200;
 
 /// The squares of both sides of a comparison in pairs.
 pub(super) fn of_pairs(moment: &Moment, asked: &Asked) -> Markup {
     let chart = asked.chart.as_deref();
     let pairs = &moment.measured.pairs;
-    let left_out = pairs.len().saturating_sub(MOST);
+    let left_out = pairs.len().saturating_sub(MOST_PAIRS);
     html! {
         @if pairs.is_empty() {
             p.empty { "No pair of runs so far." }
@@ -47,7 +51,7 @@ pub(super) fn of_search(moment: &Moment, asked: &Asked) -> Markup {
     let runs: Vec<usize> = (0..measured.runs.len())
         .filter(|run| !paired.contains(run))
         .collect();
-    let left_out = runs.len().saturating_sub(MOST);
+    let left_out = runs.len().saturating_sub(MOST_RUNS);
     let mut by_place = vec![Vec::new(); measured.places.len()];
     for run in &runs[left_out..] {
         if let Some(runs) = by_place.get_mut(measured.runs[*run].place) {
@@ -56,17 +60,19 @@ pub(super) fn of_search(moment: &Moment, asked: &Asked) -> Markup {
     }
     let chart = asked.chart.as_deref().or(moment.chart().0);
     let groups = measured.places.iter().zip(&by_place);
-    let groups = groups.filter(|(_, runs)| !runs.is_empty()).enumerate();
+    let groups = groups.filter(|(_, runs)| !runs.is_empty());
     html! {
         @if !runs.is_empty() {
             section #runs aria-labelledby="runs-title" {
                 h2 #runs-title { "Runs" }
                 (legend("by commit, in the order of time", chart, left_out, "run"))
                 div.squares {
-                    @for (number, (place, runs)) in groups {
-                        div role="group" aria-labelledby=(format!("runs-{number}")) {
-                            span.side id=(format!("runs-{number}")) {
-                                (linked(&place.commit)) " " (Foreign(subject(&place.commit)))
+                    @for (place, runs) in groups {
+                        // Of a page that is followed, only the groups are sent that differ.
+                        @let id = format!("runs-{:x}", place.commit.key());
+                        div id=(id) role="group" aria-labelledby=(format!("{id}-name")) {
+                            span.side id=(format!("{id}-name")) {
+                                code { (Foreign(&short(&place.commit))) } " " (Foreign(subject(&place.commit)))
                             }
                             @for run in runs { (square(moment, asked, chart, *run)) }
                         }

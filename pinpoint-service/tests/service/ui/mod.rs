@@ -8,6 +8,7 @@ mod compare;
 mod compressed;
 mod job;
 mod jobs;
+mod live;
 pub(crate) mod new;
 mod people;
 mod problems;
