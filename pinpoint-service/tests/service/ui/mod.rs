@@ -8,10 +8,12 @@ mod compare;
 mod compressed;
 mod job;
 mod jobs;
+mod live_list;
 pub(crate) mod new;
 mod people;
 mod problems;
 mod simulated;
+mod unsent;
 
 use axum::body::{Body, to_bytes};
 use http::{HeaderMap, Request, StatusCode};
