@@ -1,5 +1,7 @@
 //! The findings of a search, and their evidence: culprits, values by commit.
 
+use std::ops::Range;
+
 use maud::{Markup, html};
 use pinpoint_core::{CombinedCommit, Commit, Comparison, Verdict};
 
@@ -52,7 +54,7 @@ pub(super) fn section(report: &Report) -> Result<Markup, ReportError> {
                 (posterior::figure(report)?)
                 details {
                     summary { "The commits in numbers" }
-                    div.wide { (measured(&report.measured, &columns, unit(report).as_deref(), |commit| named(report, commit))) }
+                    div.wide { (measured(&report.measured, &columns, 0..columns.len(), unit(report).as_deref(), |commit| named(report, commit))) }
                 }
                 (posterior::table(report))
             }
@@ -178,15 +180,8 @@ fn files(source: Option<&Source>) -> Markup {
 }
 
 fn unit(report: &Report) -> Option<String> {
-    let chart = report.chart()?;
-    let unit = report
-        .measured
-        .units()
-        .get(chart)
-        .copied()
-        .flatten()?
-        .to_owned();
-    Some(clean(&unit).into_owned())
+    let unit = report.measured.unit(report.chart()?)?;
+    Some(clean(unit).into_owned())
 }
 
 /// A state, as a link where it is a commit of the main repository.
@@ -200,11 +195,12 @@ fn named(report: &Report, commit: &CombinedCommit) -> Markup {
     }
 }
 
-/// The commits that were run as a table, with the columns of their picture: each commit is a row,
-/// named as `name` says.
+/// The commits that were run as a table, with the columns of their picture: each of these commits
+/// is a row, named as `name` says.
 pub fn measured(
     measured: &Measurements,
     columns: &[Column],
+    rows: Range<usize>,
     unit: Option<&str>,
     name: impl Fn(&CombinedCommit) -> Markup,
 ) -> Markup {
@@ -217,7 +213,7 @@ pub fn measured(
                 th.number scope="col" { "Median" } th.number scope="col" { "95 % interval" }
             } }
             tbody {
-                @for (place, column) in measured.places.iter().zip(columns) {
+                @for (place, column) in measured.places.iter().zip(columns).skip(rows.start).take(rows.len()) {
                     tr.culprit[column.is_culprit] {
                         td { (name(&place.commit)) @if column.is_culprit { " culprit" } }
                         td { (Foreign(subject(&place.commit))) }

@@ -112,6 +112,8 @@ pub enum Phase {
 pub struct Caches {
     cursor_key: CursorKey,
     watches: Watches,
+    kept: ui::Kept,
+    feeds: ui::Feeds,
 }
 
 impl From<Watches> for Caches {

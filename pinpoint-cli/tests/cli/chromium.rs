@@ -136,6 +136,11 @@ impl Chromium {
         self.call("Emulation.setScriptExecutionDisabled", disabled);
     }
 
+    /// The id of its first process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Calls a method, and gives its result.
     #[track_caller]
     pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {

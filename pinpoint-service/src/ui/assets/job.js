@@ -13,8 +13,10 @@ function isKept(element, name) {
   return name === "open" || (name === "value" && (element.name === "key" || element === document.activeElement));
 }
 
-// Makes an element like another one. What is in both stays, with its focus and its scrolling.
+// Makes an element like another one. What is in both stays, with its focus and its scrolling, and
+// so does what the service says is the same.
 function take(old, fresh) {
+  if (fresh.dataset && "same" in fresh.dataset) return;
   if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName || old.localName === "svg") {
     if (!old.isEqualNode(fresh)) old.replaceWith(fresh);
     return;
@@ -34,9 +36,10 @@ function take(old, fresh) {
   // What is gone makes room first: an element that is moved loses the focus.
   const ids = new Set([...fresh.children].map(({ id }) => id));
   for (const child of [...old.children]) if (child.id && !ids.has(child.id)) child.remove();
+  const known = new Map([...old.children].map((child) => [child.id, child]));
   let place = old.firstChild;
   for (const child of [...fresh.childNodes]) {
-    const same = child.id ? [...old.children].find((it) => it.id === child.id) : !place?.id && place;
+    const same = child.id ? known.get(child.id) : !place?.id && place;
     if (!same) {
       old.insertBefore(child, place);
       continue;
@@ -96,7 +99,24 @@ async function fetched() {
   take(root, fresh);
   say(root.querySelector("#answer").textContent);
   if (wasLive && !("live" in root.dataset) && !new URL(location.href).searchParams.has("at")) ended();
+  // From here on, and no longer from where it was.
+  close();
   follow();
+}
+
+// What has changed, in place of what was there.
+function changed({ version, live, html }) {
+  if (version !== root.dataset.version) {
+    leave("The service has a newer version of this page.");
+    return;
+  }
+  const fresh = root.cloneNode(false);
+  fresh.dataset.live = live;
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  fresh.append(template.content);
+  take(root, fresh);
+  say(root.querySelector("#answer").textContent);
 }
 
 function leave(reason) {
@@ -126,13 +146,14 @@ function follow() {
   }
   if (source) return;
   clearTimeout(again);
-  // After the last record that the page shows.
+  // After what the page shows.
   source = new EventSource(root.dataset.live);
   source.onopen = () => {
     failures = 0;
     connected(true);
   };
-  for (const name of ["record", "state", "withdrawn"]) source.addEventListener(name, () => look());
+  source.addEventListener("changes", ({ data }) => changed(JSON.parse(data)));
+  source.addEventListener("look", () => look());
   source.onerror = () => {
     close();
     failures += 1;
@@ -166,14 +187,7 @@ function ended() {
 let moved;
 
 function begin() {
-  // A worker changes what it does without a record.
-  setInterval(() => {
-    if (source) look();
-  }, 30000);
-  document.addEventListener("visibilitychange", () => {
-    if (document.visibilityState === "visible" && "live" in root.dataset) look();
-    follow();
-  });
+  document.addEventListener("visibilitychange", follow);
   addEventListener("pagehide", close);
   addEventListener("pageshow", follow);
   root.addEventListener("input", ({ target }) => {

@@ -422,8 +422,18 @@ pub(in crate::ui) fn other_pages(asked: &Asked, page: usize, pages: usize) -> Ma
         };
         format!("{}#metrics", other.address())
     };
+    ways("Pages of metrics", link, page, pages)
+}
+
+/// The ways to the pages of a table before and after this one.
+pub(super) fn ways(
+    label: &str,
+    link: impl Fn(usize) -> String,
+    page: usize,
+    pages: usize,
+) -> Markup {
     html! {
-        nav.bar aria-label="Pages of metrics" {
+        nav.bar aria-label=(label) {
             @if page > 1 { a.button rel="prev" href=(link(page - 1)) { "Earlier" } }
             span { "Page " (page) " of " (pages) }
             @if page < pages { a.button rel="next" href=(link(page + 1)) { "Later" } }

@@ -1,5 +1,7 @@
 //! The search for a commit: its runs by commit, and the probable places of the change.
 
+use std::ops::Range;
+
 use maud::{Markup, html};
 use pinpoint_core::job::NamedCulprit;
 use pinpoint_core::{Position, Posterior};
@@ -8,14 +10,16 @@ use pinpoint_report::quantity::{count, duration, probability};
 use pinpoint_report::words::{effect, reason};
 use pinpoint_report::{Foreign, commit_name, measured};
 
+use super::asked::Asked;
 use super::commits::{at, linked};
 use super::files::log_of_build;
 use super::moment::Moment;
+use super::pairs::{ROWS, ways};
 
 /// The most commits that are listed one by one.
 const MOST_LISTED: usize = 1000;
 
-pub(super) fn section(moment: &Moment) -> Result<Markup, PictureError> {
+pub(super) fn section(moment: &Moment, asked: &Asked) -> Result<Markup, PictureError> {
     let (chart, unit) = moment.chart();
     let places = &moment.measured.places;
     let culprits = moment.culprits();
@@ -55,14 +59,16 @@ pub(super) fn section(moment: &Moment) -> Result<Markup, PictureError> {
             (values)
             (places_of_change)
             @if !columns.is_empty() {
-                details #commits {
+                details #commits open[asked.commits.is_some()] {
+                    @let (rows, ways) = rows(asked, columns.len(), "commits");
                     summary { "The commits in numbers" }
                     div.wide tabindex="0" role="region" aria-label="The commits in numbers" {
-                        (measured(&moment.measured, &columns, unit, linked))
+                        (measured(&moment.measured, &columns, rows, unit, linked))
                     }
+                    (ways)
                 }
             }
-            @if let Some(known) = &known { (probabilities(moment, known, is_found)) }
+            @if let Some(known) = &known { (probabilities(moment, asked, known, is_found)) }
         }
         (skipped(moment))
     })
@@ -73,10 +79,30 @@ fn exactly(value: f64) -> Markup {
     html! { data value=(value) { (probability(value)) } }
 }
 
-fn probabilities(moment: &Moment, known: &Posterior, is_found: bool) -> Markup {
+/// The rows of a table of so many that are shown, and the ways to the others: each commit has a
+/// hash, which no packing makes shorter.
+fn rows(asked: &Asked, count: usize, table: &str) -> (Range<usize>, Markup) {
+    let pages = count.div_ceil(ROWS).max(1);
+    let page = asked.commits.unwrap_or(1).min(pages);
+    let link = |page| {
+        let other = Asked {
+            commits: Some(page),
+            ..asked.clone()
+        };
+        format!("{}#{table}", other.address())
+    };
+    let ways = match pages {
+        1 => html! {},
+        _ => ways("Pages of the table", link, page, pages),
+    };
+    ((page - 1) * ROWS..count.min(page * ROWS), ways)
+}
+
+fn probabilities(moment: &Moment, asked: &Asked, known: &Posterior, is_found: bool) -> Markup {
     let names = moment.engine.names();
+    let (rows, ways) = rows(asked, known.spans.len(), "probabilities");
     html! {
-        details #probabilities {
+        details #probabilities open[asked.commits.is_some()] {
             summary { "The probabilities in numbers" }
             div.wide tabindex="0" role="region" aria-label="The probabilities in numbers" { table.posterior {
                 thead { tr {
@@ -94,7 +120,7 @@ fn probabilities(moment: &Moment, known: &Posterior, is_found: bool) -> Markup {
                             td.number { (exactly(known.better)) }
                         }
                     }
-                    @for span in &known.spans {
+                    @for span in &known.spans[rows] {
                         tr.span {
                             td { (at(names, span.after)) }
                             td { (at(names, span.last)) }
@@ -104,6 +130,7 @@ fn probabilities(moment: &Moment, known: &Posterior, is_found: bool) -> Markup {
                     }
                 }
             } }
+            (ways)
         }
     }
 }
@@ -148,6 +175,9 @@ fn skipped(moment: &Moment) -> Markup {
     }
 }
 
+/// The most culprits that have a card: of more, the picture and the table say enough.
+const MOST_CULPRITS: usize = 20;
+
 /// The culprits of a result, each with the size of its change.
 pub(super) fn culprits(
     result: &pinpoint_core::job::BisectionResult,
@@ -156,7 +186,7 @@ pub(super) fn culprits(
     let all = result.culprits.iter().map(|it| (it, "Culprit"));
     let all = all.chain(others.iter().map(|it| (it, "Not confirmed")));
     html! {
-        @for (number, (culprit, title)) in all.enumerate() {
+        @for (number, (culprit, title)) in all.enumerate().take(MOST_CULPRITS) {
             section.card aria-labelledby=(format!("culprit-{number}")) {
                 h2 id=(format!("culprit-{number}")) { (title) ": " (commit_name(&culprit.blamed)) }
                 table.facts { tbody {
@@ -175,6 +205,10 @@ pub(super) fn culprits(
                     tr { th scope="row" { "Jobs" } td { a href=(format!("/commits/{}", culprit.blamed.newest())) { "All jobs that touched it" } } }
                 } }
             }
+        }
+        @let left_out = (result.culprits.len() + others.len()).saturating_sub(MOST_CULPRITS);
+        @if left_out > 0 {
+            p.note { (count(left_out as u64, "more culprit")) " in the picture and in the table below." }
         }
     }
 }

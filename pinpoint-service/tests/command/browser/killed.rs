@@ -20,6 +20,13 @@ pub(super) const LISTEN: &str = "window.said = [];
         if (region?.textContent.trim()) said.push([performance.now(), region.textContent]);
     }).observe(document, { childList: true, characterData: true, subtree: true })";
 
+/// Notes how many records the page shows, each time that this changes.
+const COUNT: &str = "window.records = [];
+    new MutationObserver(() => {
+        const shown = Number(document.querySelector('#at')?.max ?? 0);
+        if (shown !== records.at(-1)) records.push(shown);
+    }).observe(document, { childList: true, attributes: true, subtree: true })";
+
 /// What was read out came at most once in five seconds: a timer of the page is late at most.
 pub(super) fn is_quiet(visitor: &mut Visitor) {
     let said = visitor.evaluate("said");
@@ -101,6 +108,7 @@ fn a_page_follows_a_search_whose_worker_and_service_are_killed() {
         visitor.expect(lost);
     }
     visitor.prepare(LISTEN);
+    visitor.prepare(COUNT);
 
     // From the form.
     visitor.go("/new");
@@ -135,13 +143,16 @@ fn a_page_follows_a_search_whose_worker_and_service_are_killed() {
     visitor.shows("#state", "Completed");
     assert_eq!(visitor.evaluate("document.isTheSame"), true);
     visitor.wait_for("!('live' in document.querySelector('#job').dataset)");
-    // Each record was heard of once: the stream went on where it had stopped.
-    let heard: Vec<u64> = { visitor.heard("Network.eventSourceMessageReceived") }
-        .filter(|event| event["eventName"] == "record")
-        .filter_map(|event| event["eventId"].as_str()?.parse().ok())
+    // Each change was heard of once: the stream went on where it had stopped.
+    let heard: Vec<_> = { visitor.heard("Network.eventSourceMessageReceived") }
+        .filter(|event| event["eventName"] == "changes")
+        .map(|event| event["data"].as_str().unwrap().to_owned())
         .collect();
     assert!(heard.len() > 4, "{heard:?}");
-    assert!(heard.is_sorted_by(|one, next| one < next), "{heard:?}");
+    assert!(heard.windows(2).all(|two| two[0] != two[1]), "{heard:?}");
+    let shown = visitor.evaluate("records");
+    let shown: Vec<u64> = serde_json::from_value(shown).unwrap();
+    assert!(shown.is_sorted(), "the page went back: {shown:?}");
     is_quiet(&mut visitor);
 
     // The answer is that of the command.

@@ -30,7 +30,17 @@ async fn a_list_begins_with_ones_own_jobs_and_its_address_says_so() {
     let empty = get(&world, &path).await;
     assert_eq!(empty.headers["cache-control"], "private, no-cache");
     let policy = empty.headers["content-security-policy"].to_str().unwrap();
-    assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"));
+    for part in [
+        "default-src 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    ] {
+        assert!(policy.contains(part), "{policy}");
+    }
+    assert!(
+        !policy.contains("unsafe") && !policy.contains('*'),
+        "{policy}"
+    );
     assert!(empty.ok().contains("No jobs match."));
     let id = made(&world, "Since Monday").await;
     let list = get(&world, &path).await.ok();
@@ -300,6 +310,11 @@ async fn all_jobs_are_sorted_and_not_a_page_of_them() {
     assert_eq!(
         names(&last),
         ["CCC 2", "CCC 3", "DDD 0", "DDD 1", "DDD 2", "DDD 3"]
+    );
+    // To sort again is to begin again.
+    assert!(
+        last.contains(r#"href="/?sort=-name&amp;size=10""#),
+        "{last}"
     );
     // A cursor belongs to its order.
     let other = next.replace("sort=name", "sort=-name");

@@ -8,6 +8,7 @@ mod compare;
 mod compressed;
 mod job;
 mod jobs;
+mod live;
 mod live_list;
 pub(crate) mod new;
 mod people;
