@@ -24,7 +24,12 @@ impl Clock {
 
     /// Milliseconds since 1970.
     pub(crate) fn now(&self) -> u64 {
-        self.began + self.instant.elapsed().as_millis() as u64 * self.speed
+        self.began + self.unhurried() * self.speed
+    }
+
+    /// Milliseconds since it began, as everybody else counts them.
+    pub(crate) fn unhurried(&self) -> u64 {
+        self.instant.elapsed().as_millis() as u64
     }
 }
 
@@ -33,7 +38,9 @@ pub(crate) fn timestamp(milliseconds: u64) -> String {
     let (days, rest) = (milliseconds / 86_400_000, milliseconds % 86_400_000);
     let mut year = 1970;
     let mut left = days;
-    let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
     while left >= 365 + u64::from(is_leap(year)) {
         left -= 365 + u64::from(is_leap(year));
         year += 1;
