@@ -34,6 +34,8 @@ pub struct Build {
     pub(crate) target: Option<String>,
     /// Somebody asked for its end.
     pub canceled_by_request: bool,
+    /// The files that it made are not kept any more.
+    pub is_gone: bool,
 }
 
 #[derive(Deserialize)]
@@ -291,6 +293,7 @@ impl FakeLuci {
                 .collect(),
             target,
             canceled_by_request: false,
+            is_gone: false,
         };
         if let Some(digest) = build
             .target

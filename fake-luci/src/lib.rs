@@ -123,7 +123,20 @@ impl FakeLuci {
 
     /// All builds that were asked for.
     pub fn all_builds(&self) -> Vec<Build> {
-        self.state().builds.clone()
+        let now = self.now();
+        let state = self.state();
+        let is_gone = |build: &Build| {
+            let expires = build
+                .target
+                .as_ref()
+                .and_then(|digest| state.expires.get(digest));
+            expires.is_some_and(|expires| *expires <= now)
+        };
+        let mut builds = state.builds.clone();
+        for build in &mut builds {
+            build.is_gone = is_gone(build);
+        }
+        builds
     }
 
     /// All tasks that were asked for.
@@ -213,8 +226,7 @@ fn entry(directory: &[u8]) -> Option<String> {
 
 /// A token of the metadata server, good for an hour.
 async fn token(Extracted(luci): Extracted<FakeLuci>) -> Response {
-    let now = luci.now();
-    let token = format!("hidden-{now}");
+    let token = format!("hidden-{}", luci.0.clock.unhurried());
     axum::Json(serde_json::json!({"access_token": token, "expires_in": 3600})).into_response()
 }
 
@@ -224,8 +236,7 @@ impl FakeLuci {
         let header = request.headers().get("authorization");
         let header = header.and_then(|header| header.to_str().ok());
         let made = header.and_then(|header| header.strip_prefix("Bearer hidden-")?.parse().ok());
-        // The metadata server answers a little before the token arrives.
-        made.is_some_and(|made: u64| self.now() < made + 3_600_000)
+        made.is_some_and(|made: u64| self.0.clock.unhurried() < made + 3_600_000)
     }
 }
 

@@ -11,6 +11,7 @@ pub(crate) type Refusal = (u32, String);
 /// The codes of gRPC that are used here.
 pub(crate) const INVALID_ARGUMENT: u32 = 3;
 pub(crate) const NOT_FOUND: u32 = 5;
+pub(crate) const PERMISSION_DENIED: u32 = 7;
 pub(crate) const UNIMPLEMENTED: u32 = 12;
 
 /// A request, every field of which must be known.

@@ -104,12 +104,12 @@ pub struct Found {
 
 impl Found {
     /// Is it a commit of this project, such as `chromium/src`?
-    pub(crate) fn is_of(&self, project: &str) -> bool {
+    pub fn is_of(&self, project: &str) -> bool {
         self.repo == project
     }
 
     /// Where it is, for messages.
-    pub(crate) fn place(&self) -> String {
+    pub fn place(&self) -> String {
         format!("{}/{}", self.project, self.repo)
     }
 }

@@ -22,13 +22,14 @@ impl Buildbucket {
         Self(Prpc::new(client, "buildbucket.v2.Builds"))
     }
 
-    /// Asks for a build.
+    /// Asks for a build, once: Buildbucket knows a request by its id for a minute, and an answer
+    /// may take longer. After trouble, look whether there is one before asking again.
     ///
     /// # Errors
     ///
     /// When Buildbucket can't be asked, or refuses.
     pub async fn schedule(&self, request: &ScheduleBuildRequest) -> Result<Build, ServiceError> {
-        self.0.call("ScheduleBuild", request).await
+        self.0.call_once("ScheduleBuild", request).await
     }
 
     /// The request of a build, as text for `--dry-run`.

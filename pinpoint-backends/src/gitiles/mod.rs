@@ -38,6 +38,9 @@ mod repositories;
 mod repository;
 mod time;
 
+#[cfg(feature = "luci")]
+pub(crate) use repositories::PER_SECOND;
+
 pub use history::GitilesHistory;
 pub use repositories::{Gitiles, GitilesConfig, RepositoryUrl};
 pub use repository::CommitInfo;

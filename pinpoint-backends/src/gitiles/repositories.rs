@@ -17,7 +17,7 @@ use crate::google::{AddressError, Backoff, Client, Pace, TokenSource, Tokens, Tr
 
 /// The bounds that Chromium's hosts ask for.
 const AT_ONCE: usize = 40;
-const PER_SECOND: u32 = 4;
+pub(crate) const PER_SECOND: u32 = 4;
 
 /// The domain whose hosts are Gitiles.
 const DOMAIN: &str = "googlesource.com";

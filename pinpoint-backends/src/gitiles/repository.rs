@@ -67,6 +67,9 @@ impl From<Commit> for CommitInfo {
     }
 }
 
+/// Hashes, oldest first, by the two ends of the range.
+type Ranges = LruCache<(String, String), Arc<Vec<String>>>;
+
 /// One repository at Gitiles.
 pub(super) struct Repository {
     url: RepositoryUrl,
@@ -75,7 +78,7 @@ pub(super) struct Repository {
     client: Arc<Client>,
     cache: Arc<DiskCache>,
     commits: Mutex<LruCache<String, Arc<CommitInfo>>>,
-    ranges: Mutex<LruCache<(String, String), Arc<Vec<String>>>>,
+    ranges: Mutex<Ranges>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

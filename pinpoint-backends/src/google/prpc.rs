@@ -60,6 +60,23 @@ impl Prpc {
             .await
     }
 
+    /// Calls a method whose request must not arrive twice: it is sent again only where the
+    /// service has said that it did nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call).
+    pub async fn call_once<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        message: &impl Serialize,
+    ) -> Result<T, ServiceError> {
+        let request = self.request(method, message)?.once();
+        let name = self.client.service();
+        let read = |answer| read(name, answer);
+        self.client.call(&request, read).await
+    }
+
     /// The request of a call, as text for `--dry-run`.
     ///
     /// # Errors

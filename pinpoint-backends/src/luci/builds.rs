@@ -11,6 +11,7 @@ use tokio::time::sleep;
 use super::error::LuciError;
 use super::executor::LuciExecutor;
 use super::handle::Handle;
+use super::once::Tries;
 use crate::buildbucket::{Build, BuildPlan, BuildStatus, BuilderId, build_of, targets};
 use crate::google::unix_milliseconds;
 use crate::swarming::{CasReference, uuid};
@@ -46,7 +47,7 @@ impl LuciExecutor {
         if let Some(build) = ours.iter().find(is_answer) {
             return Ok(Handle::Build(build.id));
         }
-        if let Some(build) = self.existing(&plan, &builder, None).await? {
+        if let Some(build) = self.existing(&plan, &builder, &[]).await? {
             return Ok(Handle::Reused(build.id));
         }
         self.schedule(&plan, &builder, key, ours.len())
@@ -59,7 +60,7 @@ impl LuciExecutor {
         &self,
         commit: &CombinedCommit,
         key: &str,
-        missing: &str,
+        missing: &[String],
     ) -> Result<Handle, LuciError> {
         let plan = BuildPlan::new(commit)?;
         let builder = self.config.builder()?;
@@ -69,7 +70,7 @@ impl LuciExecutor {
         if let Some(build) = ours.iter().find(|build| !build.status.is_final()) {
             return Ok(Handle::Rebuild(build.id));
         }
-        let id = match self.existing(&plan, &builder, Some(missing)).await? {
+        let id = match self.existing(&plan, &builder, missing).await? {
             Some(build) => build.id,
             None => self.schedule(&plan, &builder, key, ours.len()).await?,
         };
@@ -86,15 +87,26 @@ impl LuciExecutor {
         let job = key.rsplit_once('/').map_or(key, |(job, _)| job);
         let id = uuid(&["build", key, &attempt.to_string()]);
         let request = plan.schedule(builder, job, key, &id);
-        Ok(self.services.buildbucket.schedule(&request).await?.id)
+        let buildbucket = &self.services.buildbucket;
+        let mut tries = Tries::new(self.config.seed);
+        loop {
+            match buildbucket.schedule(&request).await {
+                Ok(build) => return Ok(build.id),
+                Err(error) => tries.wait_after(error).await?,
+            }
+            let ours = buildbucket.asked_for(builder, key).await?;
+            if let Some(newest) = ours.first().filter(|_| ours.len() > attempt) {
+                return Ok(newest.id);
+            }
+        }
     }
 
-    /// A build of the same by anybody, whose files are others than the missing ones.
+    /// A build of the same by anybody, whose files are none of the missing ones.
     async fn existing(
         &self,
         plan: &BuildPlan,
         builder: &BuilderId,
-        missing: Option<&str>,
+        missing: &[String],
     ) -> Result<Option<Build>, LuciError> {
         let target = &self.config.benchmark.target;
         let waterfall = plan.waterfall(builder, &WATERFALL.builders);
@@ -104,9 +116,11 @@ impl LuciExecutor {
                 .buildbucket
                 .search(&plan.search(builder))
                 .await?;
-            builds.retain(|build| {
-                missing.is_none() || targets(build).get(target).map(String::as_str) != missing
-            });
+            let is_missing = |build: &Build| {
+                let digest = targets(build).remove(target);
+                digest.is_some_and(|digest| missing.contains(&digest))
+            };
+            builds.retain(|build| !is_missing(build));
             if let Some(build) = build_of(plan, target, &builds, self.clock.now()) {
                 return Ok(Some(build.clone()));
             }

@@ -6,19 +6,24 @@
 //! | `config.rs` | what is measured |
 //! | `services.rs` | where the services are |
 //! | `handle.rs` | what a ticket says |
+//! | `once.rs` | asking for work that must not be begun twice |
 //! | `sources.rs` | ranges, and names of commits |
 //! | `builds.rs` | builds: found, asked for, waited for |
 //! | `runs.rs` | single runs |
 //! | `pairs.rs` | pairs of runs on one bot |
 //! | `bots.rs` | which bot is next |
 //! | `poll.rs` | one question about all tasks under way |
+//! | `outputs.rs` | what tasks leave |
+//! | `executor.rs` | the executor |
+//! | `result_source.rs` | names for the result of a job |
 //! | `dry_run.rs` | the requests of an action, sent by nobody |
 //!
 //! # Once only
 //!
 //! A process may end after it has asked for a build or a task and before that is on record. So
 //! each carries the tag `pinpoint_key` with the job and the action, and it is looked for before
-//! it is asked for. Requests that are sent again have the id of the first one.
+//! it is asked for, the first time and whenever an answer was lost. Requests that are sent again
+//! have the id of the first one.
 //!
 //! # What an end means
 //!
@@ -39,9 +44,11 @@ mod dry_run;
 mod error;
 mod executor;
 mod handle;
+mod once;
 mod outputs;
 mod pairs;
 mod poll;
+mod result_source;
 mod runs;
 mod services;
 mod sources;

@@ -13,7 +13,7 @@ use super::executor::{LuciExecutor, key_of};
 use super::handle::Handle;
 use super::runs::{Asked, MOST_TASKS, build_of, is_answer, part_of};
 use crate::google::unix_milliseconds;
-use crate::swarming::{TaskResult, TaskState, key_tag};
+use crate::swarming::{TaskResult, TaskState};
 
 /// Looks at the first task before the second is asked for, at most.
 const LOOKS: usize = 5;
@@ -63,7 +63,7 @@ impl LuciExecutor {
     /// Finds the tasks of a pair, or asks for them.
     pub(super) async fn start_pair(&self, request: &RunPairRequest) -> Result<Handle, LuciError> {
         let key = key_of(&request.key);
-        let tasks = self.services.swarming.tagged(&[key_tag(&key)]).await?;
+        let tasks = self.tasks_of(&key).await?;
         let no_resource = |task: &&TaskResult| task.state == TaskState::NoResource;
         let mut refused = tasks.iter().filter(no_resource).count();
         let mut attempt = Attempt::last(&tasks);

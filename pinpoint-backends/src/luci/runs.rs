@@ -4,12 +4,17 @@ use std::collections::BTreeMap;
 
 use pinpoint_core::{Artifact, Charts, Heartbeat, RunReport, RunRequest, Series, Variant};
 
+use tokio::time::sleep;
+
 use super::error::LuciError;
 use super::executor::{LuciExecutor, key_of};
 use super::handle::Handle;
+use super::once::Tries;
 use super::outputs::OutputError;
 use crate::google::unix_milliseconds;
-use crate::swarming::{CasReference, PART_TAG, TaskPlan, TaskResult, TaskState, key_tag};
+use crate::swarming::{
+    BUILD_TAG, CasReference, PART_TAG, TaskPlan, TaskResult, TaskState, build_tag, key_tag,
+};
 
 /// Tasks of a run that end with `NO_RESOURCE`, at most.
 pub(super) const MOST_TASKS: usize = 3;
@@ -50,7 +55,7 @@ impl LuciExecutor {
     /// Finds the task of a run, or asks for one.
     pub(super) async fn start_run(&self, request: &RunRequest) -> Result<Handle, LuciError> {
         let key = key_of(&request.key);
-        let tasks = self.services.swarming.tagged(&[key_tag(&key)]).await?;
+        let tasks = self.tasks_of(&key).await?;
         if let Some(task) = tasks
             .iter()
             .find(|task| is_answer(task) || !task.state.is_final())
@@ -58,15 +63,13 @@ impl LuciExecutor {
             return Ok(Handle::Task(task.task_id.clone()));
         }
         let build = build_of(&request.variant)?;
-        if let Some(task) = tasks
+        let lost = tasks
             .iter()
-            .find(|task| task.state == TaskState::ClientError)
-        {
-            let missing = missing(task, &build)?;
-            let handle = self
-                .start_rebuild(&request.variant.commit, &key, &missing)
-                .await?;
-            return Ok(handle);
+            .filter(|task| task.state == TaskState::ClientError);
+        let lost = lost.map(missing_build).collect::<Result<Vec<_>, _>>()?;
+        if !lost.is_empty() {
+            let commit = &request.variant.commit;
+            return self.start_rebuild(commit, &key, &lost).await;
         }
         self.new_run(request, &build, &tasks).await
     }
@@ -136,7 +139,17 @@ impl LuciExecutor {
             bot: Some(asked.bot),
         };
         let request = plan.request(&self.config.tasks);
-        Ok(self.services.swarming.new_task(&request).await?)
+        let mut tries = Tries::new(self.config.seed);
+        loop {
+            match self.services.swarming.new_task(&request).await {
+                Ok(task) => return Ok(task),
+                Err(error) => tries.wait_after(error).await?,
+            }
+            let mut tasks = self.tasks_of(asked.key).await?.into_iter();
+            if let Some(task) = tasks.find(|task| part_of(task) == Some(asked.part)) {
+                return Ok(task);
+            }
+        }
     }
 
     /// Waits for the task of a run.
@@ -150,8 +163,8 @@ impl LuciExecutor {
             .poll
             .ended(&self.services.swarming, task, heartbeat)
             .await?;
-        let build = build_of(&request.variant)?;
-        self.judged_run(&task, &build, &request.charts).await
+        self.judged_run(&task, &build_of(&request.variant)?, &request.charts)
+            .await
     }
 
     /// Waits for a build that is made again, and then for the task of the run.
@@ -164,18 +177,18 @@ impl LuciExecutor {
         let build = self.build_ended(build, false, heartbeat).await?;
         let artifact = self.artifact(&build)?;
         let key = key_of(&request.key);
-        let tags = [key_tag(&key), format!("build_cas:{}", artifact.digest)];
-        let with_build = self.services.swarming.tagged(&tags).await?;
-        let is_of_use = |task: &&TaskResult| is_answer(task) || !task.state.is_final();
-        let id = match with_build.iter().find(is_of_use) {
+        let all = self.tasks_of(&key).await?;
+        let of_build = build_tag(&artifact);
+        let is_of_use = |task: &&TaskResult| {
+            let is_useful = is_answer(task) || !task.state.is_final();
+            is_useful && task.tags.contains(&of_build)
+        };
+        let id = match all.iter().find(is_of_use) {
             Some(task) => task.task_id.clone(),
-            None => {
-                let all = self.services.swarming.tagged(&tags[..1]).await?;
-                match self.new_run(request, &artifact, &all).await? {
-                    Handle::Task(id) => id,
-                    _ => return Err(LuciError::Lost),
-                }
-            }
+            None => match self.new_run(request, &artifact, &all).await? {
+                Handle::Task(id) => id,
+                _ => return Err(LuciError::Lost),
+            },
         };
         let task = self
             .poll
@@ -195,7 +208,7 @@ impl LuciExecutor {
             TaskState::Completed | TaskState::TimedOut => {}
             TaskState::NoResource => return Err(LuciError::Lost),
             TaskState::ClientError => {
-                missing(task, build)?;
+                missing_build(task)?;
                 return Err(LuciError::Lost);
             }
             state => {
@@ -257,9 +270,20 @@ impl LuciExecutor {
         }
     }
 
+    /// The tasks of an action, newest first.
+    pub(super) async fn tasks_of(&self, key: &str) -> Result<Vec<TaskResult>, LuciError> {
+        let mut tags = vec![key_tag(key)];
+        // Swarming has this tag for each dimension. Without a pool only those are answered who
+        // may see all pools.
+        let pools = self.config.machines.dimensions.iter();
+        let pool = pools.filter(|dimension| dimension.key == "pool");
+        tags.extend(pool.map(|pool| format!("pool:{}", pool.value)));
+        Ok(self.services.swarming.tagged(&tags).await?)
+    }
+
     /// Ends the tasks of an action, and returns once they have ended.
     pub(super) async fn cancel_tasks(&self, key: &str) -> Result<(), LuciError> {
-        let tasks = self.services.swarming.tagged(&[key_tag(key)]).await?;
+        let tasks = self.tasks_of(key).await?;
         let live = tasks.iter().filter(|task| !task.state.is_final());
         let ids: Vec<&str> = live.map(|task| &*task.task_id).collect();
         self.end_tasks(&ids).await
@@ -270,30 +294,26 @@ impl LuciExecutor {
         for id in ids {
             self.services.swarming.cancel(id).await?;
         }
-        let unwatched = Heartbeat::default();
-        for id in ids {
-            match self
-                .poll
-                .ended(&self.services.swarming, id, &unwatched)
-                .await
-            {
-                Ok(_) | Err(LuciError::Lost) => {}
-                Err(error) => return Err(error),
+        let mut live: Vec<String> = ids.iter().map(|&id| id.to_owned()).collect();
+        while !live.is_empty() {
+            let results = self.services.swarming.results(&live).await?;
+            let is_live = |result: &TaskResult| !result.state.is_final();
+            let left = results.into_iter().filter_map(|answer| answer.result);
+            live = left.filter(is_live).map(|task| task.task_id).collect();
+            if !live.is_empty() {
+                sleep(self.config.intervals.first_of_pair()).await;
             }
         }
         Ok(())
     }
 }
 
-/// The files that were not there, if they are those of the build.
-fn missing(task: &TaskResult, build: &CasReference) -> Result<String, LuciError> {
-    let found = task
-        .missing_cas
-        .first()
-        .map(|missing| missing.digest.to_string());
-    match found {
-        // What is missing may be a file of the tree.
-        Some(_) => Ok(build.digest.to_string()),
+/// The digest of the build of a task whose files were not there.
+fn missing_build(task: &TaskResult) -> Result<String, LuciError> {
+    let build = task.tags.iter().find_map(|tag| tag.strip_prefix(BUILD_TAG));
+    // What is missing may be a file of the build.
+    match build.filter(|_| !task.missing_cas.is_empty()) {
+        Some(build) => Ok(build.to_owned()),
         None => Err(LuciError::TaskRefused {
             id: task.task_id.clone(),
         }),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::outputs::TaskOutputs;
 use crate::buildbucket::{self, Buildbucket};
 use crate::crrev::{self, Crrev};
-use crate::gitiles::{Gitiles, GitilesConfig};
+use crate::gitiles::{Gitiles, GitilesConfig, PER_SECOND};
 use crate::google::{AddressError, Client, TokenSource, Tokens, Transport, scope};
 use crate::swarming::Swarming;
 
@@ -18,6 +18,8 @@ use crate::swarming::Swarming;
 pub struct Addresses {
     /// Of a host of Gitiles, in which `{host}` stands for its name.
     pub gitiles: String,
+    /// Requests to a host of Gitiles in a second. Chromium's hosts ask for 4.
+    pub gitiles_per_second: u32,
     /// Of crrev.
     pub crrev: String,
     /// Of Buildbucket.
@@ -30,6 +32,7 @@ impl Default for Addresses {
     fn default() -> Self {
         Self {
             gitiles: "https://{host}".into(),
+            gitiles_per_second: PER_SECOND,
             crrev: crrev::ADDRESS.into(),
             buildbucket: buildbucket::ADDRESS.into(),
             swarming: None,
@@ -73,6 +76,7 @@ impl LuciServices {
         };
         let gitiles = GitilesConfig {
             address: addresses.gitiles.clone(),
+            per_second: Some(addresses.gitiles_per_second),
             ..GitilesConfig::new(cache_dir)
         };
         let crrev = Crrev::new(&addresses.crrev, transport.clone())?;

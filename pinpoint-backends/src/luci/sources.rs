@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pinpoint_core::{CombinedCommit, ListRequest, Listing, Located};
+use pinpoint_core::{CombinedCommit, Commit, ListRequest, Listing, Located};
 use pinpoint_midpoint::{MidpointError, Midpoints};
 
 use crate::gitiles::Gitiles;
@@ -41,6 +41,15 @@ impl Sources {
                 self.midpoints.nth(&between, *offset).await
             }
         }
+    }
+
+    /// The commit that makes the difference between a culprit and the state before it.
+    pub(super) async fn blamed(
+        &self,
+        prior: &CombinedCommit,
+        culprit: &CombinedCommit,
+    ) -> Result<Commit, MidpointError> {
+        self.midpoints.blamed(prior, culprit).await
     }
 
     /// A commit with author, date and subject.

@@ -41,13 +41,14 @@ impl Swarming {
         format!("{}/task?id={task}", self.address)
     }
 
-    /// Asks for a task; what is known of it at once, its id at least.
+    /// Asks for a task, once; what is known of it at once, its id at least. After trouble, look
+    /// whether there is one before asking again.
     ///
     /// # Errors
     ///
     /// When Swarming can't be asked, or refuses.
     pub async fn new_task(&self, request: &NewTaskRequest) -> Result<TaskResult, ServiceError> {
-        let made: NewTask = self.tasks.call("NewTask", request).await?;
+        let made: NewTask = self.tasks.call_once("NewTask", request).await?;
         let known = made.task_result.unwrap_or_default();
         Ok(TaskResult {
             task_id: made.task_id,

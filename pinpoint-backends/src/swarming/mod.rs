@@ -21,5 +21,5 @@ pub use messages::{
     TaskResult, TaskSlice, TaskState,
 };
 #[cfg(feature = "luci")]
-pub(crate) use task::{PART_TAG, uuid};
+pub(crate) use task::{BUILD_TAG, PART_TAG, build_tag, uuid};
 pub use task::{TaskPlan, TaskSettings, key_tag};

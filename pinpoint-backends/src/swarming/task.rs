@@ -55,6 +55,14 @@ pub fn key_tag(key: &str) -> String {
     format!("pinpoint_key:{key}")
 }
 
+/// Begins the tag that names the build of a task.
+pub(crate) const BUILD_TAG: &str = "build_cas:";
+
+/// The tag that names the build of a task.
+pub(crate) fn build_tag(build: &CasReference) -> String {
+    format!("{BUILD_TAG}{}", build.digest)
+}
+
 /// Begins the tag that tells the tasks of an action apart.
 pub(crate) const PART_TAG: &str = "pinpoint_part:";
 
@@ -85,7 +93,7 @@ impl TaskPlan<'_> {
             },
             tags: vec![
                 format!("pinpoint_job_id:{}", self.job),
-                format!("build_cas:{}", self.build.digest),
+                build_tag(self.build),
                 key_tag(self.key),
                 format!("{PART_TAG}{}", self.part),
             ],

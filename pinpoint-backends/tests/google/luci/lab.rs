@@ -7,9 +7,10 @@ use std::sync::{Arc, LazyLock};
 use async_trait::async_trait;
 use fake_luci::{FakeLuci, Faults, MAIN, Shape, Slower, World};
 use pinpoint_backends::TokioClock;
-use pinpoint_backends::google::{TokenSource, Transport};
+use pinpoint_backends::google::{TokenSource, Transport, Web};
 use pinpoint_backends::luci::{
-    Addresses, Benchmark, LuciConfig, LuciExecutor, LuciServices, OutputError, TaskOutputs,
+    Addresses, Benchmark, Intervals, LuciConfig, LuciExecutor, LuciServices, OutputError,
+    TaskOutputs,
 };
 use pinpoint_backends::swarming::CasReference;
 use pinpoint_core::bots::{Dimension, Swarming};
@@ -82,7 +83,12 @@ pub(crate) struct Lab {
 
 impl Lab {
     pub(crate) fn new(place: &'static Place, seed: u64, faults: Faults) -> Self {
-        let luci = FakeLuci::with(place.world.repositories(), seed, faults, 1);
+        Self::at_speed(place, seed, faults, 1)
+    }
+
+    /// A laboratory whose time runs so many times faster.
+    pub(crate) fn at_speed(place: &'static Place, seed: u64, faults: Faults, speed: u64) -> Self {
+        let luci = FakeLuci::with(place.world.repositories(), seed, faults, speed);
         Self {
             server: InProcess::new(luci.routes()),
             luci,
@@ -97,7 +103,51 @@ impl Lab {
 
     /// The executor of a process that has just begun.
     pub(crate) fn executor(&self) -> LuciExecutor {
-        executor(&self.luci, &self.server, self.cache.path())
+        let addresses = Addresses {
+            gitiles: "https://gitiles.example.org/gitiles/{host}".into(),
+            ..Addresses::default()
+        };
+        let transport: Arc<dyn Transport> = Arc::new(self.server.clone());
+        let intervals = Intervals::default();
+        let source = TokenSource::Metadata("http://metadata".into());
+        executor(
+            &self.luci,
+            self.cache.path(),
+            &addresses,
+            &source,
+            &transport,
+            intervals,
+        )
+    }
+
+    /// As [`executor`](Self::executor), over HTTP.
+    pub(crate) async fn executor_over_http(&self) -> LuciExecutor {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let routes = self.luci.routes();
+        tokio::spawn(async move { axum::serve(listener, routes).await });
+        let addresses = Addresses {
+            gitiles: format!("{address}/gitiles/{{host}}"),
+            gitiles_per_second: 1_000,
+            crrev: address.clone(),
+            buildbucket: address.clone(),
+            swarming: Some(address.clone()),
+        };
+        let transport: Arc<dyn Transport> = Arc::new(Web::new().unwrap());
+        let intervals = Intervals {
+            tasks: 10,
+            builds: 10,
+            first_of_pair: 1,
+        };
+        let source = TokenSource::Metadata(address);
+        executor(
+            &self.luci,
+            self.cache.path(),
+            &addresses,
+            &source,
+            &transport,
+            intervals,
+        )
     }
 
     pub(crate) fn spec(&self) -> BisectionSpec {
@@ -132,7 +182,14 @@ impl Lab {
     }
 }
 
-fn executor(luci: &FakeLuci, server: &InProcess, cache: &Path) -> LuciExecutor {
+fn executor(
+    luci: &FakeLuci,
+    cache: &Path,
+    addresses: &Addresses,
+    source: &TokenSource,
+    transport: &Arc<dyn Transport>,
+    intervals: Intervals,
+) -> LuciExecutor {
     let machines = Swarming {
         browser: "release".into(),
         bucket: "luci.chrome.try".into(),
@@ -150,16 +207,14 @@ fn executor(luci: &FakeLuci, server: &InProcess, cache: &Path) -> LuciExecutor {
         story_tags: None,
         arguments: Vec::new(),
     };
-    let addresses = Addresses {
-        gitiles: "https://gitiles.example.org/gitiles/{host}".into(),
-        ..Addresses::default()
-    };
-    let source = TokenSource::Metadata("http://metadata".into());
-    let transport: Arc<dyn Transport> = Arc::new(server.clone());
     let server = machines.swarming_server.clone();
     let outputs = Arc::new(Memory(luci.clone()));
-    let services = LuciServices::new(&addresses, &server, &source, &transport, cache, outputs);
-    LuciExecutor::new(LuciConfig::new(machines, benchmark, 7), services.unwrap()).unwrap()
+    let services = LuciServices::new(addresses, &server, source, transport, cache, outputs);
+    let config = LuciConfig {
+        intervals,
+        ..LuciConfig::new(machines, benchmark, 7)
+    };
+    LuciExecutor::new(config, services.unwrap()).unwrap()
 }
 
 pub(crate) const CLOCK: TokioClock = TokioClock;

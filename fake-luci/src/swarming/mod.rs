@@ -1,170 +1,20 @@
 //! Swarming: bots that run one task after the other in simulated time.
 
+mod bots;
+mod requests;
+
 use axum::body::Bytes;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
+use self::requests::{
+    BatchGetResult, CancelTask, CasReference, ListBotTasks, ListBots, ListTasks, NewTask,
+    Properties, StringPair,
+};
 use crate::clock::timestamp;
-use crate::prpc::{INVALID_ARGUMENT, Refusal, UNIMPLEMENTED, not_found, read};
+use crate::prpc::{INVALID_ARGUMENT, PERMISSION_DENIED, Refusal, UNIMPLEMENTED, not_found, read};
 use crate::{FakeLuci, State, cas};
 
-/// A task takes this long, and up to as much again.
-const SHORTEST_TASK: u64 = 120_000;
-
-/// A bot.
-#[derive(Debug, Clone)]
-pub struct Bot {
-    /// Its id.
-    pub id: String,
-    /// Added to each value.
-    pub offset: f64,
-    pub(crate) is_dead: bool,
-    /// When it has ended what it runs.
-    free: u64,
-}
-
-impl Bot {
-    pub(crate) fn new(number: usize, offset: f64) -> Self {
-        Self {
-            id: format!("build{number}-h7"),
-            offset,
-            is_dead: false,
-            free: 0,
-        }
-    }
-}
-
-/// A task as the services know it.
-#[derive(Debug, Clone)]
-pub struct Task {
-    /// Its id.
-    pub id: String,
-    /// `KEY:VALUE`.
-    pub tags: Vec<String>,
-    /// The id of the request; nothing of somebody else's task.
-    pub request_uuid: String,
-    /// How far it is.
-    pub state: &'static str,
-    priority: i32,
-    created: u64,
-    started: Option<u64>,
-    ends: u64,
-    /// The bot that it has to be.
-    wanted: Option<String>,
-    bot: Option<String>,
-    build: String,
-    benchmark: String,
-    /// How it will end.
-    fate: &'static str,
-    output: Option<String>,
-    failure: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StringPair {
-    key: String,
-    value: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Digest {
-    hash: String,
-    size_bytes: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct CasReference {
-    cas_instance: String,
-    digest: Digest,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[expect(dead_code, reason = "fields must be there, whatever they say")]
-struct Properties {
-    cas_input_root: CasReference,
-    command: Vec<String>,
-    dimensions: Vec<StringPair>,
-    execution_timeout_secs: i32,
-    io_timeout_secs: i32,
-    relative_cwd: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[expect(dead_code, reason = "fields must be there, whatever they say")]
-struct Slice {
-    expiration_secs: i32,
-    properties: Properties,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[expect(dead_code, reason = "fields must be there, whatever they say")]
-struct NewTask {
-    name: String,
-    priority: i32,
-    bot_ping_tolerance_secs: i32,
-    realm: String,
-    service_account: String,
-    user: String,
-    pubsub_topic: String,
-    pubsub_userdata: String,
-    tags: Vec<String>,
-    task_slices: Vec<Slice>,
-    request_uuid: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct BatchGetResult {
-    task_ids: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct CancelTask {
-    task_id: String,
-    kill_running: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ListTasks {
-    limit: usize,
-    state: String,
-    tags: Vec<String>,
-    #[serde(default)]
-    cursor: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ListBots {
-    limit: usize,
-    dimensions: Vec<StringPair>,
-    quarantined: String,
-    is_dead: String,
-    in_maintenance: String,
-    #[serde(default)]
-    cursor: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ListBotTasks {
-    bot_id: String,
-    limit: usize,
-    start: String,
-    end: String,
-    state: String,
-    sort: String,
-    #[serde(default)]
-    cursor: String,
-}
+pub use self::bots::{Bot, Task};
 
 impl Task {
     /// Has it not ended?
@@ -172,7 +22,7 @@ impl Task {
         matches!(self.state, "PENDING" | "RUNNING")
     }
 
-    fn json(&self, state: &State) -> Value {
+    fn json(&self) -> Value {
         let mut task = json!({
             "taskId": self.id,
             "state": self.state,
@@ -194,9 +44,14 @@ impl Task {
         if let ("COMPLETED", Some(output)) = (self.state, &self.output) {
             task["casOutputRoot"] = reference(output);
         }
-        let _ = state;
         task
     }
+}
+
+/// The tags that Swarming adds.
+fn dimension_tags(dimensions: &[StringPair]) -> Vec<String> {
+    let tag = |dimension: &StringPair| format!("{}:{}", dimension.key, dimension.value);
+    dimensions.iter().map(tag).collect()
 }
 
 fn reference(digest: &str) -> Value {
@@ -213,7 +68,7 @@ impl FakeLuci {
         match method {
             "Tasks/NewTask" => {
                 let task = state.new_task(&read(body)?, now)?;
-                Ok(json!({"taskId": task.id, "taskResult": task.json(&state)}))
+                Ok(json!({"taskId": task.id, "taskResult": task.json()}))
             }
             "Tasks/BatchGetResult" => {
                 let BatchGetResult { task_ids } = read(body)?;
@@ -221,7 +76,7 @@ impl FakeLuci {
                     return Err((INVALID_ARGUMENT, "1 to 1000 ids".into()));
                 }
                 let results = task_ids.iter().map(|id| match state.task(id) {
-                    Some(task) => json!({"taskId": id, "result": task.json(&state)}),
+                    Some(task) => json!({"taskId": id, "result": task.json()}),
                     None => json!({"taskId": id, "error": {"code": 5, "message": "no task"}}),
                 });
                 Ok(json!({"results": results.collect::<Vec<_>>()}))
@@ -296,7 +151,7 @@ impl State {
         let benchmark = name("--benchmark-display-name").or_else(|| name("--benchmarks"));
         let task = Task {
             id: format!("{:x}10", 0x6ab_c000 + self.tasks.len()),
-            tags: request.tags.clone(),
+            tags: [&request.tags[..], &dimension_tags(dimensions)].concat(),
             request_uuid: request.request_uuid.clone(),
             state: if has_bot { "PENDING" } else { "NO_RESOURCE" },
             priority: request.priority,
@@ -318,129 +173,12 @@ impl State {
         Ok(task)
     }
 
-    /// Somebody else's task for the same bot, which goes before those that wait.
-    fn intercept(&mut self, task: &Task) {
-        let other = Task {
-            id: format!("{:x}10", 0x6ab_c000 + self.tasks.len()),
-            tags: vec!["user:else".into()],
-            request_uuid: String::new(),
-            state: "PENDING",
-            priority: 30,
-            created: task.created + 1,
-            fate: "COMPLETED",
-            ..task.clone()
-        };
-        self.tasks.push(other);
-    }
-
-    /// Lets bots run what they would have run until now.
-    pub(crate) fn advance(&mut self, now: u64) {
-        self.end_tasks(now);
-        while let Some((bot, task, start)) = self.next_start(now) {
-            self.start(bot, task, start);
-            self.end_tasks(now);
-        }
-    }
-
-    /// The next task to start, on which bot and when.
-    fn next_start(&self, now: u64) -> Option<(usize, usize, u64)> {
-        let mut next: Option<(u64, i32, u64, usize, usize)> = None;
-        for (bot_index, bot) in self.bots.iter().enumerate() {
-            let waits = |task: &&Task| {
-                let fits = task.wanted.as_ref().is_none_or(|id| *id == bot.id);
-                task.state == "PENDING" && fits && !bot.is_dead
-            };
-            let tasks: Vec<(usize, &Task)> = self
-                .tasks
-                .iter()
-                .enumerate()
-                .filter(|(_, task)| waits(task))
-                .collect();
-            // When the bot is next free and something waits for it, the most urgent goes first.
-            let Some(start) = tasks
-                .iter()
-                .map(|(_, task)| task.created.max(bot.free))
-                .min()
-            else {
-                continue;
-            };
-            let there = tasks.into_iter().filter(|(_, task)| task.created <= start);
-            for (index, task) in there {
-                let candidate = (start, task.priority, task.created, index, bot_index);
-                if start <= now && next.is_none_or(|best| candidate < best) {
-                    next = Some(candidate);
-                }
-            }
-        }
-        next.map(|(start, _, _, task, bot)| (bot, task, start))
-    }
-
-    fn start(&mut self, bot: usize, task: usize, start: u64) {
-        let length = SHORTEST_TASK + self.random.below(SHORTEST_TASK);
-        let noise = self.random.noise();
-        let (offset, id) = (self.bots[bot].offset, self.bots[bot].id.clone());
-        let is_foreign = self.tasks[task].request_uuid.is_empty();
-        let level = self.level_of(&self.tasks[task].build);
-        let output = level.filter(|_| !is_foreign).map(|level| {
-            let value = level + offset + noise;
-            cas::results(self, &self.tasks[task].benchmark.clone(), value)
-        });
-        let task = &mut self.tasks[task];
-        task.started = Some(start);
-        task.bot = Some(id);
-        task.state = "RUNNING";
-        task.ends = start
-            + if task.fate == "CLIENT_ERROR" {
-                1_000
-            } else {
-                length
-            };
-        task.output = output.filter(|_| task.fate != "NO_OUTPUT");
-        self.bots[bot].free = task.ends;
-        if matches!(task.fate, "EXPIRED" | "CANCELED") {
-            // It never ran.
-            task.started = None;
-            task.bot = None;
-            task.ends = start;
-            self.bots[bot].free = start;
-        }
-        if task.fate == "DEAD_BOT" {
-            self.bots[bot].is_dead = true;
-        }
-    }
-
-    fn end_tasks(&mut self, now: u64) {
-        for index in 0..self.tasks.len() {
-            let task = &mut self.tasks[index];
-            if task.state == "RUNNING" && task.ends <= now {
-                task.failure = task.fate == "FAILURE";
-                task.state = match task.fate {
-                    "FAILURE" | "NO_OUTPUT" => "COMPLETED",
-                    "DEAD_BOT" => "BOT_DIED",
-                    fate => fate,
-                };
-            }
-            // Of a dead bot nobody takes a task.
-            let lost = |id: &String| self.bots.iter().any(|bot| bot.id == *id && bot.is_dead);
-            let task = &self.tasks[index];
-            if task.state == "PENDING" && task.wanted.as_ref().is_some_and(lost) {
-                self.tasks[index].state = "EXPIRED";
-                self.tasks[index].ends = now;
-            }
-        }
-        let all_dead = self.bots.iter().all(|bot| bot.is_dead);
-        if all_dead {
-            // Somebody repairs them.
-            for bot in &mut self.bots {
-                bot.is_dead = false;
-                bot.free = now + 600_000;
-            }
-        }
-    }
-
     fn list_tasks(&self, request: &ListTasks) -> Result<Value, Refusal> {
         if request.state != "QUERY_ALL" {
             return Err((INVALID_ARGUMENT, "state".into()));
+        }
+        if !request.tags.iter().any(|tag| tag.starts_with("pool:")) {
+            return Err((PERMISSION_DENIED, "not of all pools".into()));
         }
         let has = |task: &&Task| request.tags.iter().all(|tag| task.tags.contains(tag));
         let found: Vec<&Task> = self.tasks.iter().rev().filter(has).collect();
@@ -472,11 +210,7 @@ impl State {
         };
         // Few on a page, so that there are several.
         let limit = limit.clamp(1, 3);
-        let page = found
-            .iter()
-            .skip(start)
-            .take(limit)
-            .map(|task| task.json(self));
+        let page = found.iter().skip(start).take(limit).map(|task| task.json());
         let mut answer = json!({"items": page.collect::<Vec<_>>()});
         if found.len() > start + limit {
             answer["cursor"] = json!((start + limit).to_string());
