@@ -5,6 +5,8 @@
 
 #[cfg(any(feature = "local", feature = "sqlite", feature = "postgres"))]
 mod clock;
+#[cfg(feature = "google")]
+pub mod google;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub mod job;
 #[cfg(feature = "local")]
