@@ -9,6 +9,8 @@ pub mod cas;
 mod clock;
 #[cfg(feature = "google")]
 pub mod google;
+#[cfg(feature = "issue-tracker")]
+pub mod issue_tracker;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub mod job;
 #[cfg(feature = "local")]
