@@ -46,7 +46,7 @@ pub use token_source::{TokenSource, UnknownTokenSource};
 pub use tokens::{TokenError, Tokens};
 pub use transport::{Transport, TransportError, Web};
 
-#[cfg(any(feature = "cas", feature = "issue-tracker"))]
+#[cfg(any(feature = "bigquery", feature = "cas", feature = "issue-tracker"))]
 pub(crate) use random::random_seed;
 #[cfg(feature = "cas")]
 pub(crate) use transport::is_loopback;
