@@ -14,12 +14,17 @@ pub struct CommitOrder {
 impl CommitOrder {
     /// The order in the ranges that these tasks list.
     pub fn of<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Self {
-        let lists = tasks.into_iter().filter_map(|task| match task {
-            Task::List { range, lower, .. } => Some((*range, *lower)),
-            _ => None,
-        });
-        Self {
-            lower: lists.collect(),
+        let mut order = Self::default();
+        for task in tasks {
+            order.add(task);
+        }
+        order
+    }
+
+    /// Takes in a task; only one that lists a range changes the order.
+    pub fn add(&mut self, task: &Task) {
+        if let Task::List { range, lower, .. } = task {
+            self.lower.insert(*range, *lower);
         }
     }
 

@@ -1,7 +1,9 @@
 //! The runs of a job, in order, and the commits that they ran.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+#[cfg(test)]
+use pinpoint_core::BuildReport;
 use pinpoint_core::job::NamedCulprit;
 use pinpoint_core::{
     Answered, CombinedCommit, Commit, CommitNames, CommitOrder, Event, Position, Report, RunReport,
@@ -12,6 +14,9 @@ use crate::picture::Column;
 use crate::words::short;
 
 /// The runs that a journal tells of, in order.
+///
+/// They grow with the journal: an answer that is [added](Self::add) costs no more than itself,
+/// but for the first run of a commit, which may move others to the right.
 #[derive(Debug, Clone, Default)]
 pub struct Measurements {
     /// The commits that were run, in the order of the search.
@@ -20,6 +25,12 @@ pub struct Measurements {
     pub runs: Vec<Run>,
     /// In the order in which they were made.
     pub pairs: Vec<Pair>,
+    /// Of the ranges that were listed so far.
+    order: CommitOrder,
+    /// The index of each place.
+    indices: BTreeMap<Position, usize>,
+    /// The unit of each chart, as the last run with that chart gives it.
+    units: BTreeMap<String, Option<String>>,
 }
 
 /// A commit that was run.
@@ -70,94 +81,158 @@ impl Run {
 impl Measurements {
     /// The runs among the answers of a journal, whose commits have these names.
     pub fn of(answers: Vec<Answered>, names: &CommitNames) -> Self {
-        let order = CommitOrder::of(answers.iter().map(|answer| &answer.task));
-        let mut made = Vec::new();
-        let mut add = |name: String, position, report: RunReport, failure| {
-            made.push((name, position, report, failure));
-        };
-        let mut pairs = Vec::new();
-        let mut count = 0;
-        for Answered {
+        let mut measured = Self::default();
+        for answer in answers {
+            measured.add(answer, names);
+        }
+        measured
+    }
+
+    /// Takes in the next answer of a journal. The names are those after it.
+    pub fn add(&mut self, answer: Answered, names: &CommitNames) {
+        let Answered {
             action,
             task,
             report,
             event,
-        } in answers
-        {
-            match (task, report, event) {
-                (
-                    Task::Run { commit, .. },
-                    Report::Ran(report),
-                    Event::RunFailed { reason, .. },
-                ) => {
-                    add(action.to_string(), commit, report, Some(reason));
-                    count += 1;
+        } = answer;
+        match (task, report, event) {
+            (list @ Task::List { .. }, ..) => {
+                self.order.add(&list);
+                self.sort();
+            }
+            (Task::Build { commit }, ..) => self.name(commit, names),
+            (Task::Run { commit, .. }, Report::Ran(report), Event::RunFailed { reason, .. }) => {
+                self.push(action.to_string(), commit, report, Some(reason), names);
+            }
+            (Task::Run { commit, .. }, Report::Ran(report), Event::Ran { values, .. }) => {
+                let report = counted(report, values);
+                self.push(action.to_string(), commit, report, None, names);
+            }
+            (
+                Task::RunPair { first, second, .. },
+                Report::RanPair(pair),
+                Event::RanPair {
+                    first: first_run,
+                    second: second_run,
+                    ..
+                },
+            ) => {
+                let count = self.runs.len();
+                let name = |side: &str| format!("{action}-{side}");
+                let [first_report, second_report] = [
+                    counted(pair.first, first_run.values),
+                    counted(pair.second, second_run.values),
+                ];
+                self.push(name("first"), first, first_report, first_run.failure, names);
+                let failure = second_run.failure;
+                self.push(name("second"), second, second_report, failure, names);
+                // The older of two commits is the one that is known.
+                let base_first = self.order.key(first) <= self.order.key(second);
+                let (base, experiment) = if base_first {
+                    (count, count + 1)
+                } else {
+                    (count + 1, count)
+                };
+                self.pairs.push(Pair {
+                    base,
+                    experiment,
+                    base_first,
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn push(
+        &mut self,
+        name: String,
+        position: Position,
+        report: RunReport,
+        failure: Option<String>,
+        names: &CommitNames,
+    ) {
+        for (chart, series) in &report.charts {
+            match self.units.get_mut(chart) {
+                Some(unit) if *unit == series.unit => {}
+                Some(unit) => unit.clone_from(&series.unit),
+                None => {
+                    self.units.insert(chart.clone(), series.unit.clone());
                 }
-                (Task::Run { commit, .. }, Report::Ran(report), Event::Ran { values, .. }) => {
-                    add(action.to_string(), commit, counted(report, values), None);
-                    count += 1;
-                }
-                (
-                    Task::RunPair { first, second, .. },
-                    Report::RanPair(pair),
-                    Event::RanPair {
-                        first: first_run,
-                        second: second_run,
-                        ..
-                    },
-                ) => {
-                    let name = |side: &str| format!("{action}-{side}");
-                    let [first_report, second_report] = [
-                        counted(pair.first, first_run.values),
-                        counted(pair.second, second_run.values),
-                    ];
-                    add(name("first"), first, first_report, first_run.failure);
-                    add(name("second"), second, second_report, second_run.failure);
-                    // The older of two commits is the one that is known.
-                    let base_first = order.key(first) <= order.key(second);
-                    let (base, experiment) = if base_first {
-                        (count, count + 1)
-                    } else {
-                        (count + 1, count)
-                    };
-                    count += 2;
-                    pairs.push(Pair {
-                        base,
-                        experiment,
-                        base_first,
-                    });
-                }
-                _ => {}
             }
         }
-        let positions: BTreeSet<Position> =
-            made.iter().map(|(_, position, ..)| *position).collect();
-        let mut places: Vec<Place> = (positions.into_iter())
-            .map(|position| Place {
-                // Every commit that was run was built, and so has a name.
-                commit: (names.commit(position).cloned())
-                    .unwrap_or_else(|| Commit::new("", "").into()),
-                position,
-            })
-            .collect();
-        places.sort_by_cached_key(|place| order.key(place.position));
-        let index: BTreeMap<_, _> = (places.iter().enumerate())
+        let place = self.place(position, names);
+        self.runs.push(Run {
+            name,
+            place,
+            report,
+            failure,
+            output: None,
+        });
+    }
+
+    /// The index of the place at a position, which is made where it is missing.
+    fn place(&mut self, position: Position, names: &CommitNames) -> usize {
+        if let Some(index) = self.indices.get(&position) {
+            return *index;
+        }
+        let key = (self.order.key(position), position);
+        let before = |place: &Place| (self.order.key(place.position), place.position) < key;
+        let index = self.places.partition_point(before);
+        for other in self.indices.values_mut().filter(|other| **other >= index) {
+            *other += 1;
+        }
+        for run in self.runs.iter_mut().filter(|run| run.place >= index) {
+            run.place += 1;
+        }
+        // Every commit that was run was built, and so has a name.
+        let commit = names.commit(position).cloned();
+        let commit = commit.unwrap_or_else(|| Commit::new("", "").into());
+        self.places.insert(index, Place { position, commit });
+        self.indices.insert(position, index);
+        index
+    }
+
+    /// Gives a place the name that its commit was built by.
+    fn name(&mut self, position: Position, names: &CommitNames) {
+        if let Some(index) = self.indices.get(&position)
+            && let Some(commit) = names.commit(position)
+        {
+            self.places[*index].commit.clone_from(commit);
+        }
+    }
+
+    /// Those of a test, which has no journal.
+    #[cfg(test)]
+    pub(super) fn of_runs(places: Vec<Place>, runs: Vec<Run>) -> Self {
+        let mut measured = Self::default();
+        let mut names = CommitNames::default();
+        for Place { position, commit } in &places {
+            let report = BuildReport::built(commit.clone());
+            names.learn(&Task::Build { commit: *position }, &Report::Built(report));
+        }
+        for run in runs {
+            let position = places[run.place].position;
+            measured.push(run.name, position, run.report, run.failure, &names);
+            if let Some(last) = measured.runs.last_mut() {
+                last.output = run.output;
+            }
+        }
+        measured
+    }
+
+    /// Puts the places in order, after a range was listed.
+    fn sort(&mut self) {
+        let before: Vec<Position> = self.places.iter().map(|place| place.position).collect();
+        let order = &self.order;
+        self.places
+            .sort_by_cached_key(|place| (order.key(place.position), place.position));
+        let places = self.places.iter().enumerate();
+        self.indices = places
             .map(|(index, place)| (place.position, index))
             .collect();
-        let runs = made
-            .into_iter()
-            .map(|(name, position, report, failure)| Run {
-                name,
-                place: index[&position],
-                report,
-                failure,
-                output: None,
-            })
-            .collect();
-        Self {
-            places,
-            runs,
-            pairs,
+        for run in &mut self.runs {
+            run.place = self.indices[&before[run.place]];
         }
     }
 
@@ -180,15 +255,20 @@ impl Measurements {
 
     /// The units of all charts, as the runs give them.
     pub fn units(&self) -> BTreeMap<&str, Option<&str>> {
-        let charts = self.runs.iter().flat_map(|run| &run.report.charts);
-        charts
-            .map(|(chart, series)| (chart.as_str(), series.unit.as_deref()))
+        let units = self.units.iter();
+        units
+            .map(|(chart, unit)| (chart.as_str(), unit.as_deref()))
             .collect()
+    }
+
+    /// The unit of a chart, if it has one.
+    pub fn unit(&self, chart: &str) -> Option<&str> {
+        self.units.get(chart)?.as_deref()
     }
 
     /// The place of a commit that was run, by its index.
     pub fn place_of(&self, position: Position) -> Option<usize> {
-        (self.places.iter()).position(|place| place.position == position)
+        self.indices.get(&position).copied()
     }
 }
 

@@ -204,11 +204,10 @@ mod tests {
             missing: vec![HOSTILE.into()],
             warnings: vec![HOSTILE.into()],
             posterior: None,
-            measured: Measurements {
-                places: vec![place(Position::Lower, &good), place(Position::Higher, &bad)],
-                runs: vec![hostile_run(0), hostile_run(1)],
-                pairs: Vec::new(),
-            },
+            measured: Measurements::of_runs(
+                vec![place(Position::Lower, &good), place(Position::Higher, &bad)],
+                vec![hostile_run(0), hostile_run(1)],
+            ),
             builds: 2,
             failed_builds: vec![FailedBuild {
                 commit: good.clone(),

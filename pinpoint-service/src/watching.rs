@@ -8,6 +8,7 @@
 //! Records come in order and without a gap. All else is told as it is now: a watcher that
 //! begins, or that was slow, gets the newest state, progress and so on, and not those between.
 
+mod marks;
 pub(crate) mod replay;
 
 use std::collections::BTreeMap;
@@ -18,11 +19,12 @@ use axum::body::Bytes;
 use pinpoint_backends::store::{JobId, JobMark, JobStore};
 use pinpoint_core::JobState;
 use prost::Message;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 use tonic::{Code, Status};
 
-use self::replay::Reader;
+pub(crate) use self::marks::{Marks, Seen};
+use self::replay::{Read, Reader};
 use crate::grpc::errors;
 use crate::grpc::v2::messages::watch_job_event::Event;
 use crate::grpc::v2::messages::{SequenceRange, WatchJobEvent, Withdrawn};
@@ -40,23 +42,18 @@ const BATCH: usize = 64;
 /// began, and a client that goes on by the id has to have them still.
 pub(crate) const LIFETIME: Duration = Duration::from_secs(15 * 60);
 
+/// The time after which a store that is away is asked again.
+const AWAY: Duration = Duration::from_millis(100);
+
 /// The watchers of a process.
 #[derive(Debug, Clone)]
 pub struct Watches {
-    /// The time between two questions which jobs have changed.
-    interval: Duration,
+    marks: Marks,
     /// The longest that a watcher may take for an event.
     patience: Duration,
     /// The longest that a stream lasts.
     lifetime: Duration,
-    feeds: Arc<Mutex<Feeds>>,
-}
-
-#[derive(Debug, Default)]
-struct Feeds {
-    of: BTreeMap<JobId, Weak<Feed>>,
-    /// A task asks which jobs have changed.
-    is_asking: bool,
+    feeds: Arc<Mutex<BTreeMap<JobId, Weak<Feed>>>>,
 }
 
 impl Default for Watches {
@@ -141,8 +138,8 @@ struct Feed {
     known: Mutex<Known>,
     /// Told of each change.
     changed: watch::Sender<()>,
-    /// The last mark of the job; none once it is gone.
-    mark: watch::Sender<Option<JobMark>>,
+    /// Dropped with it, and so a sign to the task that reads the job on.
+    _is_watched: oneshot::Sender<()>,
 }
 
 #[derive(Debug, Default)]
@@ -155,6 +152,8 @@ struct Known {
     /// How often records were withdrawn, and the number of the newest of the others.
     withdrawals: u64,
     number: u64,
+    /// The mark up to which the job was read.
+    mark: Option<JobMark>,
     end: Option<End>,
     /// The last batch, with the places before and after it, until something changes: most
     /// watchers are at the same place.
@@ -259,11 +258,16 @@ impl Watches {
     /// whose streams last no longer than this.
     pub fn new(interval: Duration, patience: Duration, lifetime: Duration) -> Self {
         Self {
-            interval,
+            marks: Marks::new(interval),
             patience,
             lifetime,
             feeds: Arc::default(),
         }
+    }
+
+    /// The marks of the jobs that are watched.
+    pub(crate) fn marks(&self) -> &Marks {
+        &self.marks
     }
 
     /// The events of a job, which has this mark, after the record of this number.
@@ -332,124 +336,51 @@ impl Watches {
     fn feed(&self, store: &JobStore, now: &JobMark) -> Arc<Feed> {
         let job = &now.id;
         let mut feeds = self.feeds.lock().unwrap_or_else(PoisonError::into_inner);
-        let there = feeds.of.get(job).and_then(Weak::upgrade);
+        // Those that have ended stay for the watchers to come, while there are any.
+        feeds.retain(|_, feed| feed.strong_count() > 0);
+        let there = feeds.get(job).and_then(Weak::upgrade);
         // One that has ended may have been resumed.
-        let is_valid = |feed: &Arc<Feed>| match feed.known().end {
-            None => true,
-            Some(End::Ended) => feed.mark.borrow().as_ref() == Some(now),
-            Some(End::Failed(_)) => false,
+        let is_valid = |feed: &Arc<Feed>| {
+            let known = feed.known();
+            match known.end {
+                None => true,
+                Some(End::Ended) => known.mark.as_ref() == Some(now),
+                Some(End::Failed(_)) => false,
+            }
         };
         if let Some(feed) = there.filter(is_valid) {
             return feed;
         }
-        let (mark, marks) = watch::channel(None);
+        let (is_watched, unwatched) = oneshot::channel();
         let feed = Arc::new(Feed {
             known: Mutex::default(),
             changed: watch::Sender::new(()),
-            mark,
+            _is_watched: is_watched,
         });
-        feeds.of.insert(job.clone(), Arc::downgrade(&feed));
-        tokio::spawn(follow(
-            Arc::downgrade(&feed),
-            Reader::new(store.clone(), job.clone()),
-            marks,
-            self.interval,
-        ));
-        if !feeds.is_asking {
-            feeds.is_asking = true;
-            tokio::spawn(ask(store.clone(), self.feeds.clone(), self.interval));
-        }
+        feeds.insert(job.clone(), Arc::downgrade(&feed));
+        let reader = Reader::new(store.clone(), job.clone());
+        let marks = self.marks.of(store, job);
+        let follow = follow(Arc::downgrade(&feed), reader, marks);
+        tokio::spawn(async move {
+            tokio::select! {
+                () = follow => {}
+                _ = unwatched => {}
+            }
+        });
         feed
     }
 }
 
-/// Asks again and again which of the watched jobs have changed, until none is watched.
-async fn ask(store: JobStore, feeds: Arc<Mutex<Feeds>>, interval: Duration) {
-    let mut ticks = tokio::time::interval(interval);
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        ticks.tick().await;
-        let jobs: Vec<JobId> = {
-            let mut feeds = feeds.lock().unwrap_or_else(PoisonError::into_inner);
-            // Those that have ended stay for the watchers to come, while there are any.
-            let mut going_on = Vec::new();
-            feeds.of.retain(|job, feed| {
-                let feed = feed.upgrade();
-                if feed.as_ref().is_some_and(|feed| feed.known().end.is_none()) {
-                    going_on.push(job.clone());
-                }
-                feed.is_some()
-            });
-            if going_on.is_empty() {
-                feeds.is_asking = false;
-                return;
-            }
-            going_on
-        };
-        let marks = match store.marks(&jobs).await {
-            Ok(marks) => marks,
-            Err(error) => {
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, "the watched jobs can't be looked at");
-                continue;
-            }
-        };
-        let mut marks: BTreeMap<_, _> = (marks.into_iter())
-            .map(|mark| (mark.id.clone(), mark))
-            .collect();
-        for job in jobs {
-            let feed = {
-                let feeds = feeds.lock().unwrap_or_else(PoisonError::into_inner);
-                feeds.of.get(&job).and_then(Weak::upgrade)
-            };
-            let Some(feed) = feed else {
-                continue;
-            };
-            match marks.remove(&job) {
-                Some(mark) => {
-                    feed.mark.send_if_modified(|known| {
-                        let is_new = known.as_ref() != Some(&mark);
-                        if is_new {
-                            *known = Some(mark);
-                        }
-                        is_new
-                    });
-                }
-                None => {
-                    let status = Status::not_found("the job is gone");
-                    feed.known().end = Some(End::Failed(status));
-                    feed.changed.send_replace(());
-                }
-            }
-        }
-    }
-}
-
 /// Reads a job on whenever its mark has changed, for as long as somebody watches it.
-async fn follow(
-    feed: Weak<Feed>,
-    mut reader: Reader,
-    mut marks: watch::Receiver<Option<JobMark>>,
-    interval: Duration,
-) {
+async fn follow(feed: Weak<Feed>, mut reader: Reader, mut marks: watch::Receiver<Seen>) {
     while marks.changed().await.is_ok() {
-        let mark = marks.borrow_and_update().clone();
-        let Some(mark) = mark else {
-            continue;
-        };
-        let read = loop {
-            match reader.read(&mark).await {
-                Ok(read) => break Ok(read),
-                Err(error) => {
-                    let status = errors::job(error);
-                    if status.code() != Code::Unavailable {
-                        break Err(status);
-                    }
-                    if feed.strong_count() == 0 {
-                        return;
-                    }
-                    tokio::time::sleep(interval).await;
-                }
+        let seen = marks.borrow_and_update().clone();
+        let (mark, read) = match seen {
+            Seen::Nothing => continue,
+            Seen::Gone => (None, Err(Status::not_found("the job is gone"))),
+            Seen::Marked(mark) => {
+                let read = read_until_it_can_be(&mut reader, &mark).await;
+                (Some(mark), read)
             }
         };
         let Some(feed) = feed.upgrade() else {
@@ -457,6 +388,7 @@ async fn follow(
         };
         let mut known = feed.known();
         known.last = None;
+        known.mark = mark;
         match read {
             Ok(read) => {
                 if let Some(withdrawn) = read.withdrawn {
@@ -488,6 +420,22 @@ async fn follow(
         feed.changed.send_replace(());
         if is_over {
             return;
+        }
+    }
+}
+
+/// Reads a job on, and tries again while the store is away.
+async fn read_until_it_can_be(reader: &mut Reader, mark: &JobMark) -> Result<Read, Status> {
+    loop {
+        match reader.read(mark).await {
+            Ok(read) => return Ok(read),
+            Err(error) => {
+                let status = errors::job(error);
+                if status.code() != Code::Unavailable {
+                    return Err(status);
+                }
+                tokio::time::sleep(AWAY).await;
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The job store with a million jobs and twenty million runs, on SQLite and on
 //! PostgreSQL: pages of lists in every order, new jobs, a job of 10,000 runs, records appended in
-//! groups.
+//! groups, and how long a file of an earlier version takes to be brought up to date.
 //!
 //! Figures are printed beside their limits; PostgreSQL is to be within a factor of 3
 //! of them. Each page is asked for many times, each time with another value.
@@ -21,6 +21,7 @@
 #[path = "../../../pinpoint-backends/tests/store/a_run.rs"]
 mod a_run;
 mod fill;
+mod older;
 #[path = "../../../pinpoint-backends/tests/store/postgres.rs"]
 #[expect(dead_code, reason = "tests need more of it")]
 mod postgres;
@@ -83,6 +84,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let store = JobStore::open_with(directory.path(), Durability::Power).await?;
         measure(&store, arguments.jobs, 1.0).await?;
         store.close().await;
+        let before = tempfile::tempdir()?;
+        older::upgraded(&file, before.path()).await?;
     }
     if wanted(Which::Postgres) {
         let url = match std::env::var("PINPOINT_TEST_POSTGRES") {

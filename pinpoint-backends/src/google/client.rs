@@ -125,14 +125,6 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// This answer if its status is one of success.
-    pub(super) fn successful(self, service: &'static str) -> Result<Self, ServiceError> {
-        if self.status.is_success() {
-            return Ok(self);
-        }
-        Err(self.refusal(service))
-    }
-
     /// The error that its status says.
     pub(super) fn refusal(&self, service: &'static str) -> ServiceError {
         let seconds = self
@@ -257,8 +249,19 @@ impl Client {
     ///
     /// The error of the last try.
     pub async fn send(&self, request: &Request) -> Result<Answer, ServiceError> {
-        self.call(request, |answer| answer.successful(self.service))
-            .await
+        self.call(request, |answer| self.successful(answer)).await
+    }
+
+    /// An answer if its status is one of success.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::Status`] when it is another.
+    pub fn successful(&self, answer: Answer) -> Result<Answer, ServiceError> {
+        match answer.status.is_success() {
+            true => Ok(answer),
+            false => Err(answer.refusal(self.service)),
+        }
     }
 
     /// Sends a request, again where that may help; `read` says what an answer means.

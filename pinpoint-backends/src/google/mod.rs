@@ -26,6 +26,7 @@
 mod backoff;
 mod client;
 mod error;
+mod json;
 mod pace;
 mod prpc;
 mod random;
@@ -38,6 +39,7 @@ mod transport;
 pub use backoff::Backoff;
 pub use client::{AddressError, Answer, Client, Request};
 pub use error::{Code, ServiceError};
+pub use json::{int64, timestamp, unix_milliseconds};
 pub use pace::Pace;
 pub use prpc::Prpc;
 pub use secret::Secret;
@@ -46,6 +48,8 @@ pub use token_source::{TokenSource, UnknownTokenSource};
 pub use tokens::{TokenError, Tokens};
 pub use transport::{Transport, TransportError, Web};
 
+#[cfg(feature = "luci")]
+pub(crate) use random::Random;
 #[cfg(any(feature = "bigquery", feature = "cas", feature = "issue-tracker"))]
 pub(crate) use random::random_seed;
 #[cfg(feature = "cas")]

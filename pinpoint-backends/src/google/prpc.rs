@@ -7,6 +7,8 @@
 //!
 //! [pRPC]: https://pkg.go.dev/go.chromium.org/luci/grpc/prpc
 
+use std::sync::Arc;
+
 use http::HeaderValue;
 use http::header::ACCEPT;
 use serde::Serialize;
@@ -25,7 +27,7 @@ const GUARD: &[u8] = b")]}'\n";
 ///
 /// Retries are those of the [`Client`]: of the codes 2, 13 and 14, and of trouble on the way.
 pub struct Prpc {
-    client: Client,
+    client: Arc<Client>,
     /// With its package: `buildbucket.v2.Builds`.
     service: &'static str,
 }
@@ -33,6 +35,11 @@ pub struct Prpc {
 impl Prpc {
     /// A service of pRPC, such as `buildbucket.v2.Builds`, at the client's address.
     pub fn new(client: Client, service: &'static str) -> Self {
+        Self::shared(Arc::new(client), service)
+    }
+
+    /// As [`new`](Self::new), with a client that other services at its address have as well.
+    pub fn shared(client: Arc<Client>, service: &'static str) -> Self {
         Self { client, service }
     }
 

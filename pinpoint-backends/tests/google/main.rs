@@ -5,6 +5,10 @@
 #![allow(clippy::unwrap_used)]
 
 mod calls;
+#[cfg(feature = "gitiles")]
+mod gitiles;
+#[cfg(feature = "luci")]
+mod luci;
 mod prpc;
 mod secrets;
 mod server;

@@ -4,12 +4,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::DefaultBodyLimit;
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::{HeaderMap, Method, Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use pinpoint_backends::google::{Transport, TransportError};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
+use tower::ServiceExt as _;
 
 /// A request as it arrived.
 #[derive(Debug, Clone)]
@@ -92,4 +94,39 @@ pub(crate) async fn raw(answers: Vec<&'static [u8]>) -> String {
         }
     });
     address
+}
+
+/// A server in this process, in place of every host: what it was asked, in order.
+#[derive(Clone)]
+pub(crate) struct InProcess {
+    routes: Router,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl InProcess {
+    pub(crate) fn new(routes: Router) -> Self {
+        let asked = Arc::default();
+        Self { routes, asked }
+    }
+
+    /// The paths asked for since the last look.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut self.asked.lock().unwrap())
+    }
+}
+
+#[async_trait::async_trait]
+impl Transport for InProcess {
+    async fn send(
+        &self,
+        request: Request<Vec<u8>>,
+        _: usize,
+    ) -> Result<http::Response<Vec<u8>>, TransportError> {
+        let path = request.uri().path_and_query().unwrap().to_string();
+        self.asked.lock().unwrap().push(path);
+        let answer = self.routes.clone().oneshot(request.map(Body::from)).await;
+        let (parts, body) = answer.unwrap().into_parts();
+        let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+        Ok(http::Response::from_parts(parts, body.to_vec()))
+    }
 }

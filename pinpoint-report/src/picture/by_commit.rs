@@ -4,12 +4,16 @@ use maud::{Markup, html};
 use pinpoint_core::Interval;
 use plotters::prelude::*;
 
+use super::shapes::{FEW, Path, dots};
 use super::{
     CULPRIT, CULPRIT_MEDIAN, FAILURE, LEFT, MEDIAN, PictureError, RUN, TEXT, are_flat, framed,
-    label, mesh, names_below, places, span, svg,
+    label, mesh, names_below, places, span, svg_with,
 };
 use crate::foreign::{Foreign, clean};
 use crate::median_interval::median_interval;
+
+/// Of a point, in pixels.
+const RADIUS: i32 = 3;
 
 /// One commit.
 #[derive(Debug, Clone, Default)]
@@ -86,7 +90,7 @@ fn drawn(columns: &[Column], unit: Option<&str>) -> Result<String, PictureError>
     let names: Vec<_> = columns.iter().map(|column| clean(&column.name)).collect();
     let names: Vec<&str> = names.iter().map(|name| &**name).collect();
     let below = if are_flat(&names) { 30 } else { 96 };
-    svg(310 + below, |area| {
+    svg_with(310 + below, |area| {
         let mut chart = ChartBuilder::on(area)
             .margin_top(14)
             .margin_right(12)
@@ -94,38 +98,51 @@ fn drawn(columns: &[Column], unit: Option<&str>) -> Result<String, PictureError>
             .y_label_area_size(LEFT)
             .build_cartesian_2d(-0.5..columns.len() as f64 - 0.5, low..high)?;
         mesh(&mut chart, 7, |value| label(value, unit))?;
+        let mut above = String::new();
         for (is_culprit, colour) in [(false, RUN), (true, CULPRIT)] {
             let points = values().filter_map(|(number, x, value)| {
                 (columns[number].is_culprit == is_culprit).then_some((x, value?))
             });
-            for place in places(&chart, points) {
-                area.draw(&Circle::new(place, 3, colour.mix(0.55).filled()))?;
+            let (places, colour) = (places(&chart, points), colour.mix(0.55));
+            if places.len() > FEW {
+                above.push_str(&dots(places, RADIUS, colour));
+                continue;
+            }
+            for place in places {
+                area.draw(&Circle::new(place, RADIUS, colour.filled()))?;
             }
         }
+        let mut crosses = Path::default();
         let failures = (values()).filter_map(|(_, x, value)| value.is_none().then_some((x, low)));
         for (x, y) in places(&chart, failures) {
-            area.draw(&Cross::new((x, y - 5), 4, FAILURE.stroke_width(2)))?;
+            let (left, top, right, bottom) = (x - 4, y - 9, x + 4, y - 1);
+            crosses.begin((left, top)).line((right, bottom));
+            crosses.begin((left, bottom)).line((right, top));
         }
-        for (number, column) in columns.iter().enumerate() {
-            let colour = if column.is_culprit {
-                CULPRIT_MEDIAN
-            } else {
-                MEDIAN
-            };
-            let x = number as f64;
-            if let Some(Interval { low, high }) = column.interval {
-                let ends = [(x, low), (x, high)].map(|end| chart.backend_coord(&end));
-                area.draw(&PathElement::new(ends, colour.stroke_width(2)))?;
-                for (x, y) in ends {
-                    let cap = [(x - 4, y), (x + 4, y)];
-                    area.draw(&PathElement::new(cap, colour.stroke_width(2)))?;
+        above.push_str(&crosses.stroked(FAILURE, 2));
+        let (left, _) = chart.backend_coord(&(0.0, low));
+        let (right, _) = chart.backend_coord(&(1.0, low));
+        let has_caps = right - left > 10;
+        for (is_culprit, colour) in [(false, MEDIAN), (true, CULPRIT_MEDIAN)] {
+            let (mut intervals, mut medians) = (Path::default(), Path::default());
+            let of_kind = columns.iter().enumerate();
+            for (number, column) in of_kind.filter(|(_, it)| it.is_culprit == is_culprit) {
+                let x = number as f64;
+                if let Some(Interval { low, high }) = column.interval {
+                    let ends = [low, high].map(|end| chart.backend_coord(&(x, end)));
+                    intervals.begin(ends[0]).line(ends[1]);
+                    for (x, y) in ends.into_iter().filter(|_| has_caps) {
+                        intervals.begin((x - 4, y)).line((x + 4, y));
+                    }
+                }
+                if let Some(median) = column.median {
+                    let [from, to] =
+                        [x - 0.34, x + 0.34].map(|x| chart.backend_coord(&(x, median)));
+                    medians.begin(from).line((to.0.max(from.0 + 1), to.1));
                 }
             }
-            if let Some(median) = column.median {
-                let ends = [(x - 0.34, median), (x + 0.34, median)];
-                let ends = ends.map(|end| chart.backend_coord(&end));
-                area.draw(&PathElement::new(ends, colour.stroke_width(3)))?;
-            }
+            above.push_str(&intervals.stroked(colour, 2));
+            above.push_str(&medians.stroked(colour, 3));
         }
         names_below(area, &chart, &names, |number| {
             if columns[number].is_culprit {
@@ -133,6 +150,7 @@ fn drawn(columns: &[Column], unit: Option<&str>) -> Result<String, PictureError>
             } else {
                 TEXT
             }
-        })
+        })?;
+        Ok(above)
     })
 }

@@ -34,6 +34,7 @@ mod by_commit;
 mod differences;
 mod histograms;
 mod posterior;
+mod shapes;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -157,12 +158,23 @@ fn svg(
     height: u32,
     draw: impl FnOnce(&Area<'_>) -> Result<(), PictureError>,
 ) -> Result<String, PictureError> {
+    svg_with(height, |area| draw(area).map(|()| String::new()))
+}
+
+/// Draws, puts the elements above it that are given back, and gives the text of the SVG.
+fn svg_with(
+    height: u32,
+    draw: impl FnOnce(&Area<'_>) -> Result<String, PictureError>,
+) -> Result<String, PictureError> {
     let mut text = String::new();
-    {
+    let above = {
         let area = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
-        draw(&area)?;
+        let above = draw(&area)?;
         area.present()?;
-    }
+        above
+    };
+    let end = text.rfind("</svg>").unwrap_or(text.len());
+    text.insert_str(end, &above);
     Ok(text)
 }
 

@@ -5,7 +5,8 @@ use maud::{Markup, html};
 use pinpoint_core::Posterior;
 use plotters::prelude::*;
 
-use super::{CULPRIT, LEFT, PictureError, RUN, framed, mesh, small, svg};
+use super::shapes::Path;
+use super::{CULPRIT, LEFT, PictureError, RUN, framed, mesh, small, svg_with};
 use crate::quantity::probability;
 
 /// The commits between two columns of the picture of the values.
@@ -71,7 +72,7 @@ pub fn posterior(
 fn drawn(bars: &[Bar], columns: usize) -> Result<String, PictureError> {
     use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-    svg(170, |area| {
+    svg_with(170, |area| {
         let mut chart = ChartBuilder::on(area)
             .margin_top(20)
             .margin_right(12)
@@ -79,11 +80,20 @@ fn drawn(bars: &[Bar], columns: usize) -> Result<String, PictureError> {
             .y_label_area_size(LEFT)
             .build_cartesian_2d(-0.5..columns as f64 - 0.5, 0.0..1.0)?;
         mesh(&mut chart, 3, |value| format!("{:.0} %", 100.0 * value))?;
+        let (mut others, mut culprits) = (Path::default(), Path::default());
         for bar in bars {
             let (from, to) = (bar.after as f64 + 0.06, bar.last as f64 - 0.06);
-            let colour = if bar.is_culprit { CULPRIT } else { RUN };
             let corners = [(from, 0.0), (to, bar.probability)];
-            chart.draw_series([Rectangle::new(corners, colour.filled())])?;
+            let [one, other] = corners.map(|corner| chart.backend_coord(&corner));
+            // Most of many are too low to be seen.
+            if one.1 != other.1 {
+                let path = if bar.is_culprit {
+                    &mut culprits
+                } else {
+                    &mut others
+                };
+                path.rectangle(one, other);
+            }
             if bar.probability >= 0.005 {
                 let (x, y) = chart.backend_coord(&((from + to) / 2.0, bar.probability));
                 let style = small().pos(Pos::new(HPos::Center, VPos::Bottom));
@@ -91,6 +101,6 @@ fn drawn(bars: &[Bar], columns: usize) -> Result<String, PictureError> {
                 area.draw(&Text::new(text, (x, y - 4), style))?;
             }
         }
-        Ok(())
+        Ok(others.filled(RUN) + &culprits.filled(CULPRIT))
     })
 }

@@ -6,27 +6,17 @@ const tools = document.querySelector("#tools");
 
 const wait = (time) => new Promise((done) => setTimeout(done, time));
 
-// Not more than one message in five seconds.
-let spoken = -5000;
-let unspoken;
-function say(text) {
-  clearTimeout(unspoken);
-  const left = spoken + 5000 - performance.now();
-  if (left > 0) {
-    unspoken = setTimeout(say, left, text);
-  } else if (news.textContent !== text) {
-    spoken = performance.now();
-    news.textContent = text;
-  }
-}
+const say = (text) => speak(news, () => (news.textContent = text));
 
 // What the user has opened or typed is not the service's.
 function isKept(element, name) {
   return name === "open" || (name === "value" && (element.name === "key" || element === document.activeElement));
 }
 
-// Makes an element like another one. What is in both stays, with its focus and its scrolling.
+// Makes an element like another one. What is in both stays, with its focus and its scrolling, and
+// so does what the service says is the same.
 function take(old, fresh) {
+  if (fresh.dataset && "same" in fresh.dataset) return;
   if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName || old.localName === "svg") {
     if (!old.isEqualNode(fresh)) old.replaceWith(fresh);
     return;
@@ -46,9 +36,10 @@ function take(old, fresh) {
   // What is gone makes room first: an element that is moved loses the focus.
   const ids = new Set([...fresh.children].map(({ id }) => id));
   for (const child of [...old.children]) if (child.id && !ids.has(child.id)) child.remove();
+  const known = new Map([...old.children].map((child) => [child.id, child]));
   let place = old.firstChild;
   for (const child of [...fresh.childNodes]) {
-    const same = child.id ? [...old.children].find((it) => it.id === child.id) : !place?.id && place;
+    const same = child.id ? known.get(child.id) : !place?.id && place;
     if (!same) {
       old.insertBefore(child, place);
       continue;
@@ -101,26 +92,37 @@ async function fetched() {
   const text = await answer.text();
   const fresh = answer.ok && new DOMParser().parseFromString(text, "text/html").querySelector("#job");
   if (!fresh || fresh.dataset.version !== root.dataset.version) {
-    leave(fresh ? "The service has a newer version of this page. " : "This page can no longer follow the job. ");
+    leave(fresh ? "The service has a newer version of this page." : "This page can no longer follow the job.");
     return;
   }
   const wasLive = "live" in root.dataset;
   take(root, fresh);
   say(root.querySelector("#answer").textContent);
   if (wasLive && !("live" in root.dataset) && !new URL(location.href).searchParams.has("at")) ended();
+  // From here on, and no longer from where it was.
+  close();
   follow();
+}
+
+// What has changed, in place of what was there.
+function changed({ version, live, html }) {
+  if (version !== root.dataset.version) {
+    leave("The service has a newer version of this page.");
+    return;
+  }
+  const fresh = root.cloneNode(false);
+  fresh.dataset.live = live;
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  fresh.append(template.content);
+  take(root, fresh);
+  say(root.querySelector("#answer").textContent);
 }
 
 function leave(reason) {
   isLeft = true;
   close();
-  connected(true);
-  const note = document.querySelector("#connection");
-  note.textContent = reason;
-  const link = document.createElement("a");
-  link.href = location.href;
-  link.textContent = "Reload it";
-  note.append(link);
+  offerReload(reason);
 }
 
 let source;
@@ -135,24 +137,28 @@ function close() {
 
 function follow() {
   const isSeen = document.visibilityState === "visible" || isSubscribed;
-  if (isLeft || !isSeen || !("live" in root.dataset)) {
+  const isLive = "live" in root.dataset;
+  if (isLeft || !isSeen || !isLive) {
     close();
+    // Nothing is to be heard any more.
+    if (!isLive) connected(true);
     return;
   }
   if (source) return;
   clearTimeout(again);
-  // After the last record that the page shows.
+  // After what the page shows.
   source = new EventSource(root.dataset.live);
   source.onopen = () => {
     failures = 0;
     connected(true);
   };
-  for (const name of ["record", "state", "withdrawn"]) source.addEventListener(name, () => look());
+  source.addEventListener("changes", ({ data }) => changed(JSON.parse(data)));
+  source.addEventListener("look", () => look());
   source.onerror = () => {
     close();
     failures += 1;
     connected(false);
-    again = setTimeout(follow, Math.min(60000, 500 * 2 ** failures) * (0.5 + Math.random() / 2));
+    again = setTimeout(follow, pause(failures));
   };
 }
 
@@ -171,20 +177,17 @@ function ended() {
   subscribe.hidden = true;
   if (!isSubscribed) return;
   const body = root.querySelector("#answer").textContent;
-  new Notification(root.querySelector("#title").textContent, { body });
+  try {
+    new Notification(root.querySelector("#title").textContent, { body });
+  } catch {
+    // Phones have notifications for programs that are installed only.
+  }
 }
 
 let moved;
 
 function begin() {
-  // A worker changes what it does without a record.
-  setInterval(() => {
-    if (source) look();
-  }, 30000);
-  document.addEventListener("visibilitychange", () => {
-    if (document.visibilityState === "visible" && "live" in root.dataset) look();
-    follow();
-  });
+  document.addEventListener("visibilitychange", follow);
   addEventListener("pagehide", close);
   addEventListener("pageshow", follow);
   root.addEventListener("input", ({ target }) => {
@@ -217,9 +220,11 @@ function begin() {
   });
   subscribe.hidden = !("Notification" in window) || !("live" in root.dataset);
   subscribe.addEventListener("click", async () => {
-    isSubscribed = !isSubscribed && (await Notification.requestPermission()) === "granted";
+    const wants = !isSubscribed;
+    isSubscribed = wants && (await Notification.requestPermission()) === "granted";
     subscribe.setAttribute("aria-pressed", String(isSubscribed));
-    say(isSubscribed ? "You will be notified when it ends, while this page is open." : "You will not be notified.");
+    if (isSubscribed) say("You will be notified when it ends, while this page is open.");
+    else say(wants ? "Your browser does not allow notifications from this page." : "You will not be notified.");
   });
   follow();
 }

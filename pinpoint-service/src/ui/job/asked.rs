@@ -80,6 +80,8 @@ pub(in crate::ui) struct Asked {
     pub(in crate::ui) is_descending: bool,
     /// The page of the table, from 1.
     pub(in crate::ui) page: usize,
+    /// The page of the tables of commits, from 1; absent where they are closed at first.
+    pub(in crate::ui) commits: Option<usize>,
     /// Only the part that changes is asked for.
     pub(in crate::ui) is_fragment: bool,
 }
@@ -94,7 +96,7 @@ impl Asked {
                 text.parse::<usize>().map(Some).map_err(problem)
             }
         };
-        let (at, page) = (number("at")?, number("page")?);
+        let (at, page, commits) = (number("at")?, number("page")?, number("commits")?);
         let sort = query.take("sort");
         let sort = sort.map(|key| {
             let mut columns = Column::ALL.into_iter();
@@ -111,6 +113,7 @@ impl Asked {
             sort: sort.transpose()?,
             is_descending: query.take("order").as_deref() == Some("descending"),
             page: page.unwrap_or(1).max(1),
+            commits: commits.map(|page| page.max(1)),
             is_fragment: query.take("fragment").is_some(),
         })
     }
@@ -132,6 +135,7 @@ impl Asked {
         let order = (self.sort.is_some() && self.is_descending).then(|| "descending".to_owned());
         add("order", order);
         add("page", (self.page > 1).then(|| self.page.to_string()));
+        add("commits", self.commits.map(|page| page.to_string()));
         fields
     }
 

@@ -2,15 +2,23 @@
 
 pub(super) mod asked;
 pub(super) mod commits;
+mod differences;
+mod expected;
 pub(super) mod files;
+pub(crate) mod kept;
+pub(crate) mod live;
 mod moment;
 pub(super) mod pairs;
+mod run;
 mod search;
+mod squares;
+
+use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use http::Uri;
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 use pinpoint_backends::store::{Job as StoredJob, JobSummary as StoredSummary};
 use pinpoint_core::api::Timestamp;
 use pinpoint_core::job::JobResult;
@@ -18,10 +26,13 @@ use pinpoint_core::{JobKind, JobState, Stopped};
 use pinpoint_report::picture::PictureError;
 use pinpoint_report::quantity::{count, duration, probability};
 use pinpoint_report::{Foreign, clean, of_result, words};
-use tonic::{Code, Status};
+use tonic::{Code, Request, Status};
 use uuid::Uuid;
 
 use self::asked::Asked;
+use self::expected::Expected;
+use self::kept::Wanted;
+use self::live::Token;
 use self::moment::Moment;
 use super::assets::path;
 use super::dates::{self, ago, at};
@@ -52,56 +63,19 @@ pub(super) async fn page(
     view: View,
 ) -> Result<Response, Problem> {
     let asked = Asked::of(&uri)?;
-    let stored = service.job(&job_id, &[]).await?;
-    let request = view.call("pinpoint.v2.Pinpoint/GetJob", GetJobRequest { job_id });
-    let (job, unknown) = match service.get_job(request).await {
-        Ok(job) => (job.into_inner(), None),
-        // Of a newer version, or damaged: the row of the store can still be shown.
-        Err(status) if status.code() == Code::Internal => {
-            let summary = Some(show::summary(&StoredSummary::from(&stored)));
-            let job = Job {
-                summary,
-                ..Job::default()
-            };
-            (job, Some(status))
-        }
-        Err(status) => return Err(status.into()),
+    let content = Content::of(&service, &job_id, &asked).await?;
+    let summary = content.job.summary.clone().unwrap_or_default();
+    let actions = match asked.at {
+        None => actions(&view, &content.job, &summary).into_string(),
+        Some(_) => String::new(),
     };
-    let summary = job.summary.clone().unwrap_or_default();
-    let evidence = match unknown {
-        Some(status) => Err(status),
-        None => evidence(&service, stored.clone(), !job.waits_for.is_empty(), &asked).await,
-    };
-    let workers = view.call("pinpoint.v2.Pinpoint/ListWorkers", ListWorkersRequest {});
-    let mut workers = service.list_workers(workers).await?.into_inner().workers;
-    workers.retain(|worker| worker.job_id == summary.job_id && !worker.gone);
-    let title = title(&summary);
-    let (is_live, last, sentence) = match &evidence {
-        Ok(evidence) => (evidence.is_live, evidence.last, evidence.sentence.clone()),
-        Err(_) => (false, None, cannot_be_shown(&stored)),
-    };
-    let events = last.map_or_else(String::new, |last| format!("?after={last}"));
-    let events = format!("/api/v2/jobs/{}/events{events}", summary.job_id);
+    let place = live::place_of_actions().into_string();
+    let live = content
+        .is_live
+        .then(|| live::address(&asked, &content.token));
     let main = html! {
-        div #job data-live=[is_live.then_some(&events)] data-version=(path("page.js")) {
-            p.kind #state {
-                (kind(&summary)) " " (state(&summary))
-                @if let Ok(Evidence { word: Some((word, tone)), .. }) = &evidence { " " span.tone.(tone) { (word) } }
-            }
-            h1 #title { (Foreign(title)) }
-            p.answer #answer { (sentence) }
-            @if asked.at.is_none() { (actions(&view, &job, &summary)) }
-            @match &evidence {
-                Ok(evidence) => {
-                    (past(evidence, &asked))
-                    @if evidence.is_live { (under_way(evidence, &job, &workers)) }
-                    (evidence.run)
-                    (evidence.sections)
-                }
-                Err(_) => {}
-            }
-            (facts(&stored, &job, &summary, evidence.as_ref().ok()))
-            (more(&stored, &summary))
+        div #job data-live=[live] data-version=(path("page.js")) {
+            (PreEscaped(content.html.replacen(&place, &actions, 1)))
         }
     };
     if asked.is_fragment {
@@ -116,14 +90,111 @@ pub(super) async fn page(
         }
         p #news.unseen role="status" {}
     };
-    Ok(frame::page(&view, Section::Jobs, &clean(title), &main))
+    Ok(frame::page(
+        &view,
+        Section::Jobs,
+        &clean(title(&summary)),
+        &main,
+    ))
+}
+
+/// What everybody sees who may see a job.
+struct Content {
+    /// With a place for the buttons, which depend on who looks.
+    html: String,
+    token: Token,
+    /// It may change.
+    is_live: bool,
+    job: Job,
+}
+
+impl Content {
+    async fn of(service: &Service, job_id: &str, asked: &Asked) -> Result<Self, Status> {
+        let stored = service.job(job_id, &[]).await?;
+        let request = GetJobRequest {
+            job_id: job_id.to_owned(),
+        };
+        let (job, unknown) = match service.get_job(Request::new(request)).await {
+            Ok(job) => (job.into_inner(), None),
+            // Of a newer version, or damaged: the row of the store can still be shown.
+            Err(status) if status.code() == Code::Internal => {
+                let summary = Some(show::summary(&StoredSummary::from(&stored)));
+                let job = Job {
+                    summary,
+                    ..Job::default()
+                };
+                (job, Some(status))
+            }
+            Err(status) => return Err(status),
+        };
+        let evidence = match unknown {
+            Some(_) => None,
+            None => match evidence(service, &stored, &job, asked).await {
+                Ok(evidence) => Some(evidence),
+                Err(status) if status.code() == Code::Unavailable => return Err(status),
+                Err(_) => None,
+            },
+        };
+        let workers = service.list_workers(Request::new(ListWorkersRequest {}));
+        let mut workers = workers.await?.into_inner().workers;
+        let id = stored.id.as_str();
+        workers.retain(|worker| worker.job_id == id && !worker.gone);
+        let summary = job.summary.clone().unwrap_or_default();
+        let html = html! {
+            p.kind #state {
+                (kind(&summary)) " " (state(&summary))
+                @if let Some((word, tone)) = evidence.as_ref().and_then(|it| it.word) { " " span.tone.(tone) { (word) } }
+            }
+            h1 #title { (Foreign(title(&summary))) }
+            p.answer #answer {
+                @match &evidence {
+                    Some(evidence) => (evidence.sentence),
+                    None => (cannot_be_shown(&stored)),
+                }
+            }
+            (live::place_of_actions())
+            @if let Some(evidence) = &evidence {
+                (past(evidence, asked))
+                @if evidence.is_live { (under_way(evidence, &job, &workers)) }
+                (evidence.run)
+                (evidence.sections)
+            }
+            (facts(&stored, &job, &summary, evidence.as_deref()))
+            (more(&stored, &summary))
+        };
+        let html = html.into_string();
+        let state = format!("{}{}", summary.state, if summary.paused { "p" } else { "" });
+        Ok(Self {
+            token: Token::of(&html, state),
+            html,
+            is_live: evidence.is_some_and(|it| it.is_live) && asked.at.is_none(),
+            job,
+        })
+    }
+}
+
+async fn evidence(
+    service: &Service,
+    stored: &StoredJob,
+    job: &Job,
+    asked: &Asked,
+) -> Result<Arc<Evidence>, Status> {
+    let output = match &asked.run {
+        Some(run) => files::end_of_output(service, &stored.id, run).await?,
+        None => None,
+    };
+    let wanted = Wanted {
+        asked: asked.clone(),
+        waits: !job.waits_for.is_empty(),
+        output,
+    };
+    kept::look(service, &stored.id, wanted).await
 }
 
 /// What the journal of a job tells, as of a moment.
+#[derive(Debug)]
 struct Evidence {
     is_live: bool,
-    /// The number of the last record.
-    last: Option<i64>,
     records: usize,
     at: usize,
     /// When the last record up to the moment was recorded.
@@ -134,28 +205,18 @@ struct Evidence {
     /// The reason why the job ended.
     why: Option<String>,
     work: Vec<(Markup, usize)>,
-    runs_to_come: Option<u64>,
-    seconds_to_come: Option<f64>,
+    expected: Option<Expected>,
     run: Markup,
     sections: Markup,
 }
 
-async fn evidence(
-    service: &Service,
-    job: StoredJob,
-    waits: bool,
-    asked: &Asked,
-) -> Result<Evidence, Status> {
-    let output = match &asked.run {
-        Some(run) => files::end_of_output(service, &job.id, run).await?,
-        None => None,
-    };
-    let asked = asked.clone();
-    let shown = moment::read(service, job, asked.at, move |moment| {
+impl Evidence {
+    fn draw(moment: &Moment, wanted: &Wanted) -> Result<Self, PictureError> {
+        let asked = &wanted.asked;
         let found = moment.result.as_ref().map(of_result);
         let sections = html! {
             @if let Some(reason) = &moment.broken {
-                p.note { "The journal can’t be replayed to this moment: " (Foreign(reason)) }
+                p.note #broken { "The journal can’t be replayed to this moment: " (Foreign(reason)) }
             }
             @match &moment.result {
                 Some(JobResult::Bisection(result)) => (search::culprits(result, &[])),
@@ -163,47 +224,35 @@ async fn evidence(
                 Some(JobResult::Pairwise(_)) | None => {}
             }
             @match moment.kind {
-                JobKind::Pairwise => (pairs::section(&moment, &asked)?),
+                JobKind::Pairwise => (pairs::section(moment, asked)?),
                 JobKind::CulpritFinder => {
-                    (pairs::stages(&moment, &asked))
-                    @if moment.bisection().is_some() { (search::section(&moment)?) }
+                    (pairs::stages(moment, asked))
+                    @if moment.bisection().is_some() { (search::section(moment, asked)?) }
                 }
-                _ => (search::section(&moment)?),
+                _ => (search::section(moment, asked)?),
             }
         };
-        let runs_to_come = moment
-            .runs_to_come()
-            .filter(|_| moment.is_past() || moment.is_live());
-        Ok::<_, PictureError>(Evidence {
+        let goes_on = moment.is_past() || moment.is_live();
+        Ok(Self {
             is_live: moment.is_live(),
-            last: moment.last,
             records: moment.records,
             at: moment.at,
             recorded: moment.recorded,
             word: found.as_ref().map(|answer| (answer.word, answer.tone)),
             sentence: match &found {
                 Some(answer) if moment.job.error.is_none() => answer.sentence.clone(),
-                _ => so_far(&moment, waits),
+                _ => so_far(moment, wanted.waits),
             },
             why: moment.result.as_ref().map(why_it_ended),
             work: commits::work(moment.engine.names(), &moment.outstanding),
-            seconds_to_come: runs_to_come.and_then(|runs| moment.pace.seconds(runs)),
-            runs_to_come,
+            expected: goes_on.then(|| Expected::of(moment)).flatten(),
             run: match &asked.run {
-                Some(name) => pairs::run(&moment, name, output.as_deref()),
+                Some(name) => run::card(moment, name, wanted.output.as_deref()),
                 None => html! {},
             },
             sections,
         })
-    });
-    let shown = shown.await?;
-    shown.map_err(|error| {
-        tracing::error!(
-            error = &error as &dyn std::error::Error,
-            "a page can't be drawn"
-        );
-        Status::internal("the pictures of the job can't be drawn")
-    })
+    }
 }
 
 fn cannot_be_shown(job: &StoredJob) -> Markup {
@@ -322,13 +371,7 @@ fn under_way(evidence: &Evidence, job: &Job, workers: &[Worker]) -> Markup {
                     "."
                 }
             }
-            @if let Some(runs) = evidence.runs_to_come.filter(|runs| *runs > 0) {
-                p #expected {
-                    "Expected: at least " (count(runs, "more run"))
-                    @if let Some(seconds) = evidence.seconds_to_come { ", about " (duration(seconds)) }
-                    "."
-                }
-            }
+            @if let Some(expected) = &evidence.expected { (expected.shown()) }
         }
     }
 }
@@ -385,7 +428,7 @@ fn facts(
             }
             details #arguments {
                 summary { "Arguments" }
-                pre tabindex="0" { (Foreign(&arguments_of(stored))) }
+                pre tabindex="0" role="group" aria-label="Arguments" { (Foreign(&arguments_of(stored))) }
             }
         }
     }
@@ -405,7 +448,10 @@ fn more(stored: &StoredJob, summary: &JobSummary) -> Markup {
         section #more aria-labelledby="more-title" {
             h2 #more-title { "More" }
             ul {
-                li { a href=(format!("/api/v2/jobs/{id}/report")) { "Report" } ", one page that holds everything" }
+                li {
+                    a href=(format!("/api/v2/jobs/{id}/report")) { "Report" } ", one page that holds everything, "
+                    a href=(format!("/api/v2/jobs/{id}/report")) download=(format!("pinpoint-{id}.html")) { "to download" }
+                }
                 li { a href=(format!("/jobs/{id}/journal.jsonl")) download { "Journal" } " as JSON Lines, of version " (stored.journal_version) }
                 li { a href=(format!("/api/v2/jobs/{id}")) { "Job" } " as JSON" }
             }

@@ -1,25 +1,24 @@
 //! A job as of a moment: its machine, and all that follows from the records of its journal up
 //! to then.
+//!
+//! A moment grows record by record, so that one that is kept goes on where it was: each further
+//! record costs itself and not the journal. After the last one, [`Moment::settle`] says what
+//! follows from all of them together.
 
-use pinpoint_backends::job::{kind_of, machine_of, stored_result};
+use pinpoint_backends::job::{JobError, kind_of, machine_of, stored_result};
 use pinpoint_backends::store::{Job, JournalEntry};
 use pinpoint_core::job::{JobResult, NamedChart};
 use pinpoint_core::{
-    Action, Answered, Applied, Bisection, BuildReport, Culprit, Engine, JobKind, JobMachine,
-    JobOutcome, Journal, Machine, PairwiseOutcome, Posterior, Record, Report, Search,
+    Action, Answered, Applied, Bisection, BuildReport, CombinedCommit, Culprit, Engine, JobKey,
+    JobKind, JobMachine, JobOutcome, Machine, PairwiseOutcome, Posterior, Record, Report, Search,
 };
 use pinpoint_report::Measurements;
-use tonic::Status;
 
-use crate::Service;
-use crate::grpc::{REPLAYS, errors};
 use crate::watching::has_ended;
 use crate::watching::replay::{Pace, runs_to_come};
 
-/// The entries that are read at once.
-const PAGE: u32 = 1000;
-
 /// A job after the first records of its journal.
+#[derive(Debug)]
 pub(super) struct Moment {
     pub(super) job: Job,
     pub(super) kind: JobKind,
@@ -29,12 +28,10 @@ pub(super) struct Moment {
     pub(super) at: usize,
     /// When the last of these was recorded, in milliseconds since 1970.
     pub(super) recorded: Option<i64>,
-    /// The number of the last record that was read.
-    pub(super) last: Option<i64>,
     pub(super) engine: Engine<JobMachine>,
     pub(super) measured: Measurements,
-    /// The builds that failed, in the order in which they were tried.
-    pub(super) failed_builds: Vec<BuildReport>,
+    /// The builds, in the order in which they were tried.
+    pub(super) builds: Vec<BuildReport>,
     /// The work under way, or to be done next.
     pub(super) outstanding: Vec<Action>,
     /// The result; absent in the past, and as long as the job has not ended.
@@ -44,131 +41,104 @@ pub(super) struct Moment {
     /// The reason why the journal can't be replayed to this moment.
     pub(super) broken: Option<String>,
     pub(super) pace: Pace,
-}
-
-/// Reads a job, and shows it after the first `at` records of its journal, or as it is now.
-pub(super) async fn read<T: Send + 'static>(
-    service: &Service,
-    job: Job,
-    at: Option<usize>,
-    show: impl FnOnce(Moment) -> T + Send + 'static,
-) -> Result<T, Status> {
-    // Before the journal is read, which may be long.
-    let turn = REPLAYS.acquire().await;
-    let journal = service.store.journal(&job.id).await;
-    let journal = journal.map_err(errors::store)?;
-    let mut entries: Vec<JournalEntry> = Vec::new();
-    loop {
-        let last = entries.last().map(|entry| entry.sequence);
-        let page = journal.entries_after(last, PAGE).await;
-        let page = page.map_err(errors::store)?;
-        let is_last = page.len() < PAGE as usize;
-        entries.extend(page);
-        if is_last {
-            break;
-        }
-    }
-    let kind = kind_of(&job).map_err(errors::job)?;
-    let last = entries.last().map(|entry| entry.sequence);
-    entries.retain(|entry| !entry.withdrawn);
-    let machine = machine_of(&job, entries.is_empty()).map_err(errors::job)?;
-    let result = match has_ended(job.state) {
-        true => stored_result(&job).map_err(errors::job)?,
-        false => None,
-    };
-    let engine = Engine::new(journal.job(), machine);
-    let shown = tokio::task::spawn_blocking(move || {
-        let moment = Moment::new(job, kind, engine, entries, at);
-        let is_past = moment.is_past();
-        drop(turn);
-        show(Moment {
-            last,
-            result: result.filter(|_| !is_past),
-            ..moment
-        })
-    });
-    shown
-        .await
-        .map_err(|_| Status::internal("the job can't be shown"))
+    /// Some work was answered.
+    has_answers: bool,
 }
 
 impl Moment {
-    fn new(
-        job: Job,
-        kind: JobKind,
-        mut engine: Engine<JobMachine>,
-        entries: Vec<JournalEntry>,
-        at: Option<usize>,
-    ) -> Self {
-        let records = entries.len();
-        let at = at.map_or(records, |at| at.min(records));
-        let mut answers = Vec::new();
-        let (mut recorded, mut broken) = (None, None);
-        let mut pace = Pace::default();
-        for entry in entries.into_iter().take(at) {
-            let applied = match engine.apply(&entry.record) {
-                Ok(applied) => applied,
-                Err(error) => {
-                    broken = Some(error.to_string());
-                    break;
-                }
-            };
-            recorded = Some(entry.recorded);
-            let Record::Reported { action, report } = entry.record else {
-                continue;
-            };
-            match &report {
-                Report::Ran(_) => pace.add(entry.recorded, 1),
-                Report::RanPair(_) => pace.add(entry.recorded, 2),
-                _ => {}
-            }
-            if let Applied {
-                event: Some(event),
-                task: Some(task),
-            } = applied
-            {
-                answers.push(Answered {
-                    action,
-                    task,
-                    report,
-                    event,
-                });
-            }
-        }
-        let outstanding = match has_ended(job.state) && at == records {
-            true => Vec::new(),
-            false => engine.outstanding(),
+    /// A job before the first record of its journal, which may be empty.
+    ///
+    /// # Errors
+    ///
+    /// When the job can't be read.
+    pub(super) fn begin(job: Job, key: JobKey, is_empty: bool) -> Result<Self, JobError> {
+        let machine = machine_of(&job, is_empty)?;
+        let result = match has_ended(job.state) {
+            true => stored_result(&job)?,
+            false => None,
         };
-        let failed = answers.iter().filter_map(|answer| match &answer.report {
-            Report::Built(build) if build.failure.is_some() => Some(build.clone()),
-            _ => None,
-        });
-        let failed_builds = failed.collect();
-        let outcome = engine.machine().outcome().cloned().or_else(|| {
-            let is_compared = !matches!(engine.machine().search(), Search::Bisection(_));
-            if !is_compared || answers.is_empty() || broken.is_some() {
+        Ok(Self {
+            kind: kind_of(&job)?,
+            job,
+            records: 0,
+            at: 0,
+            recorded: None,
+            engine: Engine::new(key, machine),
+            measured: Measurements::default(),
+            builds: Vec::new(),
+            outstanding: Vec::new(),
+            result,
+            outcome: None,
+            broken: None,
+            pace: Pace::default(),
+            has_answers: false,
+        })
+    }
+
+    /// Goes on to the next record. Those that were withdrawn do not count.
+    pub(super) fn take(&mut self, entry: JournalEntry) {
+        if entry.withdrawn {
+            return;
+        }
+        self.at += 1;
+        if self.broken.is_some() {
+            return;
+        }
+        let applied = match self.engine.apply(&entry.record) {
+            Ok(applied) => applied,
+            Err(error) => {
+                self.broken = Some(error.to_string());
+                return;
+            }
+        };
+        self.recorded = Some(entry.recorded);
+        let Record::Reported { action, report } = entry.record else {
+            return;
+        };
+        match &report {
+            Report::Ran(_) => self.pace.add(entry.recorded, 1),
+            Report::RanPair(_) => self.pace.add(entry.recorded, 2),
+            _ => {}
+        }
+        let Applied {
+            event: Some(event),
+            task: Some(task),
+        } = applied
+        else {
+            return;
+        };
+        if let Report::Built(build) = &report {
+            self.builds.push(build.clone());
+        }
+        self.has_answers = true;
+        let answer = Answered {
+            action,
+            task,
+            report,
+            event,
+        };
+        self.measured.add(answer, self.engine.names());
+    }
+
+    /// Says what follows from the records so far, of which the journal has so many.
+    pub(super) fn settle(&mut self, records: usize) {
+        self.records = records;
+        if self.is_past() {
+            self.result = None;
+        }
+        self.outstanding = match has_ended(self.job.state) && !self.is_past() {
+            true => Vec::new(),
+            false => self.engine.outstanding(),
+        };
+        self.outcome = self.engine.machine().outcome().cloned().or_else(|| {
+            let is_compared = !matches!(self.engine.machine().search(), Search::Bisection(_));
+            if !is_compared || !self.has_answers || self.broken.is_some() {
                 return None;
             }
-            let mut ended = engine.clone();
+            let mut ended = self.engine.clone();
             ended.conclude().ok()?;
             ended.machine().outcome().cloned()
         });
-        Self {
-            job,
-            kind,
-            records,
-            at,
-            recorded,
-            last: None,
-            measured: Measurements::of(answers, engine.names()),
-            engine,
-            failed_builds,
-            outstanding,
-            result: None,
-            outcome,
-            broken,
-            pace,
-        }
     }
 
     /// Whether records followed.
@@ -188,6 +158,17 @@ impl Moment {
             Search::CulpritFinder(search) => search.bisection(),
             Search::Pairwise(_) => None,
         }
+    }
+
+    /// The builds that failed.
+    pub(super) fn failed_builds(&self) -> impl Iterator<Item = &BuildReport> {
+        self.builds.iter().filter(|build| build.failure.is_some())
+    }
+
+    /// The build that runs of this commit were made with.
+    pub(super) fn build_of(&self, commit: &CombinedCommit) -> Option<&BuildReport> {
+        let mut builds = self.builds.iter().rev();
+        builds.find(|build| build.failure.is_none() && build.commit == *commit)
     }
 
     /// The probable places of the change.
@@ -224,14 +205,10 @@ impl Moment {
 
     /// Its charts, with their units.
     pub(super) fn charts(&self) -> Vec<NamedChart> {
-        let units = self.measured.units();
         let charts = self.comparison().map_or(&[][..], |outcome| &outcome.charts);
-        let named = charts.iter().map(|comparison| {
-            let unit = units.get(&*comparison.chart).copied().flatten();
-            NamedChart {
-                unit: unit.map(str::to_owned),
-                comparison: comparison.clone(),
-            }
+        let named = charts.iter().map(|comparison| NamedChart {
+            unit: self.measured.unit(&comparison.chart).map(str::to_owned),
+            comparison: comparison.clone(),
         });
         named.collect()
     }

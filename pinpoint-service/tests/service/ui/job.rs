@@ -335,7 +335,7 @@ async fn what_is_under_way_is_kept_as_it_is_and_nothing_else_is() {
     let id = made["summary"]["jobId"].as_str().unwrap();
     let path = format!("/jobs/{id}");
     let whole = get(&world, &path).await.ok();
-    let live = format!(r#"data-live="/api/v2/jobs/{id}/events""#);
+    let live = format!(r#"data-live="/jobs/{id}/events?shown="#);
     assert!(whole.contains(&live), "{whole}");
     assert!(
         whole.contains("no worker serves bot") && whole.contains("To be done: "),

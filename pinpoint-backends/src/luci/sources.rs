@@ -1,0 +1,53 @@
+//! Ranges, and names of commits.
+
+use std::sync::Arc;
+
+use pinpoint_core::{CombinedCommit, ListRequest, Listing, Located};
+use pinpoint_midpoint::{MidpointError, Midpoints};
+
+use crate::gitiles::Gitiles;
+
+/// The histories of a job.
+pub(super) struct Sources {
+    gitiles: Gitiles,
+    midpoints: Midpoints,
+}
+
+impl Sources {
+    pub(super) fn new(gitiles: Gitiles) -> Self {
+        Self {
+            midpoints: Midpoints::new(Arc::new(gitiles.clone())),
+            gitiles,
+        }
+    }
+
+    pub(super) async fn list(&self, request: &ListRequest) -> Result<Listing, MidpointError> {
+        let between = self
+            .midpoints
+            .between(&request.lower, &request.higher)
+            .await?;
+        let mut listing = Listing::new(request, between.count());
+        listing.changes = between.changes().to_vec();
+        Ok(listing)
+    }
+
+    /// The name of a commit alone.
+    pub(super) async fn name(&self, located: &Located) -> Result<CombinedCommit, MidpointError> {
+        match located {
+            Located::Commit(commit) => Ok(commit.clone()),
+            Located::Offset { listing, offset } => {
+                let Listing { lower, higher, .. } = &**listing;
+                let between = self.midpoints.between(lower, higher).await?;
+                self.midpoints.nth(&between, *offset).await
+            }
+        }
+    }
+
+    /// A commit with author, date and subject.
+    pub(super) async fn described(
+        &self,
+        commit: CombinedCommit,
+    ) -> Result<CombinedCommit, MidpointError> {
+        Ok(self.gitiles.describe(commit).await?)
+    }
+}

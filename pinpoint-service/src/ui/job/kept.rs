@@ -1,0 +1,458 @@
+//! The jobs that are looked at, each replayed as far as its journal goes.
+//!
+//! However many look at a job, its journal is read and replayed once, and read on from there: a
+//! further record costs itself. What is drawn of a job is drawn once for all who look at it in
+//! the same way, and drawn again when there is something to add. Who may look is asked before,
+//! for each of them.
+//!
+//! A job is kept while its page is open somewhere, and for [`UNSEEN`] after it was last looked
+//! at; never more of them than [`MOST_JOBS`] and about [`MOST_BYTES`], but for the last one that
+//! was looked at. What is dropped is replayed from its beginning when it is wanted again, and
+//! looks the same.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use pinpoint_backends::store::{JobId, JobJournal, JobMark, JournalEntry};
+use pinpoint_core::{Journal, Record, Report, RunReport};
+use tokio::sync::Mutex as AsyncMutex;
+use tokio::time::Instant;
+use tonic::Status;
+
+use super::Evidence;
+use super::asked::Asked;
+use super::moment::Moment;
+use crate::Service;
+use crate::grpc::{REPLAYS, errors};
+
+/// The entries that are read at once.
+const PAGE: u32 = 1000;
+
+/// The most jobs that are kept, and how much memory they take, estimated.
+const MOST_JOBS: usize = 64;
+const MOST_BYTES: usize = 32 << 20;
+
+/// The time for which a job is kept that nobody looks at.
+const UNSEEN: Duration = Duration::from_secs(60);
+
+/// The time between two looks for such jobs.
+const SWEEP: Duration = Duration::from_secs(10);
+
+/// The views of a job that are kept: of those who look at one without choosing anything, there
+/// is one.
+const MOST_VIEWS: usize = 4;
+
+/// The jobs that a process keeps.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Kept {
+    slots: Arc<Mutex<Slots>>,
+}
+
+#[derive(Debug, Default)]
+struct Slots {
+    of: BTreeMap<JobId, Slot>,
+    is_swept: bool,
+}
+
+/// The place of a job, which those who follow it share.
+pub(super) type Place = Arc<AsyncMutex<Option<Now>>>;
+
+#[derive(Debug)]
+struct Slot {
+    place: Place,
+    looked: Instant,
+    /// In bytes, estimated.
+    weight: usize,
+}
+
+impl Slot {
+    /// Whether somebody follows the job, or waits for it.
+    fn is_held(&self) -> bool {
+        Arc::strong_count(&self.place) > 1
+    }
+}
+
+/// A job as it is now.
+#[derive(Debug)]
+pub(super) struct Now {
+    /// What the mark said of the job itself: records are withdrawn when it changes, and at no
+    /// other time.
+    sign: JobMark,
+    journal: JobJournal,
+    /// The number of the last entry that was read.
+    last: Option<i64>,
+    moment: Moment,
+    /// In bytes, estimated.
+    weight: usize,
+    views: Vec<View>,
+}
+
+/// What is drawn of a job.
+#[derive(Debug)]
+struct View {
+    address: String,
+    waits: bool,
+    evidence: Arc<Evidence>,
+}
+
+/// What is to be drawn.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    pub(super) asked: Asked,
+    /// The job waits to begin.
+    pub(super) waits: bool,
+    /// The end of the output of the run that is asked for.
+    pub(super) output: Option<String>,
+}
+
+impl Kept {
+    fn slots(&self) -> MutexGuard<'_, Slots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The place of a job. The job is kept as long as somebody has it.
+    pub(super) fn place(&self, id: &JobId) -> Place {
+        let mut slots = self.slots();
+        if !slots.is_swept {
+            slots.is_swept = true;
+            tokio::spawn(sweep(self.clone()));
+        }
+        let slot = slots.of.entry(id.clone()).or_insert_with(|| Slot {
+            place: Place::default(),
+            looked: Instant::now(),
+            weight: 0,
+        });
+        slot.looked = Instant::now();
+        slot.place.clone()
+    }
+
+    /// Says how much a job weighs, and makes room if that is too much.
+    fn weigh(&self, id: &JobId, weight: usize) {
+        let mut slots = self.slots();
+        if let Some(slot) = slots.of.get_mut(id) {
+            slot.weight = weight;
+        }
+        let mut others: Vec<_> = (slots.of.iter())
+            .filter(|(other, slot)| *other != id && slot.weight > 0)
+            .map(|(other, slot)| (slot.is_held(), slot.looked, other.clone()))
+            .collect();
+        others.sort_unstable();
+        let mut jobs = 1 + others.len();
+        let mut bytes: usize = slots.of.values().map(|slot| slot.weight).sum();
+        for (is_held, _, other) in others {
+            if jobs <= MOST_JOBS && bytes <= MOST_BYTES {
+                return;
+            }
+            let Some(slot) = slots.of.get_mut(&other) else {
+                continue;
+            };
+            // One that is looked at just now is left to whoever does.
+            let Ok(mut place) = slot.place.try_lock() else {
+                continue;
+            };
+            *place = None;
+            drop(place);
+            bytes -= std::mem::take(&mut slot.weight);
+            jobs -= 1;
+            if !is_held {
+                slots.of.remove(&other);
+            }
+        }
+    }
+}
+
+/// Drops jobs that nobody looks at, until there are none.
+async fn sweep(kept: Kept) {
+    loop {
+        tokio::time::sleep(SWEEP).await;
+        if kept.slots().sweep(Instant::now()) {
+            return;
+        }
+    }
+}
+
+impl Slots {
+    /// Drops what nobody has looked at for long; whether nothing is left.
+    fn sweep(&mut self, now: Instant) -> bool {
+        let is_seen = |slot: &Slot| now.saturating_duration_since(slot.looked) < UNSEEN;
+        self.of.retain(|_, slot| slot.is_held() || is_seen(slot));
+        self.is_swept = !self.of.is_empty();
+        !self.is_swept
+    }
+}
+
+/// The evidence of a job as it is now, or after the records that are asked for.
+pub(super) async fn look(
+    service: &Service,
+    id: &JobId,
+    wanted: Wanted,
+) -> Result<Arc<Evidence>, Status> {
+    let kept = service.caches.kept.clone();
+    let mut place = kept.place(id).lock_owned().await;
+    let (service, id) = (service.clone(), id.clone());
+    // One who leaves must not undo what others wait for.
+    let looked = tokio::spawn(async move {
+        let now = current(&service, &id, place.take()).await?;
+        let (records, weight) = (now.moment.records, now.weight);
+        let at = wanted.asked.at.filter(|at| *at < records);
+        let drawn = match at {
+            None => {
+                let (now, evidence) = drawn(now, wanted).await?;
+                *place = Some(now);
+                evidence
+            }
+            Some(at) => {
+                let job = now.moment.job.clone();
+                *place = Some(now);
+                // The others need not wait for the past.
+                drop(place);
+                let mut moment = past(&service, job, at).await?;
+                let draw = move || {
+                    moment.settle(records);
+                    Evidence::draw(&moment, &wanted).map(Arc::new)
+                };
+                blocking(draw).await?.map_err(undrawn)
+            }
+        };
+        kept.weigh(&id, weight);
+        drawn
+    });
+    looked
+        .await
+        .map_err(|_| Status::internal("the job can't be shown"))?
+}
+
+/// A job as it is now, read on from where it was before.
+async fn current(service: &Service, id: &JobId, before: Option<Now>) -> Result<Now, Status> {
+    let marks = service.store.marks(std::slice::from_ref(id)).await;
+    let mark = marks.map_err(errors::store)?.pop();
+    let mark = mark.ok_or_else(|| Status::not_found("the job is gone"))?;
+    let sign = JobMark {
+        last: None,
+        ..mark.clone()
+    };
+    // Whether a journal is empty may matter for the machine.
+    let goes_on = |now: &Now| now.sign == sign && (now.moment.at > 0 || now.last == mark.last);
+    let (now, _turn) = match before.filter(goes_on) {
+        Some(now) if now.last == mark.last => return Ok(now),
+        Some(now) => (now, None),
+        // Before the journal is read, which may be long.
+        None => {
+            let turn = REPLAYS.acquire().await;
+            (begin(service, id, sign).await?, Some(turn))
+        }
+    };
+    read_on(now).await
+}
+
+async fn begin(service: &Service, id: &JobId, sign: JobMark) -> Result<Now, Status> {
+    let job = service
+        .store
+        .get(id.as_str())
+        .await
+        .map_err(errors::store)?;
+    let mut journal = service.store.journal(id).await.map_err(errors::store)?;
+    let is_empty = journal.is_empty().await.map_err(errors::store)?;
+    let moment = Moment::begin(job, journal.job(), is_empty).map_err(errors::job)?;
+    Ok(Now {
+        sign,
+        journal,
+        last: None,
+        moment,
+        weight: 1,
+        views: Vec::new(),
+    })
+}
+
+/// Reads the journal to its end: a page is replayed while the next one is read.
+async fn read_on(mut now: Now) -> Result<Now, Status> {
+    now.views.clear();
+    let mut page = now.journal.entries_after(now.last, PAGE).await;
+    loop {
+        let entries = page.map_err(errors::store)?;
+        let is_last = entries.len() < PAGE as usize;
+        now.last = entries.last().map(|entry| entry.sequence).or(now.last);
+        let mut moment = now.moment;
+        let replay = blocking(move || {
+            let mut weight = 0;
+            for entry in entries {
+                weight += weight_of(&entry);
+                moment.take(entry);
+            }
+            if is_last {
+                let records = moment.at;
+                moment.settle(records);
+            }
+            (moment, weight)
+        });
+        let next = async {
+            match is_last {
+                true => Ok(Vec::new()),
+                false => now.journal.entries_after(now.last, PAGE).await,
+            }
+        };
+        let (replayed, next) = tokio::join!(replay, next);
+        let (moment, weight) = replayed?;
+        now.moment = moment;
+        now.weight += weight;
+        page = next;
+        if is_last {
+            return Ok(now);
+        }
+    }
+}
+
+/// A job after so many records of its journal, which has more.
+async fn past(
+    service: &Service,
+    job: pinpoint_backends::store::Job,
+    at: usize,
+) -> Result<Moment, Status> {
+    let _turn = REPLAYS.acquire().await;
+    let journal = service
+        .store
+        .journal(&job.id)
+        .await
+        .map_err(errors::store)?;
+    let mut moment = Moment::begin(job, journal.job(), false).map_err(errors::job)?;
+    let mut last = None;
+    while moment.at < at {
+        let page = journal.entries_after(last, PAGE).await;
+        let page = page.map_err(errors::store)?;
+        let Some(entry) = page.last() else {
+            break;
+        };
+        last = Some(entry.sequence);
+        moment = blocking(move || {
+            for entry in page {
+                if moment.at == at {
+                    break;
+                }
+                moment.take(entry);
+            }
+            moment
+        })
+        .await?;
+    }
+    Ok(moment)
+}
+
+/// What is wanted of a job, drawn unless it is there already.
+async fn drawn(
+    mut now: Now,
+    wanted: Wanted,
+) -> Result<(Now, Result<Arc<Evidence>, Status>), Status> {
+    let address = wanted.asked.address();
+    // The output of a run may come after its record.
+    let is_kept = wanted.asked.run.is_none();
+    let is_it = |view: &View| view.address == address && view.waits == wanted.waits;
+    if let Some(view) = now.views.iter().find(|view| is_kept && is_it(view)) {
+        let evidence = view.evidence.clone();
+        return Ok((now, Ok(evidence)));
+    }
+    blocking(move || {
+        let waits = wanted.waits;
+        let evidence = Evidence::draw(&now.moment, &wanted);
+        let evidence = evidence.map(Arc::new).map_err(undrawn);
+        if let Ok(evidence) = &evidence
+            && is_kept
+        {
+            now.views.truncate(MOST_VIEWS - 1);
+            let view = View {
+                address,
+                waits,
+                evidence: evidence.clone(),
+            };
+            now.views.insert(0, view);
+        }
+        (now, evidence)
+    })
+    .await
+}
+
+/// Does what takes a processor for a while.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Status> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| Status::internal("the job can't be shown"))
+}
+
+fn undrawn(error: pinpoint_report::picture::PictureError) -> Status {
+    tracing::error!(
+        error = &error as &dyn std::error::Error,
+        "a page can't be drawn"
+    );
+    Status::internal("the pictures of the job can't be drawn")
+}
+
+/// The bytes that are kept of an entry, roughly: the machine and the measurements both have
+/// the values.
+fn weight_of(entry: &JournalEntry) -> usize {
+    const RECORD: usize = 600;
+    const CHART: usize = 250;
+    let of_run = |run: &RunReport| -> usize {
+        let charts = run.charts.values();
+        charts.map(|series| CHART + 16 * series.values.len()).sum()
+    };
+    let more = match &entry.record {
+        Record::Reported { report, .. } => match report {
+            Report::Ran(run) => of_run(run),
+            Report::RanPair(pair) => RECORD + of_run(&pair.first) + of_run(&pair.second),
+            _ => 0,
+        },
+        _ => 0,
+    };
+    RECORD + more
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: usize) -> JobId {
+        JobId::parse(&format!("0190000000007000800{number:013x}")).unwrap()
+    }
+
+    fn kept(kept: &Kept) -> Vec<JobId> {
+        kept.slots().of.keys().cloned().collect()
+    }
+
+    #[tokio::test]
+    async fn those_not_seen_for_the_longest_make_room_and_those_that_are_followed_last() {
+        let all = Kept::default();
+        let held = all.place(&id(0));
+        all.weigh(&id(0), 1);
+        for number in 1..=MOST_JOBS {
+            all.place(&id(number));
+            all.weigh(&id(number), 1);
+        }
+        let expected: Vec<JobId> = (0..=MOST_JOBS).filter(|it| *it != 1).map(id).collect();
+        assert_eq!(kept(&all), expected);
+        // Bytes count as well. What is followed stays in its place, without its job.
+        all.place(&id(100));
+        all.weigh(&id(100), MOST_BYTES);
+        assert_eq!(kept(&all), [id(0), id(100)]);
+        assert_eq!(all.slots().of[&id(0)].weight, 0);
+        // The last one stays, however large it is.
+        all.weigh(&id(100), 2 * MOST_BYTES);
+        drop(held);
+        assert_eq!(kept(&all), [id(0), id(100)]);
+    }
+
+    #[tokio::test]
+    async fn what_nobody_looks_at_is_dropped() {
+        let all = Kept::default();
+        let held = all.place(&id(0));
+        all.place(&id(1));
+        let now = Instant::now();
+        assert!(!all.slots().sweep(now));
+        assert_eq!(kept(&all), [id(0), id(1)]);
+        assert!(!all.slots().sweep(now + 2 * UNSEEN));
+        assert_eq!(kept(&all), [id(0)]);
+        drop(held);
+        assert!(all.slots().sweep(now + 2 * UNSEEN));
+        assert!(kept(&all).is_empty());
+    }
+}
