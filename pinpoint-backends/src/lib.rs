@@ -3,8 +3,12 @@
 //! Everything here does what [`pinpoint_core`] only describes. Each backend is
 //! a cargo feature, so that a program carries only what it uses.
 
+#[cfg(feature = "bigquery")]
+pub mod bigquery;
 #[cfg(feature = "buildbucket")]
 pub mod buildbucket;
+#[cfg(feature = "cas")]
+pub mod cas;
 #[cfg(any(
     feature = "local",
     feature = "luci",
@@ -18,6 +22,8 @@ pub mod crrev;
 pub mod gitiles;
 #[cfg(feature = "google")]
 pub mod google;
+#[cfg(feature = "issue-tracker")]
+pub mod issue_tracker;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub mod job;
 #[cfg(feature = "local")]

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
+use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderMap, Method, Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use pinpoint_backends::google::{Transport, TransportError};
@@ -64,7 +65,8 @@ impl Server {
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
-        let routes = Router::new().fallback(handle);
+        let any_length = DefaultBodyLimit::disable();
+        let routes = Router::new().fallback(handle).layer(any_length);
         tokio::spawn(async move { axum::serve(listener, routes).await });
         Self { address, arrived }
     }
