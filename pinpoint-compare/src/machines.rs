@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn too_few_runs_say_nothing() {
         let few = build(&[("a", runs(10.0, 2.0, 5)), ("b", runs(10.0, 2.0, 30))]);
-        let machines = compare_machines(&[few.clone()]).unwrap();
+        let machines = compare_machines(std::slice::from_ref(&few)).unwrap();
         let noise = MachineNoise {
             runs: 5,
             ..MachineNoise::default()

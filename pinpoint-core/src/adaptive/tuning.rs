@@ -57,6 +57,9 @@ pub(super) const FURTHER_RUNS: u64 = 60;
 /// The size of a change is measured with so many runs on each side, and with all of the
 /// commits that these are of.
 pub(super) const EFFECT_RUNS: usize = 10;
+/// With more where it takes them for an interval that reaches this part of the effect to
+/// either side.
+pub(super) const EFFECT_PRECISION: f64 = 2.0 / 3.0;
 
 // The choice of the next run.
 

@@ -412,7 +412,7 @@ mod tests {
     use super::*;
 
     fn id(number: usize) -> JobId {
-        JobId::parse(&format!("{number:032x}")).unwrap()
+        JobId::parse(&format!("0190000000007000800{number:013x}")).unwrap()
     }
 
     fn kept(kept: &Kept) -> Vec<JobId> {

@@ -428,7 +428,7 @@ fn facts(
             }
             details #arguments {
                 summary { "Arguments" }
-                pre tabindex="0" { (Foreign(&arguments_of(stored))) }
+                pre tabindex="0" role="group" aria-label="Arguments" { (Foreign(&arguments_of(stored))) }
             }
         }
     }

@@ -72,7 +72,7 @@ pub(super) fn card(moment: &Moment, name: &str, output: Option<&str>) -> Markup 
             } }
             @if let Some(output) = output {
                 h3 { "The end of its output" }
-                pre tabindex="0" { (Foreign(output)) }
+                pre tabindex="0" role="group" aria-label="The end of its output" { (Foreign(output)) }
             }
         }
     }

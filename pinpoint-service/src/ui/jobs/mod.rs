@@ -18,6 +18,8 @@ use self::columns::Column;
 pub(super) use self::live::events;
 pub(super) use self::shown::KINDS;
 use self::shown::{SIZES, STATES, Shown, Sort};
+use super::assets::path;
+use super::dates;
 use super::frame::{self, Section};
 use super::view::{Form, View, key};
 use crate::Service;
@@ -66,7 +68,7 @@ pub(super) async fn page(
             @if counted.more { "more than " }
             (count(counted.jobs, "job"))
         }
-        p.note #news role="status" data-href=(shown.first_page().address()) {}
+        p.note #news role="status" data-href=(shown.first_page().address()) data-events=(events_of(&shown)) {}
         (table(&view, &shown, &listed.jobs))
         nav.bar aria-label="Pages of the list" {
             @if let Some(path) = other_page(&listed.previous_page_token) {
@@ -227,14 +229,20 @@ fn columns(view: &View, shown: &Shown) -> Markup {
     }
 }
 
+/// Where a script hears what happens to the list. What has changed since the page was rendered
+/// is told again, and that the page itself is of another version.
+fn events_of(shown: &Shown) -> String {
+    let (since, version) = (dates::now(), path("page.js"));
+    format!("/events?{}&since={since}&version={version}", shown.query())
+}
+
 fn table(view: &View, shown: &Shown, jobs: &[JobSummary]) -> Markup {
-    let events = format!("/events?{}", shown.query());
     html! {
         @if jobs.is_empty() {
-            p.empty { "No jobs match." }
+            p.empty { "No jobs match. " a href="/?size=25" { "Show all jobs" } }
         } @else {
             div.wide tabindex="0" role="region" aria-label="Jobs" {
-                table.jobs data-events=(events) {
+                table.jobs {
                     thead {
                         tr {
                             @for column in shown.columns() { (head(shown, *column)) }

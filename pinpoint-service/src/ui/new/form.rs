@@ -60,7 +60,7 @@ pub(super) fn page(service: &Service, view: &View, typed: &Typed, told: &Told<'_
         }
         (errors(typed, told))
         form.job-form #new method="post" action="/new" autocomplete="off" {
-            (view.form_token())
+            (view.typed_form())
             (key())
             input type="hidden" name="kind" value=(key_of(typed.kind));
             @for group in GROUPS {
@@ -111,6 +111,10 @@ fn preset_query(name: &str) -> String {
 /// All problems, each leading to its field.
 fn errors(typed: &Typed, told: &Told<'_>) -> Markup {
     let fields = || GROUPS.iter().flat_map(|group| group.fields(typed.kind));
+    // As the fields stand in the form.
+    let place = |name: &str| fields().position(|field| field.name == name);
+    let mut problems: Vec<_> = told.problems.iter().collect();
+    problems.sort_by_key(|(name, _)| place(name).unwrap_or(usize::MAX));
     html! {
         @if !told.problems.is_empty() || told.problem.is_some() {
             div.errors role="alert" {
@@ -118,7 +122,7 @@ fn errors(typed: &Typed, told: &Told<'_>) -> Markup {
                 @if !told.problems.is_empty() {
                     p { "No job was made. These fields need another look:" }
                     ul {
-                        @for (name, problem) in told.problems {
+                        @for (name, problem) in problems {
                             li {
                                 @match fields().find(|field| field.name == name) {
                                     Some(field) => {
