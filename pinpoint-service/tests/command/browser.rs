@@ -1,5 +1,5 @@
-//! Signing in with a real browser at a real provider. Ignored by default, since not everybody
-//! has Chromium, Node.js and the npm packages `oidc-provider` and `axe-core`:
+//! The web page in a real browser, which also signs in at a real provider. Ignored by default, since
+//! not everybody has Chromium, Node.js and the npm packages `oidc-provider` and `axe-core`:
 //!
 //!     npm install --prefix DIRECTORY oidc-provider@9 axe-core@4
 //!     PINPOINT_TEST_OIDC_PROVIDER=DIRECTORY \

@@ -6,7 +6,7 @@ const tools = document.querySelector("#tools");
 
 const wait = (time) => new Promise((done) => setTimeout(done, time));
 
-const say = (text) => speak(news, () => (news.textContent = text));
+const say = (text) => announce(news, text);
 
 // What the user has opened or typed is not the service's.
 function isKept(element, name) {

@@ -31,7 +31,7 @@ if (news) {
       speak(news, () => {
         const link = news.firstElementChild ?? document.createElement("a");
         link.href = news.dataset.href;
-        link.textContent = text;
+        if (link.textContent !== text) link.textContent = text;
         if (!jobs) news.replaceChildren();
         else if (!link.parentNode) news.append(link);
       });

@@ -33,7 +33,7 @@ const begin = (form) => {
       estimate.textContent = "You are signed out. Press one of the buttons to sign in again: what you typed is kept.";
     }
     const text = (estimate.querySelector("p") ?? estimate).textContent;
-    speak(spoken, () => (spoken.textContent = text));
+    announce(spoken, text);
   };
 
   // A browser without a clipboard for this page shows no buttons for it.

@@ -38,6 +38,13 @@ function speak(region, change) {
   next();
 }
 
+// Says a text in a live region, unless it is there.
+function announce(region, text) {
+  speak(region, () => {
+    if (region.textContent !== text) region.textContent = text;
+  });
+}
+
 // How long to wait after so many failures: longer and longer, and differently on each page, so
 // that pages do not come back all at once.
 function pause(failures) {
@@ -98,9 +105,7 @@ function connected(is) {
     unspoken.delete(note);
     note.textContent = "";
   } else {
-    lost ??= setTimeout(() => {
-      speak(note, () => (note.textContent = "Not connected: what is shown may be old."));
-    }, 5000);
+    lost ??= setTimeout(announce, 5000, note, "Not connected: what is shown may be old.");
   }
 }
 

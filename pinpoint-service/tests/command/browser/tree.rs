@@ -9,6 +9,9 @@ use super::prepared::{prepare, with_charts};
 use super::visitor::Visitor;
 use crate::scene::Scene;
 
+/// The roles of pictures.
+const PICTURES: [&str; 3] = ["image", "img", "graphics-document"];
+
 /// A node of the accessibility tree.
 struct Node {
     role: String,
@@ -79,9 +82,7 @@ fn is_sound(tree: &[Node], title: &str) {
             assert!(!name.is_empty(), "a {role} without a name");
             assert_ne!(role, "generic", "{name}");
         }
-        if ["image", "img", "table", "region", "graphics-document"].contains(&&**role)
-            && role != "table"
-        {
+        if PICTURES.contains(&&**role) || role == "region" {
             assert!(!name.is_empty(), "a {role} without a name");
         }
         // Nothing interrupts.
@@ -89,14 +90,7 @@ fn is_sound(tree: &[Node], title: &str) {
             assert_eq!(live, "polite", "{role} {name}");
         }
     }
-    assert_eq!(
-        names(tree, "heading")
-            .iter()
-            .filter(|it| !it.is_empty())
-            .count()
-            > 0,
-        true
-    );
+    assert!(level > 0, "a page without a heading");
 }
 
 #[tokio::test]
@@ -171,9 +165,8 @@ async fn the_tree_says_what_each_part_is() {
     let slider = job.iter().find(|node| node.role == "slider").unwrap();
     assert!(slider.name.starts_with("After record"), "{}", slider.name);
     // Pictures have a text, and their numbers are in tables.
-    let pictures = ["image", "img", "graphics-document"].iter();
-    let pictures: Vec<_> = pictures.flat_map(|role| names(&job, role)).collect();
-    assert!(!pictures.is_empty());
+    let mut pictures = PICTURES.iter().flat_map(|role| names(&job, role));
+    assert!(pictures.next().is_some());
     assert!(names(&job, "columnheader").len() > 3);
     assert!(!names(&job, "rowheader").is_empty());
     assert!(job.iter().any(|node| node.role == "status"));

@@ -61,7 +61,10 @@ impl Visitor {
     #[track_caller]
     pub(super) fn fill(&mut self, fields: &[(&str, &str)]) {
         for (name, value) in fields {
-            let (name, value) = (json!(format!("main [name='{name}']")), json!(value));
+            let (name, value) = (
+                json!(format!("main [name='{name}']:not([type=hidden])")),
+                json!(value),
+            );
             self.evaluate(&format!(
                 "{{ const field = document.querySelector({name});
                     field.value = {value};
@@ -73,7 +76,9 @@ impl Visitor {
     /// The value of a field.
     #[track_caller]
     pub(super) fn value(&mut self, name: &str) -> String {
-        let value = format!("document.querySelector(`main [name='{name}']`)?.value ?? ''");
+        let value = format!(
+            "document.querySelector(`main [name='{name}']:not([type=hidden])`)?.value ?? ''"
+        );
         self.evaluate(&value).as_str().unwrap().to_owned()
     }
 
