@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use pinpoint_backends::store::{JobId, JobStore, NewJob};
 use pinpoint_core::job::{JobResult, ResultError, ResultSource};
 use pinpoint_core::prelude::*;
-use pinpoint_core::{JobMachine, JobSpec, JobState, Series, Strategy};
+use pinpoint_core::{JobMachine, JobSpec, JobState, PairwiseSpec, Series, Strategy};
 
 use crate::Sizes;
 use crate::program::Failure;

@@ -6,8 +6,8 @@
 //! cost the browser and the service.
 //!
 //! `cargo bench -p pinpoint-benches --bench pages` builds `pinpoint-service` first, and makes the
-//! jobs, which takes a minute and 3 GB, in a temporary directory (`TMPDIR`) that is removed at the
-//! end. `-- --quick` has fewer of everything and looks for a shorter time; `--only live` (or `list`,
+//! jobs, which takes some minutes and 6 GB, in a temporary directory (`TMPDIR`) that is removed at
+//! the end. `-- --quick` has fewer of everything and looks for a shorter time; `--only live` (or `list`,
 //! `jobs`, `pages`, `memory`) leaves the others out. It needs Chromium.
 
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
@@ -38,7 +38,7 @@ use pinpoint_backends::store::{JobId, JobStore};
 
 use browser::{Browser, Loaded};
 use large::Simulated;
-use program::{Failure, Service, below, built, ratio};
+use program::{Failure, Service, below, built, ms, ratio};
 
 /// Milliseconds until the first byte of the list, and until it is there.
 const FIRST_BYTE: f64 = 30.0;
@@ -232,16 +232,23 @@ async fn jobs(
         let mut browser = Browser::start();
         browser.open(&format!("http://{}/?size=25", service.address));
         let url = format!("http://{}/jobs/{id}", service.address);
+        let before = service.processor_time()?;
         let first = browser.open(&url);
+        let taken = service.processor_time()? - before;
         figure(&format!("{what}: the first time"), first.complete, limit);
         println!(
             "{:<46} {:>9.2} ms",
             "of that, until the first byte", first.first_byte
         );
+        let what_for = "processor time of the service";
+        println!("{what_for:<46} {:>9.2} ms", ms(taken));
+        let before = service.processor_time()?;
         let again: Vec<f64> = (0..sizes.times)
             .map(|_| browser.open(&url).complete)
             .collect();
+        let taken = (service.processor_time()? - before) / u32::try_from(sizes.times)?;
         figure(&format!("{what}: again"), median(again), limit);
+        println!("{what_for:<46} {:>9.2} ms", ms(taken));
         let moment = format!("{url}?at={}", first.records / 2);
         let past: Vec<f64> = (0..sizes.times.min(3))
             .map(|_| browser.open(&moment).complete)

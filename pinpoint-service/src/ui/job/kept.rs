@@ -7,8 +7,8 @@
 //!
 //! A job is kept while its page is open somewhere, and for [`UNSEEN`] after it was last looked
 //! at; never more of them than [`MOST_JOBS`] and about [`MOST_BYTES`], but for the last one that
-//! was looked at. What is dropped is replayed from its beginning when it is wanted again, and
-//! looks the same.
+//! was looked at. What has to make room is replayed from its beginning when there is something to
+//! add, and looks the same.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -82,10 +82,26 @@ pub(super) struct Now {
     journal: JobJournal,
     /// The number of the last entry that was read.
     last: Option<i64>,
-    moment: Moment,
+    records: usize,
+    /// Absent where it had to make room: what was drawn of it is good until something changes.
+    moment: Option<Moment>,
     /// In bytes, estimated.
     weight: usize,
     views: Vec<View>,
+}
+
+impl Now {
+    /// What is wanted, if it is there.
+    fn view(&self, wanted: &Wanted) -> Option<Arc<Evidence>> {
+        // The output of a run may come after its record.
+        if wanted.asked.run.is_some() {
+            return None;
+        }
+        let address = wanted.asked.address();
+        let mut views = self.views.iter();
+        let view = views.find(|view| view.address == address && view.waits == wanted.waits)?;
+        Some(view.evidence.clone())
+    }
 }
 
 /// What is drawn of a job.
@@ -151,7 +167,9 @@ impl Kept {
             let Ok(mut place) = slot.place.try_lock() else {
                 continue;
             };
-            *place = None;
+            if let Some(now) = &mut *place {
+                now.moment = None;
+            }
             drop(place);
             bytes -= std::mem::take(&mut slot.weight);
             jobs -= 1;
@@ -193,8 +211,10 @@ pub(super) async fn look(
     let (service, id) = (service.clone(), id.clone());
     // One who leaves must not undo what others wait for.
     let looked = tokio::spawn(async move {
-        let now = current(&service, &id, place.take()).await?;
-        let (records, weight) = (now.moment.records, now.weight);
+        let now = current(&service, &id, place.take(), &wanted).await?;
+        let records = now.records;
+        // What has no moment is as light as it was made.
+        let weight = now.moment.as_ref().map_or(0, |_| now.weight);
         let at = wanted.asked.at.filter(|at| *at < records);
         let drawn = match at {
             None => {
@@ -203,11 +223,10 @@ pub(super) async fn look(
                 evidence
             }
             Some(at) => {
-                let job = now.moment.job.clone();
                 *place = Some(now);
                 // The others need not wait for the past.
                 drop(place);
-                let mut moment = past(&service, job, at).await?;
+                let mut moment = past(&service, &id, at).await?;
                 let draw = move || {
                     moment.settle(records);
                     Evidence::draw(&moment, &wanted).map(Arc::new)
@@ -224,7 +243,12 @@ pub(super) async fn look(
 }
 
 /// A job as it is now, read on from where it was before.
-async fn current(service: &Service, id: &JobId, before: Option<Now>) -> Result<Now, Status> {
+async fn current(
+    service: &Service,
+    id: &JobId,
+    before: Option<Now>,
+    wanted: &Wanted,
+) -> Result<Now, Status> {
     let marks = service.store.marks(std::slice::from_ref(id)).await;
     let mark = marks.map_err(errors::store)?.pop();
     let mark = mark.ok_or_else(|| Status::not_found("the job is gone"))?;
@@ -233,7 +257,11 @@ async fn current(service: &Service, id: &JobId, before: Option<Now>) -> Result<N
         ..mark.clone()
     };
     // Whether a journal is empty may matter for the machine.
-    let goes_on = |now: &Now| now.sign == sign && (now.moment.at > 0 || now.last == mark.last);
+    let goes_on = |now: &Now| {
+        let is_there = now.last == mark.last && now.view(wanted).is_some();
+        let can_go_on = now.records > 0 || now.last == mark.last;
+        now.sign == sign && (is_there || (now.moment.is_some() && can_go_on))
+    };
     let (now, _turn) = match before.filter(goes_on) {
         Some(now) if now.last == mark.last => return Ok(now),
         Some(now) => (now, None),
@@ -259,7 +287,8 @@ async fn begin(service: &Service, id: &JobId, sign: JobMark) -> Result<Now, Stat
         sign,
         journal,
         last: None,
-        moment,
+        records: 0,
+        moment: Some(moment),
         weight: 1,
         views: Vec::new(),
     })
@@ -273,7 +302,8 @@ async fn read_on(mut now: Now) -> Result<Now, Status> {
         let entries = page.map_err(errors::store)?;
         let is_last = entries.len() < PAGE as usize;
         now.last = entries.last().map(|entry| entry.sequence).or(now.last);
-        let mut moment = now.moment;
+        let moment = now.moment.take();
+        let mut moment = moment.ok_or_else(|| Status::internal("the job is not there"))?;
         let replay = blocking(move || {
             let mut weight = 0;
             for entry in entries {
@@ -294,7 +324,8 @@ async fn read_on(mut now: Now) -> Result<Now, Status> {
         };
         let (replayed, next) = tokio::join!(replay, next);
         let (moment, weight) = replayed?;
-        now.moment = moment;
+        now.records = moment.at;
+        now.moment = Some(moment);
         now.weight += weight;
         page = next;
         if is_last {
@@ -304,17 +335,14 @@ async fn read_on(mut now: Now) -> Result<Now, Status> {
 }
 
 /// A job after so many records of its journal, which has more.
-async fn past(
-    service: &Service,
-    job: pinpoint_backends::store::Job,
-    at: usize,
-) -> Result<Moment, Status> {
+async fn past(service: &Service, id: &JobId, at: usize) -> Result<Moment, Status> {
     let _turn = REPLAYS.acquire().await;
-    let journal = service
+    let job = service
         .store
-        .journal(&job.id)
+        .get(id.as_str())
         .await
         .map_err(errors::store)?;
+    let journal = service.store.journal(id).await.map_err(errors::store)?;
     let mut moment = Moment::begin(job, journal.job(), false).map_err(errors::job)?;
     let mut last = None;
     while moment.at < at {
@@ -343,25 +371,23 @@ async fn drawn(
     mut now: Now,
     wanted: Wanted,
 ) -> Result<(Now, Result<Arc<Evidence>, Status>), Status> {
-    let address = wanted.asked.address();
-    // The output of a run may come after its record.
-    let is_kept = wanted.asked.run.is_none();
-    let is_it = |view: &View| view.address == address && view.waits == wanted.waits;
-    if let Some(view) = now.views.iter().find(|view| is_kept && is_it(view)) {
-        let evidence = view.evidence.clone();
+    if let Some(evidence) = now.view(&wanted) {
         return Ok((now, Ok(evidence)));
     }
     blocking(move || {
-        let waits = wanted.waits;
-        let evidence = Evidence::draw(&now.moment, &wanted);
+        let Some(moment) = &now.moment else {
+            let status = Status::internal("the job is not there");
+            return (now, Err(status));
+        };
+        let evidence = Evidence::draw(moment, &wanted);
         let evidence = evidence.map(Arc::new).map_err(undrawn);
         if let Ok(evidence) = &evidence
-            && is_kept
+            && wanted.asked.run.is_none()
         {
             now.views.truncate(MOST_VIEWS - 1);
             let view = View {
-                address,
-                waits,
+                address: wanted.asked.address(),
+                waits: wanted.waits,
                 evidence: evidence.clone(),
             };
             now.views.insert(0, view);
@@ -388,18 +414,20 @@ fn undrawn(error: pinpoint_report::picture::PictureError) -> Status {
 }
 
 /// The bytes that are kept of an entry, roughly: the machine and the measurements both have
-/// the values.
+/// the values, in maps whose least size is that of eleven.
 fn weight_of(entry: &JournalEntry) -> usize {
-    const RECORD: usize = 600;
+    const RECORD: usize = 300;
+    const RUN: usize = 2000;
     const CHART: usize = 250;
     let of_run = |run: &RunReport| -> usize {
         let charts = run.charts.values();
-        charts.map(|series| CHART + 16 * series.values.len()).sum()
+        let charts: usize = charts.map(|series| CHART + 16 * series.values.len()).sum();
+        RUN + charts
     };
     let more = match &entry.record {
         Record::Reported { report, .. } => match report {
             Report::Ran(run) => of_run(run),
-            Report::RanPair(pair) => RECORD + of_run(&pair.first) + of_run(&pair.second),
+            Report::RanPair(pair) => of_run(&pair.first) + of_run(&pair.second),
             _ => 0,
         },
         _ => 0,

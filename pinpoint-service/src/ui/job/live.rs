@@ -37,7 +37,7 @@ use crate::{Phase, Service};
 
 /// The least time between two changes of a page: the eye sees no more of them, and a browser
 /// has time for other things.
-const PACE: Duration = Duration::from_millis(150);
+const PACE: Duration = Duration::from_millis(120);
 
 /// A page takes no more than this part of a processor to draw, however large it is.
 const PART: u32 = 4;
