@@ -149,7 +149,7 @@ impl BigQuery {
         self
     }
 
-    /// Makes a table with a column for each field of `T`; see [`schema`]. One that exists stays
+    /// Makes a table with a column for each field of `T`; see [`schema`](fn@schema). One that exists stays
     /// as it is.
     ///
     /// # Errors

@@ -205,7 +205,7 @@ struct ErrorProto {
 impl BigQuery {
     /// Asks in a project, and reads every row of the answer.
     ///
-    /// The columns are read by their names into `T`, as [`schema`](super::schema) would write
+    /// The columns are read by their names into `T`, as [`schema`](fn@super::schema) would write
     /// them. Numbers that are not finite come as text.
     ///
     /// # Errors

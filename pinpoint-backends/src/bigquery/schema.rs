@@ -2,20 +2,6 @@
 //!
 //! A type is asked to read itself from a reader that gives any value, and notes what it is asked
 //! for: `deserialize_struct` names the fields, `deserialize_f64` says that one is a number.
-//!
-//! | in Rust | in BigQuery |
-//! | --- | --- |
-//! | `bool` | `BOOLEAN` |
-//! | `i8` to `i64`, `u8` to `u32` | `INTEGER` |
-//! | `f32`, `f64` | `FLOAT` |
-//! | `String`, `char`, an enum without data | `STRING` |
-//! | [`Timestamp`](super::Timestamp) | `TIMESTAMP` |
-//! | a struct | `RECORD` |
-//! | `Vec` of any of them | the same, `REPEATED` |
-//! | `Option` of any of them | the same, `NULLABLE` |
-//!
-//! All else is `REQUIRED`. What has no column is an error: numbers beyond 64 bits with a sign,
-//! maps, tuples, lists of lists or of options, types that contain themselves.
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
@@ -92,9 +78,23 @@ const DEEPEST: usize = 15;
 
 /// The columns of a table whose rows are of this type.
 ///
+/// | in Rust | in BigQuery |
+/// | --- | --- |
+/// | `bool` | `BOOLEAN` |
+/// | `i8` to `i64`, `u8` to `u32` | `INTEGER` |
+/// | `f32`, `f64` | `FLOAT` |
+/// | `String`, `char`, an enum without data | `STRING` |
+/// | [`Timestamp`](super::Timestamp) | `TIMESTAMP` |
+/// | a struct | `RECORD` |
+/// | `Vec` of any of them | the same, `REPEATED` |
+/// | `Option` of any of them | the same, `NULLABLE` |
+///
+/// All else is `REQUIRED`. What has no column is an error: numbers beyond 64 bits with a sign,
+/// maps, tuples, lists of lists or of options, types that contain themselves.
+///
 /// # Errors
 ///
-/// If it is no struct, or one of its fields has no column; see [the table](self).
+/// If it is no struct, or one of its fields has no column.
 pub fn schema<T: DeserializeOwned>() -> Result<Vec<Field>, SchemaError> {
     let mut column = Column::default();
     T::deserialize(Probe {
