@@ -42,10 +42,13 @@ pub(crate) async fn upgraded(
         let sql = sql.trim().trim_end_matches(';');
         let sql = sql.replace("BIGINT", "INTEGER").replace("BYTEA", "BLOB");
         let sql = sql.replace(" COLLATE \"C\"", "");
-        match sql.split(' ').nth(1) {
-            None => {}
-            Some("INDEX" | "UNIQUE" | "TRIGGER") => later.push(sql),
-            Some(_) => run(&mut connection, sql).await?,
+        let comes_later = ["CREATE INDEX", "CREATE UNIQUE INDEX", "CREATE TRIGGER"]
+            .iter()
+            .any(|beginning| sql.starts_with(beginning));
+        if comes_later {
+            later.push(sql);
+        } else if !sql.is_empty() {
+            run(&mut connection, sql).await?;
         }
     }
     let filled = filled.display();
