@@ -120,11 +120,9 @@ impl Model<'_> {
             for i in 0..columns {
                 weighted[i] = product(&weight, &row[i]);
                 add(&mut sums.right[i], &product(&weighted[i], &number));
-                for j in 0..=i {
-                    add(
-                        &mut sums.normal[i * columns + j],
-                        &product(&weighted[i], &row[j]),
-                    );
+                let products = &mut sums.normal[i * columns..=i * columns + i];
+                for (sum, x) in products.iter_mut().zip(&*row) {
+                    add(sum, &product(&weighted[i], x));
                 }
             }
             let weighted_number = product(&weight, &number);
