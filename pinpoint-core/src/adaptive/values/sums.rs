@@ -120,8 +120,8 @@ impl Model<'_> {
             for i in 0..columns {
                 weighted[i] = product(&weight, &row[i]);
                 add(&mut sums.right[i], &product(&weighted[i], &number));
-                let normal = &mut sums.normal[i * columns..=i * columns + i];
-                for (sum, x) in normal.iter_mut().zip(&*row) {
+                let products = &mut sums.normal[i * columns..=i * columns + i];
+                for (sum, x) in products.iter_mut().zip(&*row) {
                     add(sum, &product(&weighted[i], x));
                 }
             }
