@@ -3,6 +3,7 @@
 // Clippy's exception for tests knows functions marked as tests only, not what
 // they share.
 #![allow(clippy::unwrap_used)]
+#![allow(clippy::disallowed_methods, reason = "tests wait on their own threads")]
 
 mod calls;
 #[cfg(feature = "gitiles")]
